@@ -1,0 +1,91 @@
+# `make help` lists what there is. Everything runs in .venv, which `setup` makes and keeps up to date.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV := .venv
+WORKERS ?= 2
+PYTEST_ARGS ?=
+DEMO ?= examples/digits/run.py
+# The ways to run the whole suite; each is a target `test-mode-<name>` below.
+MODES ?= adapter-limits default-limits opengl
+
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export MESA_SHADER_CACHE_DIR ?= $(CURDIR)/build/mesa-cache
+export PYTHONUNBUFFERED := 1
+
+SETUP := $(VENV)/.installed build/.system
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(SETUP) ## Make .venv, install everything at the locked versions, and a driver where there is none
+
+$(VENV)/.python:
+	PATH="$${PATH#*:}" scripts/make_venv.sh $(VENV)
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.python pyproject.toml requirements.lock
+	python -m pip install --quiet --disable-pip-version-check -c requirements.lock setuptools
+	python -m pip install --quiet --disable-pip-version-check -c requirements.lock \
+		--no-build-isolation --editable '.[all]'
+	touch $@
+
+build/.system: scripts/setup_system.sh | $(VENV)/.installed
+	mkdir -p $(MESA_SHADER_CACHE_DIR)
+	scripts/setup_system.sh
+	touch $@
+
+.PHONY: demo
+demo: $(SETUP) ## Train on handwritten digits with both backends; writes build/demo/
+	python $(DEMO)
+
+PYTEST := python -m pytest --numprocesses=$(WORKERS) $(PYTEST_ARGS)
+
+.PHONY: test
+test: $(SETUP) ## The whole suite, each sample in the default mode and in one other
+	$(PYTEST)
+
+.PHONY: test-modes
+test-modes: export WGSL_KERNELS_TEST_MODES := all
+test-modes: $(MODES:%=test-mode-%) ## The whole suite in every mode
+
+.PHONY: test-mode-adapter-limits test-mode-default-limits test-mode-opengl
+test-mode-adapter-limits: $(SETUP)
+	$(PYTEST)
+
+test-mode-default-limits: $(SETUP)
+	WGSL_KERNELS_LIMITS=default $(PYTEST)
+
+test-mode-opengl: $(SETUP)
+	WGSL_KERNELS_ADAPTER=OpenGL $(PYTEST)
+
+.PHONY: lint
+lint: $(SETUP) ## ruff, mypy, pyright, import-linter and typos
+	ruff check
+	ruff format --check
+	mypy
+	pyright --warnings
+	lint-imports
+	typos
+
+.PHONY: docs
+docs: $(SETUP) ## Build docs/_build/html; a warning is an error
+	python -m sphinx -b html -W --keep-going --quiet docs docs/_build/html
+
+.PHONY: bench
+bench: $(SETUP) ## Host cost of an op, memory over a long run, import time
+	for file in benchmarks/*.py; do python "$$file"; done
+
+.PHONY: wheel
+wheel: $(SETUP) ## Build sdist and wheel into build/dist and try the wheel in an empty environment
+	scripts/check_wheel.sh
+
+.PHONY: clean
+clean: ## Remove everything that was built, .venv included
+	rm -rf $(VENV) build docs/_build *.egg-info
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

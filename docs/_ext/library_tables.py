@@ -1,0 +1,193 @@
+"""Directives whose content is read from the library while the pages are built.
+
+``public-names`` documents the public names that the given modules define, ``op-table`` lists every
+kernel with what the samples and the registry know of it, ``tfjs-table`` maps TensorFlow.js's names
+to ours. At the end of a build every public name must have been documented somewhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections import defaultdict
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils import nodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+import wgsl_kernels as wk
+from wgsl_kernels.ops.names import TFJS_NAMES
+from wgsl_kernels.testing import samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from sphinx.application import Sphinx
+
+logger = logging.getLogger(__name__)
+
+
+def public_names() -> dict[str, Any]:
+    """Return the public names of the package that are not modules."""
+    return {
+        name: value
+        for name, value in vars(wk).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
+
+
+def home_of(value: Any) -> str:
+    """Return the module that defines ``value``, or its type for a plain object."""
+    return str(getattr(value, "__module__", None) or type(value).__module__)
+
+
+class PublicNames(SphinxDirective):
+    """``{public-names} module …``: the public names that these modules define, by name.
+
+    A module named here stands for those below it too. Aliases are one line that leads to the name
+    that the array API has.
+    """
+
+    has_content = False
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the documentation of each name, through autodoc."""
+        prefixes = tuple(self.arguments[0].split())
+        lines = ["```{eval-rst}", ".. currentmodule:: wgsl_kernels", ""]
+        for name, value in sorted(public_names().items(), key=lambda item: item[0].lower()):
+            home = home_of(value)
+            if any(home == prefix or home.startswith(f"{prefix}.") for prefix in prefixes):
+                lines += _entry(name, value)
+                _documented(self.env).setdefault(self.env.docname, set()).add(name)
+        lines.append("```")
+        self.env.note_reread()
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+def _entry(name: str, value: Any) -> list[str]:
+    """Return the reStructuredText that documents one name."""
+    own = getattr(value, "__name__", name)
+    if own != name and vars(wk).get(own) is value:
+        return [f".. py:data:: {name}", "", f"   Another name of :py:obj:`wgsl_kernels.{own}`.", ""]
+    if inspect.isclass(value):
+        return [f".. autoclass:: wgsl_kernels.{name}", "   :members:", ""]
+    if callable(value):
+        return [f".. autofunction:: wgsl_kernels.{name}", ""]
+    return [f".. autodata:: wgsl_kernels.{name}", "   :no-value:", ""]
+
+
+def _documented(env: Any) -> dict[str, set[str]]:
+    """Return which page documents which names, kept with the environment between builds."""
+    if not hasattr(env, "wk_documented"):
+        env.wk_documented = {}
+    found: dict[str, set[str]] = env.wk_documented
+    return found
+
+
+def check_all_documented(_app: Sphinx, env: Any) -> None:
+    """Warn of public names that no page documents, or that two pages do."""
+    pages = defaultdict(list)
+    for page, names in _documented(env).items():
+        for name in names:
+            pages[name].append(page)
+    for name, value in public_names().items():
+        if len(pages[name]) != 1:
+            where = ", ".join(pages[name]) or "no page"
+            logger.warning("%s (of %s) is documented by %s", name, home_of(value), where)
+
+
+def keep_bars(
+    _app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]
+) -> None:
+    """Keep |x| in a docstring as it is written; reStructuredText would look for a substitution."""
+    for place, line in enumerate(lines):
+        if not line.lstrip().startswith(">>>"):
+            parts = line.split("``")
+            parts[::2] = [part.replace("|", "\\|") for part in parts[::2]]
+            lines[place] = "``".join(parts)
+
+
+class Table(SphinxDirective):
+    """A table of text; a subclass gives the head, and a function that gives the rows."""
+
+    has_content = False
+    head: ClassVar[tuple[str, ...]]
+    rows: ClassVar[Callable[[], Iterable[Sequence[str]]]]
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        self.env.note_reread()
+        table = nodes.table(classes=["wk-table"])
+        group = nodes.tgroup(cols=len(self.head))
+        table += group
+        for _ in self.head:
+            group += nodes.colspec(colwidth=1)
+        group += nodes.thead("", _row(self.head, literal=False))
+        group += nodes.tbody("", *(_row(row, literal=True) for row in type(self).rows()))
+        return [table]
+
+
+def _row(cells: Sequence[str], *, literal: bool) -> nodes.row:
+    """Return a table row whose first cell is code where ``literal``."""
+    row = nodes.row()
+    for place, text in enumerate(cells):
+        code = literal and place == 0 and text
+        content = nodes.literal(text, text) if code else nodes.Text(text)
+        row += nodes.entry("", nodes.paragraph("", "", content))
+    return row
+
+
+def _kernel_rows() -> Iterable[Sequence[str]]:
+    """Return a row per kernel, alphabetical: where it runs, in which dtypes, what tries it."""
+    shapes = _sampled_shapes()
+    for row in sorted(wk.coverage(), key=lambda row: row.name):
+        dtypes = [
+            ", ".join(row.dtypes.get(name) or ["any"]) if name in row.backends else ""
+            for name in ("cpu", "webgpu")
+        ]
+        yield row.name, *dtypes, "yes" if row.has_gradient else "no", "; ".join(shapes[row.name])
+
+
+def _sampled_shapes() -> dict[str, list[str]]:
+    """Return for each kernel the input shapes of its samples, written out, each once."""
+    shapes: dict[str, list[str]] = defaultdict(list)
+    for module in pkgutil.iter_modules(samples.__path__, f"{samples.__name__}."):
+        for sample in getattr(importlib.import_module(module.name), "SAMPLES", ()):
+            text = " ".join(str(list(shape)) for shape in sample.shapes)
+            if text not in shapes[sample.kernel]:
+                shapes[sample.kernel].append(text)
+    return shapes
+
+
+class OpTable(Table):
+    """Every kernel of the registry."""
+
+    head = ("Kernel", "cpu", "webgpu", "Gradient", "Sampled shapes")
+    rows = staticmethod(_kernel_rows)
+
+
+def _tfjs_rows() -> Iterable[Sequence[str]]:
+    """Return a row per op of TensorFlow.js."""
+    return [(f"tf.{theirs}", f"wk.{ours}") for theirs, ours in sorted(TFJS_NAMES.items())]
+
+
+class TfjsTable(Table):
+    """TensorFlow.js's name of each op, and ours."""
+
+    head = ("TensorFlow.js", "wgsl-kernels")
+    rows = staticmethod(_tfjs_rows)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives with Sphinx."""
+    app.add_directive("public-names", PublicNames)
+    app.add_directive("op-table", OpTable)
+    app.add_directive("tfjs-table", TfjsTable)
+    app.connect("autodoc-process-docstring", keep_bars)
+    app.connect("env-check-consistency", check_all_documented)
+    return {"parallel_read_safe": False}

@@ -1,0 +1,1 @@
+"""Every WGSL shader of the package."""

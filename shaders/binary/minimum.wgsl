@@ -1,0 +1,14 @@
+// y = the smaller of a and b; NaN where either is
+#include "include/safe_math.wgsl"
+
+fn op_f32(a: T, b: T) -> T {
+  return T(safe_min(f32(a), f32(b)));
+}
+
+fn op_i32(a: i32, b: i32) -> i32 {
+  return min(a, b);
+}
+
+fn op_bool(a: bool, b: bool) -> i32 {
+  return min(i32(a), i32(b));
+}

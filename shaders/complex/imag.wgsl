@@ -1,0 +1,5 @@
+// y = the imaginary part of the input
+
+fn op_complex(input: vec2<f32>) -> f32 {
+  return input.y;
+}

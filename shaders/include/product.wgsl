@@ -1,0 +1,73 @@
+// A matrix product whose operands the kernel reads as it likes:
+//
+//   y[batch, row, col] = sum over tap and channel of a[batch, row, tap, channel] *
+//                                                    b[batch, tap, channel, col]
+//
+// product_registers.wgsl and product_staged.wgsl sum it. The kernel that includes one of them gives
+//
+//   params.batches, rows, cols, taps, channels   the sizes
+//   params.tap_block, channel_block              the taps and channels that one invocation sums;
+//                                                the rest goes to further parts
+//   struct Row; fn row_at(batch: u32, row: u32) -> Row
+//   struct Place; fn place_at(row: Row, tap: u32) -> Place
+//   fn load_a(place: Place, channel: u32) -> Sum
+//   fn col_at(batch: u32, col: u32) -> u32
+//   fn step_at(tap: u32, channel: u32) -> u32
+//   fn load_b(index: u32) -> Sum                  at col_at() + step_at()
+//   fn store(part: u32, batch: u32, row: u32, col: u32, value: Sum)
+//
+// and includes sum_f32.wgsl or sum_i32.wgsl for the type Sum. Rows and columns past the end are
+// read as the last one and not stored, so every index stays inside.
+
+struct Block {
+  batch: u32,
+  part: u32,
+  row: u32,
+  col: u32,
+  tap: u32,
+  tap_end: u32,
+  channel: u32,
+  channel_end: u32,
+}
+
+fn parts_of(whole: u32, block: u32) -> u32 {
+  return (whole + block - 1u) / block;
+}
+
+// Where workgroup `group` works, if each covers `rows` x `cols` results.
+fn block_at(group: u32, rows: u32, cols: u32) -> Block {
+  let across = parts_of(params.cols, cols);
+  let down = parts_of(params.rows, rows);
+  let channel_parts = parts_of(params.channels, params.channel_block);
+  let parts = channel_parts * parts_of(params.taps, params.tap_block);
+  let band = group / across;
+  let layer = band / down;
+  let part = layer % parts;
+  let tap = part / channel_parts * params.tap_block;
+  let channel = part % channel_parts * params.channel_block;
+  return Block(
+    layer / parts,
+    part,
+    band % down * rows,
+    group % across * cols,
+    tap,
+    min(tap + params.tap_block, params.taps),
+    channel,
+    min(channel + params.channel_block, params.channels),
+  );
+}
+
+fn store4(at: Block, row: u32, col: u32, values: vec4<Sum>) {
+  if (row < params.rows && col < params.cols) {
+    store(at.part, at.batch, row, col, values.x);
+    if (col + 1u < params.cols) {
+      store(at.part, at.batch, row, col + 1u, values.y);
+    }
+    if (col + 2u < params.cols) {
+      store(at.part, at.batch, row, col + 2u, values.z);
+    }
+    if (col + 3u < params.cols) {
+      store(at.part, at.batch, row, col + 3u, values.w);
+    }
+  }
+}

@@ -1,0 +1,5 @@
+// y = not x
+
+fn op(x: bool) -> bool {
+  return !x;
+}

@@ -1,0 +1,13 @@
+// y = whether some x along the axes is true
+
+fn init() -> bool {
+  return false;
+}
+
+fn lift(x: bool) -> bool {
+  return x;
+}
+
+fn combine(a: bool, b: bool) -> bool {
+  return a || b;
+}

@@ -1,0 +1,77 @@
+// y[s, j] = sum of x[i, j] over all i whose segment id is s        x: [ids, inner]
+//
+// The ids come sorted, so that a segment is a run of pairs. `lanes` invocations share an element of
+// y: each sums every lanes-th row of the run in blocks of 128, and a tree sums the lanes. So the
+// result does not depend on timing. A dispatch takes the pairs from `first` to `last` only, fewer
+// than the 65,535 loop turns after which some drivers stop silently; later ones add to y.
+
+const GROUP = 64u;
+const BLOCK = 128u;
+
+struct Params {
+  y_size: u32,
+  inner: u32,
+  width: u32, // of pairs
+  lanes: u32, // a power of two, at most GROUP
+  first: u32,
+  last: u32,
+}
+
+@group(0) @binding(0) var<storage, read> pairs: array<vec2<u32>>;
+@group(0) @binding(1) var<storage, read_write> y: array<T_x>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+var<workgroup> totals: array<T_x, GROUP>;
+
+// The first pair whose segment is `segment` or a later one
+fn run_begin(segment: u32) -> u32 {
+  var low = 0u;
+  var high = params.width;
+  while (low < high) {
+    let middle = (low + high) / 2u;
+    if (~pairs[middle].x < segment) {
+      low = middle + 1u;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+@compute @workgroup_size(GROUP)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) local: u32,
+) {
+  let lane = local % params.lanes;
+  let o = (group.x + group.y * groups.x) * (GROUP / params.lanes) + local / params.lanes;
+  var total = T_x(0);
+  if (o < params.y_size) {
+    let column = o % params.inner;
+    let begin = max(run_begin(o / params.inner), params.first);
+    let end = min(run_begin(o / params.inner + 1u), params.last);
+    let stride = BLOCK * params.lanes;
+    for (var block = begin + lane; block < end; block += stride) {
+      var part = T_x(0);
+      for (var p = block; p < min(block + stride, end); p += params.lanes) {
+        part += load_x(pairs[p].y * params.inner + column);
+      }
+      total += part;
+    }
+  }
+  totals[local] = total;
+  for (var half = params.lanes / 2u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (lane < half) {
+      totals[local] += totals[local + half];
+    }
+  }
+  if (lane == 0u && o < params.y_size) {
+    if (params.first > 0u) {
+      y[o] += totals[local];
+    } else {
+      y[o] = totals[local];
+    }
+  }
+}

@@ -1,0 +1,1 @@
+"""The backends that ship with the package."""

@@ -1,0 +1,156 @@
+"""The CPU backend: arrays are NumPy arrays, kernels are NumPy functions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.limits import check_allocation, memory_error
+from wgsl_kernels.engine.driver import Held, Launch, Usage
+from wgsl_kernels.engine.dtypes import DType, numpy_dtype
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.host import Array, default_dtype
+from wgsl_kernels.engine.registry import Kernel
+from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.spec import Spec
+
+
+class CpuBackend:
+    """Runs NumPy kernels at once and counts the arrays that tensors hold."""
+
+    name = "cpu"
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owners: dict[int, tuple[int, int]] = {}
+        self._bytes = 0
+
+    def supports(self, dtype: DType) -> bool:
+        """Say yes: every dtype lives here."""
+        return True
+
+    def upload(self, values: Array, spec: Spec) -> Held:
+        """Hold host values."""
+        check_allocation(spec, self._bytes)
+        return self._hold(values)
+
+    def download(self, array: Held, spec: Spec) -> Array:
+        """Return a copy of the values."""
+        return np.array(array.array, order="C")
+
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: list[Any],
+        attrs: dict[str, Any],
+        outputs: tuple[Spec, ...] | None,
+        output_names: tuple[str, ...],
+    ) -> Launch:
+        """Return a launch that calls the kernel with those attributes that it takes."""
+        func, takes = kernel.func, kernel.takes
+        keywords = {
+            name: value for name, value in attrs.items() if takes is None or name in takes
+        }
+        name = kernel.name
+
+        def launch(arrays: list[Any]) -> Sequence[Any]:
+            values = [_values(one) for one in arrays]
+            for spec in outputs or ():
+                check_allocation(spec, self._bytes)
+            try:
+                found = func(*values, **keywords)
+            except MemoryError:
+                raise memory_error(outputs, self._bytes) from None
+            several = found if isinstance(found, (tuple, list)) else (found,)
+            if outputs is None:
+                results = [np.asarray(one) for one in several]
+                return [
+                    (self._hold(one), Spec(one.shape, _dtype_name(one))) for one in results
+                ]
+            return [self._hold(one) for one in _checked(name, several, outputs)]
+
+        return launch
+
+    def free(self, array: Array) -> None:
+        """Count an array out; views of it may still be counted in."""
+        owner = _owner(array)
+        key = id(owner)
+        with self._lock:
+            count, nbytes = self._owners[key]
+            if count > 1:
+                self._owners[key] = (count - 1, nbytes)
+            else:
+                del self._owners[key]
+                self._bytes -= nbytes
+
+    def _hold(self, values: Array) -> Held:
+        owner = _owner(values)
+        key = id(owner)
+        with self._lock:
+            count, nbytes = self._owners.get(key, (0, owner.nbytes))
+            self._owners[key] = (count + 1, nbytes)
+            if count == 0:
+                self._bytes += nbytes
+        return Held(values, self)  # type: ignore[arg-type]  # only free is asked of it
+
+    def memory(self) -> Usage:
+        """Return how many arrays are held, and their bytes."""
+        with self._lock:
+            return Usage(len(self._owners), self._bytes)
+
+    def submit(self) -> None:
+        """Do nothing: kernels run at once."""
+
+    def evaluate(self, arrays: list[Any]) -> None:
+        """Do nothing: kernels run at once."""
+
+    def wait(self) -> None:
+        """Do nothing: kernels run at once."""
+
+    def close(self) -> None:
+        """Do nothing: arrays belong to their tensors."""
+
+
+def _values(one: Any) -> Any:
+    if isinstance(one, list):
+        return [held.array for held in one]
+    return None if one is None else one.array
+
+
+def _owner(array: Array) -> Array:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _dtype_name(array: Array) -> DType:
+    if array.dtype == np.float64:
+        return "float64"
+    if array.dtype == np.complex128:
+        return "complex128"
+    return default_dtype(array)
+
+
+def _checked(name: str, results: Sequence[Any], outputs: tuple[Spec, ...]) -> list[Array]:
+    if len(results) != len(outputs):
+        raise ArgumentError(
+            f"{name}: the cpu kernel gave {len(results)} outputs, its signature says "
+            f"{len(outputs)}."
+        )
+    arrays = []
+    for one, spec in zip(results, outputs, strict=True):
+        array = np.asarray(one)
+        if array.shape != spec.shape:
+            raise ShapeError(
+                f"{name}: the cpu kernel gave shape {show(array.shape)}, its signature says "
+                f"{show(spec.shape)}."
+            )
+        if array.dtype != numpy_dtype(spec.dtype):
+            raise DTypeError(
+                f"{name}: the cpu kernel gave dtype {array.dtype}, its signature says {spec.dtype}."
+            )
+        arrays.append(array)
+    return arrays

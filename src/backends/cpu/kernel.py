@@ -1,0 +1,41 @@
+"""How a NumPy kernel is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from wgsl_kernels.engine.dtypes import DType
+from wgsl_kernels.engine.host import Array as Array
+from wgsl_kernels.engine.origin import caller
+from wgsl_kernels.engine.registry import Kernel, add_kernel, keywords
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def cpu_kernel(
+    name: str, *, dtypes: Iterable[DType] | None = None, override: bool = False
+) -> Callable[[F], F]:
+    """Register the decorated function as the CPU kernel ``name``.
+
+    It gets NumPy arrays in the signature's order (None for an absent input, a list for a list)
+    and, as keywords, those attributes that it names; it returns an array, or a tuple of them.
+    What it returns is checked against the signature.
+
+    Args:
+        name: The kernel's name.
+        dtypes: The dtypes that it takes; any, if left out.
+        override: Whether an existing kernel is replaced.
+
+    Raises:
+        AlreadyRegistered: Another place has registered one.
+    """
+    origin = caller()
+
+    def register(func: F) -> F:
+        allowed = None if dtypes is None else frozenset(dtypes)
+        kernel = Kernel(name, "cpu", func, origin, dtypes=allowed, takes=keywords(func))
+        add_kernel(kernel, override=override)
+        return func
+
+    return register

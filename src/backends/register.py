@@ -1,0 +1,44 @@
+"""Registers the two backends that ship with the package, and says which is chosen when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.engine.backends import register_backend
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.cpu.backend import CpuBackend
+    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+
+REAL_GPU, CPU, SOFTWARE = 20, 10, 0
+"""Priorities: a real GPU, then the CPU, then a software adapter."""
+
+
+def _cpu() -> CpuBackend:
+    from wgsl_kernels.backends.cpu.backend import CpuBackend
+
+    return CpuBackend()
+
+
+def _webgpu() -> WebGpuBackend:
+    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+
+    return WebGpuBackend()
+
+
+def _webgpu_priority() -> int | None:
+    try:
+        from wgsl_kernels.backends.webgpu.adapter import choose_adapter
+
+        choice = choose_adapter()
+    except (ImportError, OSError, RuntimeError):  # no GPU library can load here
+        return None
+    if choice is None:
+        return None
+    return SOFTWARE if choice.info.is_software else REAL_GPU
+
+
+def register_own() -> None:
+    """Register ``cpu`` and ``webgpu``; nothing is started."""
+    register_backend("cpu", _cpu, CPU)
+    register_backend("webgpu", _webgpu, _webgpu_priority)

@@ -1,0 +1,153 @@
+"""Arrays of the WebGPU backend: a view of a buffer, or host values that no kernel has asked for."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.engine.dtypes import numpy_dtype
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.pool import Storage
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.host import Array
+    from wgsl_kernels.engine.spec import Shape, Spec
+
+ITEMSIZE = {"float32": 4, "int32": 4, "bool": 4, "float16": 2, "complex64": 8}
+"""Bytes of one element in a buffer; the dtypes that live there."""
+
+Layout = tuple[tuple[int, ...], int]
+"""Strides and offset of a view, in elements."""
+
+host_bytes: dict[int, int] = {}
+"""Bytes of the host values that are on no device, by the id of what holds them."""
+
+
+class HostValues:
+    """Values on the host; they count as an array of the backend until a device has them."""
+
+    __slots__ = ("uploaded", "values")
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+        self.uploaded = False
+        host_bytes[id(self)] = values.nbytes
+
+    def mark_uploaded(self) -> None:
+        """Stop counting: a storage holds the values from now on."""
+        self.uploaded = True
+        host_bytes.pop(id(self), None)
+
+    def __del__(self) -> None:
+        if not self.uploaded:
+            host_bytes.pop(id(self), None)
+
+
+class GpuArray:
+    """One array: shape and dtype, and where its elements are.
+
+    Attributes:
+        layout: ``None`` where the elements lie row-major from the storage's beginning, else
+            strides and offset.
+        storage: The buffer on ``device``; ``None`` for an empty array and where only the host
+            has the values.
+        host: The values on the host, where they came from there.
+        packed: A row-major copy of a view, once one was needed.
+    """
+
+    __slots__ = ("device", "dtype", "host", "layout", "packed", "shape", "size", "storage")
+
+    def __init__(
+        self,
+        shape: Shape,
+        dtype: DType,
+        size: int,
+        storage: Storage | None,
+        device: Device | None,
+        layout: Layout | None = None,
+        host: HostValues | None = None,
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.size = size
+        self.storage = storage
+        self.device = device
+        self.layout = layout
+        self.host = host
+        self.packed: GpuArray | None = None
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements from one index to the next along each axis."""
+        return row_major(self.shape) if self.layout is None else self.layout[0]
+
+    @property
+    def offset(self) -> int:
+        """Elements from the storage's beginning to the first one."""
+        return 0 if self.layout is None else self.layout[1]
+
+    @property
+    def is_scalar_on_host(self) -> bool:
+        """Whether the array is one number that can travel as a parameter."""
+        return self.size == 1 and self.host is not None
+
+    @property
+    def scalar(self) -> Any:
+        """That number, in Python."""
+        assert self.host is not None
+        return self.host.values.reshape(-1)[0].item()
+
+
+def row_major(shape: Shape) -> tuple[int, ...]:
+    """Return the strides of a contiguous array of ``shape``."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
+    return tuple(strides)
+
+
+def is_row_major(shape: Shape, strides: tuple[int, ...]) -> bool:
+    """Say whether ``strides`` walk ``shape`` without gaps; axes of length 1 do not matter."""
+    expected = 1
+    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if length != 1 and stride != expected:
+            return False
+        expected *= length
+    return True
+
+
+def device_bytes(size: int, dtype: DType) -> int:
+    """Return the bytes of ``size`` elements in a buffer, a multiple of 4."""
+    return -(-size * ITEMSIZE[dtype] // 4) * 4
+
+
+def view_of(array: GpuArray, shape: Shape, strides: tuple[int, ...], offset: int) -> GpuArray:
+    """Return a view of ``array``'s storage; no element moves.
+
+    Host values come along where the view has them all in order, so that a reshaped scalar still
+    travels as a parameter.
+    """
+    size = math.prod(shape)
+    contiguous = is_row_major(shape, strides)
+    layout = None if contiguous and offset == 0 else (strides, offset)
+    whole = layout is None and size == array.size and array.host is not None
+    return GpuArray(
+        shape, array.dtype, size, array.storage, array.device, layout,
+        host=array.host if whole else None,
+    )  # fmt: skip
+
+
+def to_device_values(values: Array, dtype: DType) -> Array:
+    """Return host values as they lie in a buffer: a bool is a u32."""
+    return values.astype(np.uint32) if dtype == "bool" else np.ascontiguousarray(values)
+
+
+def to_host_values(raw: Array, spec: Spec) -> Array:
+    """Return the bytes of a contiguous array as host values."""
+    if spec.dtype == "bool":
+        return raw[: spec.size * 4].view(np.uint32).astype(np.bool_).reshape(spec.shape)
+    nbytes = spec.size * ITEMSIZE[spec.dtype]
+    return raw[:nbytes].view(numpy_dtype(spec.dtype)).reshape(spec.shape)

@@ -1,0 +1,174 @@
+"""Putting a composed text together: the author's files, what they ask for, and a skeleton.
+
+Only what is used is written: of included files the declarations that are reached, of the
+composer's own functions those that somebody names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composed import PARAMS
+from wgsl_kernels.backends.webgpu.wgsl.facts import Declaration, Other
+from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
+from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, Edit, SourceMap
+from wgsl_kernels.backends.webgpu.wgsl.tokens import NAME, tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wgsl_kernels.backends.webgpu.source import Source
+    from wgsl_kernels.backends.webgpu.wgsl.facts import Facts
+
+Writer = Callable[[], str]
+_PARAMETER = re.compile(rf"\b{PARAMS}\.(\w+)")
+_GENERATED_NAME = re.compile(r"(?<![.\w])[a-zA-Z]\w*")
+_UNIFORM = re.compile(rf"\b{PARAMS}\b(?=\.)")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A field that the composer can add to the uniform struct: its type and what fills it."""
+
+    type: str
+    fact: str
+    pad: int = 0
+    constant: bool = False
+
+
+@dataclass
+class Assembly:
+    """What goes into one composed text.
+
+    Attributes:
+        source: The author's files.
+        skeleton: The loop around an op, or None where the author wrote the entry point.
+        helpers: What can be written on demand: a name, and the function that writes it.
+        offers: Fields that generated text may name as ``wk_params.<name>``.
+        dropped: Declarations of the author's to leave out.
+        edits: Changes to the author's files.
+        written: The generated declarations, in the order in which they were asked for.
+        fields: The composer's fields that are needed, in that order.
+        uniform: The name of the uniform variable.
+    """
+
+    source: Source
+    skeleton: Facts | None
+    helpers: dict[str, Writer] = field(default_factory=dict[str, Writer])
+    offers: dict[str, Offer] = field(default_factory=dict[str, Offer])
+    dropped: list[Declaration] = field(default_factory=list[Declaration])
+    edits: dict[str, list[Edit]] = field(default_factory=dict[str, list[Edit]])
+    written: dict[str, str] = field(default_factory=dict[str, str])
+    fields: dict[str, Offer] = field(default_factory=dict[str, Offer])
+    uniform: str = PARAMS
+    reached: dict[str, tuple[Declaration, ...]] = field(
+        default_factory=dict[str, tuple[Declaration, ...]]
+    )
+    used: set[str] = field(default_factory=set[str])
+
+    def edit(self, text: Text, span: Span, replacement: str) -> None:
+        """Have the composed text say ``replacement`` instead of the characters of ``span``."""
+        self.edits.setdefault(text.file, []).append(Edit(span, replacement))
+
+    def resolve(self) -> None:
+        """Find all that the author's text and the skeleton need, and write it."""
+        included = self._included_names()
+        pending = [n for d in self._kept(self.source.facts) for n in sorted(d.identifiers)]
+        if self.skeleton is not None:
+            pending += sorted(self.skeleton.identifiers)
+            self._note_fields(self.skeleton.text.text)
+        reached: set[int] = set()
+        for facts in self.source.included:
+            for declaration in facts.declarations:
+                if isinstance(declaration, Other) or not facts.is_whole:
+                    reached.add(id(declaration))
+                    pending += sorted(declaration.identifiers)
+        while pending:
+            name = pending.pop()
+            if name in self.used:
+                continue
+            self.used.add(name)
+            if name in included:
+                for declaration in included[name]:
+                    reached.add(id(declaration))
+                    pending += sorted(declaration.identifiers)
+            elif name in self.helpers and name not in self.source.declared:
+                pending += self._write(name)
+        for facts in self.source.included:
+            kept = tuple(d for d in facts.declarations if id(d) in reached)
+            self.reached[facts.file] = kept
+
+    def declarations(self) -> Iterable[Declaration]:
+        """Return the author's declarations that the text keeps."""
+        yield from self._kept(self.source.facts)
+        for facts in self.source.included:
+            yield from self.reached[facts.file]
+
+    def compose(self, head: str, tail: str) -> SourceMap:
+        """Return the text: ``head``, the author's files, ``tail``, generated text, skeleton."""
+        text = Composition()
+        text.generate(head)
+        for facts in self.source.files:
+            for directive in facts.directives:
+                if not _is_enable(directive.keyword, directive.arguments, {"f16", "subgroups"}):
+                    text.quote(facts.text, directive.span)
+                    text.generate("\n")
+        main = self.source.facts
+        removed = [directive.span for directive in main.directives]
+        removed += [include.span for include in main.includes]
+        removed += [declaration.span for declaration in self.dropped]
+        edits = [*self.edits.get(main.file, []), *(Edit(span, "") for span in removed)]
+        text.quote(main.text, Span(0, len(main.text.text)), edits)
+        for facts in self.source.included:
+            for declaration in self.reached[facts.file]:
+                text.generate("\n")
+                text.quote(facts.text, declaration.span, self.edits.get(facts.file, []))
+        text.generate("\n" + tail)
+        for written in self.written.values():
+            text.generate(_UNIFORM.sub(self.uniform, written) + "\n")
+        if self.skeleton is not None:
+            self._quote_skeleton(text, self.skeleton)
+        return text.finish()
+
+    def _included_names(self) -> dict[str, list[Declaration]]:
+        included: dict[str, list[Declaration]] = {}
+        own = {d.name for d in self.source.facts.declarations if d.name}
+        for facts in self.source.included:
+            for declaration in facts.declarations:
+                if declaration.name not in own:
+                    included.setdefault(declaration.name, []).append(declaration)
+        return included
+
+    def _kept(self, facts: Facts) -> tuple[Declaration, ...]:
+        return tuple(d for d in facts.declarations if not any(d is one for one in self.dropped))
+
+    def _write(self, name: str) -> list[str]:
+        written = self.helpers[name]()
+        self.written[name] = written
+        self._note_fields(written)
+        return sorted(set(_GENERATED_NAME.findall(written)))
+
+    def _note_fields(self, text: str) -> None:
+        for name in _PARAMETER.findall(text):
+            if name in self.offers:
+                self.fields.setdefault(name, self.offers[name])
+
+    def _quote_skeleton(self, text: Composition, skeleton: Facts) -> None:
+        """Append the skeleton, its names changed where the author has the same."""
+        clashing = {d.name for d in skeleton.declarations} & self.source.declared
+        names = {name: f"wk_{name}" for name in clashing} | {PARAMS: self.uniform}
+        edits = [
+            Edit(Span(token.begin, token.end), names[token.text])
+            for token in tokenize(skeleton.text)
+            if token.kind == NAME and token.text in names
+        ]
+        for declaration in skeleton.declarations:
+            text.quote(skeleton.text, declaration.span, edits)
+            text.generate("\n")
+
+
+def _is_enable(keyword: str, arguments: str, names: set[str]) -> bool:
+    return keyword == "enable" and {a.strip() for a in arguments.split(",")} <= names

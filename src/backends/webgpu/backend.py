@@ -1,0 +1,273 @@
+"""The WebGPU backend: uploads, downloads and launches on one device, and gets a new one if lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.backends.webgpu.array import (
+    ITEMSIZE,
+    GpuArray,
+    HostValues,
+    device_bytes,
+    host_bytes,
+    row_major,
+    to_device_values,
+    to_host_values,
+)
+from wgsl_kernels.backends.webgpu.device import Device
+from wgsl_kernels.backends.webgpu.gpu import Gpu
+from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.launch import FreeLaunch, ShaderLaunch
+from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
+from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
+from wgsl_kernels.backends.webgpu.operands import allowed_dtypes, classify
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.driver import Launch, Usage
+from wgsl_kernels.engine.dtypes import DType, numpy_dtype
+from wgsl_kernels.engine.errors import (
+    ArgumentError,
+    DeviceLostError,
+    DTypeError,
+    OutOfMemoryError,
+    ShapeError,
+)
+from wgsl_kernels.engine.host import Array
+from wgsl_kernels.engine.machine import half_of_memory
+from wgsl_kernels.engine.origin import Origin
+from wgsl_kernels.engine.registry import Kernel
+from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.signature import find_signature
+from wgsl_kernels.engine.spec import Spec
+
+FORMS: dict[str, type[ShaderLaunch]] = {
+    "map": MapLaunch,
+    "reduce": ReduceLaunch,
+    "free": FreeLaunch,
+}
+_COPY = ShaderKernel("Copy", "families/copy.wgsl", Origin(__name__, __file__, 0))
+
+
+class WebGpuBackend:
+    """Runs WGSL kernels through wgpu."""
+
+    name = "webgpu"
+
+    def __init__(self) -> None:
+        self._device: Device | None = None
+        self._copies: dict[tuple[Any, ...], MapLaunch] = {}
+        self.open()
+
+    def open(self) -> Device:
+        """Return the device; a new one if there is none or it was lost."""
+        device = self._device
+        if device is None or device.refusal is not None:
+            device = self._device = Device(memory_limit=self._memory_limit)
+        return device
+
+    @property
+    def recorded(self) -> int:
+        """How many dispatches the device was given."""
+        return self.open().recorded
+
+    def _memory_limit(self) -> int | None:
+        limit = config.memory_limit
+        if limit != "auto":
+            return limit if isinstance(limit, int) else None
+        device = self._device
+        return half_of_memory() if device is not None and device.is_software else None
+
+    def supports(self, dtype: DType) -> bool:
+        """Say whether buffers can hold ``dtype`` here."""
+        if dtype == "float16":
+            return "shader-f16" in self.open().features
+        return dtype in ITEMSIZE
+
+    def upload(self, values: Array, spec: Spec) -> GpuArray:
+        """Return an array of host values; a device gets them when a kernel first reads them."""
+        size = spec.size
+        self._check_size(spec)
+        host = HostValues(values) if size else None
+        return GpuArray(spec.shape, spec.dtype, size, None, None, host=host)
+
+    def _check_size(self, spec: Spec) -> None:
+        nbytes = device_bytes(spec.size, spec.dtype)
+        if nbytes < 1 << 20:
+            return
+        device = self.open()
+        limit, held = self._memory_limit(), self.memory().num_bytes
+        largest = device.limits["max-buffer-size"]
+        if nbytes > largest or (limit is not None and held + nbytes > limit):
+            raise OutOfMemoryError(
+                f"asked for {nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
+                f"Backend 'webgpu' holds {held} bytes; the device's largest buffer has {largest}, "
+                f"and {'any number' if limit is None else limit} bytes are allowed "
+                "(config.memory_limit)."
+            )
+
+    def make_resident(self, array: GpuArray) -> None:
+        """Have the array's elements on the device.
+
+        Raises:
+            DeviceLostError: They were on a device that is lost, and the host has no copy.
+        """
+        device = self.open()
+        if array.size == 0 or (array.storage is not None and array.device is device):
+            return
+        if array.host is None:
+            raise DeviceLostError(
+                f"tensor of shape {show(array.shape)} and dtype {array.dtype} was lost with the "
+                "device; only tensors made from host values come back. Compute it again."
+            )
+        what = f"{show(array.shape)} {array.dtype}"
+        array.storage = device.put(to_device_values(array.host.values, array.dtype), "upload", what)
+        array.device = device
+        array.host.mark_uploaded()
+
+    def contiguous(self, array: GpuArray) -> GpuArray:
+        """Return the array row-major from its storage's beginning; a copy is remembered."""
+        if array.layout is None:
+            return array
+        packed = array.packed
+        if packed is not None and packed.device is self._device:
+            return packed
+        if array.size == 0:
+            return GpuArray(array.shape, array.dtype, 0, None, None)
+        key = (array.shape, array.dtype)
+        launch = self._copies.get(key)
+        if launch is None:
+            if len(self._copies) > 1024:
+                self._copies.clear()
+            spec = Spec(array.shape, array.dtype)
+            launch = MapLaunch(self, _COPY, ("x",), {}, (spec,), ("y",))
+            self._copies[key] = launch
+        array.packed = launch([array])[0]
+        return array.packed
+
+    def download(self, array: GpuArray, spec: Spec) -> Array:
+        """Return the values as a new array, waiting for the work that computes them."""
+        if array.size == 0:
+            return np.zeros(spec.shape, numpy_dtype(spec.dtype))
+        if array.host is not None:
+            return np.array(array.host.values.reshape(spec.shape), order="C")
+        device = self.open()
+        if array.device is not device:
+            self.make_resident(array)
+        if array.layout is not None and array.layout[0] != row_major(array.shape):
+            array = self.contiguous(array)
+        assert array.storage is not None
+        start = array.offset * ITEMSIZE[array.dtype]
+        raw = device.read(array.storage, start, array.size * ITEMSIZE[array.dtype])
+        return to_host_values(raw, spec)
+
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: list[Any],
+        attrs: dict[str, Any],
+        outputs: tuple[Spec, ...] | None,
+        output_names: tuple[str, ...],
+    ) -> Launch:
+        """Return a launch: along recipes for a shader, a call for a function."""
+        if not isinstance(kernel.func, ShaderKernel):
+            return self._full_control(kernel, attrs, outputs)
+        if outputs is None:
+            raise ArgumentError(
+                f"{kernel.name}: its output shape is known only after the run; a shader alone "
+                "cannot serve that. Register a function with full control."
+            )
+        shader = kernel.func
+        source = shader.source
+        self._check_dtype(kernel, inputs, outputs)
+        form = FORMS[classify(source)]
+        return form(self, shader, _input_names(kernel, source), attrs, outputs, output_names)
+
+    def _check_dtype(self, kernel: Kernel, inputs: list[Any], outputs: tuple[Spec, ...]) -> None:
+        first = next((one for one in inputs if isinstance(one, Spec)), None)
+        declared = find_signature(kernel.name)
+        if first is None or kernel.dtypes is not None or declared is None:
+            return
+        allowed = allowed_dtypes(kernel.func.source, declared.inputs[0].name)
+        if first.dtype not in allowed:
+            raise DTypeError(
+                f"{kernel.name}: the shader's types do not serve {first.dtype}; they serve "
+                f"{', '.join(sorted(allowed))}."
+            )
+
+    def _full_control(
+        self, kernel: Kernel, attrs: dict[str, Any], outputs: tuple[Spec, ...] | None
+    ) -> Launch:
+        gpu = Gpu(self, kernel.name, kernel.origin)
+        takes = kernel.takes
+        keywords = {
+            name: value for name, value in attrs.items() if takes is None or name in takes
+        }
+        func: Callable[..., Any] = kernel.func
+
+        def launch(arrays: list[Any]) -> Sequence[Any]:
+            self.open()
+            found = func(gpu, *arrays, **keywords)
+            several = list(found) if isinstance(found, (tuple, list)) else [found]
+            if outputs is None:
+                return [(one, Spec(one.shape, one.dtype)) for one in several]
+            _check_results(kernel.name, several, outputs)
+            return several
+
+        return launch
+
+    def memory(self) -> Usage:
+        """Return live buffers and bytes, host values not yet uploaded included."""
+        pending = list(host_bytes.values())
+        if self._device is None or self._device.refusal is not None:
+            return Usage(len(pending), sum(pending))
+        use = self._device.memory()
+        return Usage(
+            use.num_buffers + len(pending), use.num_bytes + sum(pending), use.pool_bytes
+        )
+
+    def submit(self) -> None:
+        """Hand over what is recorded."""
+        self.open().flush()
+
+    def evaluate(self, arrays: list[Any]) -> None:
+        """Hand over what is recorded: nothing is pending but that."""
+        self.submit()
+
+    def wait(self) -> None:
+        """Wait for all that was handed over."""
+        self.open().wait()
+
+    def profile(self, on: bool) -> None:
+        """Begin or end timing dispatches."""
+        self.open().profile(on)
+
+    def take_timings(self) -> list[tuple[str, float | None]]:
+        """Return label and milliseconds of each dispatch since `profile` began."""
+        device = self.open()
+        return [(label, nanoseconds / 1e6) for label, nanoseconds in device.take_timings()]
+
+    def close(self) -> None:
+        """Close the device."""
+        if self._device is not None:
+            self._device.close()
+            self._device = None
+
+
+def _input_names(kernel: Kernel, source: Any) -> tuple[str, ...]:
+    """Return the inputs' names: from the signature, else from a map's op."""
+    declared = find_signature(kernel.name)
+    if declared is not None:
+        return tuple(one.name for one in declared.inputs)
+    op = next(one for name, one in source.functions.items() if name.startswith("op"))
+    return tuple(one.name for one in op.parameters if one.name != "i")
+
+
+def _check_results(name: str, results: list[GpuArray], outputs: tuple[Spec, ...]) -> None:
+    given = [(one.shape, one.dtype) for one in results]
+    wanted = [(one.shape, one.dtype) for one in outputs]
+    if given != wanted:
+        shown = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in given)
+        says = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in wanted)
+        raise ShapeError(f"{name}: the webgpu kernel gave {shown}, its signature says {says}.")

@@ -1,0 +1,92 @@
+"""Composing a kernel: from an author's file and the tensors at hand to a shader that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from wgsl_kernels.backends.webgpu.accessors import add_free
+from wgsl_kernels.backends.webgpu.assembly import Assembly
+from wgsl_kernels.backends.webgpu.binding import bind
+from wgsl_kernels.backends.webgpu.composer import Composer
+from wgsl_kernels.backends.webgpu.maps import add_map, can_vec4
+from wgsl_kernels.backends.webgpu.operands import Operand, classify
+from wgsl_kernels.backends.webgpu.reductions import Stage, add_reduction
+from wgsl_kernels.backends.webgpu.source import Source, load_file, shaders_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.composed import Composed
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Choices that give another text.
+
+    Attributes:
+        vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
+        held: Inputs of a map that are the same array as another: their loads are held.
+        variant: How a reduction is spread: ``lanes``, a workgroup per row, or ``rows``, an
+            invocation per row.
+        stage: Which part of a reduction this is.
+        kept: How many leading axes of a reduction's input remain.
+        entry: A free kernel's entry point, where it has several.
+    """
+
+    vec4: bool = False
+    held: tuple[str, ...] = ()
+    variant: Literal["lanes", "rows"] = "lanes"
+    stage: Stage = "whole"
+    kept: int = 0
+    entry: str | None = None
+
+
+def compose(
+    kernel: str,
+    source: Source,
+    inputs: Sequence[Operand],
+    outputs: Sequence[Operand],
+    *,
+    attrs: Sequence[str] = (),
+    constants: Mapping[str, float] | None = None,
+    options: Options = Options(),
+) -> Composed:
+    """Return the shader that runs ``source`` on these tensors.
+
+    Args:
+        kernel: The kernel's name, for errors.
+        source: Its files.
+        inputs: Its input tensors in the signature's order, absent ones included.
+        outputs: Its output tensors.
+        attrs: Names of its attributes and of the fields that ``params=`` returns.
+        constants: Values of overrides, needed where sizes depend on them.
+        options: Choices that give another text.
+
+    Raises:
+        ShaderError: The source does not fit the tensors; the message points at the line.
+    """
+    form = classify(source)
+    skeleton = {
+        "map": "families/map.wgsl",
+        "reduce": f"families/reduce_{options.variant}.wgsl",
+        "free": None,
+    }[form]
+    facts = load_file(shaders_folder() / skeleton).facts if skeleton else None
+    composer = Composer(
+        kernel,
+        form,
+        tuple(inputs),
+        tuple(outputs),
+        tuple(attrs),
+        constants or {},
+        Assembly(source, facts),
+    )
+    vec4 = form == "map" and options.vec4 and can_vec4(composer.inputs, composer.outputs[0])
+    if form == "map":
+        start = add_map(composer, vec4=vec4, held=options.held)
+    elif form == "reduce":
+        start = add_reduction(composer, options.stage, options.kept)
+    else:
+        start = add_free(composer, options.entry)
+    return bind(composer, start, vec4=vec4)

@@ -1,0 +1,46 @@
+"""Text that turns a flat index into coordinates, and coordinates into a place in an array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def unravel(index: str, sizes: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
+    """Return statements that split ``index`` row-major, and the names of the coordinates.
+
+    Args:
+        index: The flat index, an expression without side effects.
+        sizes: The axes' sizes, outermost first.
+        prefix: What the coordinates' names begin with.
+    """
+    names = [f"{prefix}{axis}" for axis in range(len(sizes))]
+    lines: list[str] = []
+    rest = index
+    for axis in range(len(sizes) - 1, 0, -1):
+        quotient = f"{prefix}q{axis}"
+        lines.append(f"let {quotient} = {rest} / {sizes[axis]};")
+        lines.append(f"let {names[axis]} = {rest} - {quotient} * {sizes[axis]};")
+        rest = quotient
+    if names:
+        lines.append(f"let {names[0]} = {rest};")
+    return lines, names
+
+
+def dot(coordinates: Sequence[str], strides: Sequence[str], offset: str = "") -> str:
+    """Return the expression of an offset plus coordinates times strides."""
+    terms = [offset] if offset else []
+    terms += [f"{c} * {s}" for c, s in zip(coordinates, strides, strict=True)]
+    return " + ".join(terms) or "0u"
+
+
+def ravel(coordinates: Sequence[str], sizes: Sequence[str]) -> str:
+    """Return the expression of the flat index at ``coordinates``."""
+    if not coordinates:
+        return "0u"
+    index = coordinates[0]
+    for coordinate, size in zip(coordinates[1:], sizes[1:], strict=True):
+        index = f"({index}) * {size} + {coordinate}"
+    return index

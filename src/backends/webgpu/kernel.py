@@ -1,0 +1,159 @@
+"""How a WGSL kernel is declared: by its shader, or by a function with full control."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.origin import Origin, caller
+from wgsl_kernels.engine.parameters import parameters_of
+from wgsl_kernels.engine.registry import Kernel, add_kernel, keywords
+from wgsl_kernels.engine.shapes import broadcast_shapes
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.source import Source
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.spec import Spec
+
+F = TypeVar("F", bound=Callable[..., Any])
+Grid = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ShaderKernel:
+    """A kernel that is a shader; the file is read when it first runs.
+
+    Attributes:
+        name: The kernel's name.
+        given: A path or WGSL text.
+        origin: Where it was registered.
+        groups: Computes the grid from the facts that its parameters name.
+        params: Computes more parameter fields, likewise.
+    """
+
+    name: str
+    given: str
+    origin: Origin
+    groups: Callable[..., Grid] | None = None
+    params: Callable[..., dict[str, Any]] | None = None
+
+    @property
+    def source(self) -> Source:
+        """The shader and what it includes, as the files are now."""
+        from wgsl_kernels.backends.webgpu.source import find_source
+
+        return self._text if "\n" in self.given else find_source(self.given, self._folder, "")
+
+    @functools.cached_property
+    def _text(self) -> Source:
+        from wgsl_kernels.backends.webgpu.source import find_source
+
+        name = f"<inline in {Path(self.origin.file).name}:{self.origin.line}>"
+        return find_source(self.given, self._folder, name)
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.origin.file).parent
+
+
+@overload
+def wgsl_kernel(
+    name: str,
+    source: str,
+    *,
+    dtypes: Iterable[DType] | None = None,
+    groups: Callable[..., Grid] | None = None,
+    params: Callable[..., dict[str, Any]] | None = None,
+    override: bool = False,
+) -> None: ...
+@overload
+def wgsl_kernel(
+    name: str, *, dtypes: Iterable[DType] | None = None, override: bool = False
+) -> Callable[[F], F]: ...
+def wgsl_kernel(
+    name: str,
+    source: str | None = None,
+    *,
+    dtypes: Iterable[DType] | None = None,
+    groups: Callable[..., Grid] | None = None,
+    params: Callable[..., dict[str, Any]] | None = None,
+    override: bool = False,
+) -> Any:
+    """Register a shader as the WebGPU kernel ``name``; without ``source``, decorate a function.
+
+    The function gets ``gpu`` (`backends.webgpu.gpu.Gpu`), the arrays in the signature's order and
+    the attributes as keywords, and returns an array or a tuple of them.
+
+    Args:
+        name: The kernel's name.
+        source: A path beside the caller's file or among the package's shaders; WGSL text if it
+            has a newline.
+        dtypes: The dtypes of its first input; by default what the file's types allow.
+        groups: Returns the workgroup counts; its parameter names say what it needs (``y_shape``,
+            an attribute). By default one invocation per element of the first output.
+        params: Returns parameter fields that no attribute or shape gives, by name.
+        override: Whether an existing kernel is replaced.
+
+    Raises:
+        AlreadyRegistered: Another place has registered one.
+    """
+    origin = caller()
+    allowed = None if dtypes is None else frozenset(dtypes)
+    if source is not None:
+        shader = ShaderKernel(name, source, origin, groups, params)
+        kernel = Kernel(name, "webgpu", shader, origin, dtypes=allowed, infer=_infer_map(shader))
+        add_kernel(kernel, override=override)
+        return None
+
+    def register(func: F) -> F:
+        kernel = Kernel(name, "webgpu", func, origin, dtypes=allowed, takes=keywords(func))
+        add_kernel(kernel, override=override)
+        return func
+
+    return register
+
+
+def _infer_map(shader: ShaderKernel) -> Callable[[list[Spec], dict[str, Any]], Spec]:
+    """Return the shape rule of a shader without a signature: a map broadcasts, others cannot."""
+
+    def infer(specs: list[Spec], attrs: dict[str, Any]) -> Spec:
+        from wgsl_kernels.backends.webgpu.operands import classify
+
+        form = classify(shader.source)
+        if form != "map" or not specs:
+            raise ArgumentError(
+                f"{shader.name}: a {form} shader needs a signature that gives its output's shape; "
+                f"declare one with @signature({shader.name!r})."
+            )
+        shape = broadcast_shapes(*(spec.shape for spec in specs))
+        if shape is None:
+            raise ArgumentError(f"{shader.name}: shapes do not broadcast: {specs}.")
+        returns = next(
+            (f.returns for f in shader.source.functions.values() if f.name.startswith("op")), "T"
+        )
+        return specs[0].like(shape=shape, dtype="bool" if returns == "bool" else None)
+
+    return infer
+
+
+def call_with(func: Callable[..., Any], facts: dict[str, Any], kernel: str) -> Any:
+    """Call ``func`` with the facts that its parameters name.
+
+    Raises:
+        ArgumentError: A parameter names no fact.
+    """
+    arguments: dict[str, Any] = {}
+    parameters = parameters_of(func)
+    for name in parameters.names:
+        if name in facts:
+            arguments[name] = facts[name]
+        elif name not in parameters.defaults:
+            known = ", ".join(one for one in facts if not one.startswith("wk_"))
+            raise ArgumentError(
+                f"{kernel}: groups or params asks for {name!r}, which is no fact; known: {known}."
+            )
+    return func(**arguments)

@@ -1,0 +1,211 @@
+"""Launching maps: the shortest way from arrays to a dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray
+from wgsl_kernels.backends.webgpu.collapse import collapse
+from wgsl_kernels.backends.webgpu.compose import Options
+from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, ShaderLaunch, State
+from wgsl_kernels.backends.webgpu.operands import Operand
+from wgsl_kernels.backends.webgpu.recipe import (
+    Compiled,
+    broadcast_strides,
+    compile_kernel,
+    fold,
+    record,
+)
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.device import Device
+
+GROUP = 64
+MANY = 1 << 16
+PER_INVOCATION = 4
+"""Items that an invocation of a large map handles; measured best on software adapters."""
+
+
+class MapRecipe:
+    """A map's shader, grid and parameters for one layout of its inputs."""
+
+    __slots__ = ("bound", "compiled", "facts", "groups", "params", "ranges", "values")
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        facts: dict[str, Any],
+        groups: tuple[int, int, int],
+        values: tuple[tuple[int, str], ...],
+    ) -> None:
+        self.compiled = compiled
+        self.facts = facts
+        self.groups = groups
+        self.values = values
+        self.bound: tuple[int, ...] | None = None
+        self.ranges: tuple[tuple[int, int], ...] = ()
+        self.params = b""
+
+
+class MapLaunch(ShaderLaunch):
+    """Runs a map."""
+
+    def start(
+        self, device: Device, arrays: list[Any], states: list[State]
+    ) -> Sequence[GpuArray]:
+        """Record the one dispatch, several where arrays are above the binding limit."""
+        key: Any = tuple(states)
+        if len(arrays) > 1:
+            key = (key, _same(arrays))
+        recipe: MapRecipe | None = self.recipes.get(key)
+        if recipe is None:
+            recipe = self.remember(key, self.build(device, arrays, states))
+        if recipe.bound is None:
+            return self._general(device, recipe, arrays)
+        spec = self.outputs[0]
+        with device.lock:
+            storage = device.pool.allocate(self.nbytes[0], self.kernel, self.labels[0])
+            made = GpuArray(spec.shape, spec.dtype, spec.size, storage, device)
+            storages = [storage if one < 0 else arrays[one].storage for one in recipe.bound]
+            params = recipe.params
+            if recipe.values:
+                facts = dict(recipe.facts)
+                for index, fact in recipe.values:
+                    facts[fact] = arrays[index].scalar
+                params = recipe.compiled.composed.pack(facts)
+            device.dispatch(
+                recipe.compiled.pipeline, storages, recipe.ranges, params, recipe.groups, self.kernel
+            )
+        return (made,)
+
+    def build(self, device: Device, arrays: list[Any], states: list[State]) -> MapRecipe:
+        """Compose the map for these layouts."""
+        spec = self.outputs[0]
+        strided = [
+            index
+            for index, (array, state) in enumerate(zip(arrays, states, strict=True))
+            if state not in (VALUE, ABSENT) and not (state is None and array.shape == spec.shape)
+        ]
+        shape, strides, _ = collapse(
+            spec.shape, [broadcast_strides(arrays[index], spec.shape) for index in strided]
+        )
+        operands: list[Operand] = []
+        facts = {**self.attrs, f"{self.output_names[0]}_size": spec.size, "wk_shape": shape}
+        values: list[tuple[int, str]] = []
+        for index, (name, state) in enumerate(zip(self.names, states, strict=True)):
+            array = arrays[index]
+            if state is ABSENT:
+                operands.append(Operand(name, "float32", 0, "absent"))
+            elif state is VALUE:
+                operands.append(Operand(name, array.dtype, 0, "value"))
+                values.append((index, f"{name}_value"))
+            elif index in strided:
+                operands.append(Operand(name, array.dtype, len(shape), "strided"))
+                facts[f"wk_{name}_strides"] = strides[strided.index(index)]
+                facts[f"wk_{name}_offset"] = array.offset
+            else:
+                operands.append(Operand(name, array.dtype, len(array.shape), "flat"))
+        return self._compiled(device, arrays, operands, facts, values)
+
+    def _compiled(
+        self,
+        device: Device,
+        arrays: list[Any],
+        operands: list[Operand],
+        facts: dict[str, Any],
+        values: list[tuple[int, str]],
+    ) -> MapRecipe:
+        spec = self.outputs[0]
+        if self.shader.params is not None:
+            facts.update(self.shader.params(**self.attrs))
+        extra = [*self.attrs, *(one for one in facts if one not in self.attrs)]
+        options = Options(vec4=True, held=tuple(self.names[index] for index in _same(arrays)))
+        compiled = compile_kernel(
+            device, self.kernel, self.shader.source, operands, self.output_operands(), extra, options
+        )
+        items = -(-spec.size // 4) if compiled.composed.vec4 else spec.size
+        per = PER_INVOCATION if items > MANY else 1
+        recipe = MapRecipe(compiled, facts, fold(-(-items // (GROUP * per))), tuple(values))
+        largest = max([self.nbytes[0], *(_bound_bytes(a) for a in arrays if a is not None)])
+        if not compiled.composed.uses_status and largest <= device.largest_binding:
+            self._bind(recipe, arrays)
+        return recipe
+
+    def _bind(self, recipe: MapRecipe, arrays: list[Any]) -> None:
+        """Fix everything but the storages and the values that travel as parameters."""
+        bound: list[int] = []
+        ranges: list[tuple[int, int]] = []
+        for slot in recipe.compiled.slots:
+            step = max(4, slot.stride)
+            if slot.name in self.output_names:
+                index, nbytes = -1, self.nbytes[0]
+            else:
+                index = self.names.index(slot.name)
+                nbytes = _bound_bytes(arrays[index])
+            bound.append(index)
+            ranges.append((0, -(-nbytes // step) * step))
+        recipe.bound = tuple(bound)
+        recipe.ranges = tuple(ranges)
+        if not recipe.values:
+            recipe.params = recipe.compiled.composed.pack(recipe.facts)
+
+    def _general(
+        self, device: Device, recipe: MapRecipe, arrays: list[Any]
+    ) -> Sequence[GpuArray]:
+        outputs = self.allocate(device)
+        facts = dict(recipe.facts)
+        for index, fact in recipe.values:
+            facts[fact] = arrays[index].scalar
+        bound = dict(zip(self.names, arrays, strict=True))
+        bound.update(zip(self.output_names, outputs, strict=True))
+        if recipe.compiled.composed.uses_status or not recipe.compiled.composed.vec4:
+            record(device, recipe.compiled, bound, facts, recipe.groups)
+        else:
+            self._in_parts(device, recipe, bound, facts)
+        return outputs
+
+    def _in_parts(
+        self, device: Device, recipe: MapRecipe, bound: dict[str, Any], facts: dict[str, Any]
+    ) -> None:
+        """Split a map over flat arrays that are above the binding limit at aligned offsets."""
+        sizes = [ITEMSIZE[bound[slot.name].dtype] for slot in recipe.compiled.slots]
+        step = device.largest_binding // max(sizes) // 256 * 256
+        total = self.outputs[0].size
+        for first in range(0, total, step):
+            count = min(step, total - first)
+            facts[f"{self.output_names[0]}_size"] = count
+            storages = [bound[slot.name].storage for slot in recipe.compiled.slots]
+            ranges = tuple(
+                (first * size, -(-count * size // 16) * 16) for size in sizes
+            )
+            params = recipe.compiled.composed.pack(facts)
+            groups = fold(-(-count // (4 * GROUP * PER_INVOCATION)))
+            device.dispatch(
+                recipe.compiled.pipeline, storages, ranges, params, groups, self.kernel
+            )
+
+
+def _same(arrays: list[Any]) -> tuple[int, ...]:
+    """Return the inputs that are the same array as one before."""
+    if len(arrays) == 2:
+        one, two = arrays
+        if one is None or two is None or one.storage is None:
+            return ()
+        return (1,) if one.storage is two.storage else ()
+    seen: set[int] = set()
+    found: list[int] = []
+    for index, array in enumerate(arrays):
+        if array is not None and array.storage is not None:
+            if id(array.storage) in seen:
+                found.append(index)
+            seen.add(id(array.storage))
+    return tuple(found)
+
+
+def _bound_bytes(array: GpuArray) -> int:
+    if array.storage is None:
+        return 0
+    if array.layout is None:
+        return -(-array.size * ITEMSIZE[array.dtype] // 4) * 4
+    return array.storage.nbytes

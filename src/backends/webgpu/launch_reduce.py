@@ -1,0 +1,147 @@
+"""Launching reductions: axes brought in order, then one dispatch, or two for long rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.array import GpuArray
+from wgsl_kernels.backends.webgpu.collapse import collapse
+from wgsl_kernels.backends.webgpu.compose import Options
+from wgsl_kernels.backends.webgpu.launch import VALUE, ShaderLaunch, State
+from wgsl_kernels.backends.webgpu.operands import Operand
+from wgsl_kernels.backends.webgpu.recipe import Compiled, compile_kernel, fold, record
+from wgsl_kernels.backends.webgpu.reductions import CHUNK
+from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.shapes import normalize_axes
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.device import Device
+
+AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
+ROWS_PER_GROUP = 64
+SPREAD = 2048
+"""Elements from which a reduction to few outputs is spread over several workgroups."""
+
+
+class ReduceRecipe:
+    """A reduction's stages for one layout of its input."""
+
+    __slots__ = ("facts", "groups", "partial_bytes", "stages")
+
+    def __init__(
+        self,
+        stages: list[Compiled],
+        groups: list[tuple[int, int, int]],
+        facts: dict[str, Any],
+        partial_bytes: int,
+    ) -> None:
+        self.stages = stages
+        self.groups = groups
+        self.facts = facts
+        self.partial_bytes = partial_bytes
+
+
+class ReduceLaunch(ShaderLaunch):
+    """Runs a reduction of its one input."""
+
+    def start(
+        self, device: Device, arrays: list[Any], states: list[State]
+    ) -> Sequence[GpuArray]:
+        """Record the one or two dispatches."""
+        key = tuple(states)
+        recipe: ReduceRecipe | None = self.recipes.get(key)
+        if recipe is None:
+            recipe = self.remember(key, self.build(device, arrays[0], states[0]))
+        outputs = self.allocate(device)
+        facts = dict(recipe.facts)
+        if states[0] is VALUE:
+            facts[f"{self.names[0]}_value"] = arrays[0].scalar
+        bound = {self.names[0]: arrays[0], self.output_names[0]: outputs[0]}
+        partials = None
+        if recipe.partial_bytes:
+            partials = device.storage(recipe.partial_bytes, self.kernel, "partial results")
+        for compiled, groups in zip(recipe.stages, recipe.groups, strict=True):
+            record(device, compiled, bound, facts, groups, partials)
+        return outputs
+
+    def axes(self, rank: int) -> tuple[int, ...]:
+        """Return the reduced axes, counted from the front."""
+        given = next((self.attrs[name] for name in AXIS_ATTRS if name in self.attrs), None)
+        return normalize_axes(self.kernel, given, rank)
+
+    def build(self, device: Device, array: GpuArray, state: State) -> ReduceRecipe:
+        """Compose the stages for this layout."""
+        rank = len(array.shape)
+        reduced = self.axes(rank)
+        order = [axis for axis in range(rank) if axis not in reduced] + list(reduced)
+        shape = tuple(array.shape[axis] for axis in order)
+        count = math.prod(array.shape[axis] for axis in reduced)
+        facts = {**self.attrs, f"{self.output_names[0]}_size": self.outputs[0].size, "wk_n": count}
+        operand, kept = self._operand(array, state, order, shape, rank - len(reduced), facts)
+        parts = self._parts(device, count)
+        variant: Any = "rows" if self._by_rows(device, parts, count) else "lanes"
+        source = self.shader.source
+
+        def stage(which: Any) -> Compiled:
+            options = Options(variant=variant, stage=which, kept=kept)
+            outputs = self.output_operands()
+            known = list(self.attrs)
+            return compile_kernel(
+                device, self.kernel, source, [operand], outputs, known, options
+            )
+
+        rows = self.outputs[0].size
+        if parts == 1:
+            return ReduceRecipe([stage("whole")], [_grid(rows, variant)], facts, 0)
+        facts |= {"wk_parts": parts, "wk_part_size": -(-count // parts)}
+        stages = [stage("partial"), stage("final")]
+        grids = [_grid(rows * parts, variant), _grid(rows, variant)]
+        return ReduceRecipe(stages, grids, facts, rows * parts * stages[0].composed.partial_bytes)
+
+    def _operand(
+        self,
+        array: GpuArray,
+        state: State,
+        order: list[int],
+        shape: tuple[int, ...],
+        kept: int,
+        facts: dict[str, Any],
+    ) -> tuple[Operand, int]:
+        name = self.names[0]
+        if state is VALUE or array.size == 0:
+            facts.setdefault(f"{name}_value", 0)
+            return Operand(name, array.dtype, len(shape), "value"), kept
+        if state is None and order == sorted(order):
+            return Operand(name, array.dtype, len(shape), "flat"), kept
+        strides = tuple(array.strides[axis] for axis in order)
+        merged, (own,), left = collapse(shape, [strides], kept)
+        facts |= {
+            "wk_shape": merged,
+            f"wk_{name}_strides": own,
+            f"wk_{name}_offset": array.offset,
+        }
+        return Operand(name, array.dtype, len(merged), "strided"), left
+
+    def _parts(self, device: Device, count: int) -> int:
+        """Return over how many partial results each output is spread."""
+        rows = self.outputs[0].size
+        least = -(-count // CHUNK)
+        if least > CHUNK:
+            raise ShapeError(
+                f"{self.kernel}: {count} elements are reduced into one; at most {CHUNK * CHUNK} "
+                "can be. Reduce one axis after the other."
+            )
+        wanted = 1
+        if count >= SPREAD and rows * ROWS_PER_GROUP < SPREAD:
+            wanted = min(-(-count // 1024), max(1, SPREAD // rows))
+        return max(least, wanted)
+
+    def _by_rows(self, device: Device, parts: int, count: int) -> bool:
+        """Say whether an invocation takes a row: best on CPUs, and for short rows anywhere."""
+        return device.is_software or count // parts <= 32
+
+
+def _grid(rows: int, variant: str) -> tuple[int, int, int]:
+    return fold(-(-rows // ROWS_PER_GROUP) if variant == "rows" else rows)

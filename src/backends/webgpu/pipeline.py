@@ -1,0 +1,292 @@
+"""Compute pipelines, their layouts and bind groups: made once, found by what they are made of.
+
+Every layout is explicit, so that unused bindings stay and pipelines share bind groups. All sizes
+are checked here against the device's limits before wgpu sees them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from wgsl_kernels.backends.webgpu.native import is_loss
+from wgsl_kernels.engine.errors import ArgumentError, ShaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.native import Calls
+    from wgsl_kernels.backends.webgpu.pool import Block, Pool, Storage
+
+Kind = Literal["read", "read_write", "uniform"]
+Ranges = tuple[tuple[int, int], ...]
+
+KEPT_GROUPS = 4096
+COMPUTE_STAGE = 4  # wgpu.ShaderStage.COMPUTE
+
+
+class Binding(NamedTuple):
+    """One ``@binding`` of group 0: its number and what is bound there."""
+
+    number: int
+    kind: Kind
+
+
+class CompileFailure(Exception):  # noqa: N818  it is a report for the composer, not for the user
+    """The compiler refused a shader; ``message`` is its own text."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class Layout:
+    """A bind group layout, made once per list of bindings."""
+
+    __slots__ = ("bindings", "group_layout", "pipeline_layout", "storages", "uniform")
+
+    def __init__(self, device: Any, bindings: tuple[Binding, ...]) -> None:
+        self.bindings = bindings
+        self.storages = tuple(one for one in bindings if one.kind != "uniform")
+        uniforms = [one.number for one in bindings if one.kind == "uniform"]
+        self.uniform = uniforms[0] if uniforms else None
+        self.group_layout = device.create_bind_group_layout(
+            entries=[_layout_entry(one) for one in bindings]
+        )
+        self.pipeline_layout = device.create_pipeline_layout(bind_group_layouts=[self.group_layout])
+
+
+class Pipeline:
+    """A compiled shader, ready to dispatch."""
+
+    __slots__ = ("handle", "label", "layout", "offsets", "owner")
+
+    def __init__(self, owner: Any, handle: Any, layout: Layout, label: str) -> None:
+        self.owner = owner
+        self.handle = handle
+        self.layout = layout
+        self.label = label
+        self.offsets = 0 if layout.uniform is None else 1
+
+
+class Group:
+    """A bind group."""
+
+    __slots__ = ("blocks", "handle", "owner")
+
+    def __init__(self, owner: Any, handle: Any, blocks: tuple[Block, ...]) -> None:
+        self.owner = owner
+        self.handle = handle
+        self.blocks = blocks
+
+
+class PipelineCache:
+    """The pipelines of one device, by text, entry point, constants and bindings."""
+
+    def __init__(self, device: Any, calls: Calls, limits: Mapping[str, int]) -> None:
+        self._device = device
+        self._calls = calls
+        self._limits = limits
+        self._layouts: dict[tuple[Binding, ...], Layout] = {}
+        self._pipelines: dict[object, Pipeline] = {}
+
+    def __len__(self) -> int:
+        """Return how many pipelines were made."""
+        return len(self._pipelines)
+
+    def find(
+        self,
+        text: str,
+        bindings: Sequence[tuple[int, Kind]],
+        label: str,
+        *,
+        workgroup_bytes: int = 0,
+        workgroup_size: tuple[int, ...] | None = None,
+        constants: Mapping[str, float] | None = None,
+        entry: str = "main",
+    ) -> Pipeline:
+        """Return the pipeline for ``text``, compiled at the first call.
+
+        Raises:
+            CompileFailure: The compiler refuses the text.
+            ShaderError: The shader needs more than the device's limits.
+        """
+        order = tuple(Binding(*one) for one in bindings)
+        values = tuple(sorted(constants.items())) if constants else ()
+        key = (text, entry, values, order)
+        pipeline = self._pipelines.get(key)
+        if pipeline is None:
+            self._check_limits(label, order, workgroup_bytes, workgroup_size)
+            pipeline = self._pipelines[key] = self._compile(text, order, label, dict(values), entry)
+        return pipeline
+
+    def _check_limits(
+        self,
+        label: str,
+        bindings: tuple[Binding, ...],
+        workgroup_bytes: int,
+        workgroup_size: tuple[int, ...] | None,
+    ) -> None:
+        storages = sum(one.kind != "uniform" for one in bindings)
+        needs = [
+            ("max-storage-buffers-per-shader-stage", "storage bindings", storages),
+            ("max-compute-workgroup-storage-size", "bytes of workgroup memory", workgroup_bytes),
+        ]
+        if workgroup_size is not None:
+            x, y, z = (*workgroup_size, 1, 1)[:3]
+            invocations = x * y * z
+            needs += [
+                ("max-compute-workgroup-size-x", "invocations along x", x),
+                ("max-compute-workgroup-size-y", "invocations along y", y),
+                ("max-compute-workgroup-size-z", "invocations along z", z),
+                ("max-compute-invocations-per-workgroup", "invocations a workgroup", invocations),
+            ]
+        for limit, noun, needed in needs:
+            if needed > self._limits[limit]:
+                raise ShaderError(
+                    f"{label}: needs {needed} {noun}; this device allows {self._limits[limit]} "
+                    f"({limit})."
+                )
+        if sum(one.kind == "uniform" for one in bindings) > 1:
+            raise ShaderError(f"{label}: has more than one uniform binding; want at most one.")
+
+    def _compile(
+        self,
+        text: str,
+        bindings: tuple[Binding, ...],
+        label: str,
+        constants: dict[str, float],
+        entry: str,
+    ) -> Pipeline:
+        import wgpu
+
+        layout = self._layouts.get(bindings)
+        try:
+            if layout is None:
+                layout = self._layouts[bindings] = Layout(self._device, bindings)
+            module = self._device.create_shader_module(label=label, code=text)
+            stage = {"module": module, "entry_point": entry, "constants": constants}
+            owner = self._device.create_compute_pipeline(
+                label=label, layout=layout.pipeline_layout, compute=stage
+            )
+        except wgpu.GPUError as error:
+            if is_loss(error):
+                raise
+            raise CompileFailure(str(error)) from None
+        return Pipeline(owner, self._calls.handle(owner), layout, label)
+
+
+class GroupCache:
+    """The bind groups of one device: bounded, and dropped with their buffers."""
+
+    def __init__(self, device: Any, calls: Calls, limits: Mapping[str, int], pool: Pool) -> None:
+        self.found: dict[tuple[object, ...], Group] = {}
+        self.made = 0
+        self._device = device
+        self._calls = calls
+        self._pool = pool
+        self._alignment = limits["min-storage-buffer-offset-alignment"]
+        self._largest = limits["max-storage-buffer-binding-size"]
+
+    def make(
+        self,
+        key: tuple[object, ...],
+        pipeline: Pipeline,
+        storages: Sequence[Storage],
+        ranges: Ranges | None,
+        uniform: tuple[Any, int],
+    ) -> Group:
+        """Check the bindings of a dispatch, make their bind group and remember it under ``key``.
+
+        ``uniform`` is the parameter buffer and how many bytes of it one dispatch sees.
+        """
+        layout = pipeline.layout
+        pieces = ranges if ranges is not None else tuple((0, one.nbytes) for one in storages)
+        if not len(storages) == len(pieces) == len(layout.storages):
+            raise ArgumentError(
+                f"{pipeline.label}: got {len(storages)} storages and {len(pieces)} ranges for "
+                f"{len(layout.storages)} storage bindings."
+            )
+        entries: list[dict[str, object]] = []
+        for binding, storage, (offset, size) in zip(layout.storages, storages, pieces, strict=True):
+            size = max(4, (size + 3) & ~3)
+            self._check_range(pipeline.label, binding, storage, offset, size)
+            resource = {"buffer": storage.buffer, "offset": offset, "size": size}
+            entries.append({"binding": binding.number, "resource": resource})
+        self._check_sharing(pipeline, storages)
+        if layout.uniform is not None:
+            buffer, window = uniform
+            resource = {"buffer": buffer, "offset": 0, "size": window}
+            entries.append({"binding": layout.uniform, "resource": resource})
+        owner = self._device.create_bind_group(
+            label=pipeline.label, layout=layout.group_layout, entries=entries
+        )
+        return self._remember(key, Group(owner, self._calls.handle(owner), _blocks(storages)))
+
+    def forget(self, block: Block) -> None:
+        """Drop the bind groups that name ``block``, which leaves the pool."""
+        for key in tuple(block.keys):
+            self._drop(key)
+
+    def _remember(self, key: tuple[object, ...], group: Group) -> Group:
+        while len(self.found) >= KEPT_GROUPS:
+            self._drop(next(iter(self.found)))
+        self.found[key] = group
+        self.made += 1
+        for block in group.blocks:
+            block.keys.add(key)
+        return group
+
+    def _drop(self, key: Any) -> None:
+        group = self.found.pop(key)
+        for block in group.blocks:
+            block.keys.discard(key)
+
+    def _check_range(
+        self, label: str, binding: Binding, storage: Storage, offset: int, size: int
+    ) -> None:
+        where = f"{label}: binding {binding.number}"
+        if storage.block.pool is not self._pool:
+            raise ArgumentError(f"{where}: the storage belongs to another device.")
+        if size > self._largest:
+            raise ArgumentError(
+                f"{where}: {size} bytes; this device binds at most {self._largest} "
+                f"(max-storage-buffer-binding-size)."
+            )
+        if offset < 0 or offset % self._alignment:
+            raise ArgumentError(
+                f"{where}: offset {offset} is no multiple of {self._alignment} bytes "
+                f"(min-storage-buffer-offset-alignment)."
+            )
+        if offset + size > storage.capacity:
+            raise ArgumentError(
+                f"{where}: bytes {offset} to {offset + size} are past the buffer's "
+                f"{storage.capacity}."
+            )
+
+    def _check_sharing(self, pipeline: Pipeline, storages: Sequence[Storage]) -> None:
+        blocks = _blocks(storages)
+        for binding, block in zip(pipeline.layout.storages, blocks, strict=True):
+            if binding.kind == "read_write" and blocks.count(block) > 1:
+                raise ArgumentError(
+                    f"{pipeline.label}: binding {binding.number} is written and shares its buffer "
+                    f"with another binding; want one read_write binding for both."
+                )
+
+
+def _blocks(storages: Iterable[Storage]) -> tuple[Block, ...]:
+    return tuple(storage.block for storage in storages)
+
+
+def _layout_entry(binding: Binding) -> dict[str, object]:
+    buffer: dict[str, object]
+    if binding.kind == "uniform":
+        buffer = {"type": "uniform", "has_dynamic_offset": True}
+    elif binding.kind == "read":
+        buffer = {"type": "read-only-storage"}
+    else:
+        buffer = {"type": "storage"}
+    return {
+        "binding": binding.number,
+        "visibility": COMPUTE_STAGE,
+        "buffer": {**buffer, "min_binding_size": 0},
+    }

@@ -1,0 +1,179 @@
+"""Recipes: everything of a dispatch that does not change from run to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes
+from wgsl_kernels.backends.webgpu.compose import Options, compose
+from wgsl_kernels.backends.webgpu.operands import Operand
+from wgsl_kernels.backends.webgpu.pipeline import CompileFailure
+from wgsl_kernels.engine.errors import IndexOutOfRange, OutOfMemoryError
+from wgsl_kernels.engine.origin import user_line
+from wgsl_kernels.engine.shapes import show
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.composed import BoundBuffer, Composed
+    from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.pipeline import Pipeline
+    from wgsl_kernels.backends.webgpu.pool import Storage
+    from wgsl_kernels.backends.webgpu.source import Source
+
+FOLD = 65535
+"""Workgroups along one axis of a grid; larger grids fold into two dimensions."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Compiled:
+    """A composed shader with its pipeline on one device."""
+
+    composed: Composed
+    pipeline: Pipeline
+    slots: tuple[BoundBuffer, ...]
+    """The bindings other than the uniform, in the order of the pipeline's storages."""
+
+
+def compile_kernel(
+    device: Device,
+    kernel: str,
+    source: Source,
+    inputs: Sequence[Operand],
+    outputs: Sequence[Operand],
+    attrs: Sequence[str],
+    options: Options,
+    constants: Mapping[str, float] | None = None,
+) -> Compiled:
+    """Compose a kernel for operands and make its pipeline.
+
+    Raises:
+        ShaderError: It does not compose or compile; the message shows the author's line.
+    """
+    composed = compose(
+        kernel, source, inputs, outputs, attrs=attrs, constants=constants, options=options
+    )
+    try:
+        pipeline = device.pipeline(
+            composed.text,
+            [(one.number, one.access) for one in composed.bindings],
+            kernel,
+            composed.workgroup_bytes,
+            workgroup_size=composed.workgroup_size,
+            constants=constants,
+            entry=composed.entry,
+        )
+    except CompileFailure as failure:
+        raise composed.explain(failure.message) from None
+    slots = tuple(one for one in composed.bindings if one.role != "params")
+    return Compiled(composed, pipeline, slots)
+
+
+def record(
+    device: Device,
+    compiled: Compiled,
+    arrays: Mapping[str, GpuArray],
+    facts: dict[str, Any],
+    groups: tuple[int, int, int],
+    partials: Storage | None = None,
+) -> None:
+    """Record one dispatch of a compiled kernel on these arrays."""
+    storages: list[Storage] = []
+    ranges: list[tuple[int, int]] = []
+    for slot in compiled.slots:
+        storage, nbytes = _bound(device, slot, arrays, partials)
+        step = max(4, slot.stride)
+        rounded = -(-nbytes // step) * step
+        if rounded > device.largest_binding:
+            raise _too_large(device, compiled.composed.kernel, slot.name, rounded)
+        storages.append(storage)
+        ranges.append((0, min(rounded, storage.capacity)))
+    with device.lock:
+        if compiled.composed.uses_status:
+            facts["wk_status_slot"] = report_slot(device, compiled.composed, arrays)
+        device.dispatch(
+            compiled.pipeline,
+            storages,
+            tuple(ranges),
+            compiled.composed.pack(facts),
+            groups,
+            compiled.composed.kernel,
+        )
+
+
+def _bound(
+    device: Device,
+    slot: BoundBuffer,
+    arrays: Mapping[str, GpuArray],
+    partials: Storage | None,
+) -> tuple[Storage, int]:
+    if slot.role == "status":
+        return device.status_storage, device.status_storage.nbytes
+    if slot.role == "partials":
+        assert partials is not None
+        return partials, partials.nbytes
+    if slot.is_absent:
+        dummy = device.storage(16, "absent")
+        return dummy, 16
+    array = arrays[slot.name]
+    storage = array.storage
+    if storage is None:  # an empty input: any bytes will do, none of them is read
+        return device.storage(16, "empty"), 16
+    if array.layout is None:
+        return storage, device_bytes(array.size, array.dtype)
+    return storage, storage.nbytes
+
+
+def report_slot(device: Device, composed: Composed, arrays: Mapping[str, GpuArray]) -> int:
+    """Return a slot of the status buffer for one dispatch, with the words for what it reports."""
+    line = user_line()
+    kernel = composed.kernel
+    names = list(arrays)
+    shapes = {name: array.shape for name, array in arrays.items()}
+
+    def describe(code: int, value: int) -> Exception:
+        name = names[code - 1]
+        others = ", ".join(f"{one} is {show(shape)}" for one, shape in shapes.items())
+        return IndexOutOfRange(
+            f"{kernel}: {name} holds {value}, which is out of range; {others}. Called at {line}."
+        )
+
+    return device.report_slot(describe)
+
+
+def fold(total: int, most: int = FOLD) -> tuple[int, int, int]:
+    """Return a grid of at least ``total`` workgroups."""
+    if total <= most:
+        return (total, 1, 1)
+    rows = -(-total // most)
+    return (-(-total // rows), rows, 1)
+
+
+def tensor_facts(arrays: Mapping[str, GpuArray]) -> dict[str, Any]:
+    """Return shape, strides, offset and size of each array, by the names that fields have."""
+    facts: dict[str, Any] = {}
+    for name, array in arrays.items():
+        facts[f"{name}_shape"] = array.shape
+        facts[f"{name}_strides"] = array.strides
+        facts[f"{name}_offset"] = array.offset
+        facts[f"{name}_size"] = array.size
+    return facts
+
+
+def broadcast_strides(array: GpuArray, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the array's strides as seen from ``shape``: 0 along broadcast axes."""
+    missing = len(shape) - len(array.shape)
+    own = tuple(
+        0 if length == 1 else stride
+        for length, stride in zip(array.shape, array.strides, strict=True)
+    )
+    return (0,) * missing + own
+
+
+def _too_large(device: Device, kernel: str, name: str, nbytes: int) -> OutOfMemoryError:
+    return OutOfMemoryError(
+        f"asked for {nbytes} bytes in one binding ({kernel}: {name}).\n"
+        f"The device binds at most {device.largest_binding} bytes at once "
+        "(max-storage-buffer-binding-size). Split the tensor."
+    )
+

@@ -1,0 +1,176 @@
+"""Shader files with all that they include, read when first needed and again when they change."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.backends.webgpu.wgsl.reader import read
+from wgsl_kernels.engine.errors import ShaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.wgsl.facts import (
+        Alias,
+        Constant,
+        Declaration,
+        Facts,
+        Function,
+        Include,
+        Struct,
+        Variable,
+    )
+
+
+@dataclass(frozen=True)
+class Source:
+    """A kernel's own file and the files it includes, each once, in the order first met."""
+
+    facts: Facts
+    included: tuple[Facts, ...]
+
+    @property
+    def file(self) -> str:
+        """The name that errors give the kernel's own file."""
+        return self.facts.file
+
+    @functools.cached_property
+    def files(self) -> tuple[Facts, ...]:
+        """The kernel's own file and the included ones."""
+        return (self.facts, *self.included)
+
+    @functools.cached_property
+    def functions(self) -> Mapping[str, Function]:
+        """The functions of all files, by name."""
+        return {name: f for facts in self.files[::-1] for name, f in facts.functions.items()}
+
+    @functools.cached_property
+    def variables(self) -> Mapping[str, Variable]:
+        """The module variables of all files, by name."""
+        return {name: v for facts in self.files[::-1] for name, v in facts.variables.items()}
+
+    @functools.cached_property
+    def structs(self) -> Mapping[str, Struct]:
+        """The structs of all files, by name."""
+        return {name: s for facts in self.files[::-1] for name, s in facts.structs.items()}
+
+    @functools.cached_property
+    def constants(self) -> Mapping[str, Constant]:
+        """The consts and overrides of all files, by name."""
+        return {name: c for facts in self.files[::-1] for name, c in facts.constants.items()}
+
+    @functools.cached_property
+    def aliases(self) -> Mapping[str, Alias]:
+        """The aliases of all files, by name."""
+        return {name: a for facts in self.files[::-1] for name, a in facts.aliases.items()}
+
+    @functools.cached_property
+    def declared(self) -> frozenset[str]:
+        """The names that the files declare at module level."""
+        return frozenset(d.name for facts in self.files for d in facts.declarations if d.name)
+
+    def text_of(self, declaration: Declaration) -> Text:
+        """Return the file that holds ``declaration``."""
+        return next(f.text for f in self.files if any(d is declaration for d in f.declarations))
+
+    def point(self, message: str, declaration: Declaration) -> str:
+        """Return ``message`` led by the declaration's place, with its line and a caret."""
+        return self.text_of(declaration).point(message, declaration.name_span.begin)
+
+
+def shaders_folder() -> Path:
+    """Return the folder that holds the package's own shaders."""
+    return Path(str(importlib.resources.files("wgsl_kernels.shaders")))
+
+
+def find_source(given: str, beside: Path, inline_name: str) -> Source:
+    """Return the source that a kernel's author named.
+
+    Args:
+        given: WGSL text if it holds a newline, else a path: beside the author's file, then
+            among the package's shaders.
+        beside: The folder of the author's Python file.
+        inline_name: The file name that errors give to WGSL text, as ``<inline in ops.py:12>``.
+
+    Raises:
+        ShaderError: There is no such file, an include is missing, or the text cannot be read.
+    """
+    if "\n" in given:
+        return load_text(given, inline_name, beside)
+    tried = _candidates(given, beside)
+    for path in tried:
+        if path.is_file():
+            return load_file(path)
+    raise ShaderError(f"shader file {given!r} is missing; tried {_listed(tried)}.")
+
+
+def load_file(path: Path) -> Source:
+    """Return the source in the file ``path`` with its includes; unchanged files are read once."""
+    return _gather(_read_file(path), path.parent, path)
+
+
+def load_text(text: str, name: str, beside: Path) -> Source:
+    """Return the source given as text; ``name`` stands for its file in errors."""
+    return _gather(read(Text(name, _with_newlines(text))), beside, None)
+
+
+def _gather(facts: Facts, folder: Path, path: Path | None) -> Source:
+    found: dict[Path, Facts] = {}
+    _collect(facts, folder, (path.resolve(),) if path else (), found)
+    return Source(facts, tuple(found.values()))
+
+
+def _collect(facts: Facts, folder: Path, chain: tuple[Path, ...], found: dict[Path, Facts]) -> None:
+    for include in facts.includes:
+        path = _resolve(facts, include, folder).resolve()
+        if path in chain:
+            names = " -> ".join(_label(p) for p in (*chain[chain.index(path) :], path))
+            raise ShaderError(_at(facts, include, f"this include closes a cycle: {names}."))
+        if path not in found:
+            found[path] = included = _read_file(path)
+            _collect(included, path.parent, (*chain, path), found)
+
+
+def _resolve(facts: Facts, include: Include, folder: Path) -> Path:
+    tried = _candidates(include.path, folder)
+    for path in tried:
+        if path.is_file():
+            return path
+    raise ShaderError(_at(facts, include, f"the include is missing; tried {_listed(tried)}."))
+
+
+def _candidates(name: str, folder: Path) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys((folder / name, shaders_folder() / name)))
+
+
+def _at(facts: Facts, include: Include, message: str) -> str:
+    return facts.text.point(message, include.span.begin)
+
+
+def _listed(paths: tuple[Path, ...]) -> str:
+    return ", ".join(str(path) for path in paths)
+
+
+def _read_file(path: Path) -> Facts:
+    return _read_version(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=1024)
+def _read_version(path: Path, _modified: int) -> Facts:
+    return read(Text(_label(path), _with_newlines(path.read_text(encoding="utf-8"))))
+
+
+def _label(path: Path) -> str:
+    """Return how errors name ``path``: the package's own shaders by their place among them."""
+    folder = shaders_folder().resolve()
+    resolved = path.resolve()
+    return str(resolved.relative_to(folder)) if resolved.is_relative_to(folder) else str(path)
+
+
+def _with_newlines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

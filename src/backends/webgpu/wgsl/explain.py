@@ -1,0 +1,47 @@
+"""Turning a compiler's refusal of composed text into an error about the author's text."""
+
+from __future__ import annotations
+
+import re
+
+from wgsl_kernels.backends.webgpu.wgsl.places import Place, Text, caret
+from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED, SourceMap
+from wgsl_kernels.engine.errors import ShaderError
+
+_FRAME = re.compile(r"┌─ .*:(\d+):(\d+)[ \t]*$", re.MULTILINE)
+_BARE = re.compile(r"(?:^|[\s'\"(])[^\s:]+:(\d+):(\d+)\b")
+
+
+def explain(
+    kernel: str, compiler_text: str, source_map: SourceMap, entry: tuple[Text, Place] | None
+) -> ShaderError:
+    """Return the error that says where in the author's text a compiler's refusal belongs.
+
+    Args:
+        kernel: The kernel's name, which leads the message.
+        compiler_text: What the compiler said, kept word for word.
+        source_map: The text that it compiled, with its origins.
+        entry: Where the author's entry function (or op) stands, for errors without a place.
+    """
+    match = _FRAME.search(compiler_text) or _BARE.search(compiler_text)
+    if match is not None:
+        text, place = source_map.origin(int(match.group(1)), int(match.group(2)))
+        note = " This line was written by the composer." if place.file == COMPOSED else ""
+        return _error(kernel, text, place, note, compiler_text)
+    if entry is not None:
+        note = " The compiler named no line; this is where the kernel begins."
+        return _error(kernel, *entry, note, compiler_text)
+    return ShaderError(f"{kernel}: the shader does not compile.{_words(compiler_text)}")
+
+
+def _error(kernel: str, text: Text, place: Place, note: str, compiler_text: str) -> ShaderError:
+    line = caret(text.line(place.line), place.column)
+    words = _words(compiler_text)
+    return ShaderError(
+        f"{kernel}: {place.label}: the shader does not compile.{note}\n{line}{words}"
+    )
+
+
+def _words(compiler_text: str) -> str:
+    body = "\n".join(f"  {line}".rstrip() for line in compiler_text.strip().splitlines())
+    return f"\nThe compiler said, counting lines in the composed text:\n{body}"

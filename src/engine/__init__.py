@@ -1,0 +1,1 @@
+"""Tensors, registries, signatures, the tape: everything that knows no backend."""

@@ -1,0 +1,212 @@
+"""Gradients of Python functions: grad and its relatives, and the tape that users hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.dtypes import is_differentiable
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, GradientNotFound, ShapeError
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.tape import Tape, hidden_from_tapes, recording
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, made
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+Function = Callable[..., Any]
+
+
+def stop_gradient(x: TensorLike) -> Tensor:
+    """Return ``x`` as a constant to every tape."""
+    given = as_tensor(x)
+    return made(Tensor(given.spec, given.array_on(given.driver), given.driver))
+
+
+def grad(f: Function) -> Function:
+    """Return a function ``(x, dy=None)`` that computes the gradient of ``f`` at ``x``.
+
+    Without ``dy`` the gradients of all elements of ``f(x)`` are summed.
+
+    Raises:
+        GradientNotFound: ``f(x)`` does not depend on ``x``, or a kernel has no gradient.
+    """
+
+    def gradient_of(x: TensorLike, dy: TensorLike | None = None) -> Tensor:
+        return _differentiate("grad", f, (x,), dy)[1][0]
+
+    return gradient_of
+
+
+def grads(f: Function) -> Function:
+    """Return a function ``(*xs, dy=None)`` that computes the gradient for each of ``xs``."""
+
+    def gradients_of(*xs: TensorLike, dy: TensorLike | None = None) -> tuple[Tensor, ...]:
+        return _differentiate("grads", f, xs, dy)[1]
+
+    return gradients_of
+
+
+def value_and_grad(f: Function) -> Function:
+    """Return a function ``(x, dy=None)`` that computes ``f(x)`` and its gradient."""
+
+    def both(x: TensorLike, dy: TensorLike | None = None) -> tuple[Tensor, Tensor]:
+        value, found = _differentiate("value_and_grad", f, (x,), dy)
+        return value, found[0]
+
+    return both
+
+
+def value_and_grads(f: Function) -> Function:
+    """Return a function ``(*xs, dy=None)`` that computes ``f(*xs)`` and a tuple of gradients."""
+
+    def both(*xs: TensorLike, dy: TensorLike | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
+        return _differentiate("value_and_grads", f, xs, dy)
+
+    return both
+
+
+def variable_grads(
+    f: Callable[[], Tensor], variables: Iterable[Variable] | None = None
+) -> tuple[Tensor, dict[Variable, Tensor]]:
+    """Return ``f()`` and its gradient by variable, for those that it depends on.
+
+    Args:
+        f: Takes nothing and returns a scalar.
+        variables: Which; without it the trainable ones that ``f`` reads.
+
+    Raises:
+        ShapeError: ``f()`` is not a scalar.
+        GradientNotFound: A kernel on the way has no gradient.
+    """
+    chosen = None if variables is None else list(variables)
+    with recording(Tape(watch_variables=chosen is None)) as tape:
+        for one in chosen or ():
+            tape.watch(one)
+        value = f()
+    if not isinstance(value, Tensor) or value.size != 1:
+        shape = show(value.shape) if isinstance(value, Tensor) else repr(value)
+        raise ShapeError(f"variable_grads: f gave {shape}; want a scalar.")
+    sources = list(tape.variables.values()) if chosen is None else chosen
+    found = tape.backward([value], [_ones_like(value)], [one.id for one in sources])
+    return value, {one: found[one.id] for one in sources if one.id in found}
+
+
+class GradientTape:
+    """Records what runs in its `with` block and computes gradients of it.
+
+    Trainable variables are watched when read; other tensors by `watch`.
+
+    Args:
+        persistent: Whether `gradient` may be called more than once.
+    """
+
+    def __init__(self, persistent: bool = False) -> None:
+        self._tape = Tape()
+        self._persistent = persistent
+        self._used = False
+
+    def __enter__(self) -> GradientTape:
+        context.push_interceptor(self._tape)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        context.pop_interceptor(self._tape)
+
+    def watch(self, tensors: Any) -> None:
+        """Record what depends on a tensor, or each in a list, from now on.
+
+        Raises:
+            DTypeError: No gradient flows through its dtype.
+        """
+        for one in tensors if isinstance(tensors, (list, tuple)) else (tensors,):
+            _check_source("watch", one)
+            self._tape.watch(one)
+
+    def gradient(self, y: Any, xs: Any, dy: Any = None) -> Any:
+        """Return the gradient of ``y`` for ``xs``, None where ``y`` does not depend on one.
+
+        Args:
+            y: A tensor or a list of them; several are summed over.
+            xs: A tensor, or a list or tuple or mapping of them; the result has the same form.
+            dy: The arriving gradients, in the form of ``y``; without it ones.
+
+        Raises:
+            ArgumentError: The tape is not persistent and was asked before.
+            GradientNotFound: A kernel on the way has no gradient.
+        """
+        if self._used and not self._persistent:
+            raise ArgumentError(
+                "GradientTape: gradient() was called before; make the tape persistent=True."
+            )
+        self._used = True
+        targets = list(y) if isinstance(y, (list, tuple)) else [y]
+        weights = dy if isinstance(dy, (list, tuple)) else [dy] * len(targets)
+        arriving = [_arriving("gradient", one, given) for one, given in zip(targets, weights, strict=True)]
+        sources = _listed(xs)
+        found = self._tape.backward(targets, arriving, [one.id for one in sources])
+        if not self._persistent:
+            self._tape = Tape()
+        results = [found.get(one.id) for one in sources]
+        if isinstance(xs, Mapping):
+            return dict(zip(xs, results, strict=True))
+        return results[0] if isinstance(xs, Tensor) else type(xs)(results)
+
+
+def _listed(xs: Any) -> list[Tensor]:
+    if isinstance(xs, Tensor):
+        return [xs]
+    return list(xs.values()) if isinstance(xs, Mapping) else list(xs)
+
+
+def _differentiate(
+    caller: str, f: Function, xs: Sequence[TensorLike], dy: TensorLike | None
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    inputs = [as_tensor(x) for x in xs]
+    for x in inputs:
+        _check_source(caller, x)
+    with recording(Tape()) as tape:
+        for x in inputs:
+            tape.watch(x)
+        value = f(*inputs)
+    if not isinstance(value, Tensor):
+        raise ArgumentError(f"{caller}: f gave {value!r}; want a tensor.")
+    arriving = _arriving(caller, value, dy)
+    found = tape.backward([value], [arriving], [x.id for x in inputs])
+    lost = [str(index) for index, x in enumerate(inputs) if x.id not in found]
+    if lost:
+        raise GradientNotFound(
+            f"{caller}: the value does not depend on input {', '.join(lost)}, or only through "
+            "integers, comparisons or stop_gradient."
+        )
+    return value, tuple(found[x.id] for x in inputs)
+
+
+def _check_source(caller: str, x: Any) -> None:
+    if not isinstance(x, Tensor):
+        raise ArgumentError(f"{caller}: got {type(x).__name__}; want a tensor.")
+    if not is_differentiable(x.dtype):
+        raise DTypeError(f"{caller}: no gradient flows through dtype {x.dtype}; want a float.")
+
+
+def _arriving(caller: str, y: Tensor, dy: TensorLike | None) -> Tensor:
+    if dy is None:
+        return _ones_like(y)
+    given = as_tensor(dy) if isinstance(dy, Tensor) else as_tensor(dy, dtype=y.dtype)
+    if given.shape != y.shape:
+        raise ShapeError(
+            f"{caller}: dy has shape {show(given.shape)}, the value {show(y.shape)}; want the same."
+        )
+    return given
+
+
+def _ones_like(y: Tensor) -> Tensor:
+    with hidden_from_tapes():
+        return run("OnesLike", y)

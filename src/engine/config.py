@@ -1,0 +1,96 @@
+"""The switches of the library: per process, or for a block of one thread with ``using``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.errors import ArgumentError
+
+
+def _one_of(*allowed: Any) -> Callable[[Any], str | None]:
+    return lambda value: None if value in allowed else f"one of {', '.join(map(repr, allowed))}"
+
+
+def _memory_limit(value: Any) -> str | None:
+    if value is None or value == "auto" or (isinstance(value, int) and value > 0):
+        return None
+    return "a number of bytes above 0, None (no limit) or 'auto'"
+
+
+_CHECKS: dict[str, Callable[[Any], str | None]] = {
+    "fusion": _one_of("auto", "always", "never"),
+    "fallback": _one_of("warn", "silent", "error"),
+    "deterministic": _one_of(True, False),
+    "memory_limit": _memory_limit,
+    "check_numerics": _one_of(True, False),
+}
+
+
+class Config:
+    """The switches, as attributes that can be read and set.
+
+    Attributes:
+        fusion: ``"auto"``, ``"always"`` or ``"never"``: whether maps are fused.
+        fallback: ``"warn"``, ``"silent"`` or ``"error"``: what happens when the active backend
+            has no kernel and the CPU has one.
+        deterministic: Whether the static choice among a kernel's variants is pinned.
+        memory_limit: Bytes that one backend may hold; ``None`` for no limit; ``"auto"``: half of
+            the machine's memory on ``cpu`` and on software adapters, none on a real GPU.
+        check_numerics: Whether every kernel's float results are looked through for NaN and
+            infinities that its inputs did not have; the first raises. Slow.
+    """
+
+    fusion: str
+    fallback: str
+    deterministic: bool
+    memory_limit: int | str | None
+    check_numerics: bool
+
+    def __init__(self) -> None:
+        object.__setattr__(
+            self,
+            "_process",
+            {
+                "fusion": "auto",
+                "fallback": "warn",
+                "deterministic": False,
+                "memory_limit": "auto",
+                "check_numerics": False,
+            },
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _CHECKS:
+            raise AttributeError(f"config has no {name!r}; it has {', '.join(_CHECKS)}.")
+        here = context.current().config
+        return here[name] if name in here else self.__dict__["_process"][name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _check(name, value)
+        self.__dict__["_process"][name] = value
+
+    @contextmanager
+    def using(self, **values: Any) -> Iterator[None]:
+        """Hold ``values`` for a block of this thread or task.
+
+        Raises:
+            ArgumentError: A switch is unknown or its value is not allowed.
+        """
+        for name, value in values.items():
+            _check(name, value)
+        with context.changed(config={**context.current().config, **values}):
+            yield
+
+
+def _check(name: str, value: Any) -> None:
+    if name not in _CHECKS:
+        raise ArgumentError(f"config: {name!r} is unknown; known: {', '.join(_CHECKS)}.")
+    wanted = _CHECKS[name](value)
+    if wanted is not None:
+        raise ArgumentError(f"config: {name} is {value!r}; want {wanted}.")
+
+
+config = Config()

@@ -1,0 +1,63 @@
+"""What holds for this thread or task only: the backend in use, interceptors, scope, overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.driver import Driver
+    from wgsl_kernels.engine.gradients import GradientRule
+    from wgsl_kernels.engine.run import Interceptor
+    from wgsl_kernels.engine.scopes import Scope
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """An immutable snapshot; a `with` block swaps in a changed one and puts its field back."""
+
+    driver: Driver | None = None
+    interceptors: tuple[Interceptor, ...] = ()
+    scope: Scope | None = None
+    gradients: Mapping[str, GradientRule] = field(default_factory=lambda: _NOTHING)
+    config: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    double: bool = False
+    """Whether new floats are float64: inside a numeric gradient check."""
+
+
+_current: ContextVar[Context] = ContextVar("wgsl_kernels_context", default=Context())  # noqa: B039  it is immutable
+current = _current.get
+
+
+@contextmanager
+def changed(**fields: Any) -> Iterator[None]:
+    """Hold ``fields`` for a block of this thread or task.
+
+    On leaving, only these fields are put back, so that blocks may end in any order.
+    """
+    before = _current.get()
+    _current.set(replace(before, **fields))
+    try:
+        yield
+    finally:
+        old = {name: getattr(before, name) for name in fields}
+        _current.set(replace(_current.get(), **old))
+
+
+def push_interceptor(interceptor: Interceptor) -> None:
+    """Put ``interceptor`` innermost: it sees a kernel run before those pushed earlier."""
+    now = _current.get()
+    _current.set(replace(now, interceptors=(*now.interceptors, interceptor)))
+
+
+def pop_interceptor(interceptor: Interceptor) -> None:
+    """Take ``interceptor`` out again, wherever it stands."""
+    now = _current.get()
+    kept = tuple(one for one in now.interceptors if one is not interceptor)
+    _current.set(replace(now, interceptors=kept))

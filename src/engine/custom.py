@@ -1,0 +1,137 @@
+"""custom_grad: a function with a gradient of its own, past the registry."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.parameters import parameters_of
+from wgsl_kernels.engine.tape import (
+    Node,
+    Pullback,
+    Tape,
+    active_tapes,
+    hidden_from_tapes,
+    identities,
+    output_ids,
+    recording,
+    restore,
+    save,
+)
+from wgsl_kernels.engine.gradients import missing
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, made
+
+_NAME = "custom_grad"
+
+
+def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``f`` with the gradient that it gives itself.
+
+    ``f(*tensors, save)`` returns ``(value, grad_func)``. Call ``save([t, ...])`` for tensors that
+    the gradient needs; it is left out where ``f`` takes no ``save``. ``grad_func(dy, saved)``
+    returns one gradient or None per tensor, or a bare one where ``f`` takes one tensor. Value and
+    arriving gradient may be tuples. The registry is never consulted.
+
+    Raises:
+        ArgumentError: ``f`` does not return such a pair, or reads a trainable variable that is
+            not among its arguments while a tape records.
+    """
+    takes_save = "save" in parameters_of(f).names
+
+    @functools.wraps(f)
+    def wrapped(*xs: TensorLike) -> Any:
+        inputs = [as_tensor(x) for x in xs]
+        saved: list[Tensor] = []
+        keywords = {"save": saved.extend} if takes_save else {}
+        probe = Tape()
+        with hidden_from_tapes(), recording(probe):
+            for x in inputs:
+                probe.watch(x)
+            found = f(*inputs, **keywords)
+        value, grad_func = _checked(found)
+        values = [_fresh(one) for one in value] if isinstance(value, tuple) else [_fresh(value)]
+        tapes = active_tapes()
+        if tapes:
+            _refuse_unpassed(probe, inputs)
+            originals = value if isinstance(value, tuple) else (value,)
+            renamed = dict(zip([one.id for one in originals], values, strict=True))
+            kept = [renamed.get(one.id, one) for one in saved]
+            node = _node(inputs, values, kept, grad_func, isinstance(value, tuple))
+            foreign = _foreign(probe, inputs, values, kept)
+            for tape in tapes:
+                if tape.depends(inputs):
+                    tape.record(node)
+                    for one in foreign:
+                        tape.record(_closed(inputs, one))
+        return tuple(values) if isinstance(value, tuple) else values[0]
+
+    return wrapped
+
+
+def _checked(found: Any) -> tuple[Any, Callable[..., Any]]:
+    if isinstance(found, tuple) and len(found) == 2 and callable(found[1]):
+        return found
+    raise ArgumentError(f"{_NAME}: f gave {found!r}; want (value, grad_func).")
+
+
+def _fresh(value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise ArgumentError(f"{_NAME}: the value is {value!r}; want a tensor or a tuple of them.")
+    return made(Tensor(value.spec, value.array_on(value.driver), value.driver))
+
+
+def _refuse_unpassed(probe: Tape, inputs: Sequence[Tensor]) -> None:
+    passed = {one.id for one in inputs}
+    for identity, variable in probe.variables.items():
+        if identity not in passed:
+            raise ArgumentError(
+                f"{_NAME}: f reads the trainable variable {variable.name!r}, which is not among "
+                "its arguments, so its gradient would be lost. Pass it, or stop_gradient it."
+            )
+
+
+def _node(
+    inputs: Sequence[Tensor],
+    values: Sequence[Tensor],
+    kept: Sequence[Tensor],
+    grad_func: Callable[..., Any],
+    several: bool,
+) -> Node:
+    saved = save(list(kept))
+
+    def pullback(dys: list[Tensor | None]) -> Sequence[Any]:
+        found = grad_func(tuple(dys) if several else dys[0], restore(saved))
+        given = found if isinstance(found, (tuple, list)) else [found]
+        if len(given) != len(inputs_ids):
+            raise ArgumentError(
+                f"{_NAME}: grad_func gave {len(given)} gradients for {len(inputs_ids)} inputs; "
+                "want one or None for each."
+            )
+        return given
+
+    inputs_ids = identities(inputs)
+    names = tuple(f"input {index}" for index in range(len(inputs)))
+    return Node(_NAME, names, inputs_ids, output_ids(values), pullback)
+
+
+def _foreign(
+    probe: Tape, inputs: Sequence[Tensor], values: Sequence[Tensor], kept: Sequence[Tensor]
+) -> list[Tensor]:
+    """Return what was saved, depends on the inputs, and is neither input nor value."""
+    known = {one.id for one in (*inputs, *values)}
+    return [one for one in kept if one.id not in known and one.id in probe.tracked]
+
+
+def _closed(inputs: Sequence[Tensor], saved: Tensor) -> Node:
+    def pullback(dys: list[Tensor | None]) -> Sequence[Any]:
+        raise missing(
+            _NAME,
+            ["a saved tensor"],
+            "it is neither input nor value of the function, so how it depends on the inputs is "
+            "not recorded. Save inputs or values only and compute it from them in grad_func",
+        )
+
+    handler: Pullback = pullback
+    return Node(_NAME, ("saved",), identities(inputs), [saved.id], handler)

@@ -1,0 +1,182 @@
+"""What the engine asks of a backend, and how a user's simpler `Backend` is brought to that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from wgsl_kernels.engine.dtypes import DType
+from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.host import Array
+    from wgsl_kernels.engine.registry import Kernel
+
+Launch = Callable[[list[Any]], Sequence[Any]]
+"""Runs a prepared kernel: arrays in the signature's order (None: absent; a list where the input
+is one) to output arrays; to pairs (array, `Spec`) where the specs were not known before."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a backend holds now: live arrays and their bytes, and what it keeps for reuse."""
+
+    num_buffers: int
+    num_bytes: int
+    pool_bytes: int = 0
+
+
+class Backend(Protocol):
+    """What the author of a backend writes; arrays are whatever objects the backend likes."""
+
+    def upload(self, values: Array) -> Any:
+        """Return a new array with these values."""
+
+    def download(self, array: Any) -> Array:
+        """Return the values behind ``array``, waiting for the work that computes them."""
+
+    def free(self, array: Any) -> None:
+        """Release ``array``: no tensor holds it any more. Called once for each."""
+
+    def run(
+        self, kernel: Kernel, arrays: list[Any], attrs: dict[str, Any], outputs: list[Spec] | None
+    ) -> Sequence[Any]:
+        """Run ``kernel.func`` and return its output arrays.
+
+        ``outputs`` is ``None`` where the kernel has no signature, or holds specs with unknown
+        lengths; the engine then reads the shapes from what `download` gives.
+        """
+
+    def memory(self) -> Usage:
+        """Return what the backend holds."""
+
+    def close(self) -> None:
+        """Release everything."""
+
+
+class Driver(Protocol):
+    """What the engine works with: arrays release themselves when the last reference goes."""
+
+    name: str
+
+    def supports(self, dtype: DType) -> bool:
+        """Say whether tensors of ``dtype`` can live here."""
+
+    def upload(self, values: Array, spec: Spec) -> Any:
+        """Return a new array; ``values`` are the driver's from now on and never written."""
+
+    def download(self, array: Any, spec: Spec) -> Array:
+        """Return the values as a new array, waiting for pending work."""
+
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: list[Any],
+        attrs: dict[str, Any],
+        outputs: tuple[Spec, ...] | None,
+        output_names: tuple[str, ...],
+    ) -> Launch:
+        """Return a launch for inputs of these specs.
+
+        ``outputs`` is None where they are not known before the run; ``output_names`` are as
+        gradient rules and shaders call them.
+        """
+
+    def memory(self) -> Usage:
+        """Return what is held."""
+
+    def submit(self) -> None:
+        """Hand over what is recorded, without waiting."""
+
+    def evaluate(self, arrays: list[Any]) -> None:
+        """Force the pending work behind ``arrays`` and hand it over, without waiting."""
+
+    def wait(self) -> None:
+        """Wait for all that was handed over."""
+
+    def close(self) -> None:
+        """Release everything."""
+
+
+class Held:
+    """One array of a `Backend`, shared by the tensors that hold it; freed with the last."""
+
+    __slots__ = ("array", "backend")
+
+    def __init__(self, array: Any, backend: Backend) -> None:
+        self.array = array
+        self.backend = backend
+
+    def __del__(self) -> None:
+        self.backend.free(self.array)
+
+
+class SimpleDriver:
+    """Makes a `Driver` of a user's `Backend`: holds its arrays, and checks what it returns."""
+
+    def __init__(self, name: str, backend: Backend) -> None:
+        self.name = name
+        self.backend = backend
+
+    def supports(self, dtype: DType) -> bool:
+        """Ask the backend where it has an opinion; else take every dtype."""
+        ask = getattr(self.backend, "supports", None)
+        return True if ask is None else bool(ask(dtype))
+
+    def upload(self, values: Array, spec: Spec) -> Held:
+        """Upload through the backend."""
+        return Held(self.backend.upload(values), self.backend)
+
+    def download(self, array: Held, spec: Spec) -> Array:
+        """Download through the backend."""
+        return self.backend.download(array.array)
+
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: list[Any],
+        attrs: dict[str, Any],
+        outputs: tuple[Spec, ...] | None,
+        output_names: tuple[str, ...],
+    ) -> Launch:
+        """Return a launch that unwraps the inputs, runs the kernel and holds the outputs."""
+        backend = self.backend
+        specs = None if outputs is None else list(outputs)
+        known = specs is not None and all(spec.is_known for spec in specs)
+
+        def launch(arrays: list[Any]) -> Sequence[Any]:
+            results = backend.run(kernel, [_unwrap(one) for one in arrays], attrs, specs)
+            held = [Held(one, backend) for one in results]
+            return held if known else [(one, self._spec_of(one)) for one in held]
+
+        return launch
+
+    def _spec_of(self, held: Held) -> Spec:
+        from wgsl_kernels.engine.host import default_dtype
+
+        values = self.backend.download(held.array)
+        return Spec(values.shape, default_dtype(values))
+
+    def memory(self) -> Usage:
+        """Return what the backend says."""
+        return self.backend.memory()
+
+    def submit(self) -> None:
+        """Do nothing: a simple backend runs at once."""
+
+    def evaluate(self, arrays: list[Any]) -> None:
+        """Do nothing: a simple backend runs at once."""
+
+    def wait(self) -> None:
+        """Do nothing: a simple backend runs at once."""
+
+    def close(self) -> None:
+        """Close the backend."""
+        self.backend.close()
+
+
+def _unwrap(value: Any) -> Any:
+    if isinstance(value, list):
+        return [one.array for one in value]
+    return None if value is None else value.array

@@ -1,0 +1,55 @@
+"""The errors a user meets: each is a WgslKernelsError and the built-in that fits."""
+
+from __future__ import annotations
+
+
+class WgslKernelsError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+    def __str__(self) -> str:
+        """Return the message as it was written, also where the built-in would quote it."""
+        return str(self.args[0]) if len(self.args) == 1 else super().__str__()
+
+
+class ShapeError(WgslKernelsError, ValueError):
+    """A tensor's shape does not fit the kernel, or two shapes do not fit each other."""
+
+
+class ArgumentError(WgslKernelsError, ValueError):
+    """An input or attribute is missing, unknown or has a bad value; or a backend is unknown."""
+
+
+class AlreadyRegistered(WgslKernelsError, ValueError):  # noqa: N818  the contract fixes the name
+    """A name is taken; the message says by whom."""
+
+
+class DTypeError(WgslKernelsError, TypeError):
+    """A tensor's dtype does not fit the kernel or the backend."""
+
+
+class KernelNotFound(WgslKernelsError, LookupError):  # noqa: N818  the contract fixes the name
+    """No kernel of that name on that backend; the message lists the backends that have it."""
+
+
+class GradientNotFound(WgslKernelsError, LookupError):  # noqa: N818  the contract fixes the name
+    """A gradient was asked through a kernel that has none."""
+
+
+class IndexOutOfRange(WgslKernelsError, IndexError):  # noqa: N818  the contract fixes the name
+    """An index read from a tensor lies outside the axis it addresses."""
+
+
+class DisposedTensorError(WgslKernelsError, RuntimeError):
+    """A tensor was used after it was disposed."""
+
+
+class ShaderError(WgslKernelsError, RuntimeError):
+    """A shader cannot be read, composed or compiled; the message points at the author's line."""
+
+
+class DeviceLostError(WgslKernelsError, RuntimeError):
+    """The GPU device was lost; the next op gets a new one."""
+
+
+class OutOfMemoryError(WgslKernelsError, MemoryError):
+    """An allocation is beyond the device, the limit set, or the machine."""

@@ -1,0 +1,46 @@
+"""The engine as an object: ``wk.engine()``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.memory import Memory, memory
+from wgsl_kernels.engine.run import Interceptor, Result, run_kernel
+
+
+class Engine:
+    """Runs kernels, and lets others watch them run. There is one: `engine`."""
+
+    def run_kernel(
+        self, name: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any] | None = None
+    ) -> Result:
+        """Run a kernel by name; see `wgsl_kernels.engine.run.run_kernel`."""
+        return run_kernel(name, inputs, attrs)
+
+    def memory(self) -> Memory:
+        """Return what is alive now."""
+        return memory()
+
+    @contextmanager
+    def intercept(self, interceptor: Interceptor) -> Iterator[None]:
+        """Let ``interceptor(call, proceed)`` see every kernel run of the block in this thread.
+
+        ``call`` has the kernel's ``name``, ``inputs`` and ``attrs``; ``proceed(call)`` runs it and
+        returns what the kernel gives. What the interceptor returns is the result.
+        """
+        context.push_interceptor(interceptor)
+        try:
+            yield
+        finally:
+            context.pop_interceptor(interceptor)
+
+
+_engine = Engine()
+
+
+def engine() -> Engine:
+    """Return the engine of this process."""
+    return _engine

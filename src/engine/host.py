@@ -1,0 +1,141 @@
+"""Host values on their way in: Python numbers, nested lists and arrays become NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.shapes import show
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Scalar = bool | int | float | complex | str
+
+_INT32 = np.iinfo(np.int32)
+
+
+def to_host(values: Any, dtype: Any = None, *, double: bool = False) -> Array:
+    """Return a new array of ``values`` in a dtype that tensors can have.
+
+    Python floats and NumPy's float64 become float32, integers int32, unless ``dtype`` says else;
+    with ``double`` every float becomes float64 and every complex number complex128.
+
+    Raises:
+        ShapeError: Nested lists are ragged.
+        DTypeError: The values have a dtype that tensors cannot have.
+        ArgumentError: An integer does not fit int32.
+    """
+    try:
+        given = np.asarray(values)
+    except ValueError as error:
+        raise ShapeError(f"tensor: the values make no array: {error}.") from None
+    wanted = canonical(dtype) if dtype is not None else default_dtype(given)
+    if double:
+        wanted = WIDE.get(wanted, wanted)
+    if wanted == "string":
+        return _strings(given)
+    if given.dtype.kind in "OUS":
+        raise DTypeError(f"tensor: values of dtype {given.dtype} do not make a {wanted} tensor.")
+    if wanted == "int32" and given.dtype.kind in "iu":
+        _check_int32(given)
+    target = numpy_dtype(wanted)
+    if given.dtype.kind == "c" and target.kind != "c":
+        raise DTypeError(f"tensor: complex values do not make a {wanted} tensor; take real first.")
+    with np.errstate(all="ignore"):
+        return np.array(given, dtype=target, order="C", copy=True)
+
+
+def default_dtype(given: Array) -> DType:
+    """Return the dtype that an array takes when none is asked for."""
+    kind = given.dtype.kind
+    if kind == "f":
+        return "float16" if given.dtype.itemsize == 2 else "float32"
+    if kind in "iu":
+        return "int32"
+    if kind == "b":
+        return "bool"
+    if kind == "c":
+        return "complex64"
+    if kind in "USO":
+        return "string"
+    raise DTypeError(f"tensor: values of dtype {given.dtype} do not make a tensor.")
+
+
+def weak_dtype(value: Scalar, anchor: DType | None) -> DType:
+    """Return the dtype of a Python scalar beside a tensor of dtype ``anchor``.
+
+    A scalar takes the tensor's dtype where that can hold its kind, else the default of its own.
+    """
+    if isinstance(value, str):
+        return "string"
+    kind = _KINDS[bool if isinstance(value, bool) else type_of(value)]
+    if anchor is None or anchor == "string":
+        return _DEFAULTS[kind]
+    return anchor if _RANKS[anchor] >= kind else _above(anchor, kind)
+
+
+def type_of(value: Any) -> type:
+    """Return the plain Python number type of a scalar (NumPy's float64 is a float)."""
+    for kind in (int, float, complex):
+        if isinstance(value, kind):
+            return kind
+    raise DTypeError(f"tensor: {value!r} is no number.")
+
+
+_KINDS: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
+_DEFAULTS = ("bool", "int32", "float32", "complex64")
+_RANKS = {
+    "bool": 0,
+    "int32": 1,
+    "float16": 2,
+    "float32": 2,
+    "float64": 2,
+    "complex64": 3,
+    "complex128": 3,
+}
+
+
+def _above(anchor: DType, kind: int) -> DType:
+    return "complex128" if anchor == "float64" and kind == 3 else _DEFAULTS[kind]
+
+
+def reshape_host(array: Array, shape: Sequence[int] | None) -> Array:
+    """Return ``array`` in ``shape``; a scalar fills it.
+
+    Raises:
+        ShapeError: The counts of elements differ.
+    """
+    if shape is None:
+        return array
+    want = tuple(int(length) for length in shape)
+    if array.ndim == 0 and array.size == 1 and want != ():
+        return np.array(np.broadcast_to(array, want), order="C")
+    if int(np.prod(want)) != array.size or any(length < 0 for length in want):
+        raise ShapeError(
+            f"tensor: {array.size} values of shape {show(array.shape)} do not fill shape "
+            f"{show(want)}."
+        )
+    return array.reshape(want)
+
+
+def _strings(given: Array) -> Array:
+    flat = np.empty(given.size, dtype=object)
+    for index, value in enumerate(given.reshape(-1)):
+        if not isinstance(value, (str, bytes)):
+            raise DTypeError(f"tensor: {value!r} is no string; want str or bytes.")
+        flat[index] = str(value) if isinstance(value, str) else bytes(value)
+    return flat.reshape(given.shape)
+
+
+def _check_int32(given: Array) -> None:
+    if given.size == 0 or np.can_cast(given.dtype, np.int32):
+        return
+    for value in (given.min(), given.max()):
+        if not _INT32.min <= int(value) <= _INT32.max:
+            raise ArgumentError(
+                f"tensor: {int(value)} does not fit int32; want values in "
+                f"[{_INT32.min}, {_INT32.max}], or give dtype='float32'."
+            )

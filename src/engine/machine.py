@@ -1,0 +1,15 @@
+"""Facts about the machine that this process runs on."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+
+@functools.cache
+def half_of_memory() -> int:
+    """Return half of the machine's memory in bytes: the default limit of what shares it."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return 4 << 30

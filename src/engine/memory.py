@@ -1,0 +1,41 @@
+"""Memory accounting: how many tensors live, and what their backends hold for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from wgsl_kernels.engine.backends import running_drivers
+from wgsl_kernels.engine.driver import Usage
+
+live: set[int] = set()
+"""The ids of the tensors that are not disposed; a set, since adding to it is atomic."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A count of what is alive.
+
+    Attributes:
+        num_tensors: Tensors that are neither disposed nor collected.
+        num_buffers: Arrays that back them, on all backends; views share one, and a pending
+            array has none yet.
+        num_bytes: Bytes of these arrays.
+        by_backend: The same for each running backend, with the bytes that it pools for reuse.
+    """
+
+    num_tensors: int
+    num_buffers: int
+    num_bytes: int
+    by_backend: Mapping[str, Usage]
+
+
+def memory() -> Memory:
+    """Return what is alive now; forces no pending work."""
+    usage = {driver.name: driver.memory() for driver in running_drivers()}
+    return Memory(
+        num_tensors=len(live),
+        num_buffers=sum(one.num_buffers for one in usage.values()),
+        num_bytes=sum(one.num_bytes for one in usage.values()),
+        by_backend=usage,
+    )

@@ -1,0 +1,58 @@
+"""Where in a user's program something was written: owners of names, lines that called an op."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A module and a line; ``spec`` tells a reloaded module from a second registration."""
+
+    module: str
+    file: str
+    line: int
+    spec: Any = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line}"
+
+    def replaces(self, older: Origin) -> bool:
+        """Say whether this is ``older`` written again: the same line, a re-run cell, a reload."""
+        if self.module != older.module:
+            return False
+        reloaded = self.spec is not older.spec
+        return reloaded or (self.file, self.line) == (older.file, older.line) or self._is_cell
+
+    @property
+    def _is_cell(self) -> bool:
+        return self.file.startswith("<") or "ipykernel" in self.file
+
+
+def caller(depth: int = 1) -> Origin:
+    """Return the place of the frame ``depth`` levels above the function that asks."""
+    return _origin_of(sys._getframe(depth + 1))
+
+
+def user_line() -> str:
+    """Return ``file:line`` of the nearest frame outside this package: who called the op."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module != "wgsl_kernels" and not module.startswith("wgsl_kernels."):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "<unknown>"
+
+
+def _origin_of(frame: FrameType) -> Origin:
+    spaces = frame.f_globals
+    return Origin(
+        module=spaces.get("__name__", "<unknown>"),
+        file=frame.f_code.co_filename,
+        line=frame.f_lineno,
+        spec=spaces.get("__spec__"),
+    )

@@ -1,0 +1,71 @@
+"""The parameters of a function, read from its code object: cheap enough for import time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+_VAR_POSITIONAL = 0x04
+_VAR_KEYWORD = 0x08
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Names in order; defaults by name; whether ``*args`` or ``**kwargs`` stand among them."""
+
+    positional: tuple[str, ...]
+    keyword_only: tuple[str, ...]
+    defaults: dict[str, Any]
+    annotations: dict[str, Any]
+    any_positional: bool
+    any_keyword: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All named parameters, positional ones first."""
+        return self.positional + self.keyword_only
+
+
+def parameters_of(func: Callable[..., Any]) -> Parameters:
+    """Return the parameters of ``func``; those of a wrapped method leave out ``self``."""
+    code = getattr(func, "__code__", None)
+    if isinstance(code, CodeType):
+        return _from_code(func, code)
+    return _from_inspect(func)
+
+
+def _from_code(func: Any, code: CodeType) -> Parameters:
+    count, extra = code.co_argcount, code.co_kwonlyargcount
+    positional = code.co_varnames[:count]
+    defaults = func.__defaults__ or ()
+    by_name = dict(zip(positional[count - len(defaults) :], defaults, strict=True))
+    by_name.update(func.__kwdefaults__ or {})
+    return Parameters(
+        positional=positional[1:] if getattr(func, "__self__", None) is not None else positional,
+        keyword_only=code.co_varnames[count : count + extra],
+        defaults=by_name,
+        annotations=func.__annotations__,
+        any_positional=bool(code.co_flags & _VAR_POSITIONAL),
+        any_keyword=bool(code.co_flags & _VAR_KEYWORD),
+    )
+
+
+def _from_inspect(func: Callable[..., Any]) -> Parameters:
+    import inspect
+
+    try:
+        found = list(inspect.signature(func).parameters.values())
+    except (TypeError, ValueError):  # a C function that does not tell
+        return Parameters((), (), {}, {}, True, False)
+    return Parameters(
+        positional=tuple(
+            p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ),
+        keyword_only=tuple(p.name for p in found if p.kind is p.KEYWORD_ONLY),
+        defaults={p.name: p.default for p in found if p.default is not p.empty},
+        annotations={p.name: p.annotation for p in found if p.annotation is not p.empty},
+        any_positional=any(p.kind is p.VAR_POSITIONAL for p in found),
+        any_keyword=any(p.kind is p.VAR_KEYWORD for p in found),
+    )

@@ -1,0 +1,224 @@
+"""Plans: what the engine knows of a kernel run before its values, remembered per specs and attrs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from wgsl_kernels.engine import registry
+from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.driver import Driver, Launch
+from wgsl_kernels.engine.dtypes import DType
+from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
+from wgsl_kernels.engine.gradients import Keeping, keeping_for
+from wgsl_kernels.engine.registry import Kernel
+from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_name, plain
+from wgsl_kernels.engine.spec import Spec
+
+PLANS_MAX = 16384
+
+
+class Plan:
+    """How to run one kernel on inputs of given specs with given attributes on one backend.
+
+    Attributes:
+        casts: A dtype per input that must be cast first (None: as it is), or None if none must.
+        launch: Runs it; takes arrays of ``driver``, gives arrays of ``homes``.
+        outputs: The specs, or None where they are known only after the run.
+        pattern: What the signature says of them, unknown lengths included.
+        keeping: What a tape keeps for the registered gradient rule.
+    """
+
+    __slots__ = (
+        "attrs",
+        "casts",
+        "driver",
+        "homes",
+        "input_names",
+        "keeping",
+        "launch",
+        "name",
+        "output_names",
+        "outputs",
+        "pattern",
+        "single",
+    )
+
+    name: str
+    attrs: dict[str, Any]
+    driver: Driver
+    casts: tuple[DType | None, ...] | None
+    launch: Launch
+    outputs: tuple[Spec, ...] | None
+    pattern: tuple[Spec, ...] | None
+    homes: tuple[Driver, ...]
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    single: bool
+    keeping: Keeping | None
+
+
+_plans: dict[Any, Plan] = {}
+find_plan = _plans.get
+registry.on_change(_plans.clear)
+fallbacks: dict[tuple[str, str], int] = {}
+"""How often a kernel missing on a backend was planned on the CPU instead."""
+
+
+def make_plan(
+    key: Any,
+    name: str,
+    driver: Driver,
+    specs: Sequence[Any],
+    attrs: dict[str, Any],
+    names: tuple[str, ...],
+) -> Plan:
+    """Check a run against its signature, find its kernel, and remember the plan under ``key``.
+
+    Args:
+        key: Where to remember it.
+        name: The kernel's name.
+        driver: The active backend.
+        specs: A `Spec`, a list of them or None per input, in the signature's order.
+        attrs: As the caller gave them.
+        names: The inputs' names, for a kernel without a signature.
+
+    Raises:
+        KernelNotFound: No backend that may run it has the kernel for these dtypes.
+        ArgumentError, ShapeError, DTypeError: The signature refuses the run.
+    """
+    plan = Plan()
+    plan.name = name
+    declared = find_signature(name)
+    if declared is None:
+        plan.attrs = {one: plain(value) for one, value in attrs.items()}
+        plan.input_names = names
+        plan.casts = None
+    else:
+        declared.check_inputs(specs)
+        plan.attrs = declared.check_attrs(attrs)
+        plan.input_names = tuple(one.name for one in declared.inputs)
+        plan.casts = _casts(declared, specs)
+    if plan.casts is None:
+        _finish(plan, declared, driver, specs)
+    if len(_plans) >= PLANS_MAX:
+        _plans.clear()
+    return _plans.setdefault(key, plan)
+
+
+def _casts(declared: Signature, specs: Sequence[Any]) -> tuple[DType | None, ...] | None:
+    wanted = declared.casts(specs)
+    if wanted is None:
+        return None
+    return tuple(wanted[0] if one.name in declared.promote else None for one in declared.inputs)
+
+
+def _finish(
+    plan: Plan, declared: Signature | None, driver: Driver, specs: Sequence[Any]
+) -> None:
+    inferred = declared.infer(specs, plan.attrs) if declared is not None else None
+    kernel, home = _kernel_for(plan.name, driver, specs, inferred)
+    if inferred is None and kernel.infer is not None:
+        flat = [spec for spec in specs if isinstance(spec, Spec)]
+        inferred = Outputs((kernel.infer(flat, plan.attrs),), (output_name(plan.input_names),), True)
+    plan.single = inferred.single if inferred is not None else False
+    plan.pattern = None if inferred is None else inferred.specs
+    known = inferred is not None and all(spec.is_known for spec in inferred.specs)
+    plan.outputs = plan.pattern if known else None
+    plan.output_names = () if inferred is None else inferred.names
+    plan.driver = home
+    plan.homes = ()
+    if plan.outputs is not None:
+        plan.homes = tuple(home for _ in plan.outputs)
+    plan.launch = home.prepare(
+        kernel, list(specs), plan.attrs, plan.outputs, plan.output_names
+    )
+    plan.keeping = keeping_for(
+        plan.name, plan.input_names, plan.output_names or ("y",), tuple(plan.attrs)
+    )
+
+
+def _kernel_for(
+    name: str, driver: Driver, specs: Sequence[Any], inferred: Outputs | None
+) -> tuple[Kernel, Driver]:
+    dtypes = {one.dtype for one in _flat(specs)}
+    dtypes |= set() if inferred is None else {one.dtype for one in inferred.specs}
+    kernel = registry.get_kernel(name, driver.name)
+    if kernel is not None and _serves(kernel, driver, dtypes, specs, inferred):
+        return kernel, driver
+    cpu = registry.get_kernel(name, "cpu") if driver.name != "cpu" else None
+    strings = "string" in dtypes
+    if cpu is None or (config.fallback == "error" and not strings):
+        if kernel is None:
+            raise KernelNotFound(registry.not_found_message(name, driver.name))
+        given = ", ".join(sorted(dtypes))
+        raise KernelNotFound(f"{name}: no kernel on backend {driver.name!r} for dtypes {given}.")
+    if not strings:
+        _note_fallback(name, driver.name)
+    return cpu, find_driver("cpu")
+
+
+def _serves(
+    kernel: Kernel,
+    driver: Driver,
+    dtypes: set[DType],
+    specs: Sequence[Any],
+    inferred: Outputs | None,
+) -> bool:
+    if not all(driver.supports(dtype) for dtype in dtypes):
+        return False
+    if kernel.dtypes is None:
+        return True
+    first = next(iter(_flat(specs)), None)
+    if first is None:
+        return inferred is None or inferred.specs[0].dtype in kernel.dtypes
+    return first.dtype in kernel.dtypes
+
+
+def _note_fallback(name: str, backend: str) -> None:
+    first = (name, backend) not in fallbacks
+    fallbacks[name, backend] = fallbacks.get((name, backend), 0) + 1
+    if first and config.fallback == "warn":
+        warnings.warn(
+            f"{name}: no kernel on backend {backend!r} for these dtypes; it runs on cpu with "
+            "transfers. config.fallback = 'silent' hides this, 'error' forbids it.",
+            RuntimeWarning,
+            stacklevel=6,
+        )
+
+
+def _flat(specs: Sequence[Any]) -> list[Spec]:
+    found: list[Spec] = []
+    for one in specs:
+        if isinstance(one, list):
+            found.extend(one)
+        elif one is not None:
+            found.append(one)
+    return found
+
+
+def check_pattern(plan: Plan, specs: Sequence[Spec]) -> None:
+    """Refuse results that do not fit what the signature says.
+
+    Raises:
+        ArgumentError: A count, dtype or known length differs.
+    """
+    if plan.pattern is None:
+        return
+    fits = len(specs) == len(plan.pattern) and all(
+        _matches(spec, wanted) for spec, wanted in zip(specs, plan.pattern, strict=True)
+    )
+    if not fits:
+        raise ArgumentError(
+            f"{plan.name}: the kernel gave {list(specs)}, its signature says {list(plan.pattern)}."
+        )
+
+
+def _matches(spec: Spec, wanted: Spec) -> bool:
+    return (
+        spec.dtype == wanted.dtype
+        and spec.ndim == wanted.ndim
+        and all(want in (None, have) for have, want in zip(spec.shape, wanted.shape, strict=True))
+    )

@@ -1,0 +1,212 @@
+"""Profiling: which kernels ran, on what, for how long."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.backends import running_drivers
+from wgsl_kernels.engine.driver import Driver
+from wgsl_kernels.engine.memory import memory
+from wgsl_kernels.engine.run import Call, Proceed, Result
+from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.engine.spec import Shape
+from wgsl_kernels.engine.tape import flat
+
+
+@dataclass
+class KernelRow:
+    """One kernel run.
+
+    Attributes:
+        wall_ms: Milliseconds that the caller waited for the run to be recorded (webgpu) or done.
+        device_ms: Milliseconds on the device, where it can tell, else None.
+        bytes: Bytes of the outputs.
+    """
+
+    name: str
+    backend: str
+    input_shapes: tuple[Shape, ...]
+    output_shapes: tuple[Shape, ...]
+    wall_ms: float
+    device_ms: float | None
+    bytes: int
+    dispatches: int = 0
+
+
+@dataclass(frozen=True)
+class DispatchRow:
+    """One dispatch on a device: the kernels in it and its milliseconds there."""
+
+    label: str
+    backend: str
+    kernels: tuple[str, ...]
+    device_ms: float | None
+
+
+@dataclass
+class Profile:
+    """What `profile` saw.
+
+    Attributes:
+        kernels: A row per kernel run, in order.
+        dispatches: A row per dispatch, in order.
+        peak_bytes: Most bytes that live arrays held after any kernel.
+        result: What the function returned.
+    """
+
+    kernels: list[KernelRow] = field(default_factory=list)
+    dispatches: list[DispatchRow] = field(default_factory=list)
+    peak_bytes: int = 0
+    result: Any = None
+
+    def by_kernel(self) -> dict[tuple[str, str], tuple[int, float, float | None]]:
+        """Return calls, wall and device milliseconds by (kernel, backend)."""
+        sums: dict[tuple[str, str], tuple[int, float, float | None]] = {}
+        for row in self.kernels:
+            calls, wall, device = sums.get((row.name, row.backend), (0, 0.0, None))
+            if row.device_ms is not None:
+                device = (device or 0.0) + row.device_ms
+            sums[row.name, row.backend] = (calls + 1, wall + row.wall_ms, device)
+        return sums
+
+    def __str__(self) -> str:
+        lines = [f"{'kernel':<24}{'backend':<10}{'calls':>6}{'wall ms':>11}{'device ms':>11}"]
+        rows = sorted(self.by_kernel().items(), key=lambda item: -item[1][1])
+        for (name, backend), (calls, wall, device) in rows:
+            shown = "-" if device is None else f"{device:.3f}"
+            lines.append(f"{name:<24}{backend:<10}{calls:>6}{wall:>11.3f}{shown:>11}")
+        lines.append(f"{len(self.dispatches)} dispatches, peak {self.peak_bytes:,} bytes")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds of a call: by the clock, and on the device where that can tell."""
+
+    wall_ms: float
+    device_ms: float | None
+
+
+class _Watcher:
+    """The interceptor behind `profile`."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        counts = {driver.name: _recorded(driver) for driver in running_drivers()}
+        start = clock.perf_counter()
+        result = proceed(call)
+        wall = (clock.perf_counter() - start) * 1e3
+        outputs = result if isinstance(result, tuple) else (result,)
+        ran_on = call.plan.driver if call.plan is not None else None
+        dispatches = 0 if ran_on is None else _recorded(ran_on) - counts.get(ran_on.name, 0)
+        self.profile.kernels.append(
+            KernelRow(
+                name=call.name,
+                backend="" if ran_on is None else ran_on.name,
+                input_shapes=tuple(one.shape for one in flat(call.inputs)),
+                output_shapes=tuple(one.shape for one in outputs),
+                wall_ms=wall,
+                device_ms=None,
+                bytes=sum(one.spec.nbytes for one in outputs),
+                dispatches=dispatches,
+            )
+        )
+        self.profile.peak_bytes = max(self.profile.peak_bytes, memory().num_bytes)
+        return result
+
+
+def profile(f: Callable[[], Any]) -> Profile:
+    """Run ``f`` and return which kernels ran and for how long; forces all work at the end."""
+    seen = Profile(peak_bytes=memory().num_bytes)
+    watcher = _Watcher(seen)
+    with _timing() as timings:
+        context.push_interceptor(watcher)
+        try:
+            seen.result = f()
+        finally:
+            context.pop_interceptor(watcher)
+        evaluate(seen.result)
+        synchronize()
+    _attribute(seen, timings)
+    return seen
+
+
+def time(f: Callable[[], Any]) -> Times:
+    """Run ``f``, force its work, and return how long that took."""
+    synchronize()
+    with _timing() as timings:
+        start = clock.perf_counter()
+        evaluate(f())
+        synchronize()
+        wall = (clock.perf_counter() - start) * 1e3
+    device = [ms for _, _, ms in timings if ms is not None]
+    return Times(wall, sum(device) if device else None)
+
+
+def evaluate(*tensors: Any) -> None:
+    """Force the pending work of these tensors and submit it, without waiting."""
+    by_driver: dict[Driver, list[Any]] = {}
+    for one in tensors_in(list(tensors)):
+        by_driver.setdefault(one.driver, []).append(one.array_on(one.driver))
+    for driver, arrays in by_driver.items():
+        driver.evaluate(arrays)
+
+
+def flush() -> None:
+    """Submit what is recorded on every backend, forcing nothing."""
+    for driver in running_drivers():
+        driver.submit()
+
+
+def synchronize() -> None:
+    """Wait for all that was submitted, on every backend."""
+    for driver in running_drivers():
+        driver.submit()
+        driver.wait()
+
+
+Timing = tuple[str, str, float | None]
+"""A dispatch's backend, label and milliseconds."""
+
+
+@contextmanager
+def _timing() -> Iterator[list[Timing]]:
+    found: list[Timing] = []
+    timed = [driver for driver in running_drivers() if hasattr(driver, "take_timings")]
+    for driver in timed:
+        driver.wait()
+        driver.profile(True)
+    try:
+        yield found
+    finally:
+        for driver in timed:
+            for label, milliseconds in driver.take_timings():
+                found.append((driver.name, label, milliseconds))
+            driver.profile(False)
+
+
+def _recorded(driver: Driver) -> int:
+    return int(getattr(driver, "recorded", 0))
+
+
+def _attribute(seen: Profile, timings: list[Timing]) -> None:
+    """Give each kernel row the times of the dispatches that it recorded, in order."""
+    waiting: dict[str, list[Timing]] = {}
+    for one in timings:
+        waiting.setdefault(one[0], []).append(one)
+    for row in seen.kernels:
+        mine = waiting.get(row.backend, [])[: row.dispatches]
+        if mine:
+            waiting[row.backend] = waiting[row.backend][row.dispatches :]
+        known = [ms for _, _, ms in mine if ms is not None]
+        row.device_ms = sum(known) if known else None
+        seen.dispatches.extend(
+            DispatchRow(label, backend, (row.name,), ms) for backend, label, ms in mine
+        )

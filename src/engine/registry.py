@@ -1,0 +1,219 @@
+"""The kernel registry: (kernel name, backend name) to kernel, in a plain dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.engine.errors import AlreadyRegistered, KernelNotFound
+from wgsl_kernels.engine.origin import Origin, caller
+from wgsl_kernels.engine.parameters import parameters_of
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.signature import Signature
+    from wgsl_kernels.engine.spec import Spec
+
+Hook = Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One implementation of a named computation on one backend.
+
+    Attributes:
+        name: The kernel's name, shared by all backends.
+        backend: The backend's name.
+        func: What the backend runs.
+        origin: The module and line that registered it.
+        dtypes: The dtypes it takes; ``None`` for any.
+        setup: Called with the backend when that starts.
+        dispose: Called with the backend when that closes, or the kernel is unregistered.
+        infer: Output specs from input specs and attributes, where there is no signature.
+    """
+
+    name: str
+    backend: str
+    func: Any
+    origin: Origin
+    dtypes: frozenset[DType] | None = None
+    setup: Hook | None = None
+    dispose: Hook | None = None
+    infer: Callable[[list[Spec], dict[str, Any]], Spec] | None = None
+    takes: frozenset[str] | None = field(default=None, repr=False)
+    """Names of the attributes that ``func`` takes as keywords; ``None`` for all."""
+
+    @property
+    def signature(self) -> Signature | None:
+        """What the kernel takes and gives; one per name, shared by all backends."""
+        from wgsl_kernels.engine.signature import find_signature
+
+        return find_signature(self.name)
+
+
+_kernels: dict[tuple[str, str], Kernel] = {}
+_listeners: list[Callable[[], None]] = []
+_started: dict[str, Any] = {}
+
+
+def on_change(listener: Callable[[], None]) -> None:
+    """Call ``listener`` after every change of a registry."""
+    _listeners.append(listener)
+
+
+def announce_change() -> None:
+    """Tell the listeners that a registry has changed."""
+    for listener in _listeners:
+        listener()
+
+
+def check_free(what: str, present: Origin | None, here: Origin, override: bool) -> None:
+    """Refuse a name that is taken.
+
+    Raises:
+        AlreadyRegistered: ``present`` owns it, is written elsewhere, and ``override`` is not set.
+    """
+    if present is not None and not override and not here.replaces(present):
+        raise AlreadyRegistered(
+            f"{what} is already registered by {present}; "
+            "pass override=True to replace it, or unregister it first."
+        )
+
+
+def register_kernel(
+    name: str,
+    backend: str,
+    func: Callable[..., Any],
+    *,
+    signature: Callable[..., Any] | None = None,
+    setup: Hook | None = None,
+    dispose: Hook | None = None,
+    override: bool = False,
+) -> None:
+    """Register ``func`` as the kernel ``name`` of ``backend``.
+
+    On ``cpu``, ``func`` gets NumPy arrays and gives NumPy arrays, as under ``@cpu_kernel``; on
+    ``webgpu`` it is called as ``func(gpu, x, ..., *, attr)``; elsewhere as that backend's ``run``
+    does.
+
+    Args:
+        name: The kernel's name.
+        backend: The backend's name; it need not be registered yet.
+        func: The implementation.
+        signature: A signature function for ``name``, as under ``@signature``.
+        setup: Called with the backend when that starts (at once where it already has).
+        dispose: Called with the backend when that closes or the kernel is unregistered.
+        override: Whether an existing kernel is replaced.
+
+    Raises:
+        AlreadyRegistered: The name is taken on this backend, by another place.
+    """
+    origin = caller()
+    if signature is not None:
+        from wgsl_kernels.engine.signature import define_signature
+
+        define_signature(name, signature, origin=origin, override=override)
+    add_kernel(
+        Kernel(name, backend, func, origin, setup=setup, dispose=dispose, takes=keywords(func)),
+        override=override,
+    )
+
+
+def add_kernel(kernel: Kernel, *, override: bool = False) -> None:
+    """Put ``kernel`` into the registry; ``register_kernel`` and the decorators end here."""
+    key = (kernel.name, kernel.backend)
+    present = _kernels.get(key)
+    what = f"kernel {kernel.name!r} on backend {kernel.backend!r}"
+    check_free(what, present and present.origin, kernel.origin, override)
+    if present is not None:
+        unregister_kernel(*key)
+    _kernels[key] = kernel
+    announce_change()
+    if kernel.setup is not None and kernel.backend in _started:
+        kernel.setup(_started[kernel.backend])
+
+
+def unregister_kernel(name: str, backend: str) -> None:
+    """Take the kernel ``name`` of ``backend`` out of the registry.
+
+    Raises:
+        KernelNotFound: There is none.
+    """
+    kernel = _kernels.pop((name, backend), None)
+    if kernel is None:
+        raise KernelNotFound(not_found_message(name, backend))
+    announce_change()
+    if kernel.dispose is not None and backend in _started:
+        kernel.dispose(_started[backend])
+
+
+def get_kernel(name: str, backend: str) -> Kernel | None:
+    """Return the kernel ``name`` of ``backend``, or None."""
+    return _kernels.get((name, backend))
+
+
+def kernels_for_backend(backend: str) -> list[Kernel]:
+    """Return the kernels of ``backend``, in order of their names."""
+    found = [kernel for (_, owner), kernel in _kernels.items() if owner == backend]
+    return sorted(found, key=lambda kernel: kernel.name)
+
+
+def backends_of(name: str) -> list[str]:
+    """Return the backends that have a kernel ``name``, in alphabetical order."""
+    return sorted(backend for (kernel, backend) in _kernels if kernel == name)
+
+
+def kernel_names() -> list[str]:
+    """Return every kernel name that some backend has, in alphabetical order."""
+    return sorted({name for name, _ in _kernels})
+
+
+def copy_registered_kernels(src: str, dst: str) -> None:
+    """Register every kernel of backend ``src`` for backend ``dst`` too.
+
+    Kernels that ``dst`` has already are left as they are.
+    """
+    for kernel in kernels_for_backend(src):
+        if (kernel.name, dst) not in _kernels:
+            copied = Kernel(**{**vars(kernel), "backend": dst})
+            add_kernel(copied)
+
+
+def not_found_message(name: str, backend: str) -> str:
+    """Return the words for a kernel that ``backend`` lacks."""
+    others = backends_of(name)
+    if not others:
+        return (
+            f"{name}: no kernel of that name on any backend. Check the spelling, or register one "
+            'with cpu_kernel and wgsl_kernel (see "Add an op").'
+        )
+    use = f'use_backend("{others[0]}")'
+    return (
+        f"{name}: no kernel on backend {backend!r}; found on {', '.join(others)}. "
+        f'Use {use}, or see "Add an op".'
+    )
+
+
+def backend_started(name: str, backend: Any) -> None:
+    """Run the setup hooks of the kernels of a backend that has just started."""
+    _started[name] = backend
+    for kernel in kernels_for_backend(name):
+        if kernel.setup is not None:
+            kernel.setup(backend)
+
+
+def backend_closing(name: str) -> None:
+    """Run the dispose hooks of the kernels of a backend that is about to close."""
+    backend = _started.pop(name, None)
+    if backend is None:
+        return
+    for kernel in kernels_for_backend(name):
+        if kernel.dispose is not None:
+            kernel.dispose(backend)
+
+
+def keywords(func: Callable[..., Any]) -> frozenset[str] | None:
+    """Return the names of the keyword-only parameters of ``func``; None where it takes any."""
+    parameters = parameters_of(func)
+    return None if parameters.any_keyword else frozenset(parameters.keyword_only)

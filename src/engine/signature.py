@@ -1,0 +1,202 @@
+"""Signatures: what a kernel takes and gives, checked once for all backends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.engine.dtypes import promote
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.origin import Origin, caller
+from wgsl_kernels.engine.parameters import parameters_of
+from wgsl_kernels.engine.registry import announce_change, check_free
+from wgsl_kernels.engine.spec import Spec
+
+SpecInput = Spec | list[Spec] | None
+Rule = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Input:
+    """One tensor that a kernel takes: its name, whether it may be absent, whether it is a list."""
+
+    name: str
+    optional: bool
+    is_list: bool
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a signature gives: the specs, their names, and whether the result is a single tensor."""
+
+    specs: tuple[Spec, ...]
+    names: tuple[str, ...]
+    single: bool
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The names, attributes and shape rule of one kernel name."""
+
+    name: str
+    inputs: tuple[Input, ...]
+    attrs: Mapping[str, Any]
+    required: frozenset[str]
+    promote: tuple[str, ...]
+    rule: Rule
+    origin: Origin
+
+    def check_attrs(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes with defaults filled in and values in plain Python.
+
+        Raises:
+            ArgumentError: One is missing or unknown.
+        """
+        unknown = [name for name in attrs if name not in self.attrs]
+        if unknown:
+            known = ", ".join(self.attrs) or "none"
+            raise ArgumentError(f"{self.name}: attribute {unknown[0]!r} is unknown; known: {known}.")
+        missing = [name for name in self.attrs if name in self.required and name not in attrs]
+        if missing:
+            raise ArgumentError(f"{self.name}: attribute {missing[0]!r} is missing.")
+        return {name: plain(attrs.get(name, default)) for name, default in self.attrs.items()}
+
+    def check_inputs(self, values: Sequence[Any]) -> None:
+        """Refuse a missing input, and a list where one tensor belongs or the reverse.
+
+        Raises:
+            ArgumentError: The inputs are not those of the signature.
+        """
+        for declared, value in zip(self.inputs, values, strict=True):
+            if value is None and not declared.optional:
+                raise ArgumentError(f"{self.name}: input {declared.name!r} is missing.")
+            if value is not None and isinstance(value, (list, tuple)) != declared.is_list:
+                want = "a list of tensors" if declared.is_list else "one tensor"
+                raise ArgumentError(f"{self.name}: input {declared.name!r} wants {want}.")
+
+    def order(self, inputs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return named inputs in the signature's order, None for those that are absent.
+
+        Raises:
+            ArgumentError: A name is unknown.
+        """
+        names = [one.name for one in self.inputs]
+        unknown = [name for name in inputs if name not in names]
+        if unknown:
+            known = ", ".join(names) or "none"
+            raise ArgumentError(f"{self.name}: input {unknown[0]!r} is unknown; known: {known}.")
+        return tuple(inputs.get(name) for name in names)
+
+    def casts(self, specs: Sequence[SpecInput]) -> tuple[str, ...] | None:
+        """Return the dtype that each promoted input must be cast to, or None if all agree."""
+        chosen = [spec for spec in self._promoted(specs) if spec is not None]
+        if len({spec.dtype for spec in chosen}) <= 1:
+            return None
+        return (promote(*(spec.dtype for spec in chosen)),)
+
+    def _promoted(self, specs: Sequence[SpecInput]) -> list[Spec]:
+        found: list[Spec] = []
+        for declared, spec in zip(self.inputs, specs, strict=True):
+            if declared.name in self.promote and spec is not None:
+                found.extend(spec if isinstance(spec, list) else [spec])
+        return found
+
+    def infer(self, specs: Sequence[SpecInput], attrs: Mapping[str, Any]) -> Outputs:
+        """Return what the kernel gives for inputs of these specs, or raise what the rule raises."""
+        result = self.rule(*specs, **attrs)
+        if isinstance(result, Spec):
+            return Outputs((result,), (self.output_name,), single=True)
+        if isinstance(result, dict):
+            return Outputs(tuple(result.values()), tuple(result), single=False)
+        names = tuple(f"{self.output_name}{index}" for index in range(len(result)))
+        return Outputs(tuple(result), names, single=False)
+
+    @property
+    def output_name(self) -> str:
+        """``y``, or ``out`` where an input is called ``y``."""
+        return output_name(one.name for one in self.inputs)
+
+
+def output_name(inputs: Any) -> str:
+    """Return what a single output is called beside inputs of these names."""
+    return "out" if "y" in inputs else "y"
+
+
+_signatures: dict[str, Signature] = {}
+
+
+def find_signature(name: str) -> Signature | None:
+    """Return the signature of ``name``, or None."""
+    return _signatures.get(name)
+
+
+def signature(
+    name: str, *, promote: Sequence[str] = (), override: bool = False
+) -> Callable[[Rule], Rule]:
+    """Declare what the kernel ``name`` takes and gives.
+
+    The function's positional-only parameters are the tensors (``list[Spec]`` for a list, a
+    default of ``None`` where one may be absent), its keyword-only parameters the attributes. It
+    returns a `Spec` for one output, a tuple or list of them, or a dict by output name, or raises.
+
+    Args:
+        name: The kernel's name.
+        promote: Inputs that are cast to their common dtype before the kernel runs.
+        override: Whether an existing signature is replaced.
+
+    Raises:
+        AlreadyRegistered: Another place declares the same name.
+    """
+    origin = caller()
+
+    def register(rule: Rule) -> Rule:
+        define_signature(name, rule, promote=promote, origin=origin, override=override)
+        return rule
+
+    return register
+
+
+def define_signature(
+    name: str,
+    rule: Rule,
+    *,
+    promote: Sequence[str] = (),
+    origin: Origin,
+    override: bool = False,
+) -> None:
+    """Put a signature into the table; ``@signature`` and ``register_kernel`` end here."""
+    parameters = parameters_of(rule)
+    present = _signatures.get(name)
+    check_free(f"signature {name!r}", present and present.origin, origin, override)
+    _signatures[name] = Signature(
+        name=name,
+        inputs=tuple(
+            Input(one, one in parameters.defaults, _is_list(parameters.annotations.get(one)))
+            for one in parameters.positional
+        ),
+        attrs={one: parameters.defaults.get(one) for one in parameters.keyword_only},
+        required=frozenset(set(parameters.keyword_only) - set(parameters.defaults)),
+        promote=tuple(promote),
+        rule=rule,
+        origin=origin,
+    )
+    announce_change()
+
+
+def _is_list(annotation: Any) -> bool:
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return "list[" in text.lower() or text.lower().startswith("list")
+
+
+def plain(value: Any) -> Any:
+    """Return an attribute as plain Python: NumPy scalars unpacked, lists as tuples."""
+    if isinstance(value, (list, tuple)):
+        return tuple(plain(one) for one in value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    return value

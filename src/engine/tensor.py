@@ -1,0 +1,309 @@
+"""Tensors and variables: a spec, an array of some backend, and who may look at it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.engine import context, display
+from wgsl_kernels.engine.backends import active_driver, find_driver
+from wgsl_kernels.engine.driver import Driver
+from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
+from wgsl_kernels.engine.errors import (
+    ArgumentError,
+    DisposedTensorError,
+    DTypeError,
+    ShapeError,
+)
+from wgsl_kernels.engine.host import Array, default_dtype, reshape_host, to_host
+from wgsl_kernels.engine.memory import live
+from wgsl_kernels.engine.operators import Operators
+from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.spec import Shape, Spec
+
+TensorLike = Any
+"""A `Tensor`, a Python scalar, a NumPy array, or nested lists of scalars."""
+
+_next_id = itertools.count(1).__next__
+
+
+class Tensor(Operators):
+    """Values of one dtype in a shape, on a backend; they never change.
+
+    Made by `tensor` and by ops. Released when collected, when a `tidy` around ends, or by
+    `dispose`.
+    """
+
+    __slots__ = ("__weakref__", "array", "copies", "driver", "id", "is_kept", "spec")
+
+    is_variable = False
+    trainable = False
+
+    def __init__(self, spec: Spec, array: Any, driver: Driver, identity: int = 0) -> None:
+        """Wrap an array of ``driver``; for the engine and for backends."""
+        self.spec = spec
+        self.array = array
+        self.driver = driver
+        self.copies: dict[str, Any] | None = None
+        self.is_kept = False
+        self.id = identity or _next_id()
+        live.add(id(self))
+
+    def __del__(self) -> None:
+        live.discard(id(self))
+
+    @property
+    def shape(self) -> Shape:
+        """The lengths of the axes."""
+        return self.spec.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The name of the elements' dtype."""
+        return self.spec.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.spec.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.spec.size
+
+    @property
+    def backend(self) -> str:
+        """The name of the backend that holds the values."""
+        return self.driver.name
+
+    @property
+    def is_disposed(self) -> bool:
+        """Whether `dispose` was called, directly or by a `tidy`."""
+        return self.array is None
+
+    def dispose(self) -> None:
+        """Give the values up now; any later use raises `DisposedTensorError`."""
+        self.array = None
+        self.copies = None
+        live.discard(id(self))
+
+    def array_on(self, driver: Driver) -> Any:
+        """Return the array on ``driver``, copying it there the first time; for the engine."""
+        if self.array is None:
+            raise DisposedTensorError(
+                f"tensor of shape {show(self.shape)} and dtype {self.dtype} was disposed; "
+                "keep() it, or return it from tidy."
+            )
+        if self.driver is driver:
+            return self.array
+        if self.copies is None:
+            self.copies = {}
+        if driver.name not in self.copies:
+            values = self.driver.download(self.array, self.spec)
+            self.copies[driver.name] = driver.upload(values, self.spec)
+        return self.copies[driver.name]
+
+    def numpy(self) -> Array:
+        """Return the values as a new NumPy array, waiting for the work that computes them."""
+        array = self.array_on(self.driver)
+        return self.driver.download(array, self.spec)
+
+    def item(self) -> Any:
+        """Return the only element as a Python scalar.
+
+        Raises:
+            ShapeError: There is not exactly one element.
+        """
+        if self.size != 1:
+            raise ShapeError(f"item: the tensor has shape {show(self.shape)}; want one element.")
+        only = self.numpy().reshape(-1)[0]
+        return only if self.dtype == "string" else only.item()
+
+    def tolist(self) -> Any:
+        """Return the values as nested Python lists."""
+        return self.numpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("a tensor's values cannot be had without a copy")
+        values = self.numpy()
+        return values if dtype is None else values.astype(dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self.driver.name != "cpu":
+            raise ArgumentError(
+                f"DLPack: the tensor is on backend {self.driver.name!r}; only 'cpu' exports. "
+                "Use numpy(), or an op under use_backend('cpu')."
+            )
+        return self.numpy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # kDLCPU
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype != "int32" or self.size != 1:
+            raise DTypeError("only an int32 tensor with one element serves as an index.")
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise DTypeError("a scalar tensor has no length.")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[index] for index in range(len(self)))
+
+    def __repr__(self) -> str:
+        return display.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return display.as_html(self)
+
+
+class Variable(Tensor):
+    """A tensor whose values can be replaced; tapes watch it when it is read, if trainable."""
+
+    __slots__ = ("name", "trainable")
+
+    is_variable = True
+
+    def __init__(
+        self, spec: Spec, array: Any, driver: Driver, *, trainable: bool, name: str
+    ) -> None:
+        """Wrap an array; users call `variable`."""
+        super().__init__(spec, array, driver)
+        self.trainable = trainable
+        self.name = name
+
+    def assign(self, value: TensorLike) -> Variable:
+        """Replace the values; readers that ran before keep what they read.
+
+        Args:
+            value: The variable's shape and dtype.
+
+        Raises:
+            ShapeError: The shape differs.
+            DTypeError: The dtype differs.
+        """
+        given = value if isinstance(value, Tensor) else tensor(value, dtype=self.dtype)
+        if given.shape != self.shape:
+            raise ShapeError(
+                f"assign: {self.name} has shape {show(self.shape)}, the value "
+                f"{show(given.shape)}; want the same."
+            )
+        if given.dtype != self.dtype:
+            raise DTypeError(
+                f"assign: {self.name} is {self.dtype}, the value {given.dtype}; cast it first."
+            )
+        self.array, self.driver, self.copies = given.array_on(given.driver), given.driver, None
+        return self
+
+
+def new_tensor(values: Array, dtype: DType) -> Tensor:
+    """Return a tensor of host values that belong to the engine from now on."""
+    spec = Spec(values.shape, dtype)
+    driver = active_driver()
+    if not driver.supports(dtype):
+        if dtype != "string":
+            raise DTypeError(
+                f"tensor: dtype {dtype} cannot live on backend {driver.name!r}. "
+                'Use use_backend("cpu"), or another dtype.'
+            )
+        driver = find_driver("cpu")
+    return made(Tensor(spec, driver.upload(values, spec), driver))
+
+
+def made(tensor: Tensor) -> Tensor:
+    """Count a new tensor in the scope around it and return it."""
+    scope = context.current().scope
+    if scope is not None:
+        scope.add(tensor)
+    return tensor
+
+
+def tensor(values: TensorLike, shape: Sequence[int] | None = None, dtype: Any = None) -> Tensor:
+    """Return a new tensor with a copy of ``values``.
+
+    Args:
+        values: A scalar, nested lists, an array, or a tensor.
+        shape: The tensor's shape where it differs from that of ``values``; a scalar fills it.
+        dtype: Without it Python and NumPy floats become float32, integers int32, and bool, str
+            and complex values bool, string and complex64. float64 lives on ``cpu`` only.
+
+    Raises:
+        ShapeError: ``values`` are ragged or do not fill ``shape``.
+        DTypeError: No tensor can have this dtype, or not on this backend.
+        ArgumentError: An integer does not fit int32.
+    """
+    if isinstance(values, Tensor):
+        values, dtype = values.numpy(), values.dtype if dtype is None else dtype
+    host = to_host(values, dtype, double=context.current().double)
+    name = _dtype_of(host, dtype)
+    return new_tensor(reshape_host(host, shape), name)
+
+
+def variable(
+    values: TensorLike, trainable: bool = True, name: str | None = None, dtype: Any = None
+) -> Variable:
+    """Return a new variable with a copy of ``values``.
+
+    Args:
+        values: Its first values.
+        trainable: Whether tapes watch it and optimizers change it by default.
+        name: For messages and saved files; without it ``variable_1``, ``variable_2``, …
+        dtype: As for `tensor`.
+    """
+    with context.changed(scope=None):
+        first = tensor(values, dtype=dtype)
+    label = name if name is not None else f"variable_{_next_variable()}"
+    made = Variable(first.spec, first.array, first.driver, trainable=trainable, name=label)
+    made.is_kept = True
+    return made
+
+
+_next_variable = itertools.count(1).__next__
+
+
+def as_tensor(value: TensorLike, dtype: Any = None) -> Tensor:
+    """Return ``value`` itself where it is a tensor, else a new tensor of it.
+
+    Raises:
+        DTypeError: It is a tensor of another dtype than ``dtype``.
+    """
+    if not isinstance(value, Tensor):
+        return tensor(value, dtype=dtype)
+    if dtype is not None and value.dtype != canonical(dtype):
+        raise DTypeError(f"tensor has dtype {value.dtype}; want {canonical(dtype)}. Cast it first.")
+    return value
+
+
+def from_dlpack(source: Any) -> Tensor:
+    """Return a tensor with a copy of the values behind a DLPack object in host memory."""
+    return tensor(np.from_dlpack(source))
+
+
+def _dtype_of(host: Array, asked: Any) -> DType:
+    if asked is not None:
+        wanted = canonical(asked)
+        return WIDE[wanted] if numpy_dtype(wanted) != host.dtype else wanted
+    if host.dtype == np.float64:
+        return "float64"
+    if host.dtype == np.complex128:
+        return "complex128"
+    return default_dtype(host)

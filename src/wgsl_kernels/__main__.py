@@ -1,0 +1,5 @@
+"""``python -m wgsl_kernels`` is the command line."""
+
+from wgsl_kernels.cli import main
+
+main()

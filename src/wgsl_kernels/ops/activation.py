@@ -1,0 +1,266 @@
+"""Activation functions, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import broadcast, require_dtype, show
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.ops import creation, logical
+from wgsl_kernels.ops.elementwise import (
+    NUMBERS,
+    as_float,
+    cut_for_integers,
+    float_dtype,
+    float_of_x,
+    like_x,
+    whole,
+)
+
+
+def elu(x: TensorLike) -> Tensor:
+    """Return ``x`` where it is not below 0, else ``exp(x) - 1``.
+
+    Source: Clevert, Unterthiner, Hochreiter, Fast and Accurate Deep Network Learning by
+    Exponential Linear Units, 2015.
+    """
+    return run("Elu", x)
+
+
+signature("Elu")(float_of_x("Elu"))
+
+
+@cpu_kernel("Elu")
+def _elu_cpu(x: Array) -> Array:
+    value = as_float(x)
+    return np.where(value >= 0, value, numerics.expm1(value))
+
+
+wgsl_kernel("Elu", "activation/elu.wgsl")
+
+
+@gradient("Elu")
+def _elu_grad(dy: Tensor, y: Tensor) -> Tensor:
+    return run("EluGrad", dy, y)
+
+
+@signature("EluGrad")
+def _elu_grad_signature(dy: Spec, y: Spec, /) -> Spec:
+    require_dtype("EluGrad", "dy", dy, "float32")
+    require_dtype("EluGrad", "y", y, dy.dtype)
+    if dy.shape != y.shape:
+        raise ShapeError(
+            f"EluGrad: dy has shape {show(dy.shape)}, y {show(y.shape)}; want the same."
+        )
+    return dy
+
+
+@cpu_kernel("EluGrad")
+@numerics.silent
+def _elu_grad_cpu(dy: Array, y: Array) -> Array:
+    return np.where(y >= 0, dy, dy * (y + 1))
+
+
+wgsl_kernel("EluGrad", "activation/elu_grad.wgsl")
+
+
+@gradient("EluGrad")
+def _elu_grad_grad(ddx: Tensor, dy: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    return run("EluGrad", ddx, y), logical.where(y >= 0.0, 0.0, ddx * dy)
+
+
+def leaky_relu(x: TensorLike, *, alpha: float = 0.2) -> Tensor:
+    """Return ``x`` where it is not below 0, else ``alpha * x``.
+
+    Source: Maas, Hannun, Ng, Rectifier Nonlinearities Improve Neural Network Acoustic Models, 2013.
+    """
+    return run("LeakyRelu", x, alpha=alpha)
+
+
+@signature("LeakyRelu")
+def _leaky_relu_signature(x: Spec, /, *, alpha: float) -> Spec:
+    require_dtype("LeakyRelu", "x", x, *NUMBERS)
+    return x.like(dtype=float_dtype(x.dtype))
+
+
+@cpu_kernel("LeakyRelu")
+@numerics.silent
+def _leaky_relu_cpu(x: Array, *, alpha: float) -> Array:
+    value = as_float(x)
+    return np.where(value < 0, value * value.dtype.type(alpha), value)
+
+
+wgsl_kernel("LeakyRelu", "activation/leaky_relu.wgsl")
+
+
+@gradient("LeakyRelu")
+def _leaky_relu_grad(dy: Tensor, x: Tensor, alpha: float) -> Tensor:
+    return logical.where(x > 0.0, dy, dy * alpha)
+
+
+def prelu(x: TensorLike, alpha: TensorLike) -> Tensor:
+    """Return ``x`` where it is not below 0, else ``alpha * x`` with trainable slopes.
+
+    Args:
+        x: Any shape.
+        alpha: Broadcasts with ``x``.
+
+    Source: He, Zhang, Ren, Sun, Delving Deep into Rectifiers, 2015.
+    """
+    return run("Prelu", x, alpha)
+
+
+@signature("Prelu", promote=("x", "alpha"))
+def _prelu_signature(x: Spec, alpha: Spec, /) -> Spec:
+    require_dtype("Prelu", "x", x, *NUMBERS)
+    require_dtype("Prelu", "alpha", alpha, *NUMBERS)
+    return Spec(broadcast("Prelu", x=x, alpha=alpha), float_dtype(x.dtype))
+
+
+@cpu_kernel("Prelu")
+@numerics.silent
+def _prelu_cpu(x: Array, alpha: Array) -> Array:
+    value = as_float(x)
+    return np.where(value < 0, value * as_float(alpha), value)
+
+
+wgsl_kernel("Prelu", "activation/prelu.wgsl")
+
+
+@gradient("Prelu")
+def _prelu_grad(dy: Tensor, x: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
+    above = x > 0.0
+    dx = logical.where(above, dy, dy * alpha)
+    dalpha = logical.where(above, 0.0, dy * x)
+    return unbroadcast(dx, x.shape), unbroadcast(dalpha, alpha.shape)
+
+
+def relu(x: TensorLike) -> Tensor:
+    """Return ``x`` where it is above 0, else 0; NaN stays NaN. The gradient at 0 is 0."""
+    return run("Relu", x)
+
+
+signature("Relu")(like_x("Relu", *NUMBERS))
+
+
+@cpu_kernel("Relu")
+def _relu_cpu(x: Array) -> Array:
+    return np.maximum(x, x.dtype.type(0))
+
+
+wgsl_kernel("Relu", "activation/relu.wgsl")
+
+
+@gradient("Relu")
+def _relu_grad(dy: Tensor, y: Tensor) -> Tensor:
+    return logical.where(y > 0.0, dy, 0.0)
+
+
+def relu6(x: TensorLike) -> Tensor:
+    """Return ``x`` limited to [0, 6]; the gradient is 1 in (0, 6].
+
+    Source: Krizhevsky, Convolutional Deep Belief Networks on CIFAR-10, 2010.
+    """
+    return run("Relu6", x)
+
+
+signature("Relu6")(like_x("Relu6", *NUMBERS))
+
+
+@cpu_kernel("Relu6")
+def _relu6_cpu(x: Array) -> Array:
+    return x if x.dtype == np.bool_ else np.clip(x, x.dtype.type(0), x.dtype.type(6))
+
+
+wgsl_kernel("Relu6", "activation/relu6.wgsl")
+
+
+@gradient("Relu6")
+def _relu6_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return logical.where(logical.logical_and(x > 0.0, x <= 6.0), dy, 0.0)
+
+
+def sigmoid(x: TensorLike) -> Tensor:
+    """Return ``1 / (1 + exp(-x))``, element by element."""
+    return run("Sigmoid", x)
+
+
+signature("Sigmoid")(float_of_x("Sigmoid"))
+
+
+@cpu_kernel("Sigmoid")
+def _sigmoid_cpu(x: Array) -> Array:
+    return numerics.sigmoid(as_float(x))
+
+
+wgsl_kernel("Sigmoid", "activation/sigmoid.wgsl")
+
+
+@gradient("Sigmoid")
+def _sigmoid_grad(dy: Tensor, y: Tensor) -> Tensor:
+    return dy * (y * (1.0 - y))
+
+
+def softplus(x: TensorLike) -> Tensor:
+    """Return ``log(1 + exp(x))``, element by element; of integers cut toward zero."""
+    return run("Softplus", x)
+
+
+signature("Softplus")(like_x("Softplus", *NUMBERS))
+
+
+@cpu_kernel("Softplus")
+@cut_for_integers
+def _softplus_cpu(x: Array) -> Array:
+    return numerics.softplus(x)
+
+
+wgsl_kernel("Softplus", "activation/softplus.wgsl")
+
+
+@gradient("Softplus")
+def _softplus_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy * sigmoid(x)
+
+
+def step(x: TensorLike, *, alpha: float = 0.0) -> Tensor:
+    """Return 1 where ``x`` is above 0, else ``alpha``; NaN stays NaN.
+
+    Of integers and bools ``alpha`` is cut toward zero. The gradient is 0.
+    """
+    return run("Step", x, alpha=alpha)
+
+
+@signature("Step")
+def _step_signature(x: Spec, /, *, alpha: float) -> Spec:
+    require_dtype("Step", "x", x, *NUMBERS)
+    return x
+
+
+@cpu_kernel("Step")
+def _step_cpu(x: Array, *, alpha: float) -> Array:
+    if not np.issubdtype(x.dtype, np.inexact):
+        return np.where(x > 0, 1, whole(alpha)).astype(x.dtype)
+    return np.where(np.isnan(x), x, np.where(x > 0, 1, alpha).astype(x.dtype))
+
+
+def _step_params(alpha: float) -> dict[str, Any]:
+    return {"whole_alpha": whole(alpha)}
+
+
+wgsl_kernel("Step", "activation/step.wgsl", params=_step_params)
+
+
+@gradient("Step")
+def _step_grad(dy: Tensor) -> Tensor:
+    return creation.zeros_like(dy)

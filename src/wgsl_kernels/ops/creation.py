@@ -1,0 +1,351 @@
+"""Ops that make tensors from numbers, or from the shape of another tensor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.context import current
+from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, is_float, numpy_dtype
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.gradients import gradient, no_gradient
+from wgsl_kernels.engine.host import weak_dtype
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import require_dtype
+from wgsl_kernels.engine.signature import plain, signature
+from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, tensor
+from wgsl_kernels.ops import shape as shapes
+
+Scalar = bool | int | float | complex
+NUMERIC = ("float32", "int32", "bool", "complex64")
+_INT32 = np.iinfo(np.int32)
+
+
+def chosen_dtype(dtype: Any, default: DType) -> DType:
+    """Return the name of a dtype that may be left out, double inside a check of gradients."""
+    name = default if dtype is None else canonical(dtype)
+    return WIDE.get(name, name) if current().double else name
+
+
+def full(
+    shape: int | Sequence[int], fill_value: Scalar | str | bytes, *, dtype: Any = None
+) -> Tensor:
+    """Return a tensor of ``shape`` with ``fill_value`` in every element.
+
+    Args:
+        shape: The lengths of the axes, or the one length.
+        fill_value: A number or a string.
+        dtype: Without it that of a tensor of ``fill_value``.
+
+    Raises:
+        ArgumentError: ``dtype`` cannot hold the value.
+    """
+    value = plain(fill_value)
+    chosen = chosen_dtype(dtype, _natural_dtype(value))
+    return run("Fill", shape=shape, value=value, dtype=chosen)
+
+
+def full_like(x: TensorLike, fill_value: Scalar | str | bytes, *, dtype: Any = None) -> Tensor:
+    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with one value."""
+    given = as_tensor(x)
+    return full(given.shape, fill_value, dtype=given.dtype if dtype is None else dtype)
+
+
+def ones(shape: int | Sequence[int], *, dtype: Any = "float32") -> Tensor:
+    """Return a tensor of ``shape`` filled with 1."""
+    return full(shape, 1, dtype=dtype)
+
+
+def zeros(shape: int | Sequence[int], *, dtype: Any = "float32") -> Tensor:
+    """Return a tensor of ``shape`` filled with 0."""
+    return full(shape, 0, dtype=dtype)
+
+
+def _natural_dtype(value: Any) -> DType:
+    return "string" if isinstance(value, (str, bytes)) else weak_dtype(value, None)
+
+
+@signature("Fill")
+def _fill_signature(
+    *, shape: int | Sequence[int], value: Scalar | str | bytes, dtype: DType | None = None
+) -> Spec:
+    name = _natural_dtype(value) if dtype is None else canonical(dtype)
+    fitting("Fill", "value", value, name)
+    return Spec(shapes.lengths("Fill", "shape", shape), name)
+
+
+@cpu_kernel("Fill")
+def _fill_cpu(
+    *, shape: int | Sequence[int], value: Scalar | str | bytes, dtype: DType | None
+) -> Array:
+    name = _natural_dtype(value) if dtype is None else dtype
+    return np.full(shape, value, dtype=numpy_dtype(name))
+
+
+def _fill_params(value: Scalar, dtype: DType | None) -> Mapping[str, float]:
+    name = _natural_dtype(value) if dtype is None else dtype
+    whole = name in ("int32", "bool")
+    number = complex(value)
+    return {
+        "real": 0.0 if whole else number.real,
+        "imag": number.imag,
+        "whole": int(number.real) if whole else 0,
+    }
+
+
+wgsl_kernel("Fill", "creation/fill.wgsl", params=_fill_params)
+no_gradient("Fill", because="it takes no tensor")
+
+
+def one_hot(
+    indices: TensorLike,
+    depth: int,
+    *,
+    on_value: float = 1,
+    off_value: float = 0,
+    dtype: Any = "int32",
+) -> Tensor:
+    """Return a tensor with a new last axis, ``on_value`` at each index and ``off_value`` elsewhere.
+
+    Args:
+        indices: int32, any shape.
+        depth: The length of the new axis, at least 2. An index outside it gives no ``on_value``.
+        on_value: What stands at the index.
+        off_value: What stands elsewhere.
+        dtype: The result's dtype.
+
+    Raises:
+        ArgumentError: ``depth`` is below 2, or ``dtype`` cannot hold a value.
+    """
+    if depth < 2:
+        raise ArgumentError(f"OneHot: depth is {depth}; want at least 2.")
+    return _one_hot(indices, depth, on_value, off_value, dtype)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    *,
+    k: int = 0,
+    batch_shape: Sequence[int] = (),
+    dtype: Any = "float32",
+) -> Tensor:
+    """Return matrices with 1 on a diagonal and 0 elsewhere.
+
+    Args:
+        n_rows: The number of rows.
+        n_cols: The number of columns; as many as rows without it.
+        k: Which diagonal: 0 the main one, above 0 to its right, below 0 to its left.
+        batch_shape: Leading axes along which the matrix is repeated.
+        dtype: The result's dtype.
+    """
+    cols = n_rows if n_cols is None else n_cols
+    matrix = _one_hot(arange(k, k + n_rows), cols, 1, 0, dtype)
+    return shapes.broadcast_to(matrix, (*batch_shape, n_rows, cols)) if batch_shape else matrix
+
+
+def _one_hot(
+    indices: TensorLike, depth: int, on_value: float, off_value: float, dtype: Any
+) -> Tensor:
+    chosen = chosen_dtype(dtype, "int32")
+    return run(
+        "OneHot", indices, depth=depth, on_value=on_value, off_value=off_value, dtype=chosen
+    )
+
+
+@signature("OneHot")
+def _one_hot_signature(
+    indices: Spec,
+    /,
+    *,
+    depth: int,
+    on_value: Scalar = 1,
+    off_value: Scalar = 0,
+    dtype: DType = "int32",
+) -> Spec:
+    require_dtype("OneHot", "indices", indices, "int32")
+    if not isinstance(depth, int) or depth < 0:
+        raise ArgumentError(f"OneHot: depth is {depth!r}; want a whole number of at least 0.")
+    fitting("OneHot", "on_value", on_value, dtype)
+    fitting("OneHot", "off_value", off_value, dtype)
+    return Spec((*indices.shape, depth), canonical(dtype))
+
+
+@cpu_kernel("OneHot")
+def _one_hot_cpu(
+    indices: Array, *, depth: int, on_value: Scalar, off_value: Scalar, dtype: DType
+) -> Array:
+    hit = indices[..., np.newaxis] == np.arange(depth)
+    values = np.asarray([off_value, on_value], dtype=numpy_dtype(dtype))
+    return values[hit.astype(np.int32)]
+
+
+def _one_hot_params(on_value: Scalar, off_value: Scalar, dtype: DType) -> Mapping[str, Any]:
+    return {"on": stored(on_value, dtype), "off": stored(off_value, dtype)}
+
+
+wgsl_kernel("OneHot", "creation/one_hot.wgsl", params=_one_hot_params)
+no_gradient("OneHot", because="its input holds integers")
+
+
+def ones_like(x: TensorLike, *, dtype: Any = None) -> Tensor:
+    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 1."""
+    if dtype is None:
+        return run("OnesLike", x)
+    return ones(as_tensor(x).shape, dtype=dtype)
+
+
+@signature("OnesLike")
+def _ones_like_signature(x: Spec, /) -> Spec:
+    require_dtype("OnesLike", "x", x, *NUMERIC)
+    return x
+
+
+@cpu_kernel("OnesLike")
+def _ones_like_cpu(x: Array) -> Array:
+    return np.ones(x.shape, x.dtype)
+
+
+wgsl_kernel("OnesLike", "creation/ones_like.wgsl")
+
+
+@gradient("OnesLike")
+def _ones_like_grad(dy: Tensor) -> Tensor:
+    return zeros_like(dy)
+
+
+def arange(
+    start: float, stop: float | None = None, step: float = 1, *, dtype: Any = None
+) -> Tensor:
+    """Return the numbers from ``start`` to before ``stop`` in steps of ``step``.
+
+    Args:
+        start: The first number; with ``start`` alone, the numbers run from 0 to before it.
+        stop: Where to stop.
+        step: The distance of neighbours; it may be negative.
+        dtype: Without it int32 where all three are integers, else float32.
+
+    Raises:
+        ArgumentError: ``step`` is 0, or ``dtype`` cannot hold the numbers.
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    whole = all(isinstance(plain(one), int) for one in (first, last, step))
+    chosen = chosen_dtype(dtype, "int32" if whole else "float32")
+    if step and (last - first) / step <= 0:
+        return zeros((0,), dtype=chosen)
+    return run("Range", start=first, stop=last, step=step, dtype=chosen)
+
+
+def linspace(start: float, stop: float, num: int, *, dtype: Any = None) -> Tensor:
+    """Return ``num`` numbers, evenly spaced from ``start`` to ``stop``, both included.
+
+    Raises:
+        ArgumentError: ``num`` is below 1.
+    """
+    if num < 1:
+        raise ArgumentError(f"linspace: num is {num}; want at least 1.")
+    return tensor(np.linspace(start, stop, num), dtype="float32" if dtype is None else dtype)
+
+
+def _steps(start: float, stop: float, step: float) -> tuple[int, float]:
+    """Return how many numbers there are and the step: 1 counts downwards where stop is below."""
+    if step == 0 or not all(map(math.isfinite, (start, stop, step))):
+        raise ArgumentError(
+            f"Range: start is {start}, stop {stop} and step {step}; "
+            "want finite numbers and a step that is not 0."
+        )
+    used = -1 if stop < start and step == 1 else step
+    return max(0, math.ceil((stop - start) / used)), used
+
+
+@signature("Range")
+def _range_signature(
+    *, start: float, stop: float, step: float = 1, dtype: DType = "float32"
+) -> Spec:
+    count, _ = _steps(start, stop, step)
+    if dtype != "int32" and not is_float(dtype):
+        raise DTypeError(f"Range: dtype is {dtype}; want float32 or int32.")
+    fitting("Range", "start", start, dtype)
+    fitting("Range", "step", step, dtype)
+    return Spec((count,), dtype)
+
+
+@cpu_kernel("Range")
+def _range_cpu(*, start: float, stop: float, step: float, dtype: DType) -> Array:
+    count, used = _steps(start, stop, step)
+    return (start + used * np.arange(count, dtype=np.float64)).astype(numpy_dtype(dtype))
+
+
+def _range_params(start: float, stop: float, step: float, dtype: DType) -> Mapping[str, float]:
+    _, used = _steps(start, stop, step)
+    whole = dtype == "int32"
+    return {
+        "first": start,
+        "gap": used,
+        "first_whole": int(start) if whole else 0,
+        "gap_whole": int(used) if whole else 0,
+    }
+
+
+wgsl_kernel("Range", "creation/range.wgsl", params=_range_params)
+no_gradient("Range", because="it takes no tensor")
+
+
+def zeros_like(x: TensorLike, *, dtype: Any = None) -> Tensor:
+    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 0."""
+    if dtype is None:
+        return run("ZerosLike", x)
+    return zeros(as_tensor(x).shape, dtype=dtype)
+
+
+@signature("ZerosLike")
+def _zeros_like_signature(x: Spec, /) -> Spec:
+    require_dtype("ZerosLike", "x", x, *NUMERIC)
+    return x
+
+
+@cpu_kernel("ZerosLike")
+def _zeros_like_cpu(x: Array) -> Array:
+    return np.zeros(x.shape, x.dtype)
+
+
+wgsl_kernel("ZerosLike", "creation/zeros_like.wgsl")
+
+
+@gradient("ZerosLike")
+def _zeros_like_grad(dy: Tensor) -> Tensor:
+    return zeros_like(dy)
+
+
+def fitting(kernel: str, name: str, value: Any, dtype: DType) -> None:
+    """Refuse an attribute that is a number or string which ``dtype`` cannot hold.
+
+    Raises:
+        ArgumentError: It cannot.
+    """
+    if canonical(dtype) == "string":
+        fits, want = isinstance(value, (str, bytes)), "a string"
+    elif not isinstance(value, (bool, int, float, complex)):
+        fits, want = False, "a number"
+    elif dtype == "bool":
+        fits, want = value in (0, 1), "True or False"
+    elif dtype == "int32":
+        whole = not isinstance(value, complex) and value == value // 1
+        fits, want = whole and _INT32.min <= value <= _INT32.max, "a whole number of 32 bits"
+    else:
+        fits, want = not isinstance(value, complex) or "complex" in dtype, "a real number"
+    if not fits:
+        raise ArgumentError(f"{kernel}: {name} is {value!r} and dtype {dtype}; want {want}.")
+
+
+def stored(value: Scalar, dtype: DType) -> Scalar:
+    """Return a number as a shader's field of the type of ``dtype`` takes it."""
+    if dtype.startswith("complex"):
+        return complex(value)
+    return value if is_float(dtype) else int(value.real)

@@ -1,0 +1,192 @@
+"""Exponentials, logarithms, circular and hyperbolic functions, element by element."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.ops.elementwise import (
+    NUMBERS,
+    as_float,
+    cut_for_integers,
+    float_of_x,
+    like_x,
+)
+
+
+def cos(x: TensorLike) -> Tensor:
+    """Return the cosine of ``x`` in radians, element by element."""
+    return run("Cos", x)
+
+
+signature("Cos")(float_of_x("Cos"))
+
+
+@cpu_kernel("Cos")
+def _cos_cpu(x: Array) -> Array:
+    return numerics.cos(as_float(x))
+
+
+wgsl_kernel("Cos", "unary/cos.wgsl")
+
+
+@gradient("Cos")
+def _cos_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return -(dy * sin(x))
+
+
+def exp(x: TensorLike) -> Tensor:
+    """Return e to the power ``x``, element by element."""
+    return run("Exp", x)
+
+
+signature("Exp")(float_of_x("Exp"))
+
+
+@cpu_kernel("Exp")
+def _exp_cpu(x: Array) -> Array:
+    return numerics.exp(as_float(x))
+
+
+wgsl_kernel("Exp", "unary/exp.wgsl")
+
+
+@gradient("Exp")
+def _exp_grad(dy: Tensor, y: Tensor) -> Tensor:
+    return dy * y
+
+
+def expm1(x: TensorLike) -> Tensor:
+    """Return ``exp(x) - 1`` without cancellation near 0; of integers cut toward zero."""
+    return run("Expm1", x)
+
+
+signature("Expm1")(like_x("Expm1", *NUMBERS))
+
+
+@cpu_kernel("Expm1")
+def _expm1_cpu(x: Array) -> Array:
+    if np.issubdtype(x.dtype, np.inexact):
+        return numerics.expm1(x)
+    limited = np.clip(x.astype(np.int32), 0, 22)  # below 0 lies (-1, 0), above 22 it saturates
+    return cut_for_integers(numerics.expm1)(limited).astype(x.dtype)
+
+
+wgsl_kernel("Expm1", "unary/expm1.wgsl")
+
+
+@gradient("Expm1")
+def _expm1_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy * exp(x)
+
+
+def log(x: TensorLike) -> Tensor:
+    """Return the natural logarithm, element by element; -infinity at 0, NaN below it."""
+    return run("Log", x)
+
+
+signature("Log")(float_of_x("Log"))
+
+
+@cpu_kernel("Log")
+def _log_cpu(x: Array) -> Array:
+    return numerics.log(as_float(x))
+
+
+wgsl_kernel("Log", "unary/log.wgsl")
+
+
+@gradient("Log")
+def _log_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy / x
+
+
+def log1p(x: TensorLike) -> Tensor:
+    """Return ``log(1 + x)`` without cancellation near 0; of integers cut toward zero."""
+    return run("Log1p", x)
+
+
+signature("Log1p")(like_x("Log1p", *NUMBERS))
+
+
+@cpu_kernel("Log1p")
+@cut_for_integers
+def _log1p_cpu(x: Array) -> Array:
+    return numerics.log1p(x)
+
+
+wgsl_kernel("Log1p", "unary/log1p.wgsl")
+
+
+@gradient("Log1p")
+def _log1p_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy / (x + 1.0)
+
+
+def sin(x: TensorLike) -> Tensor:
+    """Return the sine of ``x`` in radians, element by element."""
+    return run("Sin", x)
+
+
+signature("Sin")(float_of_x("Sin"))
+
+
+@cpu_kernel("Sin")
+def _sin_cpu(x: Array) -> Array:
+    return numerics.sin(as_float(x))
+
+
+wgsl_kernel("Sin", "unary/sin.wgsl")
+
+
+@gradient("Sin")
+def _sin_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy * cos(x)
+
+
+def tan(x: TensorLike) -> Tensor:
+    """Return the tangent of ``x`` in radians, element by element."""
+    return run("Tan", x)
+
+
+signature("Tan")(float_of_x("Tan"))
+
+
+@cpu_kernel("Tan")
+def _tan_cpu(x: Array) -> Array:
+    return numerics.tan(as_float(x))
+
+
+wgsl_kernel("Tan", "unary/tan.wgsl")
+
+
+@gradient("Tan")
+def _tan_grad(dy: Tensor, y: Tensor) -> Tensor:
+    return dy * (y * y + 1.0)
+
+
+def tanh(x: TensorLike) -> Tensor:
+    """Return the hyperbolic tangent, element by element."""
+    return run("Tanh", x)
+
+
+signature("Tanh")(float_of_x("Tanh"))
+
+
+@cpu_kernel("Tanh")
+def _tanh_cpu(x: Array) -> Array:
+    return numerics.tanh(as_float(x))
+
+
+wgsl_kernel("Tanh", "unary/tanh.wgsl")
+
+
+@gradient("Tanh")
+def _tanh_grad(dy: Tensor, y: Tensor) -> Tensor:
+    return dy * (1.0 - y * y)

@@ -1,0 +1,257 @@
+"""Ops that build a larger tensor from smaller ones: joined, stacked, padded or repeated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.array import row_major
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.spec import Shape, Spec
+from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.ops import creation, slicing
+from wgsl_kernels.ops import reduce as reductions
+from wgsl_kernels.ops import shape as shapes
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+
+Paddings = Sequence[Sequence[int]]
+
+
+def concat(arrays: Sequence[TensorLike], *, axis: int | None = 0) -> Tensor:
+    """Return the tensors joined along ``axis``.
+
+    Args:
+        arrays: Tensors that differ in length along ``axis`` only; their dtypes are promoted.
+        axis: Where to join; None joins the flattened tensors.
+
+    Raises:
+        ShapeError: The shapes differ elsewhere.
+    """
+    if axis is None:
+        return run("Concat", [shapes.reshape(one, (-1,)) for one in arrays], axis=0)
+    return run("Concat", list(arrays), axis=axis)
+
+
+@signature("Concat", promote=("inputs",))
+def _concat_signature(inputs: list[Spec], /, *, axis: int = 0) -> Spec:
+    if not inputs:
+        raise ArgumentError("Concat: inputs is empty; want at least one tensor.")
+    first = inputs[0]
+    at = normalize_axis("Concat", axis, first.ndim)
+    for index, one in enumerate(inputs):
+        others = [n for place, n in enumerate(one.shape) if place != at]
+        if one.ndim != first.ndim or others != [*first.shape[:at], *first.shape[at + 1 :]]:
+            raise ShapeError(
+                f"Concat: inputs[{index}] has shape {show(one.shape)} and inputs[0] "
+                f"{show(first.shape)}; want the same but for axis {at}."
+            )
+    total = sum(one.shape[at] for one in inputs)
+    return first.like(shape=(*first.shape[:at], total, *first.shape[at + 1 :]))
+
+
+@cpu_kernel("Concat")
+def _concat_cpu(inputs: list[Array], *, axis: int) -> Array:
+    return np.concatenate(inputs, axis)
+
+
+@wgsl_kernel("Concat")
+def _concat_webgpu(gpu: Gpu, inputs: list[GpuArray], *, axis: int) -> GpuArray:
+    first = inputs[0].shape
+    at = axis % len(first)
+    total = sum(one.shape[at] for one in inputs)
+    y = gpu.empty((*first[:at], total, *first[at + 1 :]), inputs[0].dtype)
+    _copy_blocks(gpu, inputs, y, [math.prod(one.shape[at:]) for one in inputs])
+    return y
+
+
+@gradient("Concat")
+def _concat_grad(dy: Tensor, inputs_shape: list[Shape], axis: int) -> Sequence[Tensor]:
+    return slicing.split(dy, [shape[axis] for shape in inputs_shape], axis=axis)
+
+
+def pad(x: TensorLike, paddings: Paddings, *, constant_value: creation.Scalar = 0) -> Tensor:
+    """Return ``x`` with more elements around it, all of one value.
+
+    Args:
+        x: Any shape.
+        paddings: For each axis how many elements come before and how many after.
+        constant_value: Their value.
+
+    Raises:
+        ShapeError: ``paddings`` is not a pair per axis.
+        ArgumentError: The dtype of ``x`` cannot hold ``constant_value``.
+    """
+    pairs = tuple(tuple(pair) for pair in paddings)
+    return run("PadV2", x, paddings=pairs, constant_value=constant_value)
+
+
+@signature("PadV2")
+def _pad_v2_signature(
+    x: Spec, /, *, paddings: Paddings, constant_value: creation.Scalar = 0
+) -> Spec:
+    require_dtype("PadV2", "x", x, *creation.NUMERIC)
+    creation.fitting("PadV2", "constant_value", constant_value, x.dtype)
+    if len(paddings) != x.ndim or any(len(pair) != 2 or min(pair) < 0 for pair in paddings):
+        raise ShapeError(
+            f"PadV2: paddings is {paddings} and x has shape {show(x.shape)}; "
+            "want for each axis a pair of lengths of at least 0."
+        )
+    grown = zip(x.shape, paddings, strict=True)
+    return x.like(shape=tuple(before + length + after for length, (before, after) in grown))
+
+
+@cpu_kernel("PadV2")
+def _pad_v2_cpu(x: Array, *, paddings: Paddings, constant_value: creation.Scalar) -> Array:
+    return np.pad(x, paddings, constant_values=constant_value) if x.ndim else x
+
+
+def _pad_v2_params(
+    x_dtype: str, paddings: Paddings, constant_value: creation.Scalar
+) -> dict[str, Any]:
+    return {
+        "before": [before for before, _ in paddings],
+        "fill": creation.stored(constant_value, x_dtype),
+    }
+
+
+wgsl_kernel("PadV2", "joining/pad_v2.wgsl", params=_pad_v2_params)
+
+
+@gradient("PadV2")
+def _pad_v2_grad(dy: Tensor, x_shape: Shape, paddings: Paddings) -> Tensor:
+    return slicing.slice(dy, [before for before, _ in paddings], x_shape)
+
+
+def stack(arrays: Sequence[TensorLike], *, axis: int = 0) -> Tensor:
+    """Return the tensors, all of one shape and dtype, side by side along a new ``axis``.
+
+    Raises:
+        ShapeError: The shapes differ.
+        DTypeError: The dtypes differ.
+    """
+    return run("Pack", list(arrays), axis=axis)
+
+
+@signature("Pack")
+def _pack_signature(inputs: list[Spec], /, *, axis: int = 0) -> Spec:
+    if not inputs:
+        raise ArgumentError("Pack: inputs is empty; want at least one tensor.")
+    first = inputs[0]
+    for index, one in enumerate(inputs):
+        if one.shape != first.shape:
+            raise ShapeError(
+                f"Pack: inputs[{index}] has shape {show(one.shape)} and inputs[0] "
+                f"{show(first.shape)}; want the same."
+            )
+        if one.dtype != first.dtype:
+            raise DTypeError(
+                f"Pack: inputs[{index}] is {one.dtype} and inputs[0] {first.dtype}; "
+                "want the same. Cast one."
+            )
+    at = normalize_axis("Pack", axis, first.ndim + 1)
+    return first.like(shape=(*first.shape[:at], len(inputs), *first.shape[at:]))
+
+
+@cpu_kernel("Pack")
+def _pack_cpu(inputs: list[Array], *, axis: int) -> Array:
+    return np.stack(inputs, axis)
+
+
+@wgsl_kernel("Pack")
+def _pack_webgpu(gpu: Gpu, inputs: list[GpuArray], *, axis: int) -> GpuArray:
+    shape = inputs[0].shape
+    at = axis % (len(shape) + 1)
+    y = gpu.empty((*shape[:at], len(inputs), *shape[at:]), inputs[0].dtype)
+    _copy_blocks(gpu, inputs, y, [math.prod(shape[at:])] * len(inputs))
+    return y
+
+
+@gradient("Pack")
+def _pack_grad(dy: Tensor, axis: int) -> Sequence[Tensor]:
+    return slicing.unstack(dy, axis=axis)
+
+
+def _copy_blocks(gpu: Gpu, inputs: list[GpuArray], y: GpuArray, blocks: list[int]) -> None:
+    """Fill the rows of ``y`` with a block of each input, one after another, in one dispatch each.
+
+    Each input in a dispatch of its own, because a dispatch binds few arrays.
+    """
+    row, start = sum(blocks), 0
+    for x, block in zip(inputs, blocks, strict=True):
+        if math.prod(x.shape):
+            gpu.dispatch(
+                "joining/copy_block.wgsl",
+                {"x": x, "y": y},
+                params={"block": block, "row": row, "start": start},
+                groups=gpu.grid(math.prod(x.shape), 64),
+            )
+        start += block
+
+
+def tile(x: TensorLike, repetitions: Sequence[int]) -> Tensor:
+    """Return ``x`` repeated along each axis.
+
+    Args:
+        x: Any tensor.
+        repetitions: How often, per axis; with fewer or more than axes, 1 stands in front of the
+            shorter.
+    """
+    reps = tuple(repetitions)
+    given = shapes.as_tensor(x)
+    missing = len(reps) - given.ndim
+    if missing > 0:
+        given = shapes.reshape(given, (1,) * missing + given.shape)
+    return run("Tile", given, reps=(1,) * -missing + reps)
+
+
+@signature("Tile")
+def _tile_signature(x: Spec, /, *, reps: Sequence[int]) -> Spec:
+    if len(reps) != x.ndim or any(not isinstance(n, int) or n < 0 for n in reps):
+        raise ShapeError(
+            f"Tile: reps is {show(reps)} and x has shape {show(x.shape)}; "
+            "want a count of at least 0 for each axis."
+        )
+    return x.like(shape=tuple(n * times for n, times in zip(x.shape, reps, strict=True)))
+
+
+@cpu_kernel("Tile")
+def _tile_cpu(x: Array, *, reps: Sequence[int]) -> Array:
+    return np.tile(x, reps)
+
+
+@wgsl_kernel("Tile")
+def _tile_webgpu(gpu: Gpu, x: GpuArray, *, reps: Sequence[int]) -> GpuArray:
+    """Copy a view in which each repeated axis is two, the first with stride 0."""
+    shape: list[int] = []
+    strides: list[int] = []
+    for length, step, times in zip(x.shape, x.strides, reps, strict=True):
+        shape += [length] if times == 1 else [times, length]
+        strides += [step] if times == 1 else [0, step]
+    repeated = gpu.contiguous(gpu.view(x, tuple(shape), tuple(strides), x.offset))
+    y_shape = tuple(n * times for n, times in zip(x.shape, reps, strict=True))
+    return gpu.view(repeated, y_shape, row_major(y_shape), repeated.offset)
+
+
+@gradient("Tile")
+def _tile_grad(dy: Tensor, x_shape: Shape, reps: Sequence[int]) -> Tensor:
+    if dy.size == 0:
+        return creation.zeros(x_shape, dtype=dy.dtype)
+    shape: list[int] = []
+    repeated: list[int] = []
+    for length, times in zip(x_shape, reps, strict=True):
+        if times != 1:
+            repeated.append(len(shape))
+        shape += [length] if times == 1 else [times, length]
+    return reductions.sum(shapes.reshape(dy, shape), axis=repeated) if repeated else dy

@@ -1,0 +1,303 @@
+"""Ops of one tensor, element by element: absolute value, sign, rounding, roots, clipping."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import require_dtype
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.ops import activation, binary, complex, creation, logical
+from wgsl_kernels.ops.elementwise import (
+    COMPLEX,
+    NUMBERS,
+    as_float,
+    bools_as_numbers,
+    cut_for_integers,
+    float_of_x,
+    like_x,
+    whole,
+)
+
+
+def abs(x: TensorLike) -> Tensor:
+    """Return the absolute value, element by element.
+
+    The gradient at 0 is that from below, -1, as TensorFlow.js has it.
+    """
+    return run("Abs", x)
+
+
+signature("Abs")(like_x("Abs", *NUMBERS))
+
+
+@cpu_kernel("Abs")
+def _abs_cpu(x: Array) -> Array:
+    return np.abs(x)
+
+
+wgsl_kernel("Abs", "unary/abs.wgsl")
+
+
+@gradient("Abs")
+def _abs_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy * activation.step(x, alpha=-1.0)
+
+
+def ceil(x: TensorLike) -> Tensor:
+    """Return the smallest whole number that is not below ``x``, element by element."""
+    return run("Ceil", x)
+
+
+signature("Ceil")(like_x("Ceil", *NUMBERS))
+
+
+@cpu_kernel("Ceil")
+def _ceil_cpu(x: Array) -> Array:
+    return np.ceil(x) if np.issubdtype(x.dtype, np.inexact) else x
+
+
+wgsl_kernel("Ceil", "unary/ceil.wgsl")
+
+
+@gradient("Ceil")
+def _ceil_grad(dy: Tensor) -> Tensor:
+    return creation.zeros_like(dy)
+
+
+def clip(x: TensorLike, min: float | None = None, max: float | None = None) -> Tensor:
+    """Return ``x`` with what is below ``min`` or above ``max`` replaced by that.
+
+    NaN stays NaN. The gradient is 0 outside the two, and 1 on them.
+
+    Args:
+        x: Floats or int32.
+        min: The smallest value, or None for no limit.
+        max: The largest value, or None for no limit; not below ``min``.
+
+    Raises:
+        ArgumentError: ``min`` is above ``max``, or one is NaN.
+
+    Example:
+        >>> clip(tensor([-3.0, 0.5, 9.0]), 0.0, 6.0).numpy()
+        array([0. , 0.5, 6. ], dtype=float32)
+    """
+    low = -math.inf if min is None else min
+    high = math.inf if max is None else max
+    return run("ClipByValue", x, clip_value_min=low, clip_value_max=high)
+
+
+@signature("ClipByValue")
+def _clip_signature(x: Spec, /, *, clip_value_min: float, clip_value_max: float) -> Spec:
+    require_dtype("ClipByValue", "x", x, "float32", "int32")
+    if not clip_value_min <= clip_value_max:
+        raise ArgumentError(
+            f"ClipByValue: clip_value_min is {clip_value_min}, clip_value_max {clip_value_max}; "
+            "want numbers with the smaller one first."
+        )
+    return x
+
+
+@cpu_kernel("ClipByValue")
+def _clip_cpu(x: Array, *, clip_value_min: float, clip_value_max: float) -> Array:
+    if x.dtype == np.int32:
+        return np.clip(x, whole(clip_value_min), whole(clip_value_max))
+    return np.clip(x, x.dtype.type(clip_value_min), x.dtype.type(clip_value_max))
+
+
+def _clip_params(clip_value_min: float, clip_value_max: float) -> dict[str, Any]:
+    return {"whole_min": whole(clip_value_min), "whole_max": whole(clip_value_max)}
+
+
+wgsl_kernel("ClipByValue", "unary/clip_by_value.wgsl", params=_clip_params)
+
+
+@gradient("ClipByValue")
+def _clip_grad(dy: Tensor, x: Tensor, clip_value_min: float, clip_value_max: float) -> Tensor:
+    inside = logical.logical_and(x >= clip_value_min, x <= clip_value_max)
+    return logical.where(inside, dy, 0.0)
+
+
+def floor(x: TensorLike) -> Tensor:
+    """Return the largest whole number that is not above ``x``, element by element."""
+    return run("Floor", x)
+
+
+signature("Floor")(like_x("Floor", *NUMBERS))
+
+
+@cpu_kernel("Floor")
+def _floor_cpu(x: Array) -> Array:
+    return np.floor(x) if np.issubdtype(x.dtype, np.inexact) else x
+
+
+wgsl_kernel("Floor", "unary/floor.wgsl")
+
+
+@gradient("Floor")
+def _floor_grad(dy: Tensor) -> Tensor:
+    return creation.zeros_like(dy)
+
+
+def negative(x: TensorLike) -> Tensor:
+    """Return ``-x``, element by element; bools stay as they are."""
+    return run("Neg", x)
+
+
+signature("Neg")(like_x("Neg", *COMPLEX))
+
+
+@cpu_kernel("Neg")
+@bools_as_numbers
+def _neg_cpu(x: Array) -> Array:
+    return np.negative(x)
+
+
+wgsl_kernel("Neg", "unary/neg.wgsl")
+
+
+@gradient("Neg")
+def _neg_grad(dy: Tensor) -> Tensor:
+    return -dy
+
+
+def reciprocal(x: TensorLike) -> Tensor:
+    """Return ``1 / x``, element by element; of integers cut toward zero, and 0 where ``x`` is."""
+    return run("Reciprocal", x)
+
+
+signature("Reciprocal")(like_x("Reciprocal", *COMPLEX))
+
+
+@cpu_kernel("Reciprocal")
+@numerics.silent
+@cut_for_integers
+def _reciprocal_cpu(x: Array) -> Array:
+    return np.reciprocal(x)
+
+
+wgsl_kernel("Reciprocal", "unary/reciprocal.wgsl")
+
+
+@gradient("Reciprocal")
+def _reciprocal_grad(dy: Tensor, y: Tensor) -> Tensor:
+    return -(dy * complex.conj(binary.multiply(y, y)))
+
+
+def round(x: TensorLike) -> Tensor:
+    """Return the nearest whole number, the even one of two, element by element."""
+    return run("Round", x)
+
+
+signature("Round")(like_x("Round", *NUMBERS))
+
+
+@cpu_kernel("Round")
+def _round_cpu(x: Array) -> Array:
+    return numerics.round_half_even(x)
+
+
+wgsl_kernel("Round", "unary/round.wgsl")
+
+
+@gradient("Round")
+def _round_grad(dy: Tensor) -> Tensor:
+    return creation.zeros_like(dy)
+
+
+def rsqrt(x: TensorLike) -> Tensor:
+    """Return ``1 / sqrt(x)``, element by element; infinity at 0, NaN below it."""
+    return run("Rsqrt", x)
+
+
+signature("Rsqrt")(float_of_x("Rsqrt"))
+
+
+@cpu_kernel("Rsqrt")
+def _rsqrt_cpu(x: Array) -> Array:
+    return numerics.rsqrt(as_float(x))
+
+
+wgsl_kernel("Rsqrt", "unary/rsqrt.wgsl")
+
+
+@gradient("Rsqrt")
+def _rsqrt_grad(dy: Tensor, y: Tensor) -> Tensor:
+    return dy * (y * y * y) * -0.5
+
+
+def sign(x: TensorLike) -> Tensor:
+    """Return -1, 0 or 1 with the sign of ``x``, element by element; NaN of NaN."""
+    return run("Sign", x)
+
+
+signature("Sign")(like_x("Sign", *NUMBERS))
+
+
+@cpu_kernel("Sign")
+@bools_as_numbers
+def _sign_cpu(x: Array) -> Array:
+    return numerics.sign(x)
+
+
+wgsl_kernel("Sign", "unary/sign.wgsl")
+
+
+@gradient("Sign")
+def _sign_grad(dy: Tensor) -> Tensor:
+    return creation.zeros_like(dy)
+
+
+def sqrt(x: TensorLike) -> Tensor:
+    """Return the square root, element by element; NaN below 0."""
+    return run("Sqrt", x)
+
+
+signature("Sqrt")(float_of_x("Sqrt"))
+
+
+@cpu_kernel("Sqrt")
+@numerics.silent
+def _sqrt_cpu(x: Array) -> Array:
+    return np.sqrt(as_float(x))
+
+
+wgsl_kernel("Sqrt", "unary/sqrt.wgsl")
+
+
+@gradient("Sqrt")
+def _sqrt_grad(dy: Tensor, y: Tensor) -> Tensor:
+    return dy / (y + y)
+
+
+def square(x: TensorLike) -> Tensor:
+    """Return ``x * x``, element by element; int32 wraps."""
+    return run("Square", x)
+
+
+signature("Square")(like_x("Square", *COMPLEX))
+
+
+@cpu_kernel("Square")
+@numerics.silent
+@bools_as_numbers
+def _square_cpu(x: Array) -> Array:
+    return np.square(x)
+
+
+wgsl_kernel("Square", "unary/square.wgsl")
+
+
+@gradient("Square")
+def _square_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy * complex.conj(x + x)

@@ -1,0 +1,1 @@
+"""The sample table: a module per family."""

@@ -1,0 +1,113 @@
+"""What ``wgsl-kernels info`` says: with adapters, without any, and of a bad setting."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+
+from wgsl_kernels.backends.webgpu.adapter import AdapterInfo, Choice
+from wgsl_kernels.cli import info
+
+GPU = AdapterInfo(
+    index=0,
+    name="Example 9000",
+    vendor="Example Corp",
+    driver="example 1.2.3",
+    backend="Vulkan",
+    type="DiscreteGPU",
+    limits={"max-buffer-size": 1 << 30, "max-bind-groups": 4},
+    features=frozenset({"timestamp-query", "shader-f16"}),
+    is_software=False,
+)
+SOFTWARE = AdapterInfo(
+    index=1,
+    name="llvmpipe",
+    vendor="",
+    driver="Mesa 22.3.6",
+    backend="OpenGL",
+    type="CPU",
+    limits={},
+    features=frozenset(),
+    is_software=True,
+)
+
+
+def _said(monkeypatch: pytest.MonkeyPatch, adapters: list[AdapterInfo], why: str) -> str:
+    """Return what the command prints where these are the adapters and the last is chosen."""
+    choice = Choice(adapters[-1], why, adapter=None) if adapters else None
+    monkeypatch.setattr(info, "list_adapters", lambda: adapters)
+    monkeypatch.setattr(info, "choose_adapter", lambda: choice)
+    console = Console(width=100, no_color=True)
+    with console.capture() as captured:
+        console.print(info.adapter_report())
+    return captured.get()
+
+
+def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "wgsl_kernels", *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_info_names_the_facts_of_a_gpu_and_why_it_is_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = _said(monkeypatch, [GPU], "the only adapter")
+
+    for fact in ("Example 9000", "Example Corp", "example 1.2.3", "Vulkan", "DiscreteGPU"):
+        assert fact in said
+    assert "1,073,741,824" in said
+    assert "shader-f16, timestamp-query" in said
+    assert "Chosen: [0] Example 9000 through Vulkan: the only adapter." in said
+    assert "software" not in said
+
+
+def test_info_says_that_cpu_comes_before_a_software_adapter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = _said(monkeypatch, [GPU, SOFTWARE], "asked for")
+
+    assert "CPU, software" in said
+    assert "not told" in said
+    assert "Chosen: [1] llvmpipe through OpenGL: asked for." in said
+    assert "the cpu backend comes before it" in said
+
+
+def test_info_without_an_adapter_says_so_and_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = _said(monkeypatch, [], "")
+
+    assert "No WebGPU adapter was found, so the cpu backend is used." in said
+    assert "mesa-vulkan-drivers" in said
+
+
+@pytest.mark.gpu
+def test_the_command_lists_the_adapters_of_this_machine() -> None:
+    run = _run("info", COLUMNS="200")
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("wgsl-kernels ")
+    assert "Chosen: [" in run.stdout
+
+
+@pytest.mark.gpu
+def test_an_adapter_that_is_not_there_is_an_error_and_no_traceback() -> None:
+    run = _run("info", WGSL_KERNELS_ADAPTER="no such adapter")
+
+    assert run.returncode == 1
+    assert "WGSL_KERNELS_ADAPTER" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_importing_the_command_line_loads_neither_typer_nor_rich() -> None:
+    code = "import sys, wgsl_kernels.cli; print({'typer', 'rich'} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert run.stdout.strip() == "set()"

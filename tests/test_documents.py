@@ -1,0 +1,70 @@
+"""What the pages show runs as it stands; what the docstrings show gives what they say."""
+
+import doctest
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SHOWING = [page for page in PAGES if CODE.search(page.read_text())]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs_in_a_process_of_its_own(page: Path, tmp_path: Path) -> None:
+    program = tmp_path / f"{page.stem.replace('-', '_')}.py"
+    program.write_text("\n".join(CODE.findall(page.read_text())))
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(program)], capture_output=True, text=True, check=False
+    )
+
+    assert run.returncode == 0, run.stderr
+
+
+def _examples() -> list[doctest.DocTest]:
+    """Return the docstring examples of the public names and of their methods."""
+    finder = doctest.DocTestFinder(recurse=False)
+    names = {"wk": wk, "np": np, **{k: v for k, v in vars(wk).items() if not k.startswith("_")}}
+    found = {}
+    for module in (wk, wk.testing, wk.train):
+        for name, value in vars(module).items():
+            if not name.startswith("_") and not isinstance(value, ModuleType):
+                for part, documented in _with_methods(name, value):
+                    for test in finder.find(documented, part, globs=dict(names)):
+                        if test.examples:
+                            found[test.docstring] = test
+    return list(found.values())
+
+
+def _with_methods(name: str, value: Any) -> list[tuple[str, Callable[..., Any]]]:
+    parts: list[tuple[str, Callable[..., Any]]]
+    parts = [(name, value)] if inspect.isclass(value) or inspect.isroutine(value) else []
+    if inspect.isclass(value):
+        parts += [
+            (f"{name}.{member}", method)
+            for member, method in vars(value).items()
+            if inspect.isfunction(method)
+        ]
+    return parts
+
+
+@pytest.mark.parametrize("example", _examples(), ids=lambda example: example.name)
+def test_the_example_of_a_docstring_gives_what_it_says(example: doctest.DocTest) -> None:
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    with wk.use_backend("cpu"):
+        runner.run(example, out=said.append, clear_globs=False)
+
+    assert runner.failures == 0, "".join(said)

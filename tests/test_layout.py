@@ -1,0 +1,152 @@
+"""The house rules that no other tool holds: what is where, how long it is, what it is called."""
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import wgsl_kernels
+
+ROOT = Path(__file__).resolve().parents[1]
+# Folder on disk -> the package it is, longest name last so that a prefix never hides another.
+PACKAGE_ROOTS = {
+    "src/wgsl_kernels": "wgsl_kernels",
+    "src/engine": "wgsl_kernels.engine",
+    "src/backends": "wgsl_kernels.backends",
+    "shaders": "wgsl_kernels.shaders",
+}
+LINKS = {
+    "src/wgsl_kernels/engine": "../engine",
+    "src/wgsl_kernels/backends": "../backends",
+}
+BANNED_MODULES = {"utils", "helpers", "common", "misc", "base"}
+MAX_LINES = 400
+WRITTEN_FOLDERS = ("src", "shaders", "tests", "examples", "benchmarks", "docs")
+
+
+def _files(*suffixes: str) -> list[Path]:
+    """Return our files of these suffixes, each once: links are not followed."""
+    found = []
+    for folder in WRITTEN_FOLDERS:
+        for parent, folders, names in os.walk(ROOT / folder):
+            folders[:] = [name for name in folders if name not in {"_build", "__pycache__"}]
+            found += [Path(parent, name) for name in names if name.endswith(suffixes)]
+    return sorted(found)
+
+
+def _project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def _packages_on_disk() -> set[str]:
+    """Return the import name of every folder that holds a module or a shader."""
+    packages = set()
+    for folder, name in PACKAGE_ROOTS.items():
+        for file in _files(".py", ".wgsl"):
+            if file.is_relative_to(ROOT / folder):
+                inner = file.parent.relative_to(ROOT / folder).parts
+                packages.add(".".join((name, *inner)))
+    return packages
+
+
+def test_the_packages_listed_are_those_on_disk() -> None:
+    listed = _project()["tool"]["setuptools"]["packages"]
+
+    assert set(listed) == _packages_on_disk()
+    assert len(listed) == len(set(listed))
+
+
+def test_every_shader_lies_in_a_package_whose_data_is_shipped() -> None:
+    settings = _project()["tool"]["setuptools"]
+    shaders = [file for file in _files(".wgsl") if file.is_relative_to(ROOT / "shaders")]
+
+    assert "*.wgsl" in settings["package-data"]["*"]
+    assert shaders
+    for shader in shaders:
+        inner = shader.parent.relative_to(ROOT / "shaders").parts
+        assert ".".join(("wgsl_kernels.shaders", *inner)) in settings["packages"]
+
+
+def test_the_package_ships_its_type_marker() -> None:
+    assert "py.typed" in _project()["tool"]["setuptools"]["package-data"]["wgsl_kernels"]
+    assert (ROOT / "src/wgsl_kernels/py.typed").is_file()
+
+
+@pytest.mark.parametrize(("link", "target"), LINKS.items())
+def test_links_are_links(link: str, target: str) -> None:
+    assert (ROOT / link).is_symlink()
+    assert (ROOT / link).readlink() == Path(target)
+
+
+def test_no_file_is_longer_than_400_lines() -> None:
+    lengths = {file: len(file.read_text().splitlines()) for file in _files(".py", ".wgsl")}
+
+    assert {file: lines for file, lines in lengths.items() if lines > MAX_LINES} == {}
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    named = [file for file in _files(".py", ".wgsl") if file.stem in BANNED_MODULES]
+    folders = [file for file in _files(".py") if BANNED_MODULES & set(file.relative_to(ROOT).parts)]
+
+    assert named + folders == []
+
+
+def test_every_module_and_every_shader_says_what_is_in_it() -> None:
+    opening = {".py": ('"""', 'r"""'), ".wgsl": ("//", "#include")}
+    silent = [
+        file
+        for file in _files(".py", ".wgsl")
+        if file.stat().st_size and not file.read_text().startswith(opening[file.suffix])
+    ]
+
+    assert silent == []
+
+
+def test_imports_are_absolute_and_by_the_full_name() -> None:
+    short = re.compile(r"^\s*(from|import) (\.|engine|backends|shaders|src)\b", re.MULTILINE)
+
+    assert [file for file in _files(".py") if short.search(file.read_text())] == []
+
+
+def test_nothing_is_skipped_or_left_to_do() -> None:
+    skipping = re.compile(r"pytest\.(mark\.)?" r"(skip|skipif|xfail|importorskip)\b")
+    todo = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b(?!.*#\d+)")
+
+    texts = {file: file.read_text() for file in _files(".py", ".wgsl")}
+    assert [file for file, text in texts.items() if skipping.search(text)] == []
+    assert [file for file, text in texts.items() if todo.search(text)] == []
+
+
+def test_a_checker_is_silenced_only_with_its_code_and_a_reason() -> None:
+    mark = re.compile(r"# (?:type: ignore\b|noqa\b|pyright: ignore\b)(?P<rest>.*)")
+    reasoned = re.compile(r"(\[[\w, -]+\]|: [A-Z]+\d+(, ?[A-Z]+\d+)*)\W.*[a-z]{2}")
+
+    bare = [
+        f"{file.relative_to(ROOT)}: {line.strip()}"
+        for file in _files(".py")
+        for line in file.read_text().splitlines()
+        if (found := mark.search(line)) and not reasoned.match(found["rest"])
+    ]
+    assert bare == []
+
+
+def test_a_test_is_a_sentence() -> None:
+    short = [
+        f"{file.relative_to(ROOT)}: {name}"
+        for file in _files(".py")
+        if file.is_relative_to(ROOT / "tests")
+        for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
+        if name.count("_") < 2
+    ]
+    assert short == []
+
+
+def test_every_public_name_is_documented() -> None:
+    for name, value in vars(wgsl_kernels).items():
+        if name.startswith("_") or isinstance(value, ModuleType) or not callable(value):
+            continue
+        assert value.__doc__, f"wgsl_kernels.{name} has no docstring"

@@ -1,0 +1,179 @@
+"""Reductions: both variants, one stage and two, over any axes, give what NumPy gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.webgpu.lab import Array, inline, lab, operand, strides_of, values_of
+
+from wgsl_kernels.backends.webgpu.compose import Options, compose
+from wgsl_kernels.backends.webgpu.operands import Operand
+from wgsl_kernels.backends.webgpu.reductions import CHUNK
+from wgsl_kernels.engine.errors import ShaderError
+
+pytestmark = pytest.mark.gpu
+
+SUM = """
+fn init() -> T { return T(0); }
+fn combine(a: T, b: T) -> T { return a + b; }
+"""
+MEAN = SUM + "fn finish(total: T, n: u32) -> T_y { return total / f32(n); }\n"
+ARG_MAX = """
+struct Best { value: f32, index: u32 }
+fn init() -> Best { return Best(-3.4e38, 0xffffffffu); }
+fn lift(x: T, i: u32) -> Best { return Best(x, i); }
+fn combine(a: Best, b: Best) -> Best {
+  if (a.value > b.value || (a.value == b.value && a.index < b.index)) { return a; }
+  return b;
+}
+fn finish(best: Best) -> i32 { return i32(best.index); }
+"""
+ANY = """
+fn init() -> bool { return false; }
+fn combine(a: bool, b: bool) -> bool { return a || b; }
+"""
+NORM = """
+struct Attrs { scale: f32 }
+fn init() -> f32 { return 0.0; }
+fn lift(x: T) -> f32 { return attrs.scale * x * x; }
+fn combine(a: f32, b: f32) -> f32 { return a + b; }
+fn finish(a: f32, n: u32) -> f32 { return sqrt(a) + f32(n); }
+"""
+VARIANTS: list[Any] = ["lanes", "rows"]
+GROUP = 64
+
+
+def grid(variant: str, rows: int, parts: int = 1) -> tuple[int, int, int]:
+    """Return workgroup counts, folded to show that any fold will do."""
+    groups = rows * parts if variant == "lanes" else -(-rows * parts // GROUP)
+    return (-(-groups // 3), 3, 1)
+
+
+def reduce(
+    text: str,
+    x: Array,
+    axes: tuple[int, ...],
+    expected: Array,
+    variant: Any,
+    *,
+    flat: bool = False,
+    part: int = 0,
+    attrs: dict[str, Any] | None = None,
+) -> Array:
+    """Run a reduction of ``x``, in two stages if ``part`` is given; return y."""
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    view = x.transpose(*kept, *axes)
+    n = int(np.prod([x.shape[axis] for axis in axes], dtype=int))
+    whole = x if x.base is None else x.base
+    assert isinstance(whole, np.ndarray)
+    start = x.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    facts = {
+        "y_size": expected.size,
+        "wk_n": n,
+        "wk_shape": view.shape,
+        "wk_x_strides": strides_of(view),
+        "wk_x_offset": start // x.itemsize,
+        **(attrs or {}),
+    }
+    inputs = [operand("x", view, "flat" if flat else "strided")]
+    outputs = [operand("y", expected)]
+    arrays = {"x": whole.reshape(-1), "y": np.zeros(expected.shape, expected.dtype)}
+
+    def made(**choices: Any) -> Any:
+        options = Options(variant=variant, kept=len(kept), **choices)
+        names = tuple(attrs or ())
+        return compose("Reduce", inline(text), inputs, outputs, attrs=names, options=options)
+
+    rows = expected.size
+    if not part:
+        found = lab().run(made(), arrays, facts, grid(variant, rows))
+        return values_of(found["y"], expected)
+    parts = -(-n // part)
+    facts |= {"wk_parts": parts, "wk_part_size": part}
+    first, second = made(stage="partial"), made(stage="final")
+    room = np.zeros(rows * parts * first.partial_bytes // 4, np.uint32)
+    partials = lab().run(first, {**arrays, "wk_partials": room}, facts, grid(variant, rows, parts))
+    words = np.frombuffer(partials["wk_partials"], np.uint32)[: room.size].copy()
+    found = lab().run(second, {**arrays, "wk_partials": words}, facts, grid(variant, rows))
+    return values_of(found["y"], expected)
+
+
+@pytest.fixture
+def x() -> Array:
+    return np.random.default_rng(3).uniform(-1, 1, (3, 70, 5)).astype(np.float32)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2), ()])
+def test_sums_over_any_axes(x: Array, axes: tuple[int, ...], variant: Any) -> None:
+    want = x.sum(axes, dtype=np.float32) if axes else x
+    found = reduce(SUM, x, axes, np.asarray(want), variant)
+    np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("part", [0, 7, 100, 350])
+def test_two_stages_give_the_same(x: Array, variant: Any, part: int) -> None:
+    mean = reduce(MEAN, x, (1, 2), x.mean((1, 2)), variant, flat=True, part=part)
+    np.testing.assert_allclose(mean, x.mean((1, 2)), rtol=1e-5, atol=1e-6)
+    rows = x.reshape(3, 350)
+    want = rows.argmax(1).astype(np.int32)
+    np.testing.assert_array_equal(reduce(ARG_MAX, rows, (1,), want, variant, part=part), want)
+    flags = x > 0.99
+    want_any: Array = np.asarray(flags.any((1, 2)))
+    np.testing.assert_array_equal(
+        reduce(ANY, flags, (1, 2), want_any, variant, part=part), want_any
+    )
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_reductions_read_views(x: Array, variant: Any) -> None:
+    view = x[::-1, 3:60:4]
+    want = view.sum((0, 2), dtype=np.float32)
+    np.testing.assert_allclose(reduce(SUM, view, (0, 2), want, variant), want, atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_attrs_lift_and_finish(x: Array, variant: Any) -> None:
+    want = np.sqrt((2 * x * x).sum(1)) + 70
+    found = reduce(NORM, x, (1,), want, variant, attrs={"scale": 2.0})
+    np.testing.assert_allclose(found, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_full_chunk_is_reduced_within_the_bound(variant: Any) -> None:
+    x = np.random.default_rng(5).uniform(0, 1, CHUNK).astype(np.float32)
+    exact = x.astype(np.float64).sum()
+    found = reduce(SUM, x, (0,), np.zeros((), np.float32), variant, flat=True)
+    assert abs(float(found) - exact) <= 262 * np.spacing(np.float32(exact))
+    ones = np.ones(3 * CHUNK + 5, np.int32)
+    count = reduce(SUM, ones, (0,), np.zeros((), np.int32), variant, flat=True, part=CHUNK)
+    assert count == ones.size
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_value_is_counted_n_times(variant: Any) -> None:
+    options = Options(variant=variant)
+    y = np.zeros((), np.float32)
+    inputs = [Operand("x", "float32", 0, "value")]
+    composed = compose("Sum", inline(SUM), inputs, [operand("y", y)], options=options)
+    found = lab().run(composed, {"y": y}, {"y_size": 1, "wk_n": 10, "x_value": 1.5})
+    assert values_of(found["y"], y) == 15
+
+
+def test_workgroup_memory_is_summed() -> None:
+    y = np.zeros(1, np.int32)
+    x = np.zeros((1, 9), np.float32)
+    composed = compose("ArgMax", inline(ARG_MAX), [operand("x", x)], [operand("y", y)])
+    assert composed.workgroup_bytes == 64 * 8
+    assert composed.workgroup_size == (64, 1, 1)
+
+
+def test_a_reduction_to_another_type_needs_lift() -> None:
+    text = "fn init() -> f32 { return 0.0; }\nfn combine(a: f32, b: f32) -> f32 { return a; }\n"
+    x = np.zeros((2, 3), np.int32)
+    y = np.zeros(2, np.float32)
+    with pytest.raises(ShaderError, match="init has f32 where the tensor has i32; want fn lift"):
+        compose("Sum", inline(text), [operand("x", x)], [operand("y", y)])
