@@ -16,7 +16,7 @@
 //   fn load_b(index: u32) -> Sum                  at col_at() + step_at()
 //   fn store(part: u32, batch: u32, row: u32, col: u32, value: Sum)
 //
-// and includes sum_f32.wgsl or sum_i32.wgsl for the type Sum. Rows and columns past the end are
+// and includes sum_f32.wgsl, or has its own alias Sum and multiply_add. Rows and columns past the end are
 // read as the last one and not stored, so every index stays inside.
 
 struct Block {

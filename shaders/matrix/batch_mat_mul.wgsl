@@ -26,7 +26,6 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> y: array<T_y>;
 @group(0) @binding(3) var<uniform> params: Params;
 
-
 const LAST_BATCH_AXIS = 5u; // 6 and 7 are a matrix's rows and columns
 
 struct Row {

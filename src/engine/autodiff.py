@@ -86,9 +86,9 @@ def variable_grads(
         for one in chosen or ():
             tape.watch(one)
         value = f()
-    if not isinstance(value, Tensor) or value.size != 1:
-        shape = show(value.shape) if isinstance(value, Tensor) else repr(value)
-        raise ShapeError(f"variable_grads: f gave {shape}; want a scalar.")
+    _check_value("variable_grads", value)
+    if value.size != 1:
+        raise ShapeError(f"variable_grads: f gave shape {show(value.shape)}; want a scalar.")
     sources = list(tape.variables.values()) if chosen is None else chosen
     found = tape.backward([value], [_ones_like(value)], [one.id for one in sources])
     return value, {one: found[one.id] for one in sources if one.id in found}
@@ -149,7 +149,9 @@ class GradientTape:
         self._used = True
         targets = list(y) if isinstance(y, (list, tuple)) else [y]
         weights = dy if isinstance(dy, (list, tuple)) else [dy] * len(targets)
-        arriving = [_arriving("gradient", one, given) for one, given in zip(targets, weights, strict=True)]
+        arriving = [
+            _arriving("gradient", one, given) for one, given in zip(targets, weights, strict=True)
+        ]
         sources = _listed(xs)
         found = self._tape.backward(targets, arriving, [one.id for one in sources])
         if not self._persistent:
@@ -176,8 +178,7 @@ def _differentiate(
         for x in inputs:
             tape.watch(x)
         value = f(*inputs)
-    if not isinstance(value, Tensor):
-        raise ArgumentError(f"{caller}: f gave {value!r}; want a tensor.")
+    _check_value(caller, value)
     arriving = _arriving(caller, value, dy)
     found = tape.backward([value], [arriving], [x.id for x in inputs])
     lost = [str(index) for index, x in enumerate(inputs) if x.id not in found]
@@ -187,6 +188,11 @@ def _differentiate(
             "integers, comparisons or stop_gradient."
         )
     return value, tuple(found[x.id] for x in inputs)
+
+
+def _check_value(caller: str, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise ArgumentError(f"{caller}: f gave {value!r}; want a tensor.")
 
 
 def _check_source(caller: str, x: Any) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
 def _one_of(*allowed: Any) -> Callable[[Any], str | None]:
@@ -71,6 +73,12 @@ class Config:
     def __setattr__(self, name: str, value: Any) -> None:
         _check(name, value)
         self.__dict__["_process"][name] = value
+
+    def is_on(self, name: str, now: context.Context) -> bool:
+        """Return a yes-or-no switch in a context that is at hand; for hot paths."""
+        if now.config and name in now.config:
+            return bool(now.config[name])
+        return bool(self.__dict__["_process"][name])
 
     @contextmanager
     def using(self, **values: Any) -> Iterator[None]:

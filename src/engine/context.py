@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.gradients import GradientRule
     from wgsl_kernels.engine.run import Interceptor

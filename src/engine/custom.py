@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.gradients import missing
 from wgsl_kernels.engine.parameters import parameters_of
 from wgsl_kernels.engine.tape import (
     Node,
@@ -20,8 +20,10 @@ from wgsl_kernels.engine.tape import (
     restore,
     save,
 )
-from wgsl_kernels.engine.gradients import missing
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, made
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 _NAME = "custom_grad"
 

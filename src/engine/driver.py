@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from wgsl_kernels.engine.dtypes import DType
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
+    from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.registry import Kernel
 
@@ -62,6 +62,9 @@ class Driver(Protocol):
 
     def supports(self, dtype: DType) -> bool:
         """Say whether tensors of ``dtype`` can live here."""
+
+    def serves(self, kernel: Kernel, dtype: DType) -> bool:
+        """Say whether ``kernel``, which names no dtypes, takes a first input of ``dtype``."""
 
     def upload(self, values: Array, spec: Spec) -> Any:
         """Return a new array; ``values`` are the driver's from now on and never written."""
@@ -123,6 +126,10 @@ class SimpleDriver:
         """Ask the backend where it has an opinion; else take every dtype."""
         ask = getattr(self.backend, "supports", None)
         return True if ask is None else bool(ask(dtype))
+
+    def serves(self, kernel: Kernel, dtype: DType) -> bool:
+        """Say yes: a simple backend's kernels say themselves what they take."""
+        return True
 
     def upload(self, values: Array, spec: Spec) -> Held:
         """Upload through the backend."""

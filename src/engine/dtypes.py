@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine.errors import DTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 DType = str
 """A dtype's name: one of ``DTYPES``."""
@@ -75,9 +77,7 @@ def canonical(dtype: Any) -> DType:
     try:
         return _NAMES[np.dtype(dtype)]
     except (TypeError, KeyError):
-        raise DTypeError(
-            f"dtype {dtype!r} is unknown; want one of {', '.join(DTYPES)}."
-        ) from None
+        raise DTypeError(f"dtype {dtype!r} is unknown; want one of {', '.join(DTYPES)}.") from None
 
 
 def promote(*names: DType) -> DType:

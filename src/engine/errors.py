@@ -53,3 +53,7 @@ class DeviceLostError(WgslKernelsError, RuntimeError):
 
 class OutOfMemoryError(WgslKernelsError, MemoryError):
     """An allocation is beyond the device, the limit set, or the machine."""
+
+
+class NumericsError(WgslKernelsError, ArithmeticError):
+    """``config.check_numerics`` found a NaN or an infinity that a kernel made."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.memory import Memory, memory
 from wgsl_kernels.engine.run import Interceptor, Result, run_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 
 class Engine:

@@ -129,7 +129,7 @@ def _rule(name: str, func: GradientFunction, origin: Origin) -> GradientRule:
 def _add(rule: GradientRule, override: bool) -> None:
     present = _rules.get(rule.name)
     what = f"gradient {rule.name!r}"
-    check_free(what, present and present.origin, rule.origin, override)
+    check_free(what, None if present is None else present.origin, rule.origin, override)
     _rules[rule.name] = rule
     announce_change()
 

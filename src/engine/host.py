@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Scalar = bool | int | float | complex | str

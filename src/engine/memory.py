@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.backends import running_drivers
-from wgsl_kernels.engine.driver import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.engine.driver import Usage
 
 live: set[int] = set()
 """The ids of the tensors that are not disposed; a set, since adding to it is atomic."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.engine.tensor import Tensor
 
-_table: dict[str, Callable[..., Any]] = {}
+_table: dict[str, Callable[..., Tensor]] = {}
 
 
 def provide(**functions: Callable[..., Any]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,24 @@
-"""Plans: what the engine knows of a kernel run before its values, remembered per specs and attrs."""
+"""Plans: what is known of a kernel run before its values, remembered per specs and attributes."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import registry
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.driver import Driver, Launch
-from wgsl_kernels.engine.dtypes import DType
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.gradients import Keeping, keeping_for
-from wgsl_kernels.engine.registry import Kernel
 from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_name, plain
 from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.engine.driver import Driver, Launch
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.registry import Kernel
 
 PLANS_MAX = 16384
 
@@ -100,7 +103,7 @@ def make_plan(
         declared.check_inputs(specs)
         plan.attrs = declared.check_attrs(attrs)
         plan.input_names = tuple(one.name for one in declared.inputs)
-        plan.casts = _casts(declared, specs)
+        plan.casts = declared.casts(specs)
     if plan.casts is None:
         _finish(plan, declared, driver, specs)
     if len(_plans) >= PLANS_MAX:
@@ -108,21 +111,14 @@ def make_plan(
     return _plans.setdefault(key, plan)
 
 
-def _casts(declared: Signature, specs: Sequence[Any]) -> tuple[DType | None, ...] | None:
-    wanted = declared.casts(specs)
-    if wanted is None:
-        return None
-    return tuple(wanted[0] if one.name in declared.promote else None for one in declared.inputs)
-
-
-def _finish(
-    plan: Plan, declared: Signature | None, driver: Driver, specs: Sequence[Any]
-) -> None:
+def _finish(plan: Plan, declared: Signature | None, driver: Driver, specs: Sequence[Any]) -> None:
     inferred = declared.infer(specs, plan.attrs) if declared is not None else None
     kernel, home = _kernel_for(plan.name, driver, specs, inferred)
     if inferred is None and kernel.infer is not None:
         flat = [spec for spec in specs if isinstance(spec, Spec)]
-        inferred = Outputs((kernel.infer(flat, plan.attrs),), (output_name(plan.input_names),), True)
+        inferred = Outputs(
+            (kernel.infer(flat, plan.attrs),), (output_name(plan.input_names),), True
+        )
     plan.single = inferred.single if inferred is not None else False
     plan.pattern = None if inferred is None else inferred.specs
     known = inferred is not None and all(spec.is_known for spec in inferred.specs)
@@ -132,9 +128,7 @@ def _finish(
     plan.homes = ()
     if plan.outputs is not None:
         plan.homes = tuple(home for _ in plan.outputs)
-    plan.launch = home.prepare(
-        kernel, list(specs), plan.attrs, plan.outputs, plan.output_names
-    )
+    plan.launch = home.prepare(kernel, list(specs), plan.attrs, plan.outputs, plan.output_names)
     plan.keeping = keeping_for(
         plan.name, plan.input_names, plan.output_names or ("y",), tuple(plan.attrs)
     )
@@ -169,9 +163,9 @@ def _serves(
 ) -> bool:
     if not all(driver.supports(dtype) for dtype in dtypes):
         return False
-    if kernel.dtypes is None:
-        return True
     first = next(iter(_flat(specs)), None)
+    if kernel.dtypes is None:
+        return first is None or driver.serves(kernel, first.dtype)
     if first is None:
         return inferred is None or inferred.specs[0].dtype in kernel.dtypes
     return first.dtype in kernel.dtypes

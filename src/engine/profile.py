@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.backends import running_drivers
-from wgsl_kernels.engine.driver import Driver
 from wgsl_kernels.engine.memory import memory
-from wgsl_kernels.engine.run import Call, Proceed, Result
 from wgsl_kernels.engine.scopes import tensors_in
-from wgsl_kernels.engine.spec import Shape
 from wgsl_kernels.engine.tape import flat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from wgsl_kernels.engine.driver import Driver
+    from wgsl_kernels.engine.run import Call, Proceed, Result
+    from wgsl_kernels.engine.spec import Shape
 
 
 @dataclass
@@ -179,7 +182,7 @@ Timing = tuple[str, str, float | None]
 @contextmanager
 def _timing() -> Iterator[list[Timing]]:
     found: list[Timing] = []
-    timed = [driver for driver in running_drivers() if hasattr(driver, "take_timings")]
+    timed: list[Any] = [one for one in running_drivers() if hasattr(one, "take_timings")]
     for driver in timed:
         driver.wait()
         driver.profile(True)

@@ -125,7 +125,7 @@ def add_kernel(kernel: Kernel, *, override: bool = False) -> None:
     key = (kernel.name, kernel.backend)
     present = _kernels.get(key)
     what = f"kernel {kernel.name!r} on backend {kernel.backend!r}"
-    check_free(what, present and present.origin, kernel.origin, override)
+    check_free(what, None if present is None else present.origin, kernel.origin, override)
     if present is not None:
         unregister_kernel(*key)
     _kernels[key] = kernel

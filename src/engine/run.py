@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.backends import default_driver
-from wgsl_kernels.engine.dtypes import DType
+from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.host import weak_dtype
+from wgsl_kernels.engine.numerics import check_numerics
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan
 from wgsl_kernels.engine.signature import find_signature, plain
-from wgsl_kernels.engine.tensor import Tensor, Variable, tensor
+from wgsl_kernels.engine.tensor import Tensor, tensor
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.dtypes import DType
 
 
 class Call:
@@ -145,7 +149,8 @@ def _launch(plan: Plan, inputs: tuple[Any, ...]) -> Result:
         else:
             arrays.append(value if value is None else [one.array_on(driver) for one in value])
     results = plan.launch(arrays)
-    scope = context.current().scope
+    now = context.current()
+    scope = now.scope
     outputs: list[Tensor] = []
     if plan.outputs is None:
         check_pattern(plan, [spec for _, spec in results])
@@ -156,6 +161,8 @@ def _launch(plan: Plan, inputs: tuple[Any, ...]) -> Result:
     if scope is not None:
         for one in outputs:
             scope.add(one)
+    if config.is_on("check_numerics", now):
+        check_numerics(plan.name, inputs, outputs)
     if plan.single or (plan.pattern is None and len(outputs) == 1):
         return outputs[0]
     return tuple(outputs)
@@ -218,10 +225,3 @@ def attr_key(value: Any) -> Any:
         )
     clean = plain(value)
     return value if clean is value else attr_key(clean)
-
-
-def snapshot(value: Tensor) -> Tensor:
-    """Return ``value`` itself, or for a variable a tensor of its present values, the same to tapes."""
-    if not isinstance(value, Variable):
-        return value
-    return Tensor(value.spec, value.array, value.driver, value.id)

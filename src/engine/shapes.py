@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.dtypes import DType
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.spec import Shape, Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.spec import Shape, Spec
 
 
 def show(shape: Sequence[int | None]) -> str:

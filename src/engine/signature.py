@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wgsl_kernels.engine.dtypes import promote
+from wgsl_kernels.engine.dtypes import DType, promote
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
@@ -58,7 +58,9 @@ class Signature:
         unknown = [name for name in attrs if name not in self.attrs]
         if unknown:
             known = ", ".join(self.attrs) or "none"
-            raise ArgumentError(f"{self.name}: attribute {unknown[0]!r} is unknown; known: {known}.")
+            raise ArgumentError(
+                f"{self.name}: attribute {unknown[0]!r} is unknown; known: {known}."
+            )
         missing = [name for name in self.attrs if name in self.required and name not in attrs]
         if missing:
             raise ArgumentError(f"{self.name}: attribute {missing[0]!r} is missing.")
@@ -90,12 +92,13 @@ class Signature:
             raise ArgumentError(f"{self.name}: input {unknown[0]!r} is unknown; known: {known}.")
         return tuple(inputs.get(name) for name in names)
 
-    def casts(self, specs: Sequence[SpecInput]) -> tuple[str, ...] | None:
-        """Return the dtype that each promoted input must be cast to, or None if all agree."""
-        chosen = [spec for spec in self._promoted(specs) if spec is not None]
-        if len({spec.dtype for spec in chosen}) <= 1:
+    def casts(self, specs: Sequence[SpecInput]) -> tuple[DType | None, ...] | None:
+        """Return the dtype that each input must be cast to (None: as it is), or None if all fit."""
+        dtypes = {spec.dtype for spec in self._promoted(specs)}
+        if len(dtypes) <= 1:
             return None
-        return (promote(*(spec.dtype for spec in chosen)),)
+        wanted = promote(*dtypes)
+        return tuple(wanted if one.name in self.promote else None for one in self.inputs)
 
     def _promoted(self, specs: Sequence[SpecInput]) -> list[Spec]:
         found: list[Spec] = []
@@ -170,7 +173,7 @@ def define_signature(
     """Put a signature into the table; ``@signature`` and ``register_kernel`` end here."""
     parameters = parameters_of(rule)
     present = _signatures.get(name)
-    check_free(f"signature {name!r}", present and present.origin, origin, override)
+    check_free(f"signature {name!r}", None if present is None else present.origin, origin, override)
     _signatures[name] = Signature(
         name=name,
         inputs=tuple(

@@ -39,9 +39,7 @@ class Spec:
         self.nbytes = self.size * itemsize(dtype)
         return _interned.setdefault((shape, dtype), self)
 
-    def like(
-        self, shape: tuple[int | None, ...] | None = None, dtype: DType | None = None
-    ) -> Spec:
+    def like(self, shape: tuple[int | None, ...] | None = None, dtype: DType | None = None) -> Spec:
         """Return the Spec with ``shape`` or ``dtype`` replaced."""
         return Spec(self.shape if shape is None else shape, self.dtype if dtype is None else dtype)
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.engine import context
-from wgsl_kernels.engine.driver import Driver
 from wgsl_kernels.engine.dtypes import is_differentiable
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import GradientRule, Keeping, Wanted, bind, missing
-from wgsl_kernels.engine.plans import Plan
 from wgsl_kernels.engine.run import Call, Proceed, Result, run
 from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import Tensor, Variable
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.driver import Driver
+    from wgsl_kernels.engine.plans import Plan
+    from wgsl_kernels.engine.spec import Spec
 
 Pullback = Callable[[list[Tensor | None]], Sequence[Any]]
 """From one arriving gradient per output (None: none came) to one value per input."""
@@ -240,9 +242,7 @@ def _refusing(
     return pullback
 
 
-def _fact(
-    wanted: Wanted, plan: Plan, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]
-) -> Any:
+def _fact(wanted: Wanted, plan: Plan, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> Any:
     if wanted.source == "attr":
         return plan.attrs[str(wanted.index)]
     value = (inputs if wanted.source == "input" else outputs)[int(wanted.index)]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine import context, display
 from wgsl_kernels.engine.backends import active_driver, find_driver
-from wgsl_kernels.engine.driver import Driver
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import (
     ArgumentError,
@@ -23,6 +21,11 @@ from wgsl_kernels.engine.memory import live
 from wgsl_kernels.engine.operators import Operators
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Shape, Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wgsl_kernels.engine.driver import Driver
 
 TensorLike = Any
 """A `Tensor`, a Python scalar, a NumPy array, or nested lists of scalars."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +12,13 @@ from wgsl_kernels.engine.driver import Held, Launch, Usage
 from wgsl_kernels.engine.dtypes import DType, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.host import Array, default_dtype
-from wgsl_kernels.engine.registry import Kernel
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.engine.registry import Kernel
 
 
 class CpuBackend:
@@ -30,6 +33,10 @@ class CpuBackend:
 
     def supports(self, dtype: DType) -> bool:
         """Say yes: every dtype lives here."""
+        return True
+
+    def serves(self, kernel: Kernel, dtype: DType) -> bool:
+        """Say yes: NumPy takes every dtype."""
         return True
 
     def upload(self, values: Array, spec: Spec) -> Held:
@@ -51,9 +58,7 @@ class CpuBackend:
     ) -> Launch:
         """Return a launch that calls the kernel with those attributes that it takes."""
         func, takes = kernel.func, kernel.takes
-        keywords = {
-            name: value for name, value in attrs.items() if takes is None or name in takes
-        }
+        keywords = {name: value for name, value in attrs.items() if takes is None or name in takes}
         name = kernel.name
 
         def launch(arrays: list[Any]) -> Sequence[Any]:
@@ -67,9 +72,7 @@ class CpuBackend:
             several = found if isinstance(found, (tuple, list)) else (found,)
             if outputs is None:
                 results = [np.asarray(one) for one in several]
-                return [
-                    (self._hold(one), Spec(one.shape, _dtype_name(one))) for one in results
-                ]
+                return [(self._hold(one), Spec(one.shape, _dtype_name(one))) for one in results]
             return [self._hold(one) for one in _checked(name, several, outputs)]
 
         return launch

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from wgsl_kernels.engine.dtypes import DType
 from wgsl_kernels.engine.host import Array as Array
 from wgsl_kernels.engine.origin import caller
 from wgsl_kernels.engine.registry import Kernel, add_kernel, keywords
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.dtypes import DType
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import OutOfMemoryError
 from wgsl_kernels.engine.machine import half_of_memory
 from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.engine.spec import Spec
 
 
 def check_allocation(spec: Spec, held: int) -> None:

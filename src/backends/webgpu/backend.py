@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,17 +29,20 @@ from wgsl_kernels.engine.dtypes import DType, numpy_dtype
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DeviceLostError,
-    DTypeError,
     OutOfMemoryError,
     ShapeError,
 )
-from wgsl_kernels.engine.host import Array
 from wgsl_kernels.engine.machine import half_of_memory
 from wgsl_kernels.engine.origin import Origin
-from wgsl_kernels.engine.registry import Kernel
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.engine.host import Array
+    from wgsl_kernels.engine.registry import Kernel
 
 FORMS: dict[str, type[ShaderLaunch]] = {
     "map": MapLaunch,
@@ -84,6 +86,14 @@ class WebGpuBackend:
         if dtype == "float16":
             return "shader-f16" in self.open().features
         return dtype in ITEMSIZE
+
+    def serves(self, kernel: Kernel, dtype: DType) -> bool:
+        """Say whether the written types of a shader take a first input of ``dtype``."""
+        if not isinstance(kernel.func, ShaderKernel):
+            return True
+        source = kernel.func.source
+        names = _input_names(kernel, source)
+        return not names or dtype in allowed_dtypes(source, names[0])
 
     def upload(self, values: Array, spec: Spec) -> GpuArray:
         """Return an array of host values; a device gets them when a kernel first reads them."""
@@ -180,30 +190,15 @@ class WebGpuBackend:
             )
         shader = kernel.func
         source = shader.source
-        self._check_dtype(kernel, inputs, outputs)
         form = FORMS[classify(source)]
         return form(self, shader, _input_names(kernel, source), attrs, outputs, output_names)
-
-    def _check_dtype(self, kernel: Kernel, inputs: list[Any], outputs: tuple[Spec, ...]) -> None:
-        first = next((one for one in inputs if isinstance(one, Spec)), None)
-        declared = find_signature(kernel.name)
-        if first is None or kernel.dtypes is not None or declared is None:
-            return
-        allowed = allowed_dtypes(kernel.func.source, declared.inputs[0].name)
-        if first.dtype not in allowed:
-            raise DTypeError(
-                f"{kernel.name}: the shader's types do not serve {first.dtype}; they serve "
-                f"{', '.join(sorted(allowed))}."
-            )
 
     def _full_control(
         self, kernel: Kernel, attrs: dict[str, Any], outputs: tuple[Spec, ...] | None
     ) -> Launch:
         gpu = Gpu(self, kernel.name, kernel.origin)
         takes = kernel.takes
-        keywords = {
-            name: value for name, value in attrs.items() if takes is None or name in takes
-        }
+        keywords = {name: value for name, value in attrs.items() if takes is None or name in takes}
         func: Callable[..., Any] = kernel.func
 
         def launch(arrays: list[Any]) -> Sequence[Any]:
@@ -223,9 +218,7 @@ class WebGpuBackend:
         if self._device is None or self._device.refusal is not None:
             return Usage(len(pending), sum(pending))
         use = self._device.memory()
-        return Usage(
-            use.num_buffers + len(pending), use.num_bytes + sum(pending), use.pool_bytes
-        )
+        return Usage(use.num_buffers + len(pending), use.num_bytes + sum(pending), use.pool_bytes)
 
     def submit(self) -> None:
         """Hand over what is recorded."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +11,16 @@ from wgsl_kernels.backends.webgpu.compose import Options
 from wgsl_kernels.backends.webgpu.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.recipe import compile_kernel, fold, record, tensor_facts
 from wgsl_kernels.backends.webgpu.source import find_source
-from wgsl_kernels.engine.dtypes import DType
 from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.engine.host import Array
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Shape, Spec
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
 
 
@@ -34,6 +35,11 @@ class Gpu:
         self._kernel = kernel
         self._origin = origin
         self._compiled: dict[Any, Any] = {}
+
+    @property
+    def is_software(self) -> bool:
+        """Whether the adapter is the CPU, whose workgroup memory is no faster than any other."""
+        return self._backend.open().is_software
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new array with undefined values."""
@@ -56,9 +62,7 @@ class Gpu:
         """Return ``array`` row-major from its buffer's beginning: itself, or a copy."""
         return self._backend.contiguous(array)
 
-    def view(
-        self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int
-    ) -> GpuArray:
+    def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer; strides and offset count elements."""
         if array.storage is None and array.size and array.host is not None and array.size > 1:
             self._backend.make_resident(array)
@@ -89,9 +93,7 @@ class Gpu:
         """
         device = self._backend.open()
         source = self._source(shader)
-        written = {
-            one.name for one in source.variables.values() if one.access == "read_write"
-        }
+        written = {one.name for one in source.variables.values() if one.access == "read_write"}
         inputs: list[Operand] = []
         outputs: list[Operand] = []
         ready: dict[str, GpuArray] = {}
@@ -109,7 +111,14 @@ class Gpu:
         facts = {**tensor_facts(ready), **(params or {})}
         values = {one.name: arrays[one.name] for one in inputs if one.access == "value"}
         facts.update({f"{name}_value": array.scalar for name, array in values.items()})
-        key = (shader, tuple(inputs), tuple(outputs), tuple(params or ()), _items(constants), device)
+        key = (
+            shader,
+            tuple(inputs),
+            tuple(outputs),
+            tuple(params or ()),
+            _items(constants),
+            device,
+        )
         compiled = self._compiled.get(key)
         if compiled is None:
             compiled = compile_kernel(

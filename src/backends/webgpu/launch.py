@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes
@@ -19,6 +18,8 @@ from wgsl_kernels.backends.webgpu.recipe import (
 from wgsl_kernels.engine.shapes import show
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.engine.spec import Spec
@@ -75,9 +76,7 @@ class ShaderLaunch:
                 states.append(array.layout)
         return self.start(device, arrays, states)
 
-    def start(
-        self, device: Device, arrays: list[Any], states: list[State]
-    ) -> Sequence[GpuArray]:
+    def start(self, device: Device, arrays: list[Any], states: list[State]) -> Sequence[GpuArray]:
         """Record what these arrays need; each form has its own."""
         raise AssertionError("each form has its own start")
 
@@ -124,9 +123,7 @@ class FreeRecipe:
 class FreeLaunch(ShaderLaunch):
     """Runs a kernel with its own ``main``."""
 
-    def start(
-        self, device: Device, arrays: list[Any], states: list[State]
-    ) -> Sequence[GpuArray]:
+    def start(self, device: Device, arrays: list[Any], states: list[State]) -> Sequence[GpuArray]:
         """Record the one dispatch."""
         key = tuple(states)
         recipe: FreeRecipe | None = self.recipes.get(key)
@@ -166,7 +163,9 @@ class FreeLaunch(ShaderLaunch):
             shown[name] = _row_major_twin(array) if plain else array
         facts = {**self.attrs, **tensor_facts(shown)}
         for name, spec in zip(self.output_names, self.outputs, strict=True):
-            facts.update(tensor_facts({name: GpuArray(spec.shape, spec.dtype, spec.size, None, None)}))
+            facts.update(
+                tensor_facts({name: GpuArray(spec.shape, spec.dtype, spec.size, None, None)})
+            )
         if self.shader.params is not None:
             facts.update(call_with(self.shader.params, facts, self.kernel))
         known = [one for one in facts if one not in _tensor_fact_names(facts, self.attrs)]
@@ -190,5 +189,5 @@ def _row_major_twin(array: GpuArray) -> GpuArray:
 
 
 def _tensor_fact_names(facts: dict[str, Any], attrs: dict[str, Any]) -> set[str]:
-    endings = ("_shape", "_strides", "_offset", "_size")
+    endings = ("_shape", "_strides", "_offset", "_size", "_dtype")
     return {one for one in facts if one.endswith(endings) and one not in attrs}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
+from wgsl_kernels.backends.webgpu.kernel import call_with
 from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, ShaderLaunch, State
 from wgsl_kernels.backends.webgpu.operands import Operand
 from wgsl_kernels.backends.webgpu.recipe import (
@@ -19,6 +19,8 @@ from wgsl_kernels.backends.webgpu.recipe import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wgsl_kernels.backends.webgpu.device import Device
 
 GROUP = 64
@@ -51,9 +53,7 @@ class MapRecipe:
 class MapLaunch(ShaderLaunch):
     """Runs a map."""
 
-    def start(
-        self, device: Device, arrays: list[Any], states: list[State]
-    ) -> Sequence[GpuArray]:
+    def start(self, device: Device, arrays: list[Any], states: list[State]) -> Sequence[GpuArray]:
         """Record the one dispatch, several where arrays are above the binding limit."""
         key: Any = tuple(states)
         if len(arrays) > 1:
@@ -75,7 +75,12 @@ class MapLaunch(ShaderLaunch):
                     facts[fact] = arrays[index].scalar
                 params = recipe.compiled.composed.pack(facts)
             device.dispatch(
-                recipe.compiled.pipeline, storages, recipe.ranges, params, recipe.groups, self.kernel
+                recipe.compiled.pipeline,
+                storages,
+                recipe.ranges,
+                params,
+                recipe.groups,
+                self.kernel,
             )
         return (made,)
 
@@ -118,11 +123,17 @@ class MapLaunch(ShaderLaunch):
     ) -> MapRecipe:
         spec = self.outputs[0]
         if self.shader.params is not None:
-            facts.update(self.shader.params(**self.attrs))
+            facts.update(call_with(self.shader.params, {**facts, **self.attrs}, self.kernel))
         extra = [*self.attrs, *(one for one in facts if one not in self.attrs)]
         options = Options(vec4=True, held=tuple(self.names[index] for index in _same(arrays)))
         compiled = compile_kernel(
-            device, self.kernel, self.shader.source, operands, self.output_operands(), extra, options
+            device,
+            self.kernel,
+            self.shader.source,
+            operands,
+            self.output_operands(),
+            extra,
+            options,
         )
         items = -(-spec.size // 4) if compiled.composed.vec4 else spec.size
         per = PER_INVOCATION if items > MANY else 1
@@ -150,9 +161,7 @@ class MapLaunch(ShaderLaunch):
         if not recipe.values:
             recipe.params = recipe.compiled.composed.pack(recipe.facts)
 
-    def _general(
-        self, device: Device, recipe: MapRecipe, arrays: list[Any]
-    ) -> Sequence[GpuArray]:
+    def _general(self, device: Device, recipe: MapRecipe, arrays: list[Any]) -> Sequence[GpuArray]:
         outputs = self.allocate(device)
         facts = dict(recipe.facts)
         for index, fact in recipe.values:
@@ -176,14 +185,10 @@ class MapLaunch(ShaderLaunch):
             count = min(step, total - first)
             facts[f"{self.output_names[0]}_size"] = count
             storages = [bound[slot.name].storage for slot in recipe.compiled.slots]
-            ranges = tuple(
-                (first * size, -(-count * size // 16) * 16) for size in sizes
-            )
+            ranges = tuple((first * size, -(-count * size // 16) * 16) for size in sizes)
             params = recipe.compiled.composed.pack(facts)
             groups = fold(-(-count // (4 * GROUP * PER_INVOCATION)))
-            device.dispatch(
-                recipe.compiled.pipeline, storages, ranges, params, groups, self.kernel
-            )
+            device.dispatch(recipe.compiled.pipeline, storages, ranges, params, groups, self.kernel)
 
 
 def _same(arrays: list[Any]) -> tuple[int, ...]:

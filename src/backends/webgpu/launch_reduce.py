@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import GpuArray
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
 from wgsl_kernels.backends.webgpu.launch import VALUE, ShaderLaunch, State
@@ -17,6 +15,9 @@ from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.shapes import normalize_axes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.device import Device
 
 AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
@@ -46,9 +47,7 @@ class ReduceRecipe:
 class ReduceLaunch(ShaderLaunch):
     """Runs a reduction of its one input."""
 
-    def start(
-        self, device: Device, arrays: list[Any], states: list[State]
-    ) -> Sequence[GpuArray]:
+    def start(self, device: Device, arrays: list[Any], states: list[State]) -> Sequence[GpuArray]:
         """Record the one or two dispatches."""
         key = tuple(states)
         recipe: ReduceRecipe | None = self.recipes.get(key)
@@ -88,9 +87,7 @@ class ReduceLaunch(ShaderLaunch):
             options = Options(variant=variant, stage=which, kept=kept)
             outputs = self.output_operands()
             known = list(self.attrs)
-            return compile_kernel(
-                device, self.kernel, source, [operand], outputs, known, options
-            )
+            return compile_kernel(device, self.kernel, source, [operand], outputs, known, options)
 
         rows = self.outputs[0].size
         if parts == 1:

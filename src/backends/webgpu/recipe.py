@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes
 from wgsl_kernels.backends.webgpu.compose import Options, compose
-from wgsl_kernels.backends.webgpu.operands import Operand
 from wgsl_kernels.backends.webgpu.pipeline import CompileFailure
-from wgsl_kernels.engine.errors import IndexOutOfRange, OutOfMemoryError
+from wgsl_kernels.engine.errors import OutOfMemoryError
+from wgsl_kernels.engine.indices import out_of_range
 from wgsl_kernels.engine.origin import user_line
-from wgsl_kernels.engine.shapes import show
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from wgsl_kernels.backends.webgpu.composed import BoundBuffer, Composed
     from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.operands import Operand
     from wgsl_kernels.backends.webgpu.pipeline import Pipeline
     from wgsl_kernels.backends.webgpu.pool import Storage
     from wgsl_kernels.backends.webgpu.source import Source
@@ -132,11 +133,7 @@ def report_slot(device: Device, composed: Composed, arrays: Mapping[str, GpuArra
     shapes = {name: array.shape for name, array in arrays.items()}
 
     def describe(code: int, value: int) -> Exception:
-        name = names[code - 1]
-        others = ", ".join(f"{one} is {show(shape)}" for one, shape in shapes.items())
-        return IndexOutOfRange(
-            f"{kernel}: {name} holds {value}, which is out of range; {others}. Called at {line}."
-        )
+        return out_of_range(kernel, names[code - 1], value, shapes, line)
 
     return device.report_slot(describe)
 
@@ -150,13 +147,14 @@ def fold(total: int, most: int = FOLD) -> tuple[int, int, int]:
 
 
 def tensor_facts(arrays: Mapping[str, GpuArray]) -> dict[str, Any]:
-    """Return shape, strides, offset and size of each array, by the names that fields have."""
+    """Return what is known of each array, by the names that fields and functions give it."""
     facts: dict[str, Any] = {}
     for name, array in arrays.items():
         facts[f"{name}_shape"] = array.shape
         facts[f"{name}_strides"] = array.strides
         facts[f"{name}_offset"] = array.offset
         facts[f"{name}_size"] = array.size
+        facts[f"{name}_dtype"] = array.dtype
     return facts
 
 
@@ -176,4 +174,3 @@ def _too_large(device: Device, kernel: str, name: str, nbytes: int) -> OutOfMemo
         f"The device binds at most {device.largest_binding} bytes at once "
         "(max-storage-buffer-binding-size). Split the tensor."
     )
-

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +20,9 @@ from wgsl_kernels.engine.signature import plain, signature
 from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, tensor
 from wgsl_kernels.ops import shape as shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 Scalar = bool | int | float | complex
 NUMERIC = ("float32", "int32", "bool", "complex64")
@@ -154,9 +156,7 @@ def _one_hot(
     indices: TensorLike, depth: int, on_value: float, off_value: float, dtype: Any
 ) -> Tensor:
     chosen = chosen_dtype(dtype, "int32")
-    return run(
-        "OneHot", indices, depth=depth, on_value=on_value, off_value=off_value, dtype=chosen
-    )
+    return run("OneHot", indices, depth=depth, on_value=on_value, off_value=off_value, dtype=chosen)
 
 
 @signature("OneHot")

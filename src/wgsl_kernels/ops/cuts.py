@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.errors import ArgumentError, IndexOutOfRange
-from wgsl_kernels.engine.host import Array
 from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.spec import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.engine.host import Array
+    from wgsl_kernels.engine.spec import Shape
 
 Masks = tuple[int, int, int, int, int]
 """The bit masks begin, end, ellipsis, new axis and shrink axis of a strided slice."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,13 +12,18 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.indices import check_indices
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Shape, Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops import creation, segment
 from wgsl_kernels.ops import shape as shapes
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 
 def take(x: TensorLike, indices: TensorLike, *, axis: int = 0, batch_dims: int = 0) -> Tensor:
@@ -62,51 +69,63 @@ def _axes(x_shape: Shape, indices_shape: Shape, axis: int, batch_dims: int) -> t
     return at, batch
 
 
-@signature("GatherV2")
-def _gather_v2_signature(
-    x: Spec, indices: Spec, /, *, axis: int = 0, batch_dims: int = 0
-) -> Spec:
-    require_dtype("GatherV2", "indices", indices, "int32")
-    at, batch = _axes(x.shape, indices.shape, axis, batch_dims)
-    return x.like(shape=(*x.shape[:at], *indices.shape[batch:], *x.shape[at + 1 :]))
-
-
-def _sizes(
-    x_shape: Shape, indices_shape: Shape, axis: int, batch_dims: int
-) -> tuple[int, int, int, int, int]:
-    """Return the sizes batch, outer, length, rows and inner of the flattened axes."""
+def _taken(x_shape: Shape, indices_shape: Shape, axis: int, batch_dims: int) -> Shape:
     at, batch = _axes(x_shape, indices_shape, axis, batch_dims)
-    return (
-        math.prod(x_shape[:batch]),
-        math.prod(x_shape[batch:at]),
-        x_shape[at],
-        math.prod(indices_shape[batch:]),
-        math.prod(x_shape[at + 1 :]),
+    return (*x_shape[:at], *indices_shape[batch:], *x_shape[at + 1 :])
+
+
+@signature("GatherV2")
+def _gather_v2_signature(x: Spec, indices: Spec, /, *, axis: int = 0, batch_dims: int = 0) -> Spec:
+    require_dtype("GatherV2", "indices", indices, "int32")
+    return x.like(shape=_taken(x.shape, indices.shape, axis, batch_dims))
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """The lengths of x, [batch, outer, length, inner], and of indices, [batch, rows]."""
+
+    batch: int
+    outer: int
+    length: int
+    rows: int
+    inner: int
+
+
+def _sizes(x_shape: Shape, indices_shape: Shape, axis: int, batch_dims: int) -> _Sizes:
+    at, batch = _axes(x_shape, indices_shape, axis, batch_dims)
+    return _Sizes(
+        batch=math.prod(x_shape[:batch]),
+        outer=math.prod(x_shape[batch:at]),
+        length=x_shape[at],
+        rows=math.prod(indices_shape[batch:]),
+        inner=math.prod(x_shape[at + 1 :]),
     )
 
 
 @cpu_kernel("GatherV2")
 def _gather_v2_cpu(x: Array, indices: Array, *, axis: int, batch_dims: int) -> Array:
-    at, batch_axes = _axes(x.shape, indices.shape, axis, batch_dims)
-    batch, outer, length, rows, inner = _sizes(x.shape, indices.shape, axis, batch_dims)
-    check_indices("GatherV2", indices, length, x=x.shape, indices=indices.shape)
-    blocks = x.reshape(batch, outer, length, inner)
-    y = blocks[
-        np.arange(batch)[:, None, None],
-        np.arange(outer)[None, :, None],
-        indices.reshape(batch, 1, rows),
-    ]
-    return y.reshape(*x.shape[:at], *indices.shape[batch_axes:], *x.shape[at + 1 :])
+    y_shape = _taken(x.shape, indices.shape, axis, batch_dims)
+    sizes = _sizes(x.shape, indices.shape, axis, batch_dims)
+    shapes_of = {"x": x.shape, "indices": indices.shape, "y": y_shape}
+    check_indices("GatherV2", "indices", indices, sizes.length, shapes_of)
+    blocks = x.reshape(sizes.batch, sizes.outer, sizes.length, sizes.inner)
+    batch, outer = np.ogrid[: sizes.batch, : sizes.outer]
+    rows = indices.reshape(sizes.batch, 1, sizes.rows)
+    return blocks[batch[..., None], outer[..., None], rows].reshape(y_shape)
 
 
-def _gather_v2_params(
-    x_shape: Shape, indices_shape: Shape, axis: int, batch_dims: int
-) -> dict[str, int]:
-    _, outer, length, rows, inner = _sizes(x_shape, indices_shape, axis, batch_dims)
-    return {"outer": outer, "length": length, "rows": rows, "inner": inner}
-
-
-wgsl_kernel("GatherV2", "gather/gather_v2.wgsl", params=_gather_v2_params)
+@wgsl_kernel("GatherV2")
+def _gather_v2_webgpu(
+    gpu: Gpu, x: GpuArray, indices: GpuArray, *, axis: int, batch_dims: int
+) -> GpuArray:
+    y = gpu.empty(_taken(x.shape, indices.shape, axis, batch_dims), x.dtype)
+    sizes = _sizes(x.shape, indices.shape, axis, batch_dims)
+    arrays = {"x": x, "indices": indices, "y": y}
+    if indices.host is not None:
+        shapes_of = {name: one.shape for name, one in arrays.items()}
+        check_indices("GatherV2", "indices", indices.host.values, sizes.length, shapes_of)
+    gpu.dispatch("gather/gather_v2.wgsl", arrays, params=asdict(sizes))
+    return y
 
 
 @gradient("GatherV2")
@@ -115,19 +134,20 @@ def _gather_v2_grad(
 ) -> tuple[Tensor, None]:
     # Each slice of dy is added to the row of x that it was taken from; batches are told apart by
     # counting rows through all of them.
-    batch, outer, length, rows, inner = _sizes(x_shape, indices.shape, axis, batch_dims)
     if dy.size == 0:
         return creation.zeros(x_shape, dtype=dy.dtype), None
-    ids = shapes.reshape(indices, (batch, rows))
+    sizes = _sizes(x_shape, indices.shape, axis, batch_dims)
+    batch, length = sizes.batch, sizes.length
+    ids = shapes.reshape(indices, (batch, sizes.rows))
     if batch > 1:
         ids = ids + shapes.reshape(creation.arange(0, batch * length, length), (batch, 1))
-    blocks = _swapped(shapes.reshape(dy, (batch, outer, rows, inner)))
+    blocks = _swapped(shapes.reshape(dy, (batch, sizes.outer, sizes.rows, sizes.inner)))
     total = segment.unsorted_segment_sum(
-        shapes.reshape(blocks, (batch * rows, outer * inner)),
-        shapes.reshape(ids, (batch * rows,)),
+        shapes.reshape(blocks, (batch * sizes.rows, sizes.outer * sizes.inner)),
+        shapes.reshape(ids, (-1,)),
         num_segments=batch * length,
     )
-    found = _swapped(shapes.reshape(total, (batch, length, outer, inner)))
+    found = _swapped(shapes.reshape(total, (batch, length, sizes.outer, sizes.inner)))
     return shapes.reshape(found, x_shape), None
 
 

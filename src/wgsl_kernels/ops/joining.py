@@ -16,8 +16,6 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Shape, Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops import creation, slicing
 from wgsl_kernels.ops import reduce as reductions
 from wgsl_kernels.ops import shape as shapes
@@ -25,6 +23,8 @@ from wgsl_kernels.ops import shape as shapes
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 Paddings = Sequence[Sequence[int]]
 

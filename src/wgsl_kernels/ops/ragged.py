@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,17 +12,22 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.indices import check_indices
 from wgsl_kernels.engine.run import run_many
 from wgsl_kernels.engine.shapes import require_dtype, require_rank
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops import creation, segment
-from wgsl_kernels.ops.gather import check_indices
+from wgsl_kernels.ops import shape as shapes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+
+Gradients = tuple[None, Tensor | None, None]
 
 
 class RaggedRows(NamedTuple):
@@ -36,7 +42,7 @@ def ragged_gather(
     params_dense_values: TensorLike,
     indices: TensorLike,
     *,
-    output_ragged_rank: int,
+    output_ragged_rank: int | None = None,
 ) -> RaggedRows:
     """Return the rows of a ragged tensor that ``indices`` names.
 
@@ -45,21 +51,30 @@ def ragged_gather(
             what lies from ``splits[i]`` to before ``splits[i + 1]`` one level further in.
         params_dense_values: The innermost values, [values, ...].
         indices: int32, any shape, in [0, rows).
-        output_ragged_rank: The ragged axes of the result: the rank of ``indices`` less 1 plus the
-            number of splits.
+        output_ragged_rank: The number of splits in the result: those of ``params`` and one per
+            axis of ``indices``, less 1. Worked out without it.
 
     Raises:
-        ArgumentError: Splits are empty, below 0, falling, or reach past what they split.
+        ArgumentError: Splits are below 0, falling, or reach past what they split; or
+            ``output_ragged_rank`` is wrong.
         IndexOutOfRange: An index is out of range.
+
+    Source: TensorFlow, core/kernels/ragged_gather_op.cc.
     """
+    places = shapes.as_tensor(indices)
+    rank = _ragged_rank(len(params_nested_splits), places.ndim)
     *splits, values = run_many(
         "RaggedGather",
         list(params_nested_splits),
         params_dense_values,
-        indices,
-        output_ragged_rank=output_ragged_rank,
+        places,
+        output_ragged_rank=rank if output_ragged_rank is None else output_ragged_rank,
     )
     return RaggedRows(tuple(splits), values)
+
+
+def _ragged_rank(levels: int, ndim: int) -> int:
+    return levels + ndim - 1
 
 
 @signature("RaggedGather")
@@ -73,13 +88,103 @@ def _ragged_gather_signature(
 ) -> list[Spec]:
     name = "RaggedGather"
     if not params_nested_splits:
-        raise ArgumentError(f"{name}: params_nested_splits is empty; want one at least.")
+        raise ArgumentError(f"{name}: params_nested_splits is an empty list; want one at least.")
     for one in params_nested_splits:
         require_dtype(name, "params_nested_splits", one, "int32")
         require_rank(name, "params_nested_splits", one, 1)
         if one.size == 0:
-            raise ArgumentError(f"{name}: params_nested_splits has no elements; want [rows + 1].")
+            raise ArgumentError(f"{name}: params_nested_splits has shape [0]; want [rows + 1].")
     require_dtype(name, "indices", indices, "int32")
     if not params_dense_values.shape:
         raise ShapeError(f"{name}: params_dense_values has shape []; want [values, ...].")
-    ...
+    rank = _ragged_rank(len(params_nested_splits), indices.ndim)
+    if output_ragged_rank != rank:
+        raise ArgumentError(f"{name}: output_ragged_rank is {output_ragged_rank}; want {rank}.")
+    splits = [Spec((None,), "int32")] * rank
+    return [*splits, params_dense_values.like(shape=(None, *params_dense_values.shape[1:]))]
+
+
+def _gathered(
+    splits: Sequence[Array], values_shape: Shape, indices: Array
+) -> tuple[list[Array], Array]:
+    """Return the splits of the result, and which rows of the dense values it holds."""
+    _check_splits(splits, values_shape[0])
+    given = {"indices": indices.shape, "params_dense_values": values_shape}
+    check_indices("RaggedGather", "indices", indices, splits[0].size - 1, given)
+    found = [
+        np.arange(count + 1, dtype=np.int32) * length
+        for count, length in zip(
+            itertools.accumulate(indices.shape[:-1], lambda a, b: a * b),
+            indices.shape[1:],
+            strict=True,
+        )
+    ]
+    rows = indices.reshape(-1)
+    for level, one in enumerate(splits):
+        begins, counts = one[rows], one[rows + 1] - one[rows]
+        ends = np.cumsum(counts, dtype=np.int32)
+        if level or indices.ndim:
+            found.append(np.concatenate([np.zeros(1, np.int32), ends]))
+        inside = np.arange(counts.sum(), dtype=np.int32)
+        rows = inside + np.repeat(begins - (ends - counts), counts)
+    return found, rows
+
+
+def _check_splits(splits: Sequence[Array], num_values: int) -> None:
+    inner = [*(one.size - 1 for one in splits[1:]), num_values]
+    for level, (one, most) in enumerate(zip(splits, inner, strict=True)):
+        if one[0] < 0 or one[-1] > most or (np.diff(one) < 0).any():
+            raise ArgumentError(
+                f"RaggedGather: params_nested_splits[{level}] is {one.tolist()}; "
+                f"want numbers in [0, {most}] that never fall."
+            )
+
+
+@cpu_kernel("RaggedGather")
+def _ragged_gather_cpu(
+    params_nested_splits: list[Array], params_dense_values: Array, indices: Array
+) -> list[Array]:
+    splits, rows = _gathered(params_nested_splits, params_dense_values.shape, indices)
+    return [*splits, params_dense_values[rows]]
+
+
+@wgsl_kernel("RaggedGather")
+def _ragged_gather_webgpu(
+    gpu: Gpu,
+    params_nested_splits: list[GpuArray],
+    params_dense_values: GpuArray,
+    indices: GpuArray,
+) -> list[GpuArray]:
+    """Find the rows on the host, for their number is the output's shape; copy them on the GPU."""
+    splits, rows = _gathered(
+        [gpu.read(one) for one in params_nested_splits],
+        params_dense_values.shape,
+        gpu.read(indices),
+    )
+    length, *inner = params_dense_values.shape
+    y = gpu.empty((rows.size, *inner), params_dense_values.dtype)
+    gpu.dispatch(
+        "gather/gather_v2.wgsl",
+        {"x": params_dense_values, "indices": gpu.upload(rows, "int32"), "y": y},
+        params={"outer": 1, "length": length, "rows": rows.size, "inner": math.prod(inner)},
+    )
+    return [*(gpu.upload(one, "int32") for one in splits), y]
+
+
+@gradient("RaggedGather")
+def _ragged_gather_grad(
+    dys: tuple[Tensor | None, ...],
+    params_nested_splits: list[Tensor],
+    params_dense_values_shape: Shape,
+    indices: Tensor,
+) -> Gradients:
+    # Gathering the numbers of the rows tells which row each value came from.
+    dy = dys[-1]
+    length = params_dense_values_shape[0]
+    if dy is None:
+        return None, None, None
+    if dy.size == 0:
+        return None, creation.zeros(params_dense_values_shape, dtype=dy.dtype), None
+    numbered = ragged_gather(params_nested_splits, creation.arange(length), indices)
+    total = segment.unsorted_segment_sum(dy, numbered.output_dense_values, num_segments=length)
+    return None, total, None

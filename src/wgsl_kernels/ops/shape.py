@@ -16,12 +16,12 @@ from wgsl_kernels.engine.gradients import gradient, unbroadcast
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axes, normalize_axis, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape, Spec
 
 Axes = int | Sequence[int] | None
 

@@ -13,14 +13,14 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run, run_many
 from wgsl_kernels.engine.shapes import normalize_axis, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Shape, Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops import creation, joining, shape
 from wgsl_kernels.ops.cuts import Cut, strided_cut
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 Ints = int | Sequence[int]
 

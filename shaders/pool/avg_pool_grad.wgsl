@@ -1,0 +1,35 @@
+// y[n, i, j, c] = sum over the windows that cover i, j of dy / (elements of x in that window)
+//
+// A dispatch looks at the places from `begin` to `end`; all but the first go on from y.
+#include "include/covering.wgsl"
+
+@group(0) @binding(0) var<storage, read> dy: array<T_dy>;
+@group(0) @binding(1) var<storage, read_write> y: array<T_y>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+// Elements of the image under the window along each axis.
+fn seen_from(place: vec2<u32>) -> vec2<u32> {
+  let corner = place * params.step;
+  let begin = max(corner, params.before) - params.before;
+  return min(corner + params.window - params.before, params.image) - begin;
+}
+
+@compute @workgroup_size(GROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * GROUP;
+  if (i >= params.y_size) {
+    return;
+  }
+  let from = covering_at(i);
+  var sum = 0.0;
+  if (any(params.begin > vec2<u32>(0u))) {
+    sum = f32(y[i]);
+  }
+  for (var row = from.begin.x; row < from.end.x; row++) {
+    for (var col = from.begin.y; col < from.end.y; col++) {
+      let seen = seen_from(vec2<u32>(row, col));
+      sum += f32(dy[index_in_dy(from, row, col)]) / f32(seen.x * seen.y);
+    }
+  }
+  y[i] = T_y(sum);
+}

@@ -1,0 +1,33 @@
+// y[n, i, j, c] = sum over the windows whose largest element stands at i, j of dy; positions are
+// those of max_pool_positions.wgsl
+//
+// A dispatch looks at the places from `begin` to `end`; all but the first go on from y.
+#include "include/covering.wgsl"
+
+@group(0) @binding(0) var<storage, read> dy: array<T_dy>;
+@group(0) @binding(1) var<storage, read> positions: array<i32>;
+@group(0) @binding(2) var<storage, read_write> y: array<T_y>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+@compute @workgroup_size(GROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * GROUP;
+  if (i >= params.y_size) {
+    return;
+  }
+  let from = covering_at(i);
+  let here = i32(i / params.depth % (params.image.x * params.image.y));
+  var sum = 0.0;
+  if (any(params.begin > vec2<u32>(0u))) {
+    sum = f32(y[i]);
+  }
+  for (var row = from.begin.x; row < from.end.x; row++) {
+    for (var col = from.begin.y; col < from.end.y; col++) {
+      let place = index_in_dy(from, row, col);
+      if (positions[place] == here) {
+        sum += f32(dy[place]);
+      }
+    }
+  }
+  y[i] = T_y(sum);
+}

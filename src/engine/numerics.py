@@ -1,0 +1,51 @@
+"""The watch over results that ``config.check_numerics`` turns on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.engine.dtypes import is_differentiable
+from wgsl_kernels.engine.errors import NumericsError
+from wgsl_kernels.engine.origin import user_line
+from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def check_numerics(kernel: str, inputs: Iterable[Any], outputs: Sequence[Tensor]) -> None:
+    """Refuse NaN and infinities in a kernel's results where its inputs have none.
+
+    Raises:
+        NumericsError: There are some; names the kernel, the element and the line that called.
+    """
+    for number, output in enumerate(outputs):
+        place = _first_bad(output)
+        if place is not None and not any(_first_bad(one) is not None for one in _flat(inputs)):
+            index, value = place
+            raise NumericsError(
+                f"{kernel}: output {number} of shape {show(output.shape)} holds {value} at "
+                f"{show(index)}, and no input holds such a value. Called at {user_line()}."
+            )
+
+
+def _flat(inputs: Iterable[Any]) -> Iterable[Tensor]:
+    for one in inputs:
+        if isinstance(one, Tensor):
+            yield one
+        elif one is not None:
+            yield from one
+
+
+def _first_bad(tensor: Tensor) -> tuple[tuple[int, ...], Any] | None:
+    if not is_differentiable(tensor.dtype):
+        return None
+    values = tensor.numpy()
+    bad = np.argwhere(~np.isfinite(values))
+    if not len(bad):
+        return None
+    index = tuple(int(one) for one in bad[0])
+    return index, values[index]

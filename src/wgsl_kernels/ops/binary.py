@@ -1,0 +1,341 @@
+"""Arithmetic of two tensors, element by element, with broadcasting; sums of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.dtypes import DType, is_float
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import broadcast, require_dtype, show
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.spec import Shape, Spec
+from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.ops import compare, complex, creation, exponential, logical
+from wgsl_kernels.ops.elementwise import (
+    COMPLEX,
+    NUMBERS,
+    as_int32,
+    bools_as_numbers,
+    broadcast_pair,
+)
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+
+Pair = tuple[Tensor, Tensor]
+
+
+def add(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``a + b``; int32 wraps, of bools it is "or"."""
+    return run("Add", a, b)
+
+
+signature("Add", promote=("a", "b"))(broadcast_pair("Add", *COMPLEX))
+
+
+@cpu_kernel("Add")
+@numerics.silent
+def _add_cpu(a: Array, b: Array) -> Array:
+    return np.add(a, b)
+
+
+wgsl_kernel("Add", "binary/add.wgsl")
+
+
+@gradient("Add")
+def _add_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
+    return unbroadcast(dy, a_shape), unbroadcast(dy, b_shape)
+
+
+def add_n(inputs: Sequence[TensorLike]) -> Tensor:
+    """Return the sum of tensors of one shape and dtype.
+
+    Args:
+        inputs: At least one.
+
+    Raises:
+        ArgumentError: There is none.
+        ShapeError: The shapes differ.
+        DTypeError: The dtypes differ.
+    """
+    return run("AddN", list(inputs))
+
+
+@signature("AddN")
+def _add_n_signature(inputs: list[Spec], /) -> Spec:
+    if not inputs:
+        raise ArgumentError("AddN: inputs is empty; want at least one tensor.")
+    first = inputs[0]
+    require_dtype("AddN", "inputs[0]", first, "float32", "int32", "complex64")
+    for index, one in enumerate(inputs):
+        if one.shape != first.shape:
+            raise ShapeError(
+                f"AddN: inputs[{index}] has shape {show(one.shape)}, inputs[0] "
+                f"{show(first.shape)}; want the same. Add broadcasts."
+            )
+        if one.dtype != first.dtype:
+            raise DTypeError(
+                f"AddN: inputs[{index}] has dtype {one.dtype}, inputs[0] {first.dtype}; "
+                "want the same. Cast it first."
+            )
+    return first
+
+
+@cpu_kernel("AddN")
+@numerics.silent
+def _add_n_cpu(inputs: list[Array]) -> Array:
+    total = inputs[0]
+    for one in inputs[1:]:
+        total = np.add(total, one)
+    return total
+
+
+@wgsl_kernel("AddN")
+def _add_n_webgpu(gpu: Gpu, inputs: list[GpuArray]) -> GpuArray:
+    total, rest = inputs[0], inputs[1:]
+    while rest:
+        part, rest = [total, *rest[:5]], rest[5:]
+        total = gpu.empty(total.shape, total.dtype)
+        arrays = dict(zip("abcdef", part + part[:1] * (6 - len(part)), strict=True))
+        constants = {"count": len(part)}
+        gpu.dispatch("binary/add_n.wgsl", arrays | {"y": total}, constants=constants)
+    return total
+
+
+@gradient("AddN")
+def _add_n_grad(dy: Tensor, inputs_shape: list[Shape]) -> list[Tensor]:
+    return [dy for _ in inputs_shape]
+
+
+def divide(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``a / b``; of int32 as float32. By 0 it is an infinity with its sign, or NaN."""
+    return run("RealDiv", a, b)
+
+
+signature("RealDiv", promote=("a", "b"))(
+    broadcast_pair("RealDiv", *COMPLEX, gives={"int32": "float32"})
+)
+
+
+@cpu_kernel("RealDiv")
+@numerics.silent
+def _divide_cpu(a: Array, b: Array) -> Array:
+    if a.dtype == np.bool_:
+        return np.logical_and(a, b)  # 1 / 0 and 0 / 0 are cut to 0
+    quotient = np.true_divide(a, b)
+    return quotient.astype(np.float32) if a.dtype == np.int32 else quotient
+
+
+wgsl_kernel("RealDiv", "binary/real_div.wgsl")
+
+
+@gradient("RealDiv")
+def _divide_grad(dy: Tensor, a_shape: Shape, b: Tensor, y: Tensor) -> Pair:
+    da = dy / complex.conj(b)
+    return unbroadcast(da, a_shape), unbroadcast(-(da * complex.conj(y)), b.shape)
+
+
+def floor_divide(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``a // b``, the largest whole number not above ``a / b``, in the dtype of the inputs.
+
+    Of integers ``x // 0`` is ``x``. The gradient is 0.
+    """
+    return run("FloorDiv", a, b, dtype="float")
+
+
+@signature("FloorDiv", promote=("a", "b"))
+def _floor_divide_signature(a: Spec, b: Spec, /, *, dtype: str = "int32") -> Spec:
+    # TensorFlow.js gives int32 for floats too; dtype="float" keeps them floats.
+    require_dtype("FloorDiv", "a", a, *NUMBERS)
+    require_dtype("FloorDiv", "b", b, *NUMBERS)
+    if dtype not in ("int32", "float"):
+        raise ArgumentError(f'FloorDiv: dtype is {dtype!r}; want "int32" or "float".')
+    kept = is_float(a.dtype) and dtype == "float"
+    return Spec(broadcast("FloorDiv", a=a, b=b), a.dtype if kept else "int32")
+
+
+@cpu_kernel("FloorDiv")
+def _floor_divide_cpu(a: Array, b: Array, *, dtype: str) -> Array:
+    if a.dtype == np.bool_:
+        return np.logical_and(a, b).astype(np.int32)
+    quotient = numerics.floor_div(a, b)
+    return quotient if dtype == "float" else as_int32(quotient)
+
+
+def _floor_divide_params(dtype: str) -> dict[str, Any]:
+    return {"is_whole": dtype == "int32", "largest": 2**31 - 1}
+
+
+wgsl_kernel("FloorDiv", "binary/floor_div.wgsl", params=_floor_divide_params)
+
+
+@gradient("FloorDiv")
+def _floor_divide_grad(
+    dy: Tensor, a_shape: Shape, b_shape: Shape, a_dtype: DType
+) -> Pair:
+    return creation.zeros(a_shape, dtype=a_dtype), creation.zeros(b_shape, dtype=a_dtype)
+
+
+def maximum(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return the larger of ``a`` and ``b``, NaN where either is; of bools as int32.
+
+    Where they are equal the gradient goes to ``a``.
+    """
+    return run("Maximum", a, b)
+
+
+signature("Maximum", promote=("a", "b"))(
+    broadcast_pair("Maximum", *NUMBERS, gives={"bool": "int32"})
+)
+
+
+@cpu_kernel("Maximum")
+def _maximum_cpu(a: Array, b: Array) -> Array:
+    larger = np.maximum(a, b)
+    return larger.astype(np.int32) if a.dtype == np.bool_ else larger
+
+
+wgsl_kernel("Maximum", "binary/maximum.wgsl")
+
+
+@gradient("Maximum")
+def _maximum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
+    da, db = logical.where(a >= b, dy, 0.0), logical.where(a < b, dy, 0.0)
+    return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
+
+
+def minimum(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return the smaller of ``a`` and ``b``, NaN where either is; of bools as int32.
+
+    Where they are equal the gradient goes to ``a``.
+    """
+    return run("Minimum", a, b)
+
+
+signature("Minimum", promote=("a", "b"))(
+    broadcast_pair("Minimum", *NUMBERS, gives={"bool": "int32"})
+)
+
+
+@cpu_kernel("Minimum")
+def _minimum_cpu(a: Array, b: Array) -> Array:
+    smaller = np.minimum(a, b)
+    return smaller.astype(np.int32) if a.dtype == np.bool_ else smaller
+
+
+wgsl_kernel("Minimum", "binary/minimum.wgsl")
+
+
+@gradient("Minimum")
+def _minimum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
+    da, db = logical.where(a <= b, dy, 0.0), logical.where(a > b, dy, 0.0)
+    return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
+
+
+def multiply(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``a * b``; int32 wraps, of bools it is "and"."""
+    return run("Multiply", a, b)
+
+
+signature("Multiply", promote=("a", "b"))(broadcast_pair("Multiply", *COMPLEX))
+
+
+@cpu_kernel("Multiply")
+@numerics.silent
+def _multiply_cpu(a: Array, b: Array) -> Array:
+    return np.multiply(a, b)
+
+
+wgsl_kernel("Multiply", "binary/multiply.wgsl")
+
+
+@gradient("Multiply")
+def _multiply_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
+    da, db = dy * complex.conj(b), dy * complex.conj(a)
+    return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
+
+
+def pow(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``a`` to the power ``b``.
+
+    Floats follow C99: NaN for a negative ``a`` and a ``b`` that is not whole, 1 for ``b`` = 0.
+    int32 wraps, and a negative ``b`` cuts toward zero.
+    """
+    return run("Pow", a, b)
+
+
+signature("Pow", promote=("a", "b"))(broadcast_pair("Pow", *NUMBERS))
+
+
+@cpu_kernel("Pow")
+def _pow_cpu(a: Array, b: Array) -> Array:
+    return a | ~b if a.dtype == np.bool_ else numerics.power(a, b)
+
+
+wgsl_kernel("Pow", "binary/pow.wgsl")
+
+
+@gradient("Pow")
+def _pow_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
+    # d/da a^b = b a^(b-1), which is 0 at a = b = 0; d/db a^b = a^b log a, taken as 0 for a <= 0.
+    at_zero = logical.logical_and(compare.equal(a, 0.0), compare.equal(b, 0.0))
+    da = dy * (b * pow(a, logical.where(at_zero, 0.0, b - 1.0)))
+    above = a > 0.0
+    db = logical.where(above, dy * (y * exponential.log(logical.where(above, a, 1.0))), 0.0)
+    return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
+
+
+def squared_difference(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``(a - b) ** 2``; int32 wraps."""
+    return run("SquaredDifference", a, b)
+
+
+signature("SquaredDifference", promote=("a", "b"))(broadcast_pair("SquaredDifference", *NUMBERS))
+
+
+@cpu_kernel("SquaredDifference")
+@numerics.silent
+@bools_as_numbers
+def _squared_difference_cpu(a: Array, b: Array) -> Array:
+    return np.square(np.subtract(a, b))
+
+
+wgsl_kernel("SquaredDifference", "binary/squared_difference.wgsl")
+
+
+@gradient("SquaredDifference")
+def _squared_difference_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
+    da = dy * ((a - b) * 2.0)
+    return unbroadcast(da, a.shape), unbroadcast(-da, b.shape)
+
+
+def subtract(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``a - b``; int32 wraps, of bools it is "not equal"."""
+    return run("Sub", a, b)
+
+
+signature("Sub", promote=("a", "b"))(broadcast_pair("Sub", *COMPLEX))
+
+
+@cpu_kernel("Sub")
+@numerics.silent
+@bools_as_numbers
+def _subtract_cpu(a: Array, b: Array) -> Array:
+    return np.subtract(a, b)
+
+
+wgsl_kernel("Sub", "binary/sub.wgsl")
+
+
+@gradient("Sub")
+def _subtract_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
+    return unbroadcast(dy, a_shape), unbroadcast(-dy, b_shape)

@@ -1,0 +1,81 @@
+"""From one dtype to another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.dtypes import DType, canonical, is_differentiable, numpy_dtype
+from wgsl_kernels.engine.errors import DTypeError
+from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.ops.elementwise import as_int32
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+
+
+def astype(x: TensorLike, dtype: Any) -> Tensor:
+    """Return ``x`` in another dtype.
+
+    Floats become int32 cut toward zero and saturated, NaN 0; what is not 0 becomes True; of
+    complex numbers the real part is taken.
+
+    Args:
+        x: Any dtype but strings.
+        dtype: A dtype's name, or what NumPy takes as one.
+
+    Raises:
+        DTypeError: Strings meet numbers.
+    """
+    return run("Cast", x, dtype=canonical(dtype))
+
+
+@signature("Cast")
+def _cast_signature(x: Spec, /, *, dtype: DType) -> Spec:
+    wanted = canonical(dtype)
+    if (x.dtype == "string") != (wanted == "string"):
+        raise DTypeError(f"Cast: x has dtype {x.dtype}; it cannot become {wanted}.")
+    return x.like(dtype=wanted)
+
+
+@cpu_kernel("Cast")
+@numerics.silent
+def _cast_cpu(x: Array, *, dtype: DType) -> Array:
+    wanted = numpy_dtype(canonical(dtype))
+    if np.iscomplexobj(x) and wanted.kind != "c":
+        x = x.real
+    return as_int32(x) if wanted == np.int32 else x.astype(wanted)
+
+
+@wgsl_kernel("Cast")
+def _cast_webgpu(gpu: Gpu, x: GpuArray, *, dtype: DType) -> GpuArray:
+    wanted = canonical(dtype)
+    if wanted == x.dtype:
+        return x
+    if x.dtype == "complex64":
+        return _cast_webgpu(gpu, _converted(gpu, "from_complex", x, "float32"), dtype=wanted)
+    if wanted == "complex64":
+        return _converted(gpu, "to_complex", x, wanted)
+    if wanted == "bool" or (wanted == "int32" and x.dtype != "bool"):
+        return _converted(gpu, f"to_{wanted}", x, wanted)
+    return _converted(gpu, "to_real", x, wanted)
+
+
+def _converted(gpu: Gpu, shader: str, x: GpuArray, dtype: DType) -> GpuArray:
+    y = gpu.empty(x.shape, dtype)
+    gpu.dispatch(f"cast/{shader}.wgsl", {"x": x, "y": y})
+    return y
+
+
+@gradient("Cast")
+def _cast_grad(dy: Tensor, x_dtype: DType) -> Tensor:
+    return astype(dy, x_dtype) if is_differentiable(x_dtype) else dy

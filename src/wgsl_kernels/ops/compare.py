@@ -1,0 +1,126 @@
+"""Comparisons of two tensors, element by element, with broadcasting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.dtypes import DTYPES, DType
+from wgsl_kernels.engine.gradients import no_gradient
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.ops.elementwise import NUMBERS, broadcast_pair
+
+ORDERED: tuple[DType, ...] = (*NUMBERS, "string")
+BOOLS = dict.fromkeys(DTYPES, "bool")
+BECAUSE = "its output is of bools"
+
+
+def equal(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return whether ``a == b``; NaN equals nothing."""
+    return run("Equal", a, b)
+
+
+signature("Equal", promote=("a", "b"))(
+    broadcast_pair("Equal", *ORDERED, "complex64", gives=BOOLS)
+)
+
+
+@cpu_kernel("Equal")
+def _equal_cpu(a: Array, b: Array) -> Array:
+    return np.asarray(a == b)
+
+
+wgsl_kernel("Equal", "compare/equal.wgsl")
+no_gradient("Equal", because=BECAUSE)
+
+
+def greater(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return whether ``a > b``; False where either is NaN."""
+    return run("Greater", a, b)
+
+
+signature("Greater", promote=("a", "b"))(broadcast_pair("Greater", *ORDERED, gives=BOOLS))
+
+
+@cpu_kernel("Greater")
+def _greater_cpu(a: Array, b: Array) -> Array:
+    return np.asarray(a > b)
+
+
+wgsl_kernel("Greater", "compare/greater.wgsl")
+no_gradient("Greater", because=BECAUSE)
+
+
+def greater_equal(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return whether ``a >= b``; False where either is NaN."""
+    return run("GreaterEqual", a, b)
+
+
+signature("GreaterEqual", promote=("a", "b"))(
+    broadcast_pair("GreaterEqual", *ORDERED, gives=BOOLS)
+)
+
+
+@cpu_kernel("GreaterEqual")
+def _greater_equal_cpu(a: Array, b: Array) -> Array:
+    return np.asarray(a >= b)
+
+
+wgsl_kernel("GreaterEqual", "compare/greater_equal.wgsl")
+no_gradient("GreaterEqual", because=BECAUSE)
+
+
+def less(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return whether ``a < b``; False where either is NaN."""
+    return run("Less", a, b)
+
+
+signature("Less", promote=("a", "b"))(broadcast_pair("Less", *ORDERED, gives=BOOLS))
+
+
+@cpu_kernel("Less")
+def _less_cpu(a: Array, b: Array) -> Array:
+    return np.asarray(a < b)
+
+
+wgsl_kernel("Less", "compare/less.wgsl")
+no_gradient("Less", because=BECAUSE)
+
+
+def less_equal(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return whether ``a <= b``; False where either is NaN."""
+    return run("LessEqual", a, b)
+
+
+signature("LessEqual", promote=("a", "b"))(broadcast_pair("LessEqual", *ORDERED, gives=BOOLS))
+
+
+@cpu_kernel("LessEqual")
+def _less_equal_cpu(a: Array, b: Array) -> Array:
+    return np.asarray(a <= b)
+
+
+wgsl_kernel("LessEqual", "compare/less_equal.wgsl")
+no_gradient("LessEqual", because=BECAUSE)
+
+
+def not_equal(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return whether ``a != b``; True where either is NaN."""
+    return run("NotEqual", a, b)
+
+
+signature("NotEqual", promote=("a", "b"))(
+    broadcast_pair("NotEqual", *ORDERED, "complex64", gives=BOOLS)
+)
+
+
+@cpu_kernel("NotEqual")
+def _not_equal_cpu(a: Array, b: Array) -> Array:
+    return np.asarray(a != b)
+
+
+wgsl_kernel("NotEqual", "compare/not_equal.wgsl")
+no_gradient("NotEqual", because=BECAUSE)

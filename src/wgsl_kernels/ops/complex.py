@@ -1,0 +1,115 @@
+"""Complex numbers: made of two parts, and taken apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.dtypes import COMPLEXES
+from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import require_dtype, show
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.ops import creation, unary
+
+
+def complex(real: TensorLike, imag: TensorLike) -> Tensor:
+    """Return the complex numbers ``real + 1j * imag``.
+
+    Args:
+        real: Floats.
+        imag: The shape of ``real``.
+
+    Raises:
+        ShapeError: The shapes differ.
+    """
+    return run("Complex", real, imag)
+
+
+@signature("Complex", promote=("real", "imag"))
+def _complex_signature(real: Spec, imag: Spec, /) -> Spec:
+    require_dtype("Complex", "real", real, "float32")
+    require_dtype("Complex", "imag", imag, "float32")
+    if real.shape != imag.shape:
+        raise ShapeError(
+            f"Complex: real has shape {show(real.shape)}, imag {show(imag.shape)}; want the same."
+        )
+    return real.like(dtype="complex128" if real.dtype == "float64" else "complex64")
+
+
+@cpu_kernel("Complex")
+def _complex_cpu(real: Array, imag: Array) -> Array:
+    y = np.empty(real.shape, np.complex128 if real.dtype == np.float64 else np.complex64)
+    y.real, y.imag = real, imag
+    return y
+
+
+wgsl_kernel("Complex", "complex/complex.wgsl")
+
+
+@gradient("Complex")
+def _complex_grad(dy: Tensor) -> tuple[Tensor, Tensor]:
+    return real(dy), imag(dy)
+
+
+def conj(x: TensorLike) -> Tensor:
+    """Return the complex conjugate; of real numbers ``x`` itself."""
+    given = as_tensor(x)
+    if given.dtype not in COMPLEXES:
+        return given
+    return complex(real(given), unary.negative(imag(given)))
+
+
+def imag(x: TensorLike) -> Tensor:
+    """Return the imaginary part of complex numbers."""
+    return run("Imag", x)
+
+
+@signature("Imag")
+def _imag_signature(input: Spec, /) -> Spec:
+    return _part("Imag", input)
+
+
+@cpu_kernel("Imag")
+def _imag_cpu(input: Array) -> Array:
+    return np.ascontiguousarray(input.imag)
+
+
+wgsl_kernel("Imag", "complex/imag.wgsl")
+
+
+@gradient("Imag")
+def _imag_grad(dy: Tensor) -> Tensor:
+    return complex(creation.zeros_like(dy), dy)
+
+
+def real(x: TensorLike) -> Tensor:
+    """Return the real part of complex numbers."""
+    return run("Real", x)
+
+
+@signature("Real")
+def _real_signature(input: Spec, /) -> Spec:
+    return _part("Real", input)
+
+
+@cpu_kernel("Real")
+def _real_cpu(input: Array) -> Array:
+    return np.ascontiguousarray(input.real)
+
+
+wgsl_kernel("Real", "complex/real.wgsl")
+
+
+@gradient("Real")
+def _real_grad(dy: Tensor) -> Tensor:
+    return complex(dy, creation.zeros_like(dy))
+
+
+def _part(kernel: str, input: Spec) -> Spec:
+    require_dtype(kernel, "input", input, "complex64")
+    return input.like(dtype="float64" if input.dtype == "complex128" else "float32")

@@ -1,0 +1,135 @@
+"""Sums over segments: rows that share an id are added."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.numerics import WIDER, silent
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import require_dtype, show
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.spec import Shape, Spec
+from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.ops import binary, creation, gather, logical, shape, sort
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+
+_GROUP = 64
+_TURNS = 32768
+"""Pairs that one lane takes in a dispatch; see unsorted_segment_sum.wgsl."""
+
+
+def unsorted_segment_sum(x: TensorLike, segment_ids: TensorLike, *, num_segments: int) -> Tensor:
+    """Return for each segment the sum of the parts of ``x`` that have its id; 0 of none.
+
+    The same input gives the same bits every time.
+
+    Args:
+        x: [ids..., inner...], any dtype but bool and string.
+        segment_ids: [ids...], int32. Parts with an id outside [0, num_segments) are left out.
+        num_segments: How many segments there are.
+
+    Returns:
+        [num_segments, inner...]
+    """
+    return run("UnsortedSegmentSum", x, segment_ids, num_segments=num_segments)
+
+
+@signature("UnsortedSegmentSum")
+def _unsorted_segment_sum_signature(
+    x: Spec, segment_ids: Spec, /, *, num_segments: int
+) -> Spec:
+    require_dtype("UnsortedSegmentSum", "x", x, "float32", "int32", "complex64")
+    require_dtype("UnsortedSegmentSum", "segment_ids", segment_ids, "int32")
+    if not segment_ids.ndim or x.shape[: segment_ids.ndim] != segment_ids.shape:
+        raise ShapeError(
+            f"UnsortedSegmentSum: segment_ids has shape {show(segment_ids.shape)}, x "
+            f"{show(x.shape)}; want at least one axis, and those to be the first of x."
+        )
+    if operator.index(num_segments) < 0:
+        raise ArgumentError(
+            f"UnsortedSegmentSum: num_segments is {num_segments}; want at least 0."
+        )
+    return x.like(shape=(num_segments, *x.shape[segment_ids.ndim :]))
+
+
+@cpu_kernel("UnsortedSegmentSum")
+@silent
+def _unsorted_segment_sum_cpu(x: Array, segment_ids: Array, *, num_segments: int) -> Array:
+    inner = x.shape[segment_ids.ndim :]
+    ids = segment_ids.reshape(-1)
+    inside = (ids >= 0) & (ids < num_segments)
+    total = np.zeros((num_segments, *inner), WIDER.get(x.dtype, x.dtype))
+    np.add.at(total, ids[inside], x.reshape(ids.size, *inner)[inside])
+    return total.astype(x.dtype)
+
+
+@wgsl_kernel("UnsortedSegmentSum")
+def _unsorted_segment_sum_webgpu(
+    gpu: Gpu, x: GpuArray, segment_ids: GpuArray, *, num_segments: int
+) -> GpuArray:
+    inner = x.shape[len(segment_ids.shape) :]
+    y = gpu.empty((num_segments, *inner), x.dtype)
+    if not y.size:
+        return y
+    count = segment_ids.size
+    pairs = sort.empty_pairs(gpu, 1, count)
+    width = pairs.shape[1]
+    gpu.dispatch(
+        "segment/segment_pairs.wgsl",
+        {"segment_ids": segment_ids, "pairs": pairs},
+        params={"length": count, "width": width},
+        groups=gpu.grid(width, _GROUP),
+    )
+    sort.sort_pairs(gpu, pairs)
+    columns = math.prod(inner)
+    lanes = _lanes(count // num_segments, columns)
+    for first in range(0, max(count, 1), lanes * _TURNS):
+        gpu.dispatch(
+            "segment/unsorted_segment_sum.wgsl",
+            {"x": x, "pairs": pairs, "y": y},
+            params={
+                "inner": columns,
+                "width": width,
+                "lanes": lanes,
+                "first": first,
+                "last": first + lanes * _TURNS,
+            },
+            groups=gpu.grid(y.size * lanes, _GROUP),
+        )
+    return y
+
+
+@gradient("UnsortedSegmentSum")
+def _unsorted_segment_sum_grad(
+    dy: Tensor, x_shape: Shape, segment_ids: Tensor, num_segments: int
+) -> tuple[Tensor, None]:
+    # Every part gets the gradient of the sum that it went into; parts left out get 0.
+    if not num_segments:
+        return creation.zeros(x_shape, dtype=dy.dtype), None
+    inside = logical.logical_and(segment_ids >= 0, segment_ids < num_segments)
+    mask = shape.reshape(inside, segment_ids.shape + (1,) * (len(x_shape) - segment_ids.ndim))
+    rows = binary.minimum(binary.maximum(segment_ids, 0), num_segments - 1)
+    taken = gather.take(dy, rows, axis=0)
+    zeros = creation.zeros(x_shape, dtype=dy.dtype)
+    return logical.where(shape.broadcast_to(mask, x_shape), taken, zeros), None
+
+
+def _lanes(members: int, columns: int) -> int:
+    """Return how many invocations share an element whose segment has about ``members`` parts.
+
+    Neighbouring columns lie side by side in memory, so many columns keep the lanes busy already.
+    """
+    if columns >= _GROUP:
+        return 1
+    return min(_GROUP, 1 << max(members // 4, 1).bit_length() - 1)

@@ -1,0 +1,241 @@
+"""Ops that put elements in order: the largest ones of a row, and the distinct ones.
+
+On webgpu pairs of a word and an index are sorted, in the order of include/sorted_pairs.wgsl; a
+word stands for an element so that the words' order is the elements'.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.gradients import gradient, no_gradient
+from wgsl_kernels.engine.run import run_many
+from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.spec import Shape, Spec
+from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.ops import creation, segment, shape
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+
+_BLOCK = 1024  # as in sort_block.wgsl
+_LONGEST = 16384
+"""Elements of a slice that one invocation compares with another before a driver might stop it."""
+
+
+def topk(x: TensorLike, k: int = 1, *, sorted: bool = True) -> tuple[Tensor, Tensor]:
+    """Return the ``k`` largest elements of each row, the largest first, and their int32 indices.
+
+    NaN counts as larger than all numbers, and -0 equals 0. Of equal elements the first come first.
+
+    Args:
+        x: [..., length], real.
+        k: At most ``length``.
+        sorted: Taken for TensorFlow.js's sake; the result is in order either way.
+    """
+    values, indices = run_many("TopK", x, k=k, sorted=sorted)
+    return values, indices
+
+
+@signature("TopK")
+def _topk_signature(x: Spec, /, *, k: int = 1, sorted: bool = True) -> dict[str, Spec]:
+    del sorted
+    require_dtype("TopK", "x", x, "float32", "int32")
+    if not x.ndim:
+        raise ShapeError("TopK: x is a scalar; want at least one axis. Reshape it to [1].")
+    if not 0 <= k <= x.shape[-1]:
+        raise ArgumentError(
+            f"TopK: k is {k}, but the last axis of x has length {x.shape[-1]}; "
+            f"want k in [0, {x.shape[-1]}]."
+        )
+    values = x.like(shape=(*x.shape[:-1], k))
+    return {"values": values, "indices": values.like(dtype="int32")}
+
+
+@cpu_kernel("TopK")
+def _topk_cpu(x: Array, *, k: int) -> tuple[Array, Array]:
+    # NumPy sorts upward, stably and with NaN last: reversed rows, read from the end.
+    upward = np.argsort(x[..., ::-1], axis=-1, kind="stable")
+    indices = (x.shape[-1] - 1 - upward[..., ::-1][..., :k]).astype(np.int32)
+    return np.take_along_axis(x, indices, axis=-1), indices
+
+
+@wgsl_kernel("TopK", dtypes=("float32", "float16", "int32"))
+def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
+    values = gpu.empty((*x.shape[:-1], k), x.dtype)
+    indices = gpu.empty(values.shape, "int32")
+    if not values.size:
+        return values, indices
+    length = x.shape[-1]
+    rows = x.size // length
+    pairs = empty_pairs(gpu, rows, length)
+    params = {"count": pairs.size // 2, "length": length, "width": pairs.shape[1], "k": k}
+    gpu.dispatch(
+        "sort/top_k_pairs.wgsl",
+        {"x": x, "pairs": pairs},
+        params=params,
+        groups=gpu.grid(pairs.size // 2, 64),
+    )
+    sort_pairs(gpu, pairs)
+    arrays = {"x": x, "pairs": pairs, "values": values, "indices": indices}
+    gpu.dispatch("sort/top_k.wgsl", arrays, params=params)
+    return values, indices
+
+
+@gradient("TopK")
+def _topk_grad(
+    dys: tuple[Tensor | None, ...], x_shape: Shape, indices: Tensor, k: int
+) -> Tensor | None:
+    # Each element of dy is added to the place that its value was taken from.
+    dy = dys[0]
+    if dy is None:
+        return None
+    if not dy.size:
+        return creation.zeros(x_shape, dtype=dy.dtype)
+    size, length = math.prod(x_shape), x_shape[-1]
+    starts = creation.arange(0, size, length)
+    places = shape.reshape(indices, (-1, k)) + shape.reshape(starts, (-1, 1))
+    flat = segment.unsorted_segment_sum(
+        shape.reshape(dy, (-1,)), shape.reshape(places, (-1,)), num_segments=size
+    )
+    return shape.reshape(flat, x_shape)
+
+
+def unique(x: TensorLike, *, axis: int = 0) -> tuple[Tensor, Tensor]:
+    """Return the distinct slices of ``x`` along ``axis``, and for each slice which one it equals.
+
+    The distinct ones come in the order in which they first occur. NaN equals NaN, and -0 equals 0.
+    The number of results depends on the values, so on webgpu this waits for them.
+
+    Args:
+        x: At least one axis, real, bool or string.
+        axis: The slices are those with one index along it.
+
+    Returns:
+        The slices, [..., count, ...], and the int32 indices into them, [length].
+    """
+    values, indices = run_many("Unique", x, axis=axis)
+    return values, indices
+
+
+@signature("Unique")
+def _unique_signature(x: Spec, /, *, axis: int = 0) -> dict[str, Spec]:
+    require_dtype("Unique", "x", x, "float32", "int32", "bool", "string")
+    at = normalize_axis("Unique", axis, x.ndim)
+    count: tuple[int | None, ...] = (None,)
+    values = x.like(shape=(*x.shape[:at], *count, *x.shape[at + 1 :]))
+    return {"values": values, "indices": Spec((x.shape[at],), "int32")}
+
+
+@cpu_kernel("Unique")
+def _unique_cpu(x: Array, *, axis: int) -> tuple[Array, Array]:
+    slices = np.moveaxis(x, axis, 0).reshape(x.shape[axis], math.prod(_left(x.shape, axis)))
+    if x.dtype.kind == "f":
+        slices = np.where(np.isnan(slices), np.nan, slices + 0)  # one NaN, one zero
+    numbers: dict[object, int] = {}
+    keys = (tuple(row) if x.dtype == object else row.tobytes() for row in slices)
+    indices = np.array([numbers.setdefault(one, len(numbers)) for one in keys], np.int32)
+    _, first = np.unique(indices, return_index=True)
+    return np.take(x, first, axis), indices
+
+
+@wgsl_kernel("Unique", dtypes=("float32", "float16", "int32", "bool"))
+def _unique_webgpu(gpu: Gpu, x: GpuArray, *, axis: int) -> tuple[GpuArray, GpuArray]:
+    left = _left(x.shape, axis)
+    length, size = x.shape[axis], math.prod(left)
+    if not x.size or size > _LONGEST:
+        values, numbers = _unique_cpu(gpu.read(x), axis=axis)
+        return gpu.upload(values, x.dtype), gpu.upload(numbers, "int32")
+    at = axis % len(x.shape)
+    params = {"length": length, "inner": math.prod(x.shape[at + 1 :]), "slice_size": size}
+    hashes = empty_pairs(gpu, 1, length)
+    params["width"] = hashes.shape[1]
+    gpu.dispatch(
+        "sort/unique_hashes.wgsl",
+        {"x": x, "pairs": hashes},
+        params=params,
+        groups=gpu.grid(params["width"], 64),
+    )
+    sort_pairs(gpu, hashes)
+    firsts = gpu.empty((length,), "int32")
+    gpu.dispatch("sort/unique_first.wgsl", {"x": x, "pairs": hashes, "firsts": firsts}, params=params)
+    places = empty_pairs(gpu, 1, length)
+    gpu.dispatch(
+        "sort/unique_places.wgsl",
+        {"firsts": firsts, "pairs": places},
+        params=params,
+        groups=gpu.grid(params["width"], 64),
+    )
+    sort_pairs(gpu, places)
+    indices, count = gpu.empty((length,), "int32"), gpu.empty((1,), "int32")
+    arrays = {"firsts": firsts, "pairs": places, "indices": indices, "count": count}
+    gpu.dispatch("sort/unique_indices.wgsl", arrays, params=params)
+    found = int(gpu.read(count)[0])
+    values = gpu.empty((*left[:at], found, *left[at:]), x.dtype)
+    gpu.dispatch(
+        "sort/unique.wgsl",
+        {"x": x, "pairs": places, "values": values},
+        params={**params, "found": found},
+        groups=gpu.grid(values.size, 64),
+    )
+    return values, indices
+
+
+no_gradient("Unique", because="which slices are equal does not change smoothly")
+
+
+def _left(shape: Shape, axis: int) -> Shape:
+    at = axis % len(shape)
+    return (*shape[:at], *shape[at + 1 :])
+
+
+def empty_pairs(gpu: Gpu, rows: int, length: int) -> GpuArray:
+    """Return an array for pairs, [rows, width, 2]; width is a power of two, at least ``length``."""
+    return gpu.empty((rows, 1 << max(length - 1, 0).bit_length(), 2), "int32")
+
+
+def sort_pairs(gpu: Gpu, pairs: GpuArray) -> None:
+    """Sort each row of pairs in place: larger words first, equal ones by index.
+
+    Source: Batcher, Sorting Networks and Their Applications, 1968.
+    """
+    rows, width, _ = pairs.shape
+    blocks = rows * (width // min(width, _BLOCK))
+
+    def merge_blocks(first_size: int, last_size: int) -> None:
+        gpu.dispatch(
+            "sort/sort_block.wgsl",
+            {"pairs": pairs},
+            params={
+                "width": width,
+                "blocks": blocks,
+                "first_size": first_size,
+                "last_size": last_size,
+            },
+            groups=gpu.grid(blocks, 1),
+        )
+
+    if width > 1:
+        merge_blocks(2, min(width, _BLOCK))
+    size = 2 * _BLOCK
+    while size <= width:
+        step = size // 2
+        while step >= _BLOCK:
+            exchanges = rows * width // 2
+            gpu.dispatch(
+                "sort/sort_step.wgsl",
+                {"pairs": pairs},
+                params={"width": width, "exchanges": exchanges, "size": size, "step": step},
+                groups=gpu.grid(exchanges, 64),
+            )
+            step //= 2
+        merge_blocks(size, size)
+        size *= 2
