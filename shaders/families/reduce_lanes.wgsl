@@ -18,8 +18,9 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
 ) {
   let number = group.x + group.y * groups.x; // grids past 65,535 groups fold into two dimensions
-  let row = number / wk_parts();
-  let part = number % wk_parts();
+  let parts = wk_last_part() - wk_first_part();
+  let row = number / parts;
+  let part = wk_first_part() + number % parts;
   if (row >= wk_rows()) { // the same for the whole group
     return;
   }

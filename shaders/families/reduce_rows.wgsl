@@ -15,8 +15,8 @@ const BLOCK = 128u;
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let number = id.x + id.y * groups.x * GROUP; // grids past 65,535 groups fold into two dimensions
   let row = number % wk_rows();
-  let part = number / wk_rows();
-  if (part >= wk_parts()) {
+  let part = wk_first_part() + number / wk_rows();
+  if (part >= wk_last_part()) {
     return;
   }
   let base = wk_base(row);

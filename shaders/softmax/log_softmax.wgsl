@@ -6,3 +6,12 @@
 fn normalized(shifted: f32, total: f32) -> f32 {
   return shifted - safe_log(total);
 }
+
+@compute @workgroup_size(GROUP)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) local: u32,
+) {
+  write_rows(group.x + group.y * groups.x, local);
+}

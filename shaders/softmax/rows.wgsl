@@ -1,5 +1,6 @@
 // Rows: y = normalized(x - top, total), top being the row's maximum and total the sum of
-// e^(x - top). The kernel gives `fn normalized(shifted: f32, total: f32) -> f32`.
+// e^(x - top). The kernel gives `fn normalized(shifted: f32, total: f32) -> f32`,
+// and a main that calls write_rows.
 //
 // `lanes` invocations share a row, or of a long row one part, after measure.wgsl has measured the
 // parts. A part has fewer elements than the 65,535 loop turns of a lane after which some drivers
@@ -21,15 +22,10 @@ struct Params {
 @group(0) @binding(1) var<storage, read> statistics: array<vec2<f32>>; // [rows, parts]
 @group(0) @binding(2) var<uniform> params: Params;
 
-@compute @workgroup_size(GROUP)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) local: u32,
-) {
+// The part of the work that falls to invocation `local` of a workgroup; all of them must come here
+fn write_rows(group: u32, local: u32) {
   let lane = local % params.lanes;
-  let number =
-    (group.x + group.y * groups.x) * (GROUP / params.lanes) + local / params.lanes;
+  let number = group * (GROUP / params.lanes) + local / params.lanes;
   let row = number / params.parts;
   let start = row / params.inner * params.inner * params.length + row % params.inner;
   let begin = number % params.parts * params.part_size;

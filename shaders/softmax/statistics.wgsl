@@ -17,8 +17,13 @@ fn finite_top(top: f32) -> f32 {
 
 // Of two parts, together
 fn joined(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
-  let top = finite_top(safe_max(a.x, b.x));
+  let top = finite_top(safe_max(own_top(a), own_top(b)));
   return vec2<f32>(top, rescaled(a, top) + rescaled(b, top));
+}
+
+// A total is 0 only where all elements are -Inf: then the top is not theirs.
+fn own_top(part: vec2<f32>) -> f32 {
+  return select(part.x, -wk_inf(), is_zero(part.y));
 }
 
 fn rescaled(part: vec2<f32>, top: f32) -> f32 {

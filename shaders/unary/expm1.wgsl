@@ -1,4 +1,4 @@
-// y = e^x - 1; of integers cut toward zero
+// y = e^x - 1; of integers in double precision and cut toward zero, 0 where that is no int32
 #include "include/safe_math.wgsl"
 
 const WHOLE = array<i32, 22>(
@@ -11,11 +11,11 @@ fn op_f32(x: T) -> T {
 }
 
 fn op_i32(x: i32) -> i32 {
-  if (x > 21) {
-    return 2147483647;
+  if (x > 21 || x < 0) {
+    return select(0, -1, x < -37); // there it rounds to -1
   }
   var whole = WHOLE;
-  return whole[max(x, 0)];
+  return whole[x];
 }
 
 fn op_bool(x: bool) -> bool {

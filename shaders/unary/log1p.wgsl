@@ -1,4 +1,4 @@
-// y = log(1 + x); of integers cut toward zero, and 0 where there is none
+// y = log(1 + x); of integers cut toward zero, and 0 where that is no int32
 #include "include/safe_math.wgsl"
 
 // The k-th is the largest x with log(1 + x) < k + 1.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.memory import Memory, memory
-from wgsl_kernels.engine.run import Interceptor, Result, run_kernel
+from wgsl_kernels.engine.run import Interceptor, run_kernel
+from wgsl_kernels.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,8 +19,12 @@ class Engine:
 
     def run_kernel(
         self, name: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any] | None = None
-    ) -> Result:
-        """Run a kernel by name; see `wgsl_kernels.engine.run.run_kernel`."""
+    ) -> Tensor | Any:
+        """Run a kernel by name; see `wgsl_kernels.engine.run.run_kernel`.
+
+        A checker takes the result for whatever the caller says it is: only the kernel's name tells
+        a tensor from a tuple of them.
+        """
         return run_kernel(name, inputs, attrs)
 
     def memory(self) -> Memory:

@@ -91,7 +91,7 @@ def reduce(
         found = lab().run(made(), arrays, facts, grid(variant, rows))
         return values_of(found["y"], expected)
     parts = -(-n // part)
-    facts |= {"wk_parts": parts, "wk_part_size": part}
+    facts |= {"wk_parts": parts, "wk_part_size": part, "wk_first_part": 0, "wk_last_part": parts}
     first, second = made(stage="partial"), made(stage="final")
     room = np.zeros(rows * parts * first.partial_bytes // 4, np.uint32)
     partials = lab().run(first, {**arrays, "wk_partials": room}, facts, grid(variant, rows, parts))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from wgsl_kernels.backends.webgpu import device as device_module
 from wgsl_kernels.backends.webgpu import recorder as recorder_module
 from wgsl_kernels.backends.webgpu.device import Device
 from wgsl_kernels.backends.webgpu.native import load_calls, method_calls
@@ -211,7 +212,7 @@ def test_the_hot_path_calls_wgpu_native_directly() -> None:
 def test_wgpu_py_methods_serve_where_its_internals_are_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("wgsl_kernels.backends.webgpu.device.load_calls", method_calls)
+    monkeypatch.setattr(device_module, "load_calls", method_calls)
     device = Device()
     add = device.pipeline(ADD, BINDINGS, "Add")
     x, y = device.put(np.zeros(70, np.float32)), device.storage(280)

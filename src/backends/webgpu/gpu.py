@@ -64,9 +64,17 @@ class Gpu:
 
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer; strides and offset count elements."""
-        if array.storage is None and array.size and array.host is not None and array.size > 1:
+        one_to_one = array.size == 1 and math.prod(shape) == 1  # still travels as a parameter
+        if array.storage is None and array.host is not None and not one_to_one:
             self._backend.make_resident(array)
         return view_of(array, tuple(shape), tuple(strides), offset)
+
+    def grid(self, invocations: int, group: int) -> tuple[int, int, int]:
+        """Return the workgroup counts for that many invocations in workgroups of ``group``.
+
+        Past 65,535 workgroups they fold into two dimensions: ``i = id.x + id.y * groups.x * group``.
+        """
+        return fold(-(-invocations // group))
 
     def dispatch(
         self,

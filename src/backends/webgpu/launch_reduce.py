@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE, device_bytes
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
 from wgsl_kernels.backends.webgpu.launch import VALUE, ShaderLaunch, State
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.pool import Storage
 
 AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
 ROWS_PER_GROUP = 64
@@ -29,7 +31,7 @@ SPREAD = 2048
 class ReduceRecipe:
     """A reduction's stages for one layout of its input."""
 
-    __slots__ = ("facts", "groups", "partial_bytes", "stages")
+    __slots__ = ("facts", "groups", "partial_bytes", "stages", "windows")
 
     def __init__(
         self,
@@ -42,6 +44,7 @@ class ReduceRecipe:
         self.groups = groups
         self.facts = facts
         self.partial_bytes = partial_bytes
+        self.windows: list[tuple[int, int]] = []
 
 
 class ReduceLaunch(ShaderLaunch):
@@ -62,8 +65,36 @@ class ReduceLaunch(ShaderLaunch):
         if recipe.partial_bytes:
             partials = device.storage(recipe.partial_bytes, self.kernel, "partial results")
         for compiled, groups in zip(recipe.stages, recipe.groups, strict=True):
-            record(device, compiled, bound, facts, groups, partials)
+            if recipe.windows and compiled is recipe.stages[0]:
+                self._in_windows(device, recipe, bound, facts, partials)
+            else:
+                record(device, compiled, bound, facts, groups, partials)
         return outputs
+
+    def _in_windows(
+        self,
+        device: Device,
+        recipe: ReduceRecipe,
+        bound: dict[str, Any],
+        facts: dict[str, Any],
+        partials: Storage | None,
+    ) -> None:
+        """Reduce an array above the binding limit run of parts by run, each in its own window."""
+        name = self.names[0]
+        array = bound[name]
+        itemsize = ITEMSIZE[array.dtype]
+        rows = self.outputs[0].size
+        for first, last in recipe.windows:
+            begin = first * facts["wk_part_size"] * rows * itemsize // 256 * 256
+            end = min(last * facts["wk_part_size"] * rows, array.size) * itemsize
+            facts |= {
+                "wk_first_part": first,
+                "wk_last_part": last,
+                f"wk_{name}_offset": -(begin // itemsize),  # wraps: indices count from the window
+            }
+            window = {name: (begin, end - begin)}
+            grid = _grid(rows * (last - first), "rows")
+            record(device, recipe.stages[0], bound, facts, grid, partials, window)
 
     def axes(self, rank: int) -> tuple[int, ...]:
         """Return the reduced axes, counted from the front."""
@@ -78,9 +109,13 @@ class ReduceLaunch(ShaderLaunch):
         shape = tuple(array.shape[axis] for axis in order)
         count = math.prod(array.shape[axis] for axis in reduced)
         facts = {**self.attrs, f"{self.output_names[0]}_size": self.outputs[0].size, "wk_n": count}
-        operand, kept = self._operand(array, state, order, shape, rank - len(reduced), facts)
-        parts = self._parts(device, count)
-        variant: Any = "rows" if self._by_rows(device, parts, count) else "lanes"
+        windows = self._windows_needed(device, array, state, reduced)
+        seen = state if windows == 0 else (array.strides, array.offset)
+        operand, kept = self._operand(array, seen, order, shape, rank - len(reduced), facts)
+        parts = max(self._parts(count), min(4 * windows, count))
+        windowed = windows > 0
+        by_rows = windowed or self._by_rows(device, parts, count)
+        variant: Any = "rows" if by_rows else "lanes"
         source = self.shader.source
 
         def stage(which: Any) -> Compiled:
@@ -92,10 +127,19 @@ class ReduceLaunch(ShaderLaunch):
         rows = self.outputs[0].size
         if parts == 1:
             return ReduceRecipe([stage("whole")], [_grid(rows, variant)], facts, 0)
-        facts |= {"wk_parts": parts, "wk_part_size": -(-count // parts)}
+        size = -(-count // parts)
+        facts |= {"wk_parts": parts, "wk_part_size": size}
+        facts |= {"wk_first_part": 0, "wk_last_part": parts}
         stages = [stage("partial"), stage("final")]
         grids = [_grid(rows * parts, variant), _grid(rows, variant)]
-        return ReduceRecipe(stages, grids, facts, rows * parts * stages[0].composed.partial_bytes)
+        partial_bytes = rows * parts * stages[0].composed.partial_bytes
+        recipe = ReduceRecipe(stages, grids, facts, partial_bytes)
+        if windowed:
+            each = device.largest_binding // (size * rows * ITEMSIZE[array.dtype] + 256)
+            recipe.windows = [
+                (first, min(first + each, parts)) for first in range(0, parts, max(each, 1))
+            ]
+        return recipe
 
     def _operand(
         self,
@@ -121,7 +165,17 @@ class ReduceLaunch(ShaderLaunch):
         }
         return Operand(name, array.dtype, len(merged), "strided"), left
 
-    def _parts(self, device: Device, count: int) -> int:
+    def _windows_needed(
+        self, device: Device, array: GpuArray, state: State, reduced: tuple[int, ...]
+    ) -> int:
+        """Return how many bindings an array above the limit takes, 0 where one will do."""
+        nbytes = device_bytes(array.size, array.dtype)
+        leading = reduced == tuple(range(len(reduced)))
+        if state is not None or not leading or nbytes <= device.largest_binding:
+            return 0
+        return int(-(-nbytes // device.largest_binding))
+
+    def _parts(self, count: int) -> int:
         """Return over how many partial results each output is spread."""
         rows = self.outputs[0].size
         least = -(-count // CHUNK)

@@ -77,18 +77,32 @@ def record(
     facts: dict[str, Any],
     groups: tuple[int, int, int],
     partials: Storage | None = None,
+    windows: Mapping[str, tuple[int, int]] | None = None,
 ) -> None:
-    """Record one dispatch of a compiled kernel on these arrays."""
+    """Record one dispatch of a compiled kernel on these arrays.
+
+    Args:
+        device: The device of the arrays.
+        compiled: The kernel.
+        arrays: By the names that the kernel gives them.
+        facts: What fills the parameter block.
+        groups: The grid.
+        partials: The partial results of a reduction in two stages.
+        windows: (offset, bytes) of the part of an array that this dispatch binds, by name.
+    """
     storages: list[Storage] = []
     ranges: list[tuple[int, int]] = []
     for slot in compiled.slots:
         storage, nbytes = _bound(device, slot, arrays, partials)
+        first = 0
+        if windows is not None and slot.name in windows:
+            first, nbytes = windows[slot.name]
         step = max(4, slot.stride)
         rounded = -(-nbytes // step) * step
         if rounded > device.largest_binding:
             raise _too_large(device, compiled.composed.kernel, slot.name, rounded)
         storages.append(storage)
-        ranges.append((0, min(rounded, storage.capacity)))
+        ranges.append((first, min(rounded, storage.capacity - first)))
     with device.lock:
         if compiled.composed.uses_status:
             facts["wk_status_slot"] = report_slot(device, compiled.composed, arrays)

@@ -36,10 +36,13 @@ def add_reduction(composer: Composer, stage: Stage, kept: int) -> Function:
     helpers["wk_rows"] = lambda: _word(composer, "wk_rows", f"{composer.outputs[0].name}_size")
     if stage == "partial":
         helpers["wk_parts"] = lambda: _word(composer, "wk_parts", "wk_parts")
+        helpers["wk_first_part"] = lambda: _word(composer, "wk_first_part", "wk_first_part")
+        helpers["wk_last_part"] = lambda: _word(composer, "wk_last_part", "wk_last_part")
         helpers["wk_part_size"] = lambda: _word(composer, "wk_part_size", "wk_part_size")
         helpers["wk_finish"] = lambda: parts.store
     else:
-        helpers["wk_parts"] = lambda: "fn wk_parts() -> u32 { return 1u; }"
+        helpers["wk_first_part"] = lambda: "fn wk_first_part() -> u32 { return 0u; }"
+        helpers["wk_last_part"] = lambda: "fn wk_last_part() -> u32 { return 1u; }"
         helpers["wk_part_size"] = lambda: "fn wk_part_size() -> u32 { return wk_length(); }"
         helpers["wk_finish"] = lambda: _finish(composer, element)
     if stage == "final":

@@ -97,7 +97,8 @@ def _leaky_relu_signature(x: Spec, /, *, alpha: float) -> Spec:
 @numerics.silent
 def _leaky_relu_cpu(x: Array, *, alpha: float) -> Array:
     value = as_float(x)
-    return np.where(value < 0, value * value.dtype.type(alpha), value)
+    scaled = (value * np.float64(alpha)).astype(value.dtype)
+    return np.where(value < 0, scaled, value)
 
 
 wgsl_kernel("LeakyRelu", "activation/leaky_relu.wgsl")

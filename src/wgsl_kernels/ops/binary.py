@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from wgsl_kernels.ops import compare, complex, creation, exponential, logical
 from wgsl_kernels.ops.elementwise import (
     COMPLEX,
     NUMBERS,
-    as_int32,
     bools_as_numbers,
     broadcast_pair,
+    cut,
 )
 
 if TYPE_CHECKING:
@@ -149,33 +149,29 @@ def floor_divide(a: TensorLike, b: TensorLike) -> Tensor:
 
     Of integers ``x // 0`` is ``x``. The gradient is 0.
     """
-    return run("FloorDiv", a, b, dtype="float")
+    return run("FloorDiv", a, b, tfjs=False)
 
 
 @signature("FloorDiv", promote=("a", "b"))
-def _floor_divide_signature(a: Spec, b: Spec, /, *, dtype: str = "int32") -> Spec:
-    # TensorFlow.js gives int32 for floats too; dtype="float" keeps them floats.
+def _floor_divide_signature(a: Spec, b: Spec, /, *, tfjs: bool = True) -> Spec:
+    # TensorFlow.js gives int32 for floats too, and 0 where that is no int32, as for b = 0.
     require_dtype("FloorDiv", "a", a, *NUMBERS)
     require_dtype("FloorDiv", "b", b, *NUMBERS)
-    if dtype not in ("int32", "float"):
-        raise ArgumentError(f'FloorDiv: dtype is {dtype!r}; want "int32" or "float".')
-    kept = is_float(a.dtype) and dtype == "float"
+    kept = is_float(a.dtype) and not tfjs
     return Spec(broadcast("FloorDiv", a=a, b=b), a.dtype if kept else "int32")
 
 
 @cpu_kernel("FloorDiv")
-def _floor_divide_cpu(a: Array, b: Array, *, dtype: str) -> Array:
+def _floor_divide_cpu(a: Array, b: Array, *, tfjs: bool) -> Array:
     if a.dtype == np.bool_:
         return np.logical_and(a, b).astype(np.int32)
     quotient = numerics.floor_div(a, b)
-    return quotient if dtype == "float" else as_int32(quotient)
+    if not tfjs:
+        return quotient
+    return cut(quotient) if np.issubdtype(a.dtype, np.inexact) else np.where(b == 0, 0, quotient)
 
 
-def _floor_divide_params(dtype: str) -> dict[str, Any]:
-    return {"is_whole": dtype == "int32", "largest": 2**31 - 1}
-
-
-wgsl_kernel("FloorDiv", "binary/floor_div.wgsl", params=_floor_divide_params)
+wgsl_kernel("FloorDiv", "binary/floor_div.wgsl")
 
 
 @gradient("FloorDiv")

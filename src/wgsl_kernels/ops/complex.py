@@ -76,7 +76,7 @@ def _imag_signature(input: Spec, /) -> Spec:
 
 @cpu_kernel("Imag")
 def _imag_cpu(input: Array) -> Array:
-    return np.ascontiguousarray(input.imag)
+    return input.imag.copy()
 
 
 wgsl_kernel("Imag", "complex/imag.wgsl")
@@ -99,7 +99,7 @@ def _real_signature(input: Spec, /) -> Spec:
 
 @cpu_kernel("Real")
 def _real_cpu(input: Array) -> Array:
-    return np.ascontiguousarray(input.real)
+    return input.real.copy()
 
 
 wgsl_kernel("Real", "complex/real.wgsl")

@@ -98,15 +98,16 @@ def bools_as_numbers(function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def cut_for_integers(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Return ``function`` of integers computed in double precision and cut toward zero.
-
-    Where that is not finite the result is 0.
-    """
+    """Return ``function`` of integers computed in double precision and cut; see `cut`."""
 
     def computed(x: Array) -> Array:
         if np.issubdtype(x.dtype, np.inexact):
             return function(x)
-        exact = function(x.astype(np.float64))
-        return as_int32(np.where(np.isfinite(exact), exact, 0)).astype(x.dtype)
+        return cut(function(x.astype(np.float64))).astype(x.dtype)
 
     return computed
+
+
+def cut(x: Array) -> Array:
+    """Return floats as int32, cut toward zero; 0 where that is no int32, as TensorFlow.js has it."""
+    return np.where(np.abs(x) < 2.0**31, x, 0).astype(np.int32)

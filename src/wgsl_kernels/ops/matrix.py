@@ -14,23 +14,20 @@ from wgsl_kernels.engine.gradients import gradient, unbroadcast
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops.products import Product, Shaders, multiply
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape, Spec
 
 BATCH_AXES = 6
 """Axes before the matrices that the shaders take."""
 
-FLOAT = Shaders("matrix/batch_mat_mul.wgsl", "matrix/batch_mat_mul.wgsl", "matrix/sum_parts.wgsl")
+FLOAT = Shaders("matrix/batch_mat_mul.wgsl", last="matrix/sum_parts.wgsl")
 INT32 = Shaders(
-    "matrix/batch_mat_mul_int32.wgsl",
-    "matrix/batch_mat_mul_int32.wgsl",
-    "matrix/sum_parts_int32.wgsl",
-    has_staged=False,
+    "matrix/batch_mat_mul_int32.wgsl", last="matrix/sum_parts_int32.wgsl", has_staged=False
 )
 
 
@@ -149,7 +146,7 @@ NARROW = 32
 
 
 def _as_matrices(gpu: Gpu, x: GpuArray, batch: Shape, transpose: bool) -> GpuArray:
-    """Return ``x`` as [batch, rows, terms] of a product's left side: a view, strides 0 if broadcast."""
+    """Return a view of ``x`` as [batch, rows, cols]; broadcast axes have strides of 0."""
     missing = len(batch) - (len(x.shape) - 2)
     own = zip(x.shape[:-2], x.strides[:-2], strict=True)
     before = (0,) * missing + tuple(0 if length == 1 else stride for length, stride in own)

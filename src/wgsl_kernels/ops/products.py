@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.dtypes import DType
@@ -100,14 +101,14 @@ class Shaders:
 
     Attributes:
         whole: Sums all in one part; with ``_staged`` before its ending, for GPUs.
-        parts: Writes parts of the sum, likewise; ``whole`` where that can do both.
-        last: Sums the parts.
+        last: Sums the parts of a sum that was cut.
+        parts: Writes these parts, where it is not ``whole`` that does.
         has_staged: Whether there are variants for GPUs.
     """
 
     whole: str
-    parts: str
     last: str
+    parts: str = ""
     has_staged: bool = True
 
 
@@ -156,7 +157,7 @@ def multiply(
         gpu.dispatch(shader, {**operands, **after, "y": y}, params=fields, groups=grid)
         return y
     parts = gpu.empty((cut.parts, *shape), sums)
-    shader = shaders.parts.replace(".wgsl", f"{tiling.suffix}.wgsl")
+    shader = (shaders.parts or shaders.whole).replace(".wgsl", f"{tiling.suffix}.wgsl")
     gpu.dispatch(shader, {**operands, "y": parts}, params=fields, groups=grid)
     ends = {"parts_count": cut.parts, **(last_params or {})}
     gpu.dispatch(shaders.last, {**after, "parts": parts, "y": y}, params=ends)

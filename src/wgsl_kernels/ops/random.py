@@ -11,8 +11,7 @@ import math
 import operator
 import os
 import threading
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +28,9 @@ from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, Variable, variable
 from wgsl_kernels.ops.shape import lengths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 key: Variable
 """The seed and counter that draws begin at; made, with a seed by chance, when first asked for."""

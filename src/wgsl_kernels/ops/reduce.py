@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.numerics import WIDER, silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.dtypes import DType
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axes, reduced, require_dtype
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import joining, shape
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.spec import Shape, Spec
 
 Axes = int | Sequence[int] | None
 
@@ -147,14 +150,14 @@ wgsl_kernel("Prod", "reduce/prod.wgsl")
 def _prod_grad(dy: Tensor, x: Tensor, axis: Axes) -> Tensor:
     # d/dx_i = the product of all others, which divides by nothing: right where x has zeros
     axes = normalize_axes("Prod", axis, x.ndim)
-    kept = tuple(one for one in range(x.ndim) if one not in axes)
-    order = kept + axes
+    others = tuple(one for one in range(x.ndim) if one not in axes)
+    order = others + axes
     moved = shape.permute_dims(x, order)
     count = math.prod(x.shape[one] for one in axes)
-    rows = shape.reshape(moved, (math.prod(x.shape[one] for one in kept), count))
-    others = shape.reshape(_others(rows), moved.shape)
+    rows = shape.reshape(moved, (math.prod(x.shape[one] for one in others), count))
+    products = shape.reshape(_others(rows), moved.shape)
     back = tuple(order.index(one) for one in range(x.ndim))
-    return kept(dy, x.shape, axis) * shape.permute_dims(others, back)
+    return kept(dy, x.shape, axis) * shape.permute_dims(products, back)
 
 
 def _others(x: Tensor) -> Tensor:

@@ -16,13 +16,13 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Shape, Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops import binary, creation, gather, logical, shape, sort
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 _GROUP = 64
 _TURNS = 32768
@@ -46,9 +46,7 @@ def unsorted_segment_sum(x: TensorLike, segment_ids: TensorLike, *, num_segments
 
 
 @signature("UnsortedSegmentSum")
-def _unsorted_segment_sum_signature(
-    x: Spec, segment_ids: Spec, /, *, num_segments: int
-) -> Spec:
+def _unsorted_segment_sum_signature(x: Spec, segment_ids: Spec, /, *, num_segments: int) -> Spec:
     require_dtype("UnsortedSegmentSum", "x", x, "float32", "int32", "complex64")
     require_dtype("UnsortedSegmentSum", "segment_ids", segment_ids, "int32")
     if not segment_ids.ndim or x.shape[: segment_ids.ndim] != segment_ids.shape:
@@ -57,9 +55,7 @@ def _unsorted_segment_sum_signature(
             f"{show(x.shape)}; want at least one axis, and those to be the first of x."
         )
     if operator.index(num_segments) < 0:
-        raise ArgumentError(
-            f"UnsortedSegmentSum: num_segments is {num_segments}; want at least 0."
-        )
+        raise ArgumentError(f"UnsortedSegmentSum: num_segments is {num_segments}; want at least 0.")
     return x.like(shape=(num_segments, *x.shape[segment_ids.ndim :]))
 
 

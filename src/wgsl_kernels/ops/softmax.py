@@ -13,13 +13,13 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axes, normalize_axis, reduced, require_dtype
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import exponential, extremes, logical, reduce, shape, unary
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Spec
     from wgsl_kernels.ops.reduce import Axes
 
 _GROUP = 64

@@ -19,12 +19,12 @@ from wgsl_kernels.engine.run import run_many
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops import creation, segment, shape
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 _BLOCK = 1024  # as in sort_block.wgsl
 _LONGEST = 16384
@@ -166,7 +166,9 @@ def _unique_webgpu(gpu: Gpu, x: GpuArray, *, axis: int) -> tuple[GpuArray, GpuAr
     )
     sort_pairs(gpu, hashes)
     firsts = gpu.empty((length,), "int32")
-    gpu.dispatch("sort/unique_first.wgsl", {"x": x, "pairs": hashes, "firsts": firsts}, params=params)
+    gpu.dispatch(
+        "sort/unique_first.wgsl", {"x": x, "pairs": hashes, "firsts": firsts}, params=params
+    )
     places = empty_pairs(gpu, 1, length)
     gpu.dispatch(
         "sort/unique_places.wgsl",

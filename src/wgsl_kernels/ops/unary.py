@@ -172,7 +172,7 @@ def _neg_grad(dy: Tensor) -> Tensor:
 
 
 def reciprocal(x: TensorLike) -> Tensor:
-    """Return ``1 / x``, element by element; of integers cut toward zero, and 0 where ``x`` is."""
+    """Return ``1 / x``, element by element; of integers cut toward zero, and 0 for 0."""
     return run("Reciprocal", x)
 
 

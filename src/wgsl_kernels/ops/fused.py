@@ -1,0 +1,277 @@
+"""Convolution with bias and activation in one kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.ops.conv import conv2d_cpu, convolved, forward_product, on_batch
+from wgsl_kernels.ops.products import Shaders, multiply
+from wgsl_kernels.ops.windows import Padding, Pair, slide
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape, Spec
+
+ACTIVATIONS = ("linear", "relu", "relu6", "elu", "sigmoid", "leakyrelu", "prelu")
+"""Names of activations; the shader knows them by their numbers here."""
+
+SHADERS = Shaders(
+    "conv/fused_conv2d.wgsl", last="conv/fused_sum_parts.wgsl", parts="conv/conv2d.wgsl"
+)
+
+
+def fused_conv2d(
+    x: TensorLike,
+    filter: TensorLike,
+    *,
+    strides: Pair = 1,
+    pad: Padding = "valid",
+    data_format: str = "NHWC",
+    dilations: Pair = 1,
+    dim_rounding_mode: str | None = None,
+    bias: TensorLike | None = None,
+    activation: str = "linear",
+    prelu_activation_weights: TensorLike | None = None,
+    leakyrelu_alpha: float = 0.2,
+) -> Tensor:
+    """Return ``activation(conv2d(x, filter) + bias)``, in one kernel.
+
+    Args:
+        x: As `conv2d` takes it; so are ``filter`` and the options up to ``dim_rounding_mode``.
+        filter: [filter height, filter width, channels, out channels].
+        strides: Elements between two places of the filter.
+        pad: ``"valid"``, ``"same"``, a number, or (before, after) for each of the four axes.
+        data_format: ``"NHWC"`` or ``"NCHW"``.
+        dilations: Elements from one that the filter reads to the next.
+        dim_rounding_mode: What to do with a last place that is not whole.
+        bias: One number per out channel, or what else broadcasts to the result.
+        activation: ``"linear"``, ``"relu"``, ``"relu6"``, ``"elu"``, ``"sigmoid"``,
+            ``"leakyrelu"`` or ``"prelu"``.
+        prelu_activation_weights: The slopes below 0 for ``"prelu"``, shaped as ``bias`` may be.
+        leakyrelu_alpha: The slope below 0 for ``"leakyrelu"``.
+
+    Raises:
+        ShapeError: The channels differ, the filter is larger than the padded image, or bias or
+            slopes do not broadcast to the result.
+        ArgumentError: An option is none of these, or slopes and activation do not belong together.
+    """
+    return on_batch(
+        "FusedConv2D",
+        as_tensor(x),
+        filter,
+        bias,
+        prelu_activation_weights,
+        strides=strides,
+        pad=pad,
+        data_format=data_format,
+        dilations=dilations,
+        dim_rounding_mode=dim_rounding_mode,
+        activation=activation,
+        leakyrelu_alpha=leakyrelu_alpha,
+    )
+
+
+@signature("FusedConv2D", promote=("x", "filter", "bias", "prelu_activation_weights"))
+def _fused_conv2d_signature(
+    x: Spec,
+    filter: Spec,
+    bias: Spec | None = None,
+    prelu_activation_weights: Spec | None = None,
+    /,
+    *,
+    strides: Pair = 1,
+    pad: Padding = "valid",
+    data_format: str = "NHWC",
+    dilations: Pair = 1,
+    dim_rounding_mode: str | None = None,
+    activation: str = "linear",
+    leakyrelu_alpha: float | None = 0.2,
+) -> Spec:
+    kernel = "FusedConv2D"
+    if activation not in ACTIVATIONS:
+        raise ArgumentError(
+            f"{kernel}: activation is {activation!r}; want one of {', '.join(ACTIVATIONS)}."
+        )
+    if (activation == "prelu") != (prelu_activation_weights is not None):
+        given = "absent" if prelu_activation_weights is None else "given"
+        raise ArgumentError(
+            f"{kernel}: activation is {activation!r}, prelu_activation_weights is {given}; "
+            "want both or neither."
+        )
+    shape = convolved(
+        kernel,
+        x,
+        filter,
+        strides=strides,
+        pad=pad,
+        data_format=data_format,
+        dilations=dilations,
+        dim_rounding_mode=dim_rounding_mode,
+    )
+    _check_spreads(kernel, "bias", bias, shape, data_format)
+    _check_spreads(kernel, "prelu_activation_weights", prelu_activation_weights, shape, data_format)
+    return x.like(shape=shape)
+
+
+def _check_spreads(
+    kernel: str, name: str, spec: Spec | None, shape: Shape, data_format: str
+) -> None:
+    if spec is None:
+        return
+    require_dtype(kernel, name, spec, "float32")
+    if broadcast_shapes(aligned(spec.shape, data_format), shape) != shape:
+        raise ShapeError(
+            f"{kernel}: {name} is {show(spec.shape)}, the convolution gives {show(shape)} "
+            f"({data_format}); want one number, one per out channel, or what broadcasts to it."
+        )
+
+
+def aligned(shape: Shape, data_format: str) -> Shape:
+    """Return the shape in which one number per channel broadcasts to images of a format."""
+    return (*shape, 1, 1) if data_format == "NCHW" and len(shape) == 1 else shape
+
+
+@cpu_kernel("FusedConv2D")
+def _fused_conv2d_cpu(
+    x: Array,
+    filter: Array,
+    bias: Array | None,
+    prelu_activation_weights: Array | None,
+    *,
+    activation: str,
+    leakyrelu_alpha: float | None,
+    **geometry: Any,
+) -> Array:
+    data_format = geometry["data_format"]
+    wide = np.float32 if x.dtype == np.float16 else x.dtype  # one rounding, at the end
+    z = conv2d_cpu(x.astype(wide, copy=False), filter.astype(wide, copy=False), **geometry)
+    if bias is not None:
+        z = z + bias.astype(wide, copy=False).reshape(aligned(bias.shape, data_format))
+    if prelu_activation_weights is not None:
+        slopes = prelu_activation_weights.astype(wide, copy=False)
+        slopes = slopes.reshape(aligned(slopes.shape, data_format))
+    else:
+        slopes = np.asarray(leakyrelu_alpha or 0, wide)
+    return _activated(z, activation, slopes).astype(x.dtype, copy=False)
+
+
+def _activated(z: Array, activation: str, slopes: Array) -> Array:
+    with np.errstate(invalid="ignore", over="ignore"):
+        match activation:
+            case "relu":
+                return np.maximum(z, z.dtype.type(0))
+            case "relu6":
+                return np.clip(z, z.dtype.type(0), z.dtype.type(6))
+            case "elu":
+                return np.where(z < 0, np.expm1(np.minimum(z, 0)), z)
+            case "sigmoid":
+                return numerics.sigmoid(z)
+            case "leakyrelu" | "prelu":
+                return np.where(z < 0, slopes * z, z)
+            case _:
+                return z
+
+
+@wgsl_kernel("FusedConv2D", dtypes=("float32", "float16"))
+def _fused_conv2d_webgpu(
+    gpu: Gpu,
+    x: GpuArray,
+    filter: GpuArray,
+    bias: GpuArray | None,
+    prelu_activation_weights: GpuArray | None,
+    *,
+    activation: str,
+    leakyrelu_alpha: float | None,
+    **geometry: Any,
+) -> GpuArray:
+    sliding = slide("FusedConv2D", x.shape, filter.shape, **geometry)
+    shape = sliding.shape_with(filter.shape[3])
+    data_format = sliding.data_format
+    epilogue = {
+        name: _spread(gpu, filter if given is None else given, shape, data_format)
+        for name, given in (
+            ("bias", bias),
+            ("prelu_activation_weights", prelu_activation_weights),
+        )
+    }
+    ends = {
+        "with_bias": int(bias is not None),
+        "activation_code": ACTIVATIONS.index(activation),
+        "leakyrelu_alpha": leakyrelu_alpha or 0.0,
+        "out_shape": shape,
+    }
+    return multiply(
+        gpu,
+        SHADERS,
+        forward_product(sliding, filter.shape),
+        {"x": x, "filter": filter},
+        shape,
+        x.dtype,
+        params={**sliding.fields(), **ends},
+        epilogue=epilogue,
+        last_params=ends,
+    )
+
+
+def _spread(gpu: Gpu, given: GpuArray, shape: Shape, data_format: str) -> GpuArray:
+    """Return a view of ``given`` in ``shape``, with strides of 0 where it is broadcast."""
+    own = aligned(given.shape, data_format)
+    steps = aligned(given.strides, data_format)
+    if broadcast_shapes(own, shape) != shape:  # stands in for one that is absent
+        return gpu.view(given, shape, (0,) * len(shape), given.offset)
+    missing = len(shape) - len(own)
+    strides = tuple(
+        0 if length == 1 else step for length, step in zip(own, steps, strict=True)
+    )
+    return gpu.view(given, shape, (0,) * missing + strides, given.offset)
+
+
+@gradient("FusedConv2D")
+def _fused_conv2d_grad(
+    dy: Tensor,
+    x: Tensor,
+    filter: Tensor,
+    bias: Tensor | None,
+    prelu_activation_weights: Tensor | None,
+    y: Tensor,
+    strides: Pair,
+    pad: Padding,
+    data_format: str,
+    dilations: Pair,
+    dim_rounding_mode: str | None,
+    activation: str,
+    leakyrelu_alpha: float | None,
+) -> tuple[Tensor | None, ...]:
+    geometry: dict[str, Any] = {
+        "strides": strides,
+        "pad": pad,
+        "data_format": data_format,
+        "dilations": dilations,
+        "dim_rounding_mode": dim_rounding_mode,
+    }
+    slopes, d_slopes = _in_line(prelu_activation_weights, data_format), None
+    if slopes is not None:  # y alone does not tell the sign of what came before
+        z = run("FusedConv2D", x, filter, bias, activation="linear", **geometry)
+        below = run("Select", z < 0.0, dy, run("ZerosLike", dy))
+        d_slopes = _back(below * z, prelu_activation_weights, data_format)
+        dz = run("Select", z < 0.0, dy * slopes, dy)
+    else:
+        dz = _through(dy, y, activation, leakyrelu_alpha or 0.0)
+    return (
+        run("Conv2DBackpropInput", dz, filter, input_shape=x.shape, **geometry),
+        run("Conv2DBackpropFilter", x, dz, filter_shape=filter.shape, **geometry),
+        None if bias is None else _back(dz, bias, data_format),
+        d_slopes,
+    )

@@ -1,0 +1,49 @@
+"""Samples of the random kernels, which are functions of a key."""
+
+from typing import Any
+
+import wgsl_kernels as wk
+from wgsl_kernels.testing.bounds import absolute, exact, ulp
+from wgsl_kernels.testing.sample import Sample
+
+# Both backends lie near Box and Muller's formula: 4 ULP of the result on cpu, 10 on webgpu. A
+# deviate is below 8, where a ULP is 2^-21.
+_NORMAL = ulp(14)
+_MOVED_NORMAL = absolute(2.0 * 14 * 2**-21)
+
+
+def _run(kernel: str, key: wk.Tensor, attrs: dict[str, Any]) -> wk.Tensor:
+    found = wk.engine().run_kernel(kernel, {"key": key}, attrs)
+    assert isinstance(found, wk.Tensor)
+    return found
+
+
+def _advance(key: wk.Tensor, **attrs: Any) -> wk.Tensor:
+    return _run("AdvanceKey", key, attrs)
+
+
+def _normal(key: wk.Tensor, **attrs: Any) -> wk.Tensor:
+    return _run("RandomNormal", key, attrs)
+
+
+def _uniform(key: wk.Tensor, **attrs: Any) -> wk.Tensor:
+    return _run("RandomUniform", key, attrs)
+
+
+def _sample(kernel: str, f: Any, bound: Any = None, **attrs: Any) -> Sample:
+    """Return a row for keys of any bits."""
+    ends = {"low": -(2.0**31), "high": 2.0**31}
+    return Sample(kernel, f, ((4,),), dtypes="int32", attrs=attrs, bound=bound, **ends)
+
+
+SAMPLES = [
+    _sample("AdvanceKey", _advance, blocks=3),
+    _sample("AdvanceKey", _advance, blocks=2**32 - 1),
+    _sample("RandomNormal", _normal, _NORMAL, shape=(2, 3)),
+    _sample("RandomNormal", _normal, _NORMAL, shape=(65,)),
+    _sample("RandomNormal", _normal, _MOVED_NORMAL, shape=(7,), mean=3.0, std_dev=2.0),
+    _sample("RandomUniform", _uniform, exact(), shape=(2, 3)),
+    _sample("RandomUniform", _uniform, exact(), shape=(65,), minval=-2.0, maxval=3.0),
+    _sample("RandomUniform", _uniform, shape=(9,), dtype="int32", minval=-5, maxval=100),
+    _sample("RandomUniform", _uniform, shape=(9,), dtype="bool"),
+]
