@@ -7,5 +7,5 @@ struct Attrs {
 
 fn op(x: T) -> T_y {
   let value = f32(x);
-  return T_y(select(value, value * attrs.alpha, is_negative(value)));
+  return T_y(select(value, value * attrs.alpha, is_negative(value) && !is_zero(value)));
 }

@@ -3,5 +3,5 @@
 
 fn op(x: T, alpha: T_alpha) -> T_y {
   let value = f32(x);
-  return T_y(select(value, value * f32(alpha), is_negative(value)));
+  return T_y(select(value, value * f32(alpha), is_negative(value) && !is_zero(value)));
 }

@@ -57,9 +57,9 @@ fn row_at(batch: u32, row: u32) -> Row {
 
 fn place_at(row: Row, tap: u32) -> Place {
   let back = vec2<u32>(tap / params.window.y, tap % params.window.y) * params.dilation;
-  let from = row.last - vec2<i32>(back);
-  let at = vec2<u32>(max(from, vec2<i32>(0))) / params.step;
-  let whole = all(from >= vec2<i32>(0)) && all(at * params.step == vec2<u32>(from));
+  let reach = row.last - vec2<i32>(back);
+  let at = vec2<u32>(max(reach, vec2<i32>(0))) / params.step;
+  let whole = all(reach >= vec2<i32>(0)) && all(at * params.step == vec2<u32>(reach));
   let inside = whole && all(at < params.places);
   let steps = steps_of(params.dy_strides);
   return Place(row.start + select(0u, at.x * steps.y + at.y * steps.z, inside), inside);

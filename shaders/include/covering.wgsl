@@ -35,6 +35,6 @@ fn covering_at(i: u32) -> Covering {
   );
 }
 
-fn index_in_dy(from: Covering, row: u32, col: u32) -> u32 {
-  return from.start + (row * params.places.y + col) * params.depth;
+fn index_in_dy(covering: Covering, row: u32, col: u32) -> u32 {
+  return covering.start + (row * params.places.y + col) * params.depth;
 }

@@ -75,8 +75,8 @@ fn load_b(index: u32) -> Sum {
 }
 
 fn store(part: u32, batch: u32, row: u32, col: u32, value: Sum) {
-  let from = part * params.part_size + batch * params.rows * params.cols;
-  y[from + row * params.y_steps.x + col * params.y_steps.y] = T_y(value);
+  let first = part * params.part_size + batch * params.rows * params.cols;
+  y[first + row * params.y_steps.x + col * params.y_steps.y] = T_y(value);
 }
 
 @compute @workgroup_size(GROUP_COLS, GROUP_ROWS)

@@ -20,15 +20,15 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   if (i >= params.y_size) {
     return;
   }
-  let from = covering_at(i);
+  let covering = covering_at(i);
   var sum = 0.0;
   if (any(params.begin > vec2<u32>(0u))) {
     sum = f32(y[i]);
   }
-  for (var row = from.begin.x; row < from.end.x; row++) {
-    for (var col = from.begin.y; col < from.end.y; col++) {
+  for (var row = covering.begin.x; row < covering.end.x; row++) {
+    for (var col = covering.begin.y; col < covering.end.y; col++) {
       let seen = seen_from(vec2<u32>(row, col));
-      sum += f32(dy[index_in_dy(from, row, col)]) / f32(seen.x * seen.y);
+      sum += f32(dy[index_in_dy(covering, row, col)]) / f32(seen.x * seen.y);
     }
   }
   y[i] = T_y(sum);

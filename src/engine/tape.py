@@ -85,8 +85,9 @@ class Tape:
 
     def __call__(self, call: Call, proceed: Proceed) -> Result:
         """Let the kernel run, then record it where an input is tracked."""
+        depends = self.depends(call.inputs)  # before another interceptor replaces a variable
         result = proceed(call)
-        if call.plan is not None and self.depends(call.inputs):
+        if depends and call.plan is not None:
             outputs = result if isinstance(result, tuple) else (result,)
             self.record(_node_of(call.plan, call.inputs, outputs))
         return result

@@ -1,5 +1,8 @@
 """Tensors and gradients whose kernels are WGSL compute shaders, with NumPy beside them."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from wgsl_kernels.backends.cpu.kernel import cpu_kernel as cpu_kernel
 from wgsl_kernels.backends.register import register_own as _register_own
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel as wgsl_kernel
@@ -59,7 +62,125 @@ from wgsl_kernels.engine.tensor import Variable as Variable
 from wgsl_kernels.engine.tensor import from_dlpack as from_dlpack
 from wgsl_kernels.engine.tensor import tensor as tensor
 from wgsl_kernels.engine.tensor import variable as variable
+from wgsl_kernels.ops import operators as _operators  # noqa: F401  binds the operators of tensors
+from wgsl_kernels.ops import random as random
+from wgsl_kernels.ops.activation import elu as elu
+from wgsl_kernels.ops.activation import leaky_relu as leaky_relu
+from wgsl_kernels.ops.activation import prelu as prelu
+from wgsl_kernels.ops.activation import relu as relu
+from wgsl_kernels.ops.activation import relu6 as relu6
+from wgsl_kernels.ops.activation import sigmoid as sigmoid
+from wgsl_kernels.ops.activation import softplus as softplus
+from wgsl_kernels.ops.activation import step as step
+from wgsl_kernels.ops.binary import add as add
+from wgsl_kernels.ops.binary import add_n as add_n
+from wgsl_kernels.ops.binary import divide as divide
+from wgsl_kernels.ops.binary import floor_divide as floor_divide
+from wgsl_kernels.ops.binary import maximum as maximum
+from wgsl_kernels.ops.binary import minimum as minimum
+from wgsl_kernels.ops.binary import multiply as multiply
+from wgsl_kernels.ops.binary import pow as pow
+from wgsl_kernels.ops.binary import squared_difference as squared_difference
+from wgsl_kernels.ops.binary import subtract as subtract
+from wgsl_kernels.ops.cast import astype as astype
+from wgsl_kernels.ops.compare import equal as equal
+from wgsl_kernels.ops.compare import greater as greater
+from wgsl_kernels.ops.compare import greater_equal as greater_equal
+from wgsl_kernels.ops.compare import less as less
+from wgsl_kernels.ops.compare import less_equal as less_equal
+from wgsl_kernels.ops.compare import not_equal as not_equal
+from wgsl_kernels.ops.complex import complex as complex
+from wgsl_kernels.ops.complex import conj as conj
+from wgsl_kernels.ops.complex import imag as imag
+from wgsl_kernels.ops.complex import real as real
+from wgsl_kernels.ops.creation import arange as arange
+from wgsl_kernels.ops.creation import eye as eye
+from wgsl_kernels.ops.creation import full as full
+from wgsl_kernels.ops.creation import full_like as full_like
+from wgsl_kernels.ops.creation import linspace as linspace
+from wgsl_kernels.ops.creation import one_hot as one_hot
+from wgsl_kernels.ops.creation import ones as ones
+from wgsl_kernels.ops.creation import ones_like as ones_like
+from wgsl_kernels.ops.creation import zeros as zeros
+from wgsl_kernels.ops.creation import zeros_like as zeros_like
+from wgsl_kernels.ops.exponential import cos as cos
+from wgsl_kernels.ops.exponential import exp as exp
+from wgsl_kernels.ops.exponential import expm1 as expm1
+from wgsl_kernels.ops.exponential import log as log
+from wgsl_kernels.ops.exponential import log1p as log1p
+from wgsl_kernels.ops.exponential import sin as sin
+from wgsl_kernels.ops.exponential import tan as tan
+from wgsl_kernels.ops.exponential import tanh as tanh
+from wgsl_kernels.ops.extremes import argmax as argmax
+from wgsl_kernels.ops.extremes import argmin as argmin
+from wgsl_kernels.ops.extremes import max as max
+from wgsl_kernels.ops.extremes import min as min
+from wgsl_kernels.ops.gather import take as take
+from wgsl_kernels.ops.joining import concat as concat
+from wgsl_kernels.ops.joining import pad as pad
+from wgsl_kernels.ops.joining import stack as stack
+from wgsl_kernels.ops.joining import tile as tile
+from wgsl_kernels.ops.logical import logical_and as logical_and
+from wgsl_kernels.ops.logical import logical_not as logical_not
+from wgsl_kernels.ops.logical import logical_or as logical_or
+from wgsl_kernels.ops.logical import where as where
+from wgsl_kernels.ops.losses import huber_loss as huber_loss
+from wgsl_kernels.ops.losses import mean_squared_error as mean_squared_error
+from wgsl_kernels.ops.losses import sigmoid_cross_entropy as sigmoid_cross_entropy
+from wgsl_kernels.ops.losses import softmax_cross_entropy as softmax_cross_entropy
+from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
+from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather
+from wgsl_kernels.ops.random import random_normal as random_normal
+from wgsl_kernels.ops.random import random_uniform as random_uniform
+from wgsl_kernels.ops.reduce import all as all
+from wgsl_kernels.ops.reduce import any as any
+from wgsl_kernels.ops.reduce import mean as mean
+from wgsl_kernels.ops.reduce import prod as prod
+from wgsl_kernels.ops.reduce import sum as sum
+from wgsl_kernels.ops.segment import unsorted_segment_sum as unsorted_segment_sum
+from wgsl_kernels.ops.shape import broadcast_to as broadcast_to
+from wgsl_kernels.ops.shape import clone as clone
+from wgsl_kernels.ops.shape import expand_dims as expand_dims
+from wgsl_kernels.ops.shape import flip as flip
+from wgsl_kernels.ops.shape import matrix_transpose as matrix_transpose
+from wgsl_kernels.ops.shape import permute_dims as permute_dims
+from wgsl_kernels.ops.shape import reshape as reshape
+from wgsl_kernels.ops.shape import squeeze as squeeze
+from wgsl_kernels.ops.slicing import slice as slice
+from wgsl_kernels.ops.slicing import split as split
+from wgsl_kernels.ops.slicing import strided_slice as strided_slice
+from wgsl_kernels.ops.slicing import unstack as unstack
+from wgsl_kernels.ops.softmax import log_softmax as log_softmax
+from wgsl_kernels.ops.softmax import logsumexp as logsumexp
+from wgsl_kernels.ops.softmax import softmax as softmax
+from wgsl_kernels.ops.sort import topk as topk
+from wgsl_kernels.ops.sort import unique as unique
+from wgsl_kernels.ops.strings import SplitStrings as SplitStrings
+from wgsl_kernels.ops.strings import string_split as string_split
+from wgsl_kernels.ops.unary import abs as abs
+from wgsl_kernels.ops.unary import ceil as ceil
+from wgsl_kernels.ops.unary import clip as clip
+from wgsl_kernels.ops.unary import floor as floor
+from wgsl_kernels.ops.unary import negative as negative
+from wgsl_kernels.ops.unary import reciprocal as reciprocal
+from wgsl_kernels.ops.unary import round as round
+from wgsl_kernels.ops.unary import rsqrt as rsqrt
+from wgsl_kernels.ops.unary import sign as sign
+from wgsl_kernels.ops.unary import sqrt as sqrt
+from wgsl_kernels.ops.unary import square as square
+
+if _TYPE_CHECKING:
+    from wgsl_kernels import testing as testing
 
 __version__ = "0.1.0"
 
 _register_own()
+
+
+def __getattr__(name: str) -> _Any:
+    """Import ``wk.testing`` when it is first used: programs that only compute do not need it."""
+    if name == "testing":
+        import importlib
+
+        return importlib.import_module("wgsl_kernels.testing")
+    raise AttributeError(f"module 'wgsl_kernels' has no attribute {name!r}")

@@ -106,6 +106,7 @@ class Device:
         self._status_storage: Storage | None = None
         self._timer: Timer | None = None
         self._token = self.pool.allocate(4, "token")
+        self.spare = self.pool.allocate(16, "spare")
         forks.watch(self)
 
     def storage(self, nbytes: int, label: str = "", what: str = "") -> Storage:
@@ -310,7 +311,8 @@ class Device:
         """Return the buffers and bytes in use, but for the device's own, and those in the pool."""
         with self.lock:
             use = self.pool.use()
-            own = [one for one in (self._token, self._status_storage) if one is not None]
+            own = [self._token, self.spare]
+            own += [] if self._status_storage is None else [self._status_storage]
         return use.without(len(own), sum(one.nbytes for one in own))
 
     def reset_peak(self) -> None:

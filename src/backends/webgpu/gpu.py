@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes, view_of
-from wgsl_kernels.backends.webgpu.compose import Options
-from wgsl_kernels.backends.webgpu.operands import Operand, allowed_access
-from wgsl_kernels.backends.webgpu.recipe import compile_kernel, fold, record, tensor_facts
+from wgsl_kernels.backends.webgpu.direct import DirectRecipe, build
+from wgsl_kernels.backends.webgpu.launch import RECIPES_MAX
+from wgsl_kernels.backends.webgpu.recipe import fold
 from wgsl_kernels.backends.webgpu.source import find_source
-from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Shape, Spec
 
@@ -34,7 +33,7 @@ class Gpu:
         self._backend = backend
         self._kernel = kernel
         self._origin = origin
-        self._compiled: dict[Any, Any] = {}
+        self._recipes: dict[Any, DirectRecipe] = {}
 
     @property
     def is_software(self) -> bool:
@@ -72,7 +71,7 @@ class Gpu:
     def grid(self, invocations: int, group: int) -> tuple[int, int, int]:
         """Return the workgroup counts for that many invocations in workgroups of ``group``.
 
-        Past 65,535 workgroups they fold into two dimensions: ``i = id.x + id.y * groups.x * group``.
+        Past 65,535 workgroups they fold in two: ``i = id.x + id.y * groups.x * group``.
         """
         return fold(-(-invocations // group))
 
@@ -91,7 +90,7 @@ class Gpu:
             shader: WGSL text, or a path beside the kernel's Python file or among the package's.
             arrays: By binding name; those bound read_write are written. Views that the shader
                 cannot take are copied first.
-            params: Fields of the uniform struct beside the arrays' facts.
+            params: Fields of the uniform struct beside the arrays' facts: numbers and tuples.
             groups: Workgroup counts; by default an invocation per element of the first output.
             constants: Values of ``override`` constants.
 
@@ -100,76 +99,38 @@ class Gpu:
             ArgumentError: It writes no array.
         """
         device = self._backend.open()
-        source = self._source(shader)
-        written = {one.name for one in source.variables.values() if one.access == "read_write"}
-        inputs: list[Operand] = []
-        outputs: list[Operand] = []
-        ready: dict[str, GpuArray] = {}
-        for name, array in arrays.items():
-            if _wgsl(name) in written or _is_stored(source, name):
-                outputs.append(Operand(name, array.dtype, len(array.shape)))
-                ready[name] = array
-            else:
-                ready[name], operand = self._input(source, name, array)
-                inputs.append(operand)
-        if not outputs:
-            raise ArgumentError(f"{self._kernel}: the shader writes none of {', '.join(arrays)}.")
-        if all(arrays[one.name].size == 0 for one in outputs):
-            return
-        facts = {**tensor_facts(ready), **(params or {})}
-        values = {one.name: arrays[one.name] for one in inputs if one.access == "value"}
-        facts.update({f"{name}_value": array.scalar for name, array in values.items()})
+        for array in arrays.values():
+            away = array.storage is None or array.device is not device
+            if away and not array.is_scalar_on_host:
+                self._backend.make_resident(array)
+        fields = params or {}
+        layouts = [
+            (name, a.shape, a.dtype, a.layout, a.storage is None) for name, a in arrays.items()
+        ]
+        more = None if constants is None else tuple(constants.items())
         key = (
             shader,
-            tuple(inputs),
-            tuple(outputs),
-            tuple(params or ()),
-            _items(constants),
             device,
+            tuple(layouts),
+            tuple(fields.items()),
+            groups and tuple(groups),
+            more,
         )
-        compiled = self._compiled.get(key)
-        if compiled is None:
-            compiled = compile_kernel(
-                device, self._kernel, source, inputs, outputs, list(params or ()), Options(),
-                constants,
-            )  # fmt: skip
-            self._compiled[key] = compiled
-        if groups is None:
-            x, y, z = compiled.composed.workgroup_size
-            grid = fold(-(-arrays[outputs[0].name].size // (x * y * z)))
-        else:
-            a, b, c = (*groups, 1, 1)[:3]
-            grid = (int(a), int(b), int(c))
-        record(device, compiled, ready, facts, grid)
-
-    def _input(self, source: Any, name: str, array: GpuArray) -> tuple[GpuArray, Operand]:
-        allowed = allowed_access(source, name)
-        rank = len(array.shape)
-        if array.is_scalar_on_host and "value" in allowed:
-            return array, Operand(name, array.dtype, rank, "value")
-        if array.storage is None and array.size:
-            self._backend.make_resident(array)
-        if array.layout is None:
-            return array, Operand(name, array.dtype, rank)
-        if "strided" in allowed:
-            return array, Operand(name, array.dtype, rank, "strided")
-        return self._backend.contiguous(array), Operand(name, array.dtype, rank)
+        recipe = self._recipes.get(key)
+        if recipe is None:
+            source = self._source(shader)
+            recipe = build(device, self._kernel, source, arrays, fields, groups, constants)
+            if len(self._recipes) >= RECIPES_MAX:
+                self._recipes.clear()
+            self._recipes[key] = recipe
+        if recipe.packed:
+            arrays = {
+                name: self._backend.contiguous(array) if name in recipe.packed else array
+                for name, array in arrays.items()
+            }
+        if 0 not in recipe.grid:
+            recipe.run(device, arrays)
 
     def _source(self, shader: str) -> Any:
         place = f"<inline in {Path(self._origin.file).name}:{self._origin.line}>"
         return find_source(shader, Path(self._origin.file).parent, place)
-
-
-def _wgsl(name: str) -> str:
-    from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
-
-    return wgsl_name(name)
-
-
-def _is_stored(source: Any, name: str) -> bool:
-    stores = {f"store_{name}", f"store_{_wgsl(name)}", f"store4_{name}"}
-    return any(stores & set(one.identifiers) for one in source.functions.values())
-
-
-def _items(constants: Mapping[str, float] | None) -> tuple[tuple[str, float], ...]:
-    return tuple(sorted((constants or {}).items()))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes
+from wgsl_kernels.backends.webgpu.array import device_bytes
+from wgsl_kernels.backends.webgpu.array import row_major as row_major_strides
 from wgsl_kernels.backends.webgpu.compose import Options, compose
 from wgsl_kernels.backends.webgpu.pipeline import CompileFailure
 from wgsl_kernels.engine.errors import OutOfMemoryError
@@ -13,8 +14,9 @@ from wgsl_kernels.engine.indices import out_of_range
 from wgsl_kernels.engine.origin import user_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.composed import BoundBuffer, Composed
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.backends.webgpu.operands import Operand
@@ -90,53 +92,62 @@ def record(
         partials: The partial results of a reduction in two stages.
         windows: (offset, bytes) of the part of an array that this dispatch binds, by name.
     """
-    storages: list[Storage] = []
-    ranges: list[tuple[int, int]] = []
-    for slot in compiled.slots:
-        storage, nbytes = _bound(device, slot, arrays, partials)
-        first = 0
-        if windows is not None and slot.name in windows:
-            first, nbytes = windows[slot.name]
-        step = max(4, slot.stride)
-        rounded = -(-nbytes // step) * step
-        if rounded > device.largest_binding:
-            raise _too_large(device, compiled.composed.kernel, slot.name, rounded)
-        storages.append(storage)
-        ranges.append((first, min(rounded, storage.capacity - first)))
+    storages = [_storage(device, slot, arrays, partials) for slot in compiled.slots]
+    ranges = bound_ranges(device, compiled, arrays, partials, windows)
     with device.lock:
         if compiled.composed.uses_status:
             facts["wk_status_slot"] = report_slot(device, compiled.composed, arrays)
         device.dispatch(
             compiled.pipeline,
             storages,
-            tuple(ranges),
+            ranges,
             compiled.composed.pack(facts),
             groups,
             compiled.composed.kernel,
         )
 
 
-def _bound(
+def bound_ranges(
     device: Device,
-    slot: BoundBuffer,
+    compiled: Compiled,
     arrays: Mapping[str, GpuArray],
-    partials: Storage | None,
-) -> tuple[Storage, int]:
+    partials: Storage | None = None,
+    windows: Mapping[str, tuple[int, int]] | None = None,
+) -> tuple[tuple[int, int], ...]:
+    """Return (offset, bytes) of each binding: plain arrays exactly, views their whole buffer.
+
+    Raises:
+        OutOfMemoryError: One is above the device's binding limit.
+    """
+    ranges: list[tuple[int, int]] = []
+    for slot in compiled.slots:
+        storage = _storage(device, slot, arrays, partials)
+        first, nbytes = (windows or {}).get(slot.name, (0, _nbytes(slot, arrays, storage)))
+        step = max(4, slot.stride)
+        rounded = -(-nbytes // step) * step
+        if rounded > device.largest_binding:
+            raise _too_large(device, compiled.composed.kernel, slot.name, rounded)
+        ranges.append((first, min(rounded, storage.capacity - first)))
+    return tuple(ranges)
+
+
+def _storage(
+    device: Device, slot: BoundBuffer, arrays: Mapping[str, GpuArray], partials: Storage | None
+) -> Storage:
     if slot.role == "status":
-        return device.status_storage, device.status_storage.nbytes
+        return device.status_storage
     if slot.role == "partials":
         assert partials is not None
-        return partials, partials.nbytes
-    if slot.is_absent:
-        dummy = device.storage(16, "absent")
-        return dummy, 16
-    array = arrays[slot.name]
-    storage = array.storage
-    if storage is None:  # an empty input: any bytes will do, none of them is read
-        return device.storage(16, "empty"), 16
-    if array.layout is None:
-        return storage, device_bytes(array.size, array.dtype)
-    return storage, storage.nbytes
+        return partials
+    own = None if slot.is_absent else arrays[slot.name].storage
+    return device.spare if own is None else own  # nothing is read from an absent or empty input
+
+
+def _nbytes(slot: BoundBuffer, arrays: Mapping[str, GpuArray], storage: Storage) -> int:
+    array = arrays.get(slot.name)
+    if array is None or array.storage is None or array.layout is not None:
+        return storage.nbytes
+    return device_bytes(array.size, array.dtype)
 
 
 def report_slot(device: Device, composed: Composed, arrays: Mapping[str, GpuArray]) -> int:
@@ -160,13 +171,17 @@ def fold(total: int, most: int = FOLD) -> tuple[int, int, int]:
     return (-(-total // rows), rows, 1)
 
 
-def tensor_facts(arrays: Mapping[str, GpuArray]) -> dict[str, Any]:
-    """Return what is known of each array, by the names that fields and functions give it."""
+def tensor_facts(arrays: Mapping[str, GpuArray], row_major: Collection[str] = ()) -> dict[str, Any]:
+    """Return what is known of each array, by the names that fields and functions give it.
+
+    Those named in ``row_major`` will be copied first, and are described as their copies.
+    """
     facts: dict[str, Any] = {}
     for name, array in arrays.items():
+        plain = name in row_major
         facts[f"{name}_shape"] = array.shape
-        facts[f"{name}_strides"] = array.strides
-        facts[f"{name}_offset"] = array.offset
+        facts[f"{name}_strides"] = row_major_strides(array.shape) if plain else array.strides
+        facts[f"{name}_offset"] = 0 if plain else array.offset
         facts[f"{name}_size"] = array.size
         facts[f"{name}_dtype"] = array.dtype
     return facts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops import creation, logical
 from wgsl_kernels.ops.elementwise import (
     NUMBERS,
@@ -26,6 +25,9 @@ from wgsl_kernels.ops.elementwise import (
     like_x,
     whole,
 )
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 
 def elu(x: TensorLike) -> Tensor:
@@ -156,7 +158,7 @@ signature("Relu")(like_x("Relu", *NUMBERS))
 
 @cpu_kernel("Relu")
 def _relu_cpu(x: Array) -> Array:
-    return np.maximum(x, x.dtype.type(0))
+    return np.asarray(np.maximum(x, x.dtype.type(0)))
 
 
 wgsl_kernel("Relu", "activation/relu.wgsl")

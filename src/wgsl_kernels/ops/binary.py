@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +27,8 @@ from wgsl_kernels.ops.elementwise import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
 
@@ -175,9 +176,7 @@ wgsl_kernel("FloorDiv", "binary/floor_div.wgsl")
 
 
 @gradient("FloorDiv")
-def _floor_divide_grad(
-    dy: Tensor, a_shape: Shape, b_shape: Shape, a_dtype: DType
-) -> Pair:
+def _floor_divide_grad(dy: Tensor, a_shape: Shape, b_shape: Shape, a_dtype: DType) -> Pair:
     return creation.zeros(a_shape, dtype=a_dtype), creation.zeros(b_shape, dtype=a_dtype)
 
 

@@ -14,13 +14,13 @@ from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops.elementwise import as_int32
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Spec
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 
 def astype(x: TensorLike, dtype: Any) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
@@ -10,8 +12,10 @@ from wgsl_kernels.engine.dtypes import DTYPES, DType
 from wgsl_kernels.engine.gradients import no_gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops.elementwise import NUMBERS, broadcast_pair
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 ORDERED: tuple[DType, ...] = (*NUMBERS, "string")
 BOOLS = dict.fromkeys(DTYPES, "bool")
@@ -23,9 +27,7 @@ def equal(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Equal", a, b)
 
 
-signature("Equal", promote=("a", "b"))(
-    broadcast_pair("Equal", *ORDERED, "complex64", gives=BOOLS)
-)
+signature("Equal", promote=("a", "b"))(broadcast_pair("Equal", *ORDERED, "complex64", gives=BOOLS))
 
 
 @cpu_kernel("Equal")
@@ -59,9 +61,7 @@ def greater_equal(a: TensorLike, b: TensorLike) -> Tensor:
     return run("GreaterEqual", a, b)
 
 
-signature("GreaterEqual", promote=("a", "b"))(
-    broadcast_pair("GreaterEqual", *ORDERED, gives=BOOLS)
-)
+signature("GreaterEqual", promote=("a", "b"))(broadcast_pair("GreaterEqual", *ORDERED, gives=BOOLS))
 
 
 @cpu_kernel("GreaterEqual")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
@@ -12,16 +14,18 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import creation, unary
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.spec import Spec
 
 
 def complex(real: TensorLike, imag: TensorLike) -> Tensor:
     """Return the complex numbers ``real + 1j * imag``.
 
     Args:
-        real: Floats.
+        real: Floats or int32.
         imag: The shape of ``real``.
 
     Raises:
@@ -32,8 +36,8 @@ def complex(real: TensorLike, imag: TensorLike) -> Tensor:
 
 @signature("Complex", promote=("real", "imag"))
 def _complex_signature(real: Spec, imag: Spec, /) -> Spec:
-    require_dtype("Complex", "real", real, "float32")
-    require_dtype("Complex", "imag", imag, "float32")
+    require_dtype("Complex", "real", real, "float32", "int32")
+    require_dtype("Complex", "imag", imag, "float32", "int32")
     if real.shape != imag.shape:
         raise ShapeError(
             f"Complex: real has shape {show(real.shape)}, imag {show(imag.shape)}; want the same."

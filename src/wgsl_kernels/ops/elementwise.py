@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wgsl_kernels.engine.dtypes import DType, is_float
-from wgsl_kernels.engine.host import Array
 from wgsl_kernels.engine.shapes import broadcast, require_dtype
 from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from wgsl_kernels.engine.host import Array
 
 NUMBERS: tuple[DType, ...] = ("float32", "int32", "bool")
 COMPLEX: tuple[DType, ...] = (*NUMBERS, "complex64")
@@ -109,5 +113,5 @@ def cut_for_integers(function: Callable[[Array], Array]) -> Callable[[Array], Ar
 
 
 def cut(x: Array) -> Array:
-    """Return floats as int32, cut toward zero; 0 where that is no int32, as TensorFlow.js has it."""
+    """Return floats cut toward zero, as int32; 0 where that is none, as in TensorFlow.js."""
     return np.where(np.abs(x) < 2.0**31, x, 0).astype(np.int32)

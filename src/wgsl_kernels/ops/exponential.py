@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops.elementwise import (
     NUMBERS,
     as_float,
@@ -16,6 +17,9 @@ from wgsl_kernels.ops.elementwise import (
     float_of_x,
     like_x,
 )
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 
 def cos(x: TensorLike) -> Tensor:

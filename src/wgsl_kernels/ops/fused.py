@@ -15,6 +15,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.ops import logical
 from wgsl_kernels.ops.conv import conv2d_cpu, convolved, forward_product, on_batch
 from wgsl_kernels.ops.products import Shaders, multiply
 from wgsl_kernels.ops.windows import Padding, Pair, slide
@@ -232,9 +233,7 @@ def _spread(gpu: Gpu, given: GpuArray, shape: Shape, data_format: str) -> GpuArr
     if broadcast_shapes(own, shape) != shape:  # stands in for one that is absent
         return gpu.view(given, shape, (0,) * len(shape), given.offset)
     missing = len(shape) - len(own)
-    strides = tuple(
-        0 if length == 1 else step for length, step in zip(own, steps, strict=True)
-    )
+    strides = tuple(0 if length == 1 else step for length, step in zip(own, steps, strict=True))
     return gpu.view(given, shape, (0,) * missing + strides, given.offset)
 
 
@@ -261,17 +260,46 @@ def _fused_conv2d_grad(
         "dilations": dilations,
         "dim_rounding_mode": dim_rounding_mode,
     }
-    slopes, d_slopes = _in_line(prelu_activation_weights, data_format), None
-    if slopes is not None:  # y alone does not tell the sign of what came before
+    z = None
+    if activation == "prelu" or (activation == "leakyrelu" and (leakyrelu_alpha or 0.0) <= 0.0):
         z = run("FusedConv2D", x, filter, bias, activation="linear", **geometry)
-        below = run("Select", z < 0.0, dy, run("ZerosLike", dy))
-        d_slopes = _back(below * z, prelu_activation_weights, data_format)
-        dz = run("Select", z < 0.0, dy * slopes, dy)
-    else:
-        dz = _through(dy, y, activation, leakyrelu_alpha or 0.0)
+    slopes = None
+    if prelu_activation_weights is not None:
+        own_shape = prelu_activation_weights.shape
+        slopes = run("Reshape", prelu_activation_weights, shape=aligned(own_shape, data_format))
+    dz = _before_activation(dy, y, z, activation, leakyrelu_alpha if slopes is None else slopes)
+    d_slopes = None
+    if z is not None and prelu_activation_weights is not None:
+        d_slopes = _back(logical.where(z < 0.0, dy * z, 0.0), prelu_activation_weights, data_format)
     return (
         run("Conv2DBackpropInput", dz, filter, input_shape=x.shape, **geometry),
         run("Conv2DBackpropFilter", x, dz, filter_shape=filter.shape, **geometry),
         None if bias is None else _back(dz, bias, data_format),
         d_slopes,
+    )
+
+
+def _before_activation(
+    dy: Tensor, y: Tensor, z: Tensor | None, activation: str, slope: Tensor | float | None
+) -> Tensor:
+    """Return the gradient before the activation, from its result ``y`` where that tells enough."""
+    match activation:
+        case "relu":
+            return logical.where(y > 0.0, dy, 0.0)
+        case "relu6":
+            return logical.where((y > 0.0) & (y < 6.0), dy, 0.0)
+        case "elu":
+            return run("EluGrad", dy, y)
+        case "sigmoid":
+            return dy * (y * (1.0 - y))
+        case "leakyrelu" | "prelu":
+            return logical.where((y if z is None else z) < 0.0, dy * slope, dy)
+        case _:
+            return dy
+
+
+def _back(d_spread: Tensor, given: Tensor, data_format: str) -> Tensor:
+    """Return the gradient of an input that was broadcast to the result."""
+    return run(
+        "Reshape", unbroadcast(d_spread, aligned(given.shape, data_format)), shape=given.shape
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
@@ -11,9 +13,11 @@ from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast, require_dtype
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops.elementwise import broadcast_pair, like_x
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.spec import Shape, Spec
 
 BECAUSE = "its output is of bools"
 

@@ -1,6 +1,6 @@
 """Losses: how far predictions are from labels, weighted and reduced to a number.
 
-All take ``weights`` that broadcast to the losses, and a ``reduction`` of the weighted losses:
+All take ``weights`` that broadcast with the losses, and a ``reduction`` of the weighted losses:
 
 - ``"none"``: each on its own;
 - ``"sum"``: their sum;
@@ -43,7 +43,7 @@ def huber_loss(
     Args:
         labels: [batch, ...], float32.
         predictions: The shape of ``labels``.
-        weights: Broadcast to ``labels``; without them every loss counts once.
+        weights: Broadcast with ``labels``; without them every loss counts once.
         delta: Where the two branches meet, in the unit of ``labels``; above 0.
         reduction: What is made of the weighted losses; see the module.
 
@@ -81,7 +81,7 @@ def mean_squared_error(
     Args:
         labels: [batch, ...], float32.
         predictions: The shape of ``labels``.
-        weights: Broadcast to ``labels``; without them every loss counts once.
+        weights: Broadcast with ``labels``; without them every loss counts once.
         reduction: What is made of the weighted losses; see the module.
 
     Returns:
@@ -113,7 +113,7 @@ def sigmoid_cross_entropy(
     Args:
         labels: [batch, classes], probabilities.
         logits: The shape of ``labels``; unbounded.
-        weights: Broadcast to ``labels``; without them every loss counts once.
+        weights: Broadcast with ``labels``; without them every loss counts once.
         label_smoothing: In [0, 1]: how far labels are drawn towards 1/2.
         reduction: What is made of the weighted losses; see the module.
 
@@ -150,7 +150,7 @@ def softmax_cross_entropy(
     Args:
         labels: [batch, classes], probabilities that add up to 1 along the last axis.
         logits: The shape of ``labels``; unbounded.
-        weights: Broadcast to [batch]; without them every loss counts once.
+        weights: Broadcast with [batch]; without them every loss counts once.
         label_smoothing: In [0, 1]: how far labels are drawn towards 1 / classes.
         reduction: What is made of the weighted losses; see the module.
 
@@ -175,9 +175,7 @@ def softmax_cross_entropy(
     return _weighted("softmax_cross_entropy", losses, weights, reduction)
 
 
-def _pair(
-    op: str, labels: TensorLike, predictions: TensorLike, name: str
-) -> tuple[Tensor, Tensor]:
+def _pair(op: str, labels: TensorLike, predictions: TensorLike, name: str) -> tuple[Tensor, Tensor]:
     wanted, given = as_tensor(labels), as_tensor(predictions)
     if wanted.shape != given.shape:
         raise ShapeError(
@@ -192,9 +190,7 @@ def _check_smoothing(op: str, label_smoothing: float) -> None:
         raise ArgumentError(f"{op}: label_smoothing is {label_smoothing}; want one in [0, 1].")
 
 
-def _weighted(
-    op: str, losses: Tensor, weights: TensorLike | None, reduction: Reduction
-) -> Tensor:
+def _weighted(op: str, losses: Tensor, weights: TensorLike | None, reduction: Reduction) -> Tensor:
     if reduction not in REDUCTIONS:
         raise ArgumentError(f"{op}: reduction is {reduction!r}; want {', '.join(REDUCTIONS)}.")
     if weights is None:
@@ -202,18 +198,14 @@ def _weighted(
             return losses
         return reduce.sum(losses) if reduction == "sum" else reduce.mean(losses)
     given = as_tensor(weights)
-    if broadcast(op, losses=losses.spec, weights=given.spec) != losses.shape:
-        raise ShapeError(
-            f"{op}: weights has shape {show(given.shape)}, the losses {show(losses.shape)}; "
-            "want weights that broadcast to the losses."
-        )
+    whole = broadcast(op, losses=losses.spec, weights=given.spec)
     weighted = losses * given
     if reduction == "none":
         return weighted
     total = reduce.sum(weighted)
     if reduction == "sum":
         return total
-    each = shape.broadcast_to(given, losses.shape)
+    each = shape.broadcast_to(given, whole)
     if reduction == "mean":
         return total / reduce.sum(each)
     return total / reduce.sum(cast.astype(compare.not_equal(each, 0.0), losses.dtype))

@@ -208,9 +208,10 @@ def _draw(kernel: str, shape: int | Sequence[int], dtype: Any, **attrs: float) -
     """Run a random kernel on ``key`` and move that on by the blocks used."""
     default = "float64" if context.current().double else "float32"
     name = default if dtype is None else canonical(dtype)
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     with _lock:
         now = _present_key()
-        drawn = run(kernel, now, shape=shape, dtype=name, **attrs)
+        drawn = run(kernel, now, shape=sizes, dtype=name, **attrs)
         now.assign(run("AdvanceKey", now, blocks=-(-drawn.size // _BLOCK)))
     return drawn
 

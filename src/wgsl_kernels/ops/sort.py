@@ -149,46 +149,59 @@ def _unique_cpu(x: Array, *, axis: int) -> tuple[Array, Array]:
 
 @wgsl_kernel("Unique", dtypes=("float32", "float16", "int32", "bool"))
 def _unique_webgpu(gpu: Gpu, x: GpuArray, *, axis: int) -> tuple[GpuArray, GpuArray]:
-    left = _left(x.shape, axis)
-    length, size = x.shape[axis], math.prod(left)
+    left, at = _left(x.shape, axis), axis % len(x.shape)
+    size = math.prod(left)
     if not x.size or size > _LONGEST:
-        values, numbers = _unique_cpu(gpu.read(x), axis=axis)
-        return gpu.upload(values, x.dtype), gpu.upload(numbers, "int32")
-    at = axis % len(x.shape)
-    params = {"length": length, "inner": math.prod(x.shape[at + 1 :]), "slice_size": size}
-    hashes = empty_pairs(gpu, 1, length)
-    params["width"] = hashes.shape[1]
-    gpu.dispatch(
-        "sort/unique_hashes.wgsl",
-        {"x": x, "pairs": hashes},
-        params=params,
-        groups=gpu.grid(params["width"], 64),
-    )
-    sort_pairs(gpu, hashes)
-    firsts = gpu.empty((length,), "int32")
-    gpu.dispatch(
-        "sort/unique_first.wgsl", {"x": x, "pairs": hashes, "firsts": firsts}, params=params
-    )
-    places = empty_pairs(gpu, 1, length)
-    gpu.dispatch(
-        "sort/unique_places.wgsl",
-        {"firsts": firsts, "pairs": places},
-        params=params,
-        groups=gpu.grid(params["width"], 64),
-    )
-    sort_pairs(gpu, places)
-    indices, count = gpu.empty((length,), "int32"), gpu.empty((1,), "int32")
-    arrays = {"firsts": firsts, "pairs": places, "indices": indices, "count": count}
-    gpu.dispatch("sort/unique_indices.wgsl", arrays, params=params)
-    found = int(gpu.read(count)[0])
+        slices, numbers = _unique_cpu(gpu.read(x), axis=axis)
+        return gpu.upload(slices, x.dtype), gpu.upload(numbers, "int32")
+    params = {"length": x.shape[at], "inner": math.prod(x.shape[at + 1 :]), "slice_size": size}
+    places, indices, found = _places_of_kinds(gpu, _firsts(gpu, x, params), params)
     values = gpu.empty((*left[:at], found, *left[at:]), x.dtype)
     gpu.dispatch(
         "sort/unique.wgsl",
         {"x": x, "pairs": places, "values": values},
         params={**params, "found": found},
-        groups=gpu.grid(values.size, 64),
     )
     return values, indices
+
+
+def _firsts(gpu: Gpu, x: GpuArray, params: dict[str, int]) -> GpuArray:
+    """Return for each slice the index of the first that equals it."""
+    pairs = empty_pairs(gpu, 1, params["length"])
+    width = pairs.shape[1]
+    gpu.dispatch(
+        "sort/unique_hashes.wgsl",
+        {"x": x, "pairs": pairs},
+        params={**params, "width": width},
+        groups=gpu.grid(width, 64),
+    )
+    sort_pairs(gpu, pairs)
+    firsts = gpu.empty((params["length"],), "int32")
+    arrays = {"x": x, "pairs": pairs, "firsts": firsts}
+    gpu.dispatch("sort/unique_first.wgsl", arrays, params=params)
+    return firsts
+
+
+def _places_of_kinds(
+    gpu: Gpu, firsts: GpuArray, params: dict[str, int]
+) -> tuple[GpuArray, GpuArray, int]:
+    """Return pairs with the places of the first of each kind in front, each slice's kind, a count.
+
+    Waits for the count.
+    """
+    pairs = empty_pairs(gpu, 1, firsts.size)
+    width = pairs.shape[1]
+    gpu.dispatch(
+        "sort/unique_places.wgsl",
+        {"firsts": firsts, "pairs": pairs},
+        params={**params, "width": width},
+        groups=gpu.grid(width, 64),
+    )
+    sort_pairs(gpu, pairs)
+    indices, count = gpu.empty(firsts.shape, "int32"), gpu.empty((1,), "int32")
+    arrays = {"firsts": firsts, "pairs": pairs, "indices": indices, "count": count}
+    gpu.dispatch("sort/unique_indices.wgsl", arrays, params={**params, "width": width})
+    return pairs, indices, int(gpu.read(count)[0])
 
 
 no_gradient("Unique", because="which slices are equal does not change smoothly")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.spec import Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops import activation, binary, complex, creation, logical
 from wgsl_kernels.ops.elementwise import (
     COMPLEX,
@@ -28,6 +26,10 @@ from wgsl_kernels.ops.elementwise import (
     like_x,
     whole,
 )
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.spec import Spec
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 
 def abs(x: TensorLike) -> Tensor:

@@ -1,1 +1,18 @@
-"""The sample table: a module per family."""
+"""Samples: facts about kernels from which suites are driven, a module per family."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+
+from wgsl_kernels.testing.sample import Sample
+
+
+@functools.cache
+def all_samples() -> tuple[Sample, ...]:
+    """Return the rows of every family, by family in alphabetical order."""
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__, f"{__name__}."))
+    return tuple(
+        sample for name in names for sample in getattr(importlib.import_module(name), "SAMPLES", ())
+    )

@@ -17,12 +17,16 @@ SAMPLES = [
     Sample("EluGrad", _elu_grad, ((2, 3), (2, 3)), low=-0.9, bound=relative(2.0**-22)),
     Sample("EluGrad", _elu_grad, ((65,), (65,)), low=-0.9, bound=relative(2.0**-22)),
     Sample("LeakyRelu", wk.leaky_relu, ((2, 3),), bound=relative(2.0**-24)),
-    Sample(
-        "LeakyRelu", wk.leaky_relu, ((5, 13),), attrs={"alpha": 0.3}, bound=relative(2.0**-24)
-    ),
+    Sample("LeakyRelu", wk.leaky_relu, ((5, 13),), attrs={"alpha": 0.3}, bound=relative(2.0**-24)),
     Sample("LeakyRelu", wk.leaky_relu, ((9,),), attrs={"alpha": -1.0}, bound=ulp(1)),
     Sample(
-        "LeakyRelu", wk.leaky_relu, ((9,),), dtypes="int32", low=-9, high=9, bound=relative(2.0**-24)
+        "LeakyRelu",
+        wk.leaky_relu,
+        ((9,),),
+        dtypes="int32",
+        low=-9,
+        high=9,
+        bound=relative(2.0**-24),
     ),
     Sample("LeakyRelu", wk.leaky_relu, ((7,),), dtypes="bool", low=0, high=2),
     Sample("Prelu", wk.prelu, ((2, 3), (2, 3)), bound=ulp(1)),

@@ -6,7 +6,7 @@ from wgsl_kernels.testing.sample import Sample
 
 SAMPLES = [
     Sample("Cos", wk.cos, ((2, 3),), low=-3.1, high=3.1, bound=safe("safe_cos")),
-    Sample("Cos", wk.cos, ((65,),), low=-1e4, high=1e4, bound=safe("safe_cos")),
+    Sample("Cos", wk.cos, ((65,),), low=-99.0, high=99.0, bound=safe("safe_cos")),
     Sample("Exp", wk.exp, ((2, 3),), bound=safe("safe_exp")),
     Sample("Exp", wk.exp, ((5, 13),), low=-20.0, high=20.0, bound=safe("safe_exp")),
     Sample("Exp", wk.exp, ((7,),), dtypes="int32", low=-9, high=9, bound=safe("safe_exp")),
@@ -23,7 +23,7 @@ SAMPLES = [
     Sample("Log1p", wk.log1p, ((33,),), dtypes="int32", low=-5, high=2000),
     Sample("Log1p", wk.log1p, ((7,),), dtypes="bool", low=0, high=2),
     Sample("Sin", wk.sin, ((2, 3),), low=-3.1, high=3.1, bound=safe("safe_sin")),
-    Sample("Sin", wk.sin, ((65,),), low=-1e4, high=1e4, bound=safe("safe_sin")),
+    Sample("Sin", wk.sin, ((65,),), low=-99.0, high=99.0, bound=safe("safe_sin")),
     Sample("Tan", wk.tan, ((2, 3),), low=-1.2, high=1.2, bound=safe("safe_tan")),
     Sample("Tan", wk.tan, ((65,),), low=1.7, high=4.5, bound=safe("safe_tan")),
     Sample("Tanh", wk.tanh, ((2, 3),), bound=safe("safe_tanh")),

@@ -1,0 +1,137 @@
+"""Dispatches that a kernel with full control makes: a recipe per layout of the arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.compose import Options
+from wgsl_kernels.backends.webgpu.operands import Operand, allowed_access
+from wgsl_kernels.backends.webgpu.recipe import (
+    Compiled,
+    bound_ranges,
+    compile_kernel,
+    fold,
+    record,
+    tensor_facts,
+)
+from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
+from wgsl_kernels.engine.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.source import Source
+
+Grid = tuple[int, int, int]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DirectRecipe:
+    """A shader with everything that does not change while the arrays' layouts stay.
+
+    Attributes:
+        compiled: The shader.
+        facts: What fills the parameter block, but for values that travel there.
+        packed: Arrays that the shader needs row-major.
+        values: Arrays of one number that travel as parameters.
+        grid: The workgroup counts.
+        ranges: (offset, bytes) of each binding, None where they must be computed each time.
+        params: The parameter block, where nothing in it changes.
+    """
+
+    compiled: Compiled
+    facts: dict[str, Any]
+    packed: tuple[str, ...]
+    values: tuple[str, ...]
+    grid: Grid
+    ranges: tuple[tuple[int, int], ...] | None
+    params: bytes
+
+    def run(self, device: Device, arrays: Mapping[str, GpuArray]) -> None:
+        """Record the dispatch on arrays of these layouts, which are resident and packed."""
+        if self.ranges is None:
+            facts = dict(self.facts)
+            for name in self.values:
+                facts[f"{name}_value"] = arrays[name].scalar
+            record(device, self.compiled, arrays, facts, self.grid)
+            return
+        storages: list[Any] = [arrays[slot.name].storage for slot in self.compiled.slots]
+        device.dispatch(
+            self.compiled.pipeline,
+            storages,
+            self.ranges,
+            self.params,
+            self.grid,
+            self.compiled.composed.kernel,
+        )
+
+
+def build(
+    device: Device,
+    kernel: str,
+    source: Source,
+    arrays: Mapping[str, GpuArray],
+    params: Mapping[str, Any],
+    groups: Sequence[int] | None,
+    constants: Mapping[str, float] | None,
+) -> DirectRecipe:
+    """Compose a shader for these arrays.
+
+    Raises:
+        ShaderError: The shader does not compose or compile.
+        ArgumentError: It writes none of the arrays.
+    """
+    written = {one.name for one in source.variables.values() if one.access == "read_write"}
+    inputs: list[Operand] = []
+    outputs: list[Operand] = []
+    packed: list[str] = []
+    for name, array in arrays.items():
+        if wgsl_name(name) in written or _is_stored(source, name):
+            outputs.append(Operand(name, array.dtype, len(array.shape)))
+            continue
+        operand = _input(source, name, array)
+        inputs.append(operand)
+        if operand.access == "flat" and array.layout is not None:
+            packed.append(name)
+    if not outputs:
+        raise ArgumentError(f"{kernel}: the shader writes none of {', '.join(arrays)}.")
+    values = tuple(one.name for one in inputs if one.access == "value")
+    compiled = compile_kernel(
+        device, kernel, source, inputs, outputs, list(params), Options(), constants
+    )
+    facts = {**tensor_facts(arrays, row_major=packed), **params}
+    if groups is None:
+        x, y, z = compiled.composed.workgroup_size
+        grid = fold(-(-arrays[outputs[0].name].size // (x * y * z)))
+    else:
+        a, b, c = (*groups, 1, 1)[:3]
+        grid = (int(a), int(b), int(c))
+    fixed = not values and not packed and all(slot.role == "tensor" for slot in compiled.slots)
+    fixed = fixed and all(arrays[slot.name].storage is not None for slot in compiled.slots)
+    return DirectRecipe(
+        compiled=compiled,
+        facts=facts,
+        packed=tuple(packed),
+        values=values,
+        grid=grid,
+        ranges=bound_ranges(device, compiled, arrays) if fixed else None,
+        params=compiled.composed.pack(facts) if fixed else b"",
+    )
+
+
+def _input(source: Source, name: str, array: GpuArray) -> Operand:
+    allowed = allowed_access(source, name)
+    rank = len(array.shape)
+    if array.is_scalar_on_host and "value" in allowed:
+        return Operand(name, array.dtype, rank, "value")
+    if array.layout is not None and "strided" in allowed:
+        return Operand(name, array.dtype, rank, "strided")
+    return Operand(name, array.dtype, rank)
+
+
+def _is_stored(source: Source, name: str) -> bool:
+    stores = {f"store_{name}", f"store_{wgsl_name(name)}", f"store4_{name}"}
+    return any(stores & set(one.identifiers) for one in source.functions.values())

@@ -1,0 +1,104 @@
+"""Which of our ops is which of TensorFlow.js's: for the aliases and for the docs.
+
+Keys are TensorFlow.js's public paths without ``tf.``; an op that it does not publish stands under
+its own name.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OURS = """
+    abs add addN:add_n all any argMax:argmax argMin:argmin avgPool:avg_pool
+    broadcastTo:broadcast_to cast:astype ceil clipByValue:clip clone complex concat
+    concat1d:concat concat2d:concat concat3d:concat concat4d:concat conv2d
+    conv2dTranspose:conv2d_transpose cos div:divide dot elu equal exp expandDims:expand_dims
+    expm1 eye fill:full floor floorDiv:floor_divide fused.conv2d:fused_conv2d gather:take
+    greater greaterEqual:greater_equal imag leakyRelu:leaky_relu less lessEqual:less_equal
+    linspace log log1p logicalAnd:logical_and logicalNot:logical_not logicalOr:logical_or
+    logSoftmax:log_softmax logSumExp:logsumexp losses.huberLoss:huber_loss
+    losses.meanSquaredError:mean_squared_error losses.sigmoidCrossEntropy:sigmoid_cross_entropy
+    losses.softmaxCrossEntropy:softmax_cross_entropy matMul:matmul max maximum maxPool:max_pool
+    mean min minimum mul:multiply neg:negative notEqual:not_equal oneHot:one_hot ones
+    onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad pad4d:pad pow prelu
+    prod raggedGather:ragged_gather randomNormal:random_normal randomUniform:random_uniform
+    range:arange real reciprocal relu relu6 reshape reverse:flip reverse1d:flip reverse2d:flip
+    reverse3d:flip reverse4d:flip round rsqrt scalar:tensor sigmoid sign sin slice slice1d:slice
+    slice2d:slice slice3d:slice slice4d:slice softmax softplus split sqrt square
+    squaredDifference:squared_difference squeeze stack step stridedSlice:strided_slice
+    string.stringSplit:string_split sub:subtract sum tan tanh tensor tensor1d:tensor
+    tensor2d:tensor tensor3d:tensor tensor4d:tensor tensor5d:tensor tensor6d:tensor tile topk
+    transpose:permute_dims unique unsortedSegmentSum:unsorted_segment_sum unstack variable where
+    zeros zerosLike:zeros_like
+"""
+
+_PLANNED = """
+    acos acosh asin asinh atan atan2 atanh avgPool3d basicLSTMCell batchNorm batchNorm2d
+    batchNorm3d batchNorm4d batchToSpaceND bincount bitwiseAnd broadcastArgs confusionMatrix
+    conv1d conv3d conv3dTranspose cosh cosineWindow cumprod cumsum denseBincount depthToSpace
+    depthwiseConv2d diag dilation2d divNoNan dropout einsum enclosingPowerOfTwo ensureShape erf
+    euclideanNorm fft fused.depthwiseConv2d fused.matMul gatherND ifft image.cropAndResize
+    image.flipLeftRight image.grayscaleToRGB image.nonMaxSuppression
+    image.nonMaxSuppressionPadded image.nonMaxSuppressionWithScore image.resizeBilinear
+    image.resizeNearestNeighbor image.rgbToGrayscale image.rotateWithOffset image.threshold
+    image.transform irfft isFinite isInf isNaN linalg.bandPart linalg.gramSchmidt linalg.qr
+    localResponseNormalization logicalXor logSigmoid losses.absoluteDifference
+    losses.computeWeightedLoss losses.cosineDistance losses.hingeLoss losses.logLoss lowerBound
+    maxPool3d maxPoolWithArgmax meshgrid mirrorPad mod moments movingAverage multinomial
+    multiRNNCell norm pool raggedRange raggedTensorToTensor randomGamma randomStandardNormal
+    randomUniformInt rfft scatterND searchSorted selu separableConv2d signal.frame
+    signal.hammingWindow signal.hannWindow signal.stft sinh spaceToBatchND
+    sparse.sparseFillEmptyRows sparse.sparseReshape sparse.sparseSegmentMean
+    sparse.sparseSegmentSum sparseToDense spectral.fft spectral.ifft spectral.irfft
+    spectral.rfft string.staticRegexReplace string.stringNGrams string.stringToHashBucketFast
+    tensorScatterUpdate truncatedNormal upperBound
+"""
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """Return the table that ``theirs:ours`` pairs make; a lone word stands for both."""
+    rows = (entry.partition(":") for entry in text.split())
+    return {theirs: ours or theirs for theirs, _, ours in rows}
+
+
+TFJS_NAMES: Mapping[str, str] = MappingProxyType(_pairs(_OURS))
+"""TensorFlow.js's name of each op that we have, and ours."""
+
+NOT_OURS: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(_PLANNED.split(), "planned")
+    | {
+        "buffer": "build a NumPy array and pass it to tensor",
+        "conv2DBackpropFilter": 'run_kernel("Conv2DBackpropFilter", ...)',
+        "conv2DBackpropInput": 'run_kernel("Conv2DBackpropInput", ...)',
+        "depthwiseConv2dNativeBackpropFilter": "planned, as a kernel",
+        "depthwiseConv2dNativeBackpropInput": "planned, as a kernel",
+        "op": "a Python function needs no wrapper",
+        "print": "Python's own print shows a tensor's values",
+        "rand": "draw the values with NumPy and pass them to tensor",
+    }
+)
+"""TensorFlow.js's name of each other op, and what stands in its place, or that it is planned."""
+
+
+def snake_case(name: str) -> str:
+    """Return a name of TensorFlow.js as Python writes it: ``addN`` gives ``add_n``."""
+    name = re.sub(r"(?<=\d)D(?=[A-Z]|$)", "d", name).replace("NaN", "Nan")
+    return re.sub(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def aliases() -> dict[str, str]:
+    """Return the further names under which ops are public: TensorFlow.js's own, in snake_case.
+
+    A name in a namespace that is also one outside (``fused.conv2d``) is none.
+    """
+    found: dict[str, str] = {}
+    for theirs, ours in TFJS_NAMES.items():
+        space, _, last = theirs.rpartition(".")
+        if snake_case(last) != ours and not (space and last in TFJS_NAMES):
+            found[snake_case(last)] = ours
+    return found

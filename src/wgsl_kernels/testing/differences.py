@@ -1,0 +1,218 @@
+"""Gradients by numbers: central differences in float64, and how far the tape's are from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.engine.autodiff import stop_gradient
+from wgsl_kernels.engine.double import double_precision
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.scopes import tidy
+from wgsl_kernels.engine.tensor import Tensor, tensor
+from wgsl_kernels.testing.evaluation import (
+    Array,
+    Function,
+    Weights,
+    gradients_of,
+    is_smooth,
+    loss_terms,
+    outputs_of,
+    wide_tensor,
+    widened,
+)
+
+STEP = 6e-6
+"""The step of a difference, about the cube root of float64's precision, times max(1, |x|)."""
+
+PRECISION = {"float16": 2e-2, "float32": 2e-4, "complex64": 2e-4}
+"""What `check_gradient` allows, relative to the gradient, by dtype of the input."""
+DOUBLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A gradient by differences.
+
+    Attributes:
+        gradients: By input, in double precision; None for one that is no float.
+        noise: What rounding in float64 may have added to any element.
+    """
+
+    gradients: list[Array | None]
+    noise: float
+
+
+def compute_gradient_error(f: Function, inputs: Any, *, eps: float | None = None) -> float:
+    """Return the largest |analytic - numeric| over the elements of all float inputs.
+
+    The analytic gradient is the tape's, on the active backend in the inputs' dtypes. The numeric
+    one is always taken on ``cpu`` in float64: captured tensors and new floats are float64 there
+    too, and random draws repeat. Outputs that are no scalars are weighted by fixed numbers.
+
+    Args:
+        f: Takes the inputs and returns a tensor, or any nesting of them.
+        inputs: Tensors or arrays; one alone may stand bare.
+        eps: The step of the central differences, in the unit of the inputs; without it 6e-6
+            times max(1, |x|).
+
+    Returns:
+        Infinity where one of the two is NaN or infinite and the other is not the same.
+
+    Raises:
+        ArgumentError: ``f`` casts to float32, or no input is a float.
+    """
+    xs = _sources(inputs)
+    analytic, numbers = _both(f, xs, eps)
+    errors = [
+        np.max(distance(a, n), initial=0.0)
+        for a, n in zip(analytic, numbers.gradients, strict=True)
+        if a is not None and n is not None
+    ]
+    return float(max(errors))
+
+
+def check_gradient(f: Function, inputs: Any) -> None:
+    """Raise unless the gradient of ``f`` agrees with differences; see `compute_gradient_error`.
+
+    The tolerance of an element is a factor times its size and the largest of its input: 2e-4 where
+    the input is float32, 1e-6 for float64, and what rounding adds to the differences.
+
+    Args:
+        f: Takes the inputs and returns a tensor, or any nesting of them.
+        inputs: Tensors or arrays; one alone may stand bare.
+
+    Raises:
+        AssertionError: They disagree; the message names the worst element.
+        ArgumentError: ``f`` casts to float32, or no input is a float.
+    """
+    xs = _sources(inputs)
+    analytic, numbers = _both(f, xs, None)
+    worst: tuple[float, str] | None = None
+    for index, (a, n) in enumerate(zip(analytic, numbers.gradients, strict=True)):
+        if a is None or n is None or a.size == 0:
+            continue
+        allowed = tolerance(n, PRECISION.get(xs[index].dtype, DOUBLE), numbers.noise)
+        with np.errstate(invalid="ignore"):
+            excess = distance(a, n) / allowed
+        at = np.unravel_index(int(np.argmax(excess)), excess.shape)
+        if excess[at] > 1 and (worst is None or excess[at] > worst[0]):
+            place = [int(one) for one in at]
+            worst = (
+                float(excess[at]),
+                f"check_gradient: input {index} at {place}: the gradient is {a[at]:.9g}, by "
+                f"numbers {n[at]:.9g}; the tolerance is {allowed[at]:.3g}.",
+            )
+    if worst is not None:
+        raise AssertionError(worst[1])
+
+
+def tolerance(expected: Array, factor: float, noise: float) -> Array:
+    """Return what a gradient may be off, per element."""
+    size = np.abs(np.where(np.isfinite(expected), expected, 0))
+    return np.asarray(factor * (size + np.max(size, initial=0.0)) + noise)
+
+
+def distance(a: Array, b: Array) -> Array:
+    """Return |a - b|: 0 where both are NaN or the same infinity, infinite where only one is."""
+    with np.errstate(invalid="ignore"):
+        error = np.abs(a - b)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    return np.asarray(np.where(same, 0.0, np.where(np.isnan(error), np.inf, error)))
+
+
+def numeric_gradients(
+    f: Function, arrays: Sequence[Array], weights: Weights, eps: float | None = None
+) -> Numbers:
+    """Return the gradient of the loss of ``f`` by central differences on ``cpu`` in float64."""
+    with double_precision():
+        xs = [wide_tensor(one) for one in arrays]
+        scale = sum(float(np.sum(np.abs(one))) for one in _terms(f, xs, weights))
+        found = [
+            _by_differences(f, xs, index, weights, eps) if is_smooth(one) else None
+            for index, one in enumerate(arrays)
+        ]
+    return Numbers(found, 1e-9 * max(1.0, scale if np.isfinite(scale) else 1.0))
+
+
+def _by_differences(
+    f: Function, xs: list[Tensor], index: int, weights: Weights, eps: float | None
+) -> Array:
+    center = xs[index].numpy()
+    directions = (1.0, 1j) if np.iscomplexobj(center) else (1.0,)
+    gradient = np.zeros(center.shape, center.dtype)
+    for at in np.ndindex(center.shape):
+        step = eps if eps is not None else STEP * max(1.0, abs(center[at]))
+        for direction in directions:
+            values = []
+            for sign in (1, -1):
+                moved = center.copy()
+                moved[at] += sign * step * direction
+                shifted = [*xs[:index], wide_tensor(moved), *xs[index + 1 :]]
+                values.append((moved[at], _terms(f, shifted, weights)))
+            (above, terms_above), (below, terms_below) = values
+            width = abs(above - below)  # as rounded, not as asked
+            pairs = zip(terms_above, terms_below, strict=True)
+            gradient[at] += direction * sum(float(np.sum(a - b)) for a, b in pairs) / width
+    return gradient
+
+
+def _terms(f: Function, xs: list[Tensor], weights: Weights) -> list[Array]:
+    return tidy(lambda: loss_terms(outputs_of(f, xs), weights))
+
+
+def _sources(inputs: Any) -> list[Tensor]:
+    alone = isinstance(inputs, (Tensor, np.ndarray)) or np.isscalar(inputs)
+    given = [inputs] if alone else list(inputs)
+    xs = [stop_gradient(one) if isinstance(one, Tensor) else tensor(one) for one in given]
+    if not any(x.dtype.startswith(("float", "complex")) for x in xs):
+        raise ArgumentError("compute_gradient_error: no input is a float; no gradient flows.")
+    return xs
+
+
+def _both(
+    f: Function, xs: list[Tensor], eps: float | None
+) -> tuple[list[Array | None], Numbers]:
+    weights = Weights()
+    analytic = gradients_of(f, xs, weights)
+    return analytic, numeric_gradients(f, [x.numpy() for x in xs], weights, eps)
+
+
+def double_gradients(f: Function, arrays: Sequence[Array], weights: Weights) -> list[Array | None]:
+    """Return the tape's gradient of the loss of ``f``, computed on ``cpu`` in float64."""
+    with double_precision():
+        return gradients_of(f, [wide_tensor(one) for one in arrays], weights)
+
+
+def second_differences(
+    f: Function, arrays: Sequence[Array], weights: Weights, directions: Weights
+) -> tuple[list[Array], list[Array], float]:
+    """Return how gradients and outputs of ``f`` change along one direction, and the noise.
+
+    The direction is drawn from ``directions``; both are derivatives by central differences.
+    """
+    chosen = [
+        directions.of(index, one) if is_smooth(one) else None for index, one in enumerate(arrays)
+    ]
+    ends: list[tuple[list[Array], list[Array]]] = []
+    for sign in (STEP, -STEP):
+        moved = [
+            one if v is None else widened(one) + sign * v
+            for one, v in zip(arrays, chosen, strict=True)
+        ]
+        slopes = [one for one in double_gradients(f, moved, weights) if one is not None]
+        with double_precision():
+            values = [
+                widened(y.numpy())
+                for y in outputs_of(f, [wide_tensor(one) for one in moved])
+                if y.dtype in ("float64", "complex128")
+            ]
+        ends.append((slopes, values))
+    (slopes_above, values_above), (slopes_below, values_below) = ends
+    size = max((float(np.max(np.abs(one), initial=0)) for one in slopes_above), default=0.0)
+    change = [(a - b) / (2 * STEP) for a, b in zip(slopes_above, slopes_below, strict=True)]
+    moves = [(a - b) / (2 * STEP) for a, b in zip(values_above, values_below, strict=True)]
+    return change, moves, 1e-8 * max(1.0, size if np.isfinite(size) else 1.0)

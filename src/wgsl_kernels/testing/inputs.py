@@ -1,0 +1,90 @@
+"""The tensors that a sample is called with: drawn from its facts, in several memory layouts."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.engine.dtypes import numpy_dtype
+from wgsl_kernels.engine.tensor import Tensor, tensor
+from wgsl_kernels.ops import operators, shape
+from wgsl_kernels.testing.sample import Sample
+
+Array = np.ndarray[Any, Any]
+INDEXING = operators.__name__
+"""The module behind ``x[...]``, which the layouts below are made with."""
+
+_WORDS = ("", "a", "to be", " or  not", "naïve", "日本 語", "x" * 9)
+
+
+def arrays_for(sample: Sample) -> list[Array]:
+    """Return values for each tensor of ``sample``: always the same ones."""
+    draw = np.random.default_rng(zlib.crc32(sample.id.encode()))
+    count = len(sample.shapes)
+    lows, highs = _each(sample.low, count), _each(sample.high, count)
+    rows = zip(sample.shapes, sample.input_dtypes, lows, highs, strict=True)
+    return [_drawn(draw, *row) for row in rows]
+
+
+def _each(value: float | tuple[float, ...], count: int) -> tuple[float, ...]:
+    return value if isinstance(value, tuple) else (value,) * count
+
+
+def _drawn(
+    draw: np.random.Generator, shape: tuple[int, ...], dtype: str, low: float, high: float
+) -> Array:
+    if dtype == "string":
+        words = np.empty(shape, object)
+        for index in np.ndindex(shape):
+            words[index] = _WORDS[draw.integers(len(_WORDS))]
+        return words
+    if dtype == "bool":
+        return draw.integers(0, 2, shape).astype(bool)
+    if dtype == "int32":
+        return draw.integers(int(low), int(high), shape).astype(np.int32)
+    real = draw.uniform(low, high, shape)
+    values = real + 1j * draw.uniform(low, high, shape) if dtype.startswith("complex") else real
+    return np.asarray(values).astype(numpy_dtype(dtype))
+
+
+def tensors_for(arrays: Sequence[Array], layout: str = "default") -> list[Tensor]:
+    """Return tensors of these values on the active backend, in one of `LAYOUTS`."""
+    return [LAYOUTS[layout](one) for one in arrays]
+
+
+def _transposed(values: Array) -> Tensor:
+    if values.ndim < 2:
+        return tensor(values)
+    return shape.permute_dims(tensor(np.ascontiguousarray(values.T)))
+
+
+def _sliced(values: Array) -> Tensor:
+    """Return a view of every second element, what lies between them being poison."""
+    wide = np.full([2 * length + 1 for length in values.shape] or [3], _poison(values))
+    if values.ndim == 0:
+        wide[1] = values[()]
+        return tensor(wide)[1]
+    wide[(slice(1, None, 2),) * values.ndim] = values
+    return tensor(wide)[(slice(1, None, 2),) * values.ndim]
+
+
+def _poison(values: Array) -> Any:
+    if values.dtype == object:
+        return "poison"
+    return np.array(np.nan if values.dtype.kind in "fc" else 77).astype(values.dtype)
+
+
+def _reversed(values: Array) -> Tensor:
+    return shape.flip(tensor(np.flip(values).copy())) if values.ndim else tensor(values)
+
+
+LAYOUTS: dict[str, Callable[[Array], Tensor]] = {
+    "default": tensor,
+    "transposed": _transposed,
+    "sliced": _sliced,
+    "reversed": _reversed,
+}
+"""Ways in which equal values may lie in memory, by name."""

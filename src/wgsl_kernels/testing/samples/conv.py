@@ -1,0 +1,146 @@
+"""Sample rows of convolution, its gradients and its fused form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import wgsl_kernels as wk
+from wgsl_kernels.testing.bounds import Bound, plus, safe, sum_of_terms
+from wgsl_kernels.testing.sample import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GEOMETRY = {
+    "strides": 1,
+    "pad": "valid",
+    "data_format": "NHWC",
+    "dilations": 1,
+    "dim_rounding_mode": None,
+}
+NCHW_PAD = ((0, 0), (0, 0), (2, 1), (1, 1))
+NHWC_PAD = ((0, 0), (1, 0), (0, 2), (0, 0))
+
+
+def product_bound(kernel: str, terms: Callable[..., int], **attrs: Any) -> Bound:
+    """Allow the errors of summing products in any order; see `bounds.matmul_bound`."""
+
+    def count(*inputs: np.ndarray) -> np.ndarray:
+        return np.asarray(terms(*inputs))
+
+    def magnitude(*inputs: np.ndarray) -> np.ndarray:
+        func = wk.get_kernel(kernel, "cpu").func
+        return func(np.abs(inputs[0]), np.abs(inputs[1]), **{**GEOMETRY, **attrs})
+
+    return sum_of_terms(count, magnitude)
+
+
+def _conv(shapes: tuple[tuple[int, ...], ...], dtypes: str = "float32", **attrs: Any) -> Sample:
+    bound = product_bound("Conv2D", lambda x, filter: filter[..., 0].size, **attrs)
+    return Sample("Conv2D", wk.conv2d, shapes, dtypes=dtypes, attrs=attrs, bound=bound)
+
+
+def _to_filter(shapes: tuple[tuple[int, ...], ...], **attrs: Any) -> Sample:
+    bound = product_bound("Conv2DBackpropFilter", lambda x, dy: dy.size, **attrs)
+    return Sample("Conv2DBackpropFilter", _backprop_filter, shapes, attrs=attrs, bound=bound)
+
+
+def _backprop_filter(x: wk.Tensor, dy: wk.Tensor, **attrs: Any) -> Any:
+    return wk.engine().run_kernel("Conv2DBackpropFilter", {"x": x, "dy": dy}, attrs)
+
+
+def _to_input(shapes: tuple[tuple[int, ...], ...], **attrs: Any) -> Sample:
+    bound = product_bound("Conv2DBackpropInput", lambda dy, filter: filter.size, **attrs)
+    return Sample("Conv2DBackpropInput", _backprop_input, shapes, attrs=attrs, bound=bound)
+
+
+def _backprop_input(dy: wk.Tensor, filter: wk.Tensor, **attrs: Any) -> Any:
+    return wk.engine().run_kernel("Conv2DBackpropInput", {"dy": dy, "filter": filter}, attrs)
+
+
+def _fused(
+    shapes: tuple[tuple[int, ...], ...], function: str = "", *, steepest: float = 1, **attrs: Any
+) -> Sample:
+    """A row whose inputs are x, filter, then bias and slopes where there are shapes for them.
+
+    An activation passes on the convolution's error times its steepest slope, and adds its own.
+    """
+    geometry = {name: value for name, value in attrs.items() if name in GEOMETRY}
+
+    def count(x: np.ndarray, filter: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        return np.asarray(filter[..., 0].size + len(others) + 1)
+
+    def magnitude(x: np.ndarray, filter: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        func = wk.get_kernel("FusedConv2D", "cpu").func
+        given = [np.abs(one) for one in (x, filter, *others[:1])]
+        rest = {"activation": "linear", "leakyrelu_alpha": None, **GEOMETRY, **geometry}
+        return steepest * func(*given, *[None] * (4 - len(given)), **rest)
+
+    bound = sum_of_terms(count, magnitude)
+    if function:
+        bound = plus(bound, safe(function))
+    return Sample("FusedConv2D", _fused_conv2d, shapes, attrs=attrs, bound=bound)
+
+
+def _fused_conv2d(
+    x: wk.Tensor,
+    filter: wk.Tensor,
+    bias: wk.Tensor | None = None,
+    slopes: wk.Tensor | None = None,
+    **attrs: Any,
+) -> wk.Tensor:
+    return wk.fused_conv2d(x, filter, bias=bias, prelu_activation_weights=slopes, **attrs)
+
+
+SAMPLES = [
+    _conv(((1, 4, 4, 1), (2, 2, 1, 1))),
+    _conv(((2, 5, 6, 3), (3, 2, 3, 4)), strides=2, pad="same"),
+    _conv(((1, 6, 5, 2), (3, 2, 2, 3)), strides=(1, 2), pad=1, dilations=(2, 1)),
+    _conv(((2, 2, 6, 5), (2, 2, 2, 3)), pad=NCHW_PAD, data_format="NCHW"),
+    _conv(((1, 4, 4, 1), (3, 3, 1, 1)), strides=2, pad=1, dim_rounding_mode="ceil"),
+    _conv(((2, 9, 8, 5), (3, 3, 5, 70)), pad=NHWC_PAD),
+    _conv(((1, 12, 12, 40), (3, 3, 40, 3)), data_format="NHWC"),
+    _conv(((0, 4, 4, 2), (2, 2, 2, 3))),
+    _conv(((1, 4, 4, 0), (2, 2, 0, 3))),
+    _conv(((1, 5, 5, 2), (2, 2, 2, 3)), dtypes="float16"),
+    _to_filter(((1, 4, 4, 1), (1, 3, 3, 1)), filter_shape=(2, 2, 1, 1)),
+    _to_filter(((2, 5, 6, 3), (2, 3, 3, 4)), filter_shape=(3, 2, 3, 4), strides=2, pad="same"),
+    _to_filter(
+        ((1, 2, 6, 5), (1, 3, 4, 3)),
+        filter_shape=(3, 2, 2, 3),
+        strides=(1, 2),
+        pad=1,
+        dilations=(2, 1),
+        data_format="NCHW",
+    ),
+    _to_filter(((9, 20, 20, 2), (9, 18, 18, 3)), filter_shape=(3, 3, 2, 3)),
+    _to_filter(((0, 4, 4, 2), (0, 3, 3, 3)), filter_shape=(2, 2, 2, 3)),
+    _to_input(((1, 3, 3, 1), (2, 2, 1, 1)), input_shape=(1, 4, 4, 1)),
+    _to_input(((2, 3, 3, 4), (3, 2, 3, 4)), input_shape=(2, 5, 6, 3), strides=2, pad="same"),
+    _to_input(
+        ((1, 3, 4, 3), (3, 2, 2, 3)),
+        input_shape=(1, 2, 6, 5),
+        strides=(1, 2),
+        pad=1,
+        dilations=(2, 1),
+        data_format="NCHW",
+    ),
+    _to_input(((1, 4, 4, 70), (3, 3, 5, 70)), input_shape=(1, 6, 6, 5)),
+    _to_input(((1, 3, 3, 0), (2, 2, 2, 0)), input_shape=(1, 4, 4, 2)),
+    _fused(((1, 4, 4, 2), (2, 2, 2, 3))),
+    _fused(((2, 4, 4, 2), (3, 3, 2, 3), (3,)), activation="relu", strides=2, pad="same"),
+    _fused(((1, 2, 4, 4), (2, 2, 2, 3), (3,)), activation="relu6", data_format="NCHW"),
+    _fused(((1, 4, 4, 2), (2, 2, 2, 3), ()), "safe_expm1", activation="elu"),
+    _fused(((1, 4, 4, 2), (2, 2, 2, 3), (3,)), "safe_sigmoid", activation="sigmoid"),
+    _fused(((1, 4, 4, 2), (2, 2, 2, 3), (3, 3, 3)), activation="leakyrelu", leakyrelu_alpha=0.3),
+    _fused(((1, 4, 4, 2), (2, 2, 2, 3)), activation="leakyrelu", leakyrelu_alpha=-2.0, steepest=2),
+    _fused(((1, 4, 4, 2), (2, 2, 2, 3), (3,), (3,)), activation="prelu", dilations=2, steepest=2),
+    _fused(
+        ((1, 2, 4, 4), (2, 2, 2, 3), (3,), (3, 1, 1)),
+        activation="prelu",
+        data_format="NCHW",
+        steepest=2,
+    ),
+]

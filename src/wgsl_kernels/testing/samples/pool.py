@@ -1,0 +1,108 @@
+"""Sample rows of pooling and its gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import wgsl_kernels as wk
+from wgsl_kernels.testing.bounds import Bound, exact, sum_of_terms
+from wgsl_kernels.testing.sample import Sample
+
+PAD = ((0, 0), (1, 0), (0, 1), (0, 0))
+
+
+def _magnitude_bound(kernel: str, **attrs: Any) -> Bound:
+    """Allow a rounding per element of the window, and those of the division, at either end."""
+
+    def count(*inputs: np.ndarray) -> np.ndarray:
+        return np.asarray(np.prod(np.broadcast_to(attrs["filter_size"], 2)) + 3)
+
+    def magnitude(*inputs: np.ndarray) -> np.ndarray:
+        func = wk.get_kernel(kernel, "cpu").func
+        sizes = [np.abs(one) for one in inputs]
+        return func(*sizes, **{"dim_rounding_mode": None, "pad": "valid", **attrs})
+
+    return sum_of_terms(count, magnitude)
+
+
+def _avg(shape: tuple[int, ...], dtypes: str = "float32", **attrs: Any) -> Sample:
+    bound = _magnitude_bound("AvgPool", **attrs)
+    return Sample("AvgPool", _avg_pool, (shape,), dtypes=dtypes, attrs=attrs, bound=bound)
+
+
+def _avg_pool(x: wk.Tensor, *, filter_size: Any, **attrs: Any) -> wk.Tensor:
+    return wk.avg_pool(x, filter_size, **attrs)
+
+
+def _avg_grad(dy: tuple[int, ...], shape: tuple[int, ...], **attrs: Any) -> Sample:
+    bound = _magnitude_bound("AvgPoolGrad", **attrs)
+    return Sample("AvgPoolGrad", _avg_pool_grad, (dy, shape), attrs=attrs, bound=bound)
+
+
+def _avg_pool_grad(dy: wk.Tensor, x: wk.Tensor, **attrs: Any) -> Any:
+    return wk.engine().run_kernel("AvgPoolGrad", {"dy": dy, "input": x}, attrs)
+
+
+def _max(shape: tuple[int, ...], dtypes: str = "float32", **attrs: Any) -> Sample:
+    return Sample("MaxPool", _max_pool, (shape,), dtypes=dtypes, attrs=attrs, bound=exact())
+
+
+def _max_pool(x: wk.Tensor, *, filter_size: Any, **attrs: Any) -> wk.Tensor:
+    return wk.max_pool(x, filter_size, **attrs)
+
+
+def _max_grad(dy: tuple[int, ...], shape: tuple[int, ...], **attrs: Any) -> Sample:
+    bound = _magnitude_bound("AvgPoolGrad", **attrs)
+
+    def sums(inputs: Any, expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Allow one rounding for each window that an element is the maximum of."""
+        area = np.prod(np.broadcast_to(attrs["filter_size"], 2))
+        return bound([inputs[0] * area, inputs[1]], expected)
+
+    return Sample("MaxPoolGrad", _max_pool_grad, (dy, shape), attrs=attrs, bound=sums)
+
+
+def _max_pool_grad(dy: wk.Tensor, x: wk.Tensor, **attrs: Any) -> Any:
+    y = wk.engine().run_kernel("MaxPool", {"x": x}, attrs)
+    return wk.engine().run_kernel("MaxPoolGrad", {"dy": dy, "input": x, "output": y}, attrs)
+
+
+def _max_grad_grad(shape: tuple[int, ...], **attrs: Any) -> Sample:
+    return Sample(
+        "MaxPoolGradGrad", _max_pool_grad_grad, (shape, shape), attrs=attrs, bound=exact()
+    )
+
+
+def _max_pool_grad_grad(ddx: wk.Tensor, x: wk.Tensor, **attrs: Any) -> Any:
+    return wk.engine().run_kernel("MaxPoolGradGrad", {"ddx": ddx, "input": x}, attrs)
+
+
+SAMPLES = [
+    _avg((1, 3, 3, 1), filter_size=2, strides=1),
+    _avg((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
+    _avg((1, 5, 5, 2), filter_size=3, strides=2, pad=1, dim_rounding_mode="ceil"),
+    _avg((1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
+    _avg((2, 9, 8, 5), filter_size=(9, 8), strides=1),
+    _avg((0, 4, 4, 2), filter_size=2, strides=2),
+    _avg((1, 4, 4, 3), dtypes="float16", filter_size=2, strides=2),
+    _avg_grad((1, 2, 2, 1), (1, 3, 3, 1), filter_size=2, strides=1),
+    _avg_grad((2, 2, 5, 3), (2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
+    _avg_grad((1, 3, 4, 2), (1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
+    _avg_grad((1, 4, 4, 2), (1, 3, 3, 2), filter_size=1, strides=1, pad=PAD),
+    _max((1, 3, 3, 1), filter_size=2, strides=1),
+    _max((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
+    _max((1, 5, 5, 2), filter_size=3, strides=2, pad=1, dim_rounding_mode="ceil"),
+    _max((1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
+    _max((2, 9, 8, 5), filter_size=(9, 8), strides=1),
+    _max((0, 4, 4, 2), filter_size=2, strides=2),
+    _max((1, 4, 4, 3), dtypes="float16", filter_size=2, strides=2),
+    _max((2, 4, 5, 3), dtypes="int32", filter_size=2, strides=2, pad="same"),
+    _max_grad((1, 2, 2, 1), (1, 3, 3, 1), filter_size=2, strides=1),
+    _max_grad((2, 2, 5, 3), (2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
+    _max_grad((1, 3, 4, 2), (1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
+    _max_grad_grad((1, 3, 3, 1), filter_size=2, strides=1),
+    _max_grad_grad((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
+    _max_grad_grad((1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
+]

@@ -1,0 +1,75 @@
+"""Indices out of range: the same words wherever they are found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.ops.creation import arange
+from wgsl_kernels.ops.gather import take
+from wgsl_kernels.ops.ragged import ragged_gather
+
+BACKENDS = ["cpu", "webgpu"]
+WORDS = (
+    r"^GatherV2: indices holds 3, which is out of range; x is \[3\], indices is \[4\], "
+    r"y is \[4\]\. Called at .*test_gather\.py:\d+\.$"
+)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_index_on_the_host_is_refused_at_once(backend: str) -> None:
+    with wk.use_backend(backend), pytest.raises(wk.IndexOutOfRange, match=WORDS):
+        take(wk.tensor([1.0, 2.0, 3.0]), wk.tensor([0, 3, 1, 2]))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_index_that_was_computed_is_refused_when_values_are_read(backend: str) -> None:
+    def gathered() -> None:
+        take(wk.tensor([1.0, 2.0, 3.0]), arange(4)).numpy()
+
+    with wk.use_backend(backend):
+        with pytest.raises(wk.IndexOutOfRange, match=WORDS):
+            gathered()
+
+        np.testing.assert_array_equal(take(wk.tensor([5.0]), arange(1)).numpy(), [5.0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_batches_are_taken_from_separately_and_their_gradients_kept_apart(backend: str) -> None:
+    x = np.arange(2 * 3 * 4 * 2, dtype=np.float32).reshape(2, 3, 4, 2)
+    indices = np.array([[0, 3, 3], [1, 1, 1]], np.int32)
+
+    def taken(x: wk.Tensor) -> wk.Tensor:
+        return take(x, wk.tensor(indices), axis=2, batch_dims=1)
+
+    with wk.use_backend(backend):
+        y = taken(wk.tensor(x))
+        dx = wk.grad(taken)(wk.tensor(x))
+
+    counts = np.array([[1, 0, 0, 2], [0, 3, 0, 0]], np.float32)
+    np.testing.assert_array_equal(y.numpy(), np.stack([x[b][:, indices[b]] for b in range(2)]))
+    np.testing.assert_array_equal(dx.numpy(), np.broadcast_to(counts[:, None, :, None], x.shape))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("splits", [[-1, 3], [0, 2, 1], [0, 4]], ids=str)
+def test_ragged_gather_names_the_splits_that_are_wrong(splits: list[int], backend: str) -> None:
+    words = r"RaggedGather: params_nested_splits\[0\] is .* want numbers in \[0, 3\]"
+
+    with wk.use_backend(backend), pytest.raises(wk.ArgumentError, match=words):
+        ragged_gather([wk.tensor(splits)], wk.tensor([1.0, 2.0, 3.0]), wk.tensor([0]))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ragged_gather_follows_nested_splits(backend: str) -> None:
+    with wk.use_backend(backend):
+        found = ragged_gather(
+            [wk.tensor([0, 1, 3]), wk.tensor([0, 3, 3, 5])],
+            wk.tensor([1.0, 2.0, 3.0, 4.0, 5.0]),
+            wk.tensor([[1, 0]]),
+        )
+
+    splits = [one.tolist() for one in found.output_nested_splits]
+    assert splits == [[0, 2], [0, 2, 3], [0, 0, 2, 5]]
+    assert found.output_dense_values.tolist() == [4.0, 5.0, 1.0, 2.0, 3.0]

@@ -1,0 +1,96 @@
+"""Drawing random numbers: one key for all backends, moved on by what each draw uses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.ops import random
+
+BACKENDS = ["cpu", pytest.param("webgpu", marks=pytest.mark.gpu)]
+
+
+@pytest.fixture(params=BACKENDS, autouse=True)
+def _backend(request: pytest.FixtureRequest) -> object:
+    with wk.use_backend(request.param):
+        yield
+
+
+def test_a_seed_begins_the_same_stream_again() -> None:
+    random.seed(7)
+    first = random.random_uniform((3, 5)).numpy()
+    other = random.random_uniform((3, 5)).numpy()
+    random.seed(7)
+    np.testing.assert_array_equal(random.random_uniform((3, 5)).numpy(), first)
+    assert not np.array_equal(first, other)
+
+
+def test_a_draw_moves_the_counter_by_the_blocks_that_it_used() -> None:
+    random.seed(2**40 + 3)
+    assert random.key.tolist() == [3, 256, 0, 0]
+    random.random_uniform((3, 3))
+    random.random_normal(4)
+    random.random_uniform((0, 5))
+    assert random.key.tolist() == [3, 256, 4, 0]
+    assert not random.key.trainable
+
+
+def test_draws_after_each_other_are_one_stream() -> None:
+    random.seed(1)
+    whole = random.random_uniform(16).numpy()
+    random.seed(1)
+    parts = [random.random_uniform(8).numpy() for _ in range(2)]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize(
+    ("counter", "blocks", "moved"),
+    [
+        ((-1, 0), 1, (0, 1)),
+        ((-3, 5), 2, (-1, 5)),
+        ((2**31 - 1, 0), 1, (-(2**31), 0)),
+        ((-1, -1), 3, (2, 0)),
+        ((5, 1), 2**32 - 1, (4, 2)),
+        ((0, 0), 2**32 - 1, (-1, 0)),
+    ],
+)
+def test_the_counter_carries_into_its_high_word(
+    counter: tuple[int, int], blocks: int, moved: tuple[int, int]
+) -> None:
+    key = wk.tensor([11, 12, *counter])
+    found = wk.engine().run_kernel("AdvanceKey", {"key": key}, {"blocks": blocks})
+    assert isinstance(found, wk.Tensor)
+    assert found.tolist() == [11, 12, *moved]
+
+
+def test_uniform_numbers_fill_their_interval() -> None:
+    random.seed(3)
+    x = random.random_uniform(20_000, minval=-1.0, maxval=3.0).numpy()
+    assert x.dtype == np.float32
+    assert x.min() >= -1
+    assert x.max() < 3
+    assert abs(x.mean() - 1) < 0.05
+    whole = random.random_uniform(20_000, minval=-2, maxval=3, dtype="int32").numpy()
+    assert sorted(set(whole.tolist())) == [-2, -1, 0, 1, 2]
+    assert 0.45 < random.random_uniform(20_000, dtype="bool").numpy().mean() < 0.55
+
+
+def test_normal_numbers_have_the_moments_asked_for() -> None:
+    random.seed(4)
+    x = random.random_normal(50_000, mean=2.0, std_dev=3.0).numpy()
+    assert abs(x.mean() - 2) < 0.1
+    assert abs(x.std() - 3) < 0.1
+
+
+def test_bad_arguments_of_draws_are_refused() -> None:
+    with pytest.raises(wk.ArgumentError, match="minval is 1, maxval 1; want minval below maxval"):
+        random.random_uniform(3, minval=1, maxval=1)
+    with pytest.raises(wk.ArgumentError, match="want whole numbers that fit int32"):
+        random.random_uniform(3, maxval=0.5, dtype="int32")
+    with pytest.raises(wk.DTypeError, match="RandomNormal: y has dtype int32; want float32"):
+        random.random_normal(3, dtype="int32")
+    with pytest.raises(wk.ArgumentError, match="std_dev is -1.0; want 0 or more"):
+        random.random_normal(3, std_dev=-1)
+    with pytest.raises(wk.ShapeError, match=r"key has shape \[3\]; want \[4\]"):
+        wk.engine().run_kernel("RandomUniform", {"key": wk.tensor([1, 2, 3])}, {"shape": (2,)})
