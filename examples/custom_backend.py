@@ -80,7 +80,7 @@ def main(inner: str) -> None:
     adam = wk.train.Adam(0.05)
     for _ in range(50):
         loss = adam.minimize(
-            lambda: wk.sigmoid_cross_entropy(labels, wk.tanh(x @ hidden) @ out), [hidden, out]
+            lambda: wk.sigmoid_cross_entropy(labels, wk.relu(x @ hidden) @ out), [hidden, out]
         )
     print(f"on {wk.get_backend()!r}, which is {inner!r} watched: loss {loss.item():.4f}")
     print(f"{counting.uploads} uploads, {counting.downloads} downloads, {counting.alive} alive")

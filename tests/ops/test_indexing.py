@@ -61,13 +61,13 @@ def test_the_axes_of_a_tensor_index_stand_where_its_axis_stood(backend: str) -> 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_gradient_reaches_only_the_elements_taken(backend: str) -> None:
     def taken(x: wk.Tensor) -> wk.Tensor:
-        return getitem(x, (slice(None, None, -1), None, slice(4, 0, -3), [0, 0]))
+        return getitem(x, (slice(None, None, -1), None, slice(3, None, -3), [0, 0]))
 
     with wk.use_backend(backend):
         dx = wk.grad(taken)(wk.tensor(VALUES[0]))
 
     expected = np.zeros((3, 4, 5), np.float32)
-    np.add.at(expected, (slice(None), [3], [0]), 2.0)
+    expected[:, [3, 0], 0] = 2.0
     np.testing.assert_array_equal(dx.numpy(), expected)
 
 

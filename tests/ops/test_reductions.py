@@ -9,7 +9,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.ops import extremes, reduce, segment, softmax, sort
 
 NAN, INF = np.nan, np.inf
-BACKENDS = ["cpu", pytest.param("webgpu", marks=pytest.mark.gpu)]
+BACKENDS = ["cpu", "webgpu"]
 
 
 @pytest.fixture(params=BACKENDS, autouse=True)

@@ -109,11 +109,11 @@ class ReduceLaunch(ShaderLaunch):
         shape = tuple(array.shape[axis] for axis in order)
         count = math.prod(array.shape[axis] for axis in reduced)
         facts = {**self.attrs, f"{self.output_names[0]}_size": self.outputs[0].size, "wk_n": count}
-        windows = self._windows_needed(device, array, state, reduced)
-        seen = state if windows == 0 else (array.strides, array.offset)
+        least = self._least_parts(device, array, state, reduced)
+        windowed = least > 0
+        seen = (array.strides, array.offset) if windowed else state
         operand, kept = self._operand(array, seen, order, shape, rank - len(reduced), facts)
-        parts = max(self._parts(count), min(4 * windows, count))
-        windowed = windows > 0
+        parts = max(self._parts(count), least)
         by_rows = windowed or self._by_rows(device, parts, count)
         variant: Any = "rows" if by_rows else "lanes"
         source = self.shader.source
@@ -165,15 +165,17 @@ class ReduceLaunch(ShaderLaunch):
         }
         return Operand(name, array.dtype, len(merged), "strided"), left
 
-    def _windows_needed(
+    def _least_parts(
         self, device: Device, array: GpuArray, state: State, reduced: tuple[int, ...]
     ) -> int:
-        """Return how many bindings an array above the limit takes, 0 where one will do."""
-        nbytes = device_bytes(array.size, array.dtype)
+        """Return into how many parts an array above the binding limit must go, 0 if into none."""
         leading = reduced == tuple(range(len(reduced)))
+        nbytes = device_bytes(array.size, array.dtype)
         if state is not None or not leading or nbytes <= device.largest_binding:
             return 0
-        return int(-(-nbytes // device.largest_binding))
+        count = math.prod(array.shape[axis] for axis in reduced)
+        row = self.outputs[0].size * ITEMSIZE[array.dtype]
+        return -(-count // max(1, (int(device.largest_binding) - 256) // row))
 
     def _parts(self, count: int) -> int:
         """Return over how many partial results each output is spread."""

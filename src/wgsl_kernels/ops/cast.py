@@ -52,7 +52,7 @@ def _cast_signature(x: Spec, /, *, dtype: DType) -> Spec:
 def _cast_cpu(x: Array, *, dtype: DType) -> Array:
     wanted = numpy_dtype(canonical(dtype))
     if np.iscomplexobj(x) and wanted.kind != "c":
-        x = x.real
+        x = np.real(x)
     return as_int32(x) if wanted == np.int32 else x.astype(wanted)
 
 

@@ -80,7 +80,7 @@ def _imag_signature(input: Spec, /) -> Spec:
 
 @cpu_kernel("Imag")
 def _imag_cpu(input: Array) -> Array:
-    return input.imag.copy()
+    return np.imag(input).copy()
 
 
 wgsl_kernel("Imag", "complex/imag.wgsl")
@@ -103,7 +103,7 @@ def _real_signature(input: Spec, /) -> Spec:
 
 @cpu_kernel("Real")
 def _real_cpu(input: Array) -> Array:
-    return input.real.copy()
+    return np.real(input).copy()
 
 
 wgsl_kernel("Real", "complex/real.wgsl")

@@ -22,7 +22,7 @@ from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, tensor
 from wgsl_kernels.ops import shape as shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 Scalar = bool | int | float | complex
 NUMERIC = ("float32", "int32", "bool", "complex64")
@@ -90,7 +90,7 @@ def _fill_cpu(
     return np.full(shape, value, dtype=numpy_dtype(name))
 
 
-def _fill_params(value: Scalar, dtype: DType | None) -> Mapping[str, float]:
+def _fill_params(value: Scalar, dtype: DType | None) -> dict[str, Any]:
     name = _natural_dtype(value) if dtype is None else dtype
     whole = name in ("int32", "bool")
     number = complex(value)
@@ -164,7 +164,7 @@ def _one_hot_signature(
     indices: Spec,
     /,
     *,
-    depth: int,
+    depth: Any,
     on_value: Scalar = 1,
     off_value: Scalar = 0,
     dtype: DType = "int32",
@@ -182,11 +182,10 @@ def _one_hot_cpu(
     indices: Array, *, depth: int, on_value: Scalar, off_value: Scalar, dtype: DType
 ) -> Array:
     hit = indices[..., np.newaxis] == np.arange(depth)
-    values = np.asarray([off_value, on_value], dtype=numpy_dtype(dtype))
-    return values[hit.astype(np.int32)]
+    return np.where(hit, on_value, off_value).astype(numpy_dtype(dtype))
 
 
-def _one_hot_params(on_value: Scalar, off_value: Scalar, dtype: DType) -> Mapping[str, Any]:
+def _one_hot_params(on_value: Scalar, off_value: Scalar, dtype: DType) -> dict[str, Any]:
     return {"on": stored(on_value, dtype), "off": stored(off_value, dtype)}
 
 
@@ -282,7 +281,7 @@ def _range_cpu(*, start: float, stop: float, step: float, dtype: DType) -> Array
     return (start + used * np.arange(count, dtype=np.float64)).astype(numpy_dtype(dtype))
 
 
-def _range_params(start: float, stop: float, step: float, dtype: DType) -> Mapping[str, float]:
+def _range_params(start: float, stop: float, step: float, dtype: DType) -> dict[str, Any]:
     _, used = _steps(start, stop, step)
     whole = dtype == "int32"
     return {
@@ -336,12 +335,17 @@ def fitting(kernel: str, name: str, value: Any, dtype: DType) -> None:
     elif dtype == "bool":
         fits, want = value in (0, 1), "True or False"
     elif dtype == "int32":
-        whole = not isinstance(value, complex) and value == value // 1
-        fits, want = whole and _INT32.min <= value <= _INT32.max, "a whole number of 32 bits"
+        fits, want = _is_int32(value), "a whole number of 32 bits"
     else:
         fits, want = not isinstance(value, complex) or "complex" in dtype, "a real number"
     if not fits:
         raise ArgumentError(f"{kernel}: {name} is {value!r} and dtype {dtype}; want {want}.")
+
+
+def _is_int32(value: Scalar) -> bool:
+    if isinstance(value, complex) or value != value // 1:
+        return False
+    return bool(_INT32.min <= value <= _INT32.max)
 
 
 def stored(value: Scalar, dtype: DType) -> Scalar:

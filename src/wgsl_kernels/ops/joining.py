@@ -16,6 +16,7 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.tensor import as_tensor
 from wgsl_kernels.ops import creation, slicing
 from wgsl_kernels.ops import reduce as reductions
 from wgsl_kernels.ops import shape as shapes
@@ -209,7 +210,7 @@ def tile(x: TensorLike, repetitions: Sequence[int]) -> Tensor:
             shorter.
     """
     reps = tuple(repetitions)
-    given = shapes.as_tensor(x)
+    given = as_tensor(x)
     missing = len(reps) - given.ndim
     if missing > 0:
         given = shapes.reshape(given, (1,) * missing + given.shape)
@@ -217,7 +218,7 @@ def tile(x: TensorLike, repetitions: Sequence[int]) -> Tensor:
 
 
 @signature("Tile")
-def _tile_signature(x: Spec, /, *, reps: Sequence[int]) -> Spec:
+def _tile_signature(x: Spec, /, *, reps: Sequence[Any]) -> Spec:
     if len(reps) != x.ndim or any(not isinstance(n, int) or n < 0 for n in reps):
         raise ShapeError(
             f"Tile: reps is {show(reps)} and x has shape {show(x.shape)}; "

@@ -17,9 +17,8 @@ from wgsl_kernels.engine.run import run_many
 from wgsl_kernels.engine.shapes import require_dtype, require_rank
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import creation, segment
-from wgsl_kernels.ops import shape as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +60,7 @@ def ragged_gather(
 
     Source: TensorFlow, core/kernels/ragged_gather_op.cc.
     """
-    places = shapes.as_tensor(indices)
+    places = as_tensor(indices)
     rank = _ragged_rank(len(params_nested_splits), places.ndim)
     *splits, values = run_many(
         "RaggedGather",

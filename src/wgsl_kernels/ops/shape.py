@@ -162,9 +162,9 @@ def squeeze(x: TensorLike, axis: Axes = None) -> Tensor:
     return reshape(given, tuple(kept))
 
 
-def _reshaped(size: int, shape: int | Sequence[int]) -> Shape:
+def _reshaped(size: int, shape: int | Sequence[int]) -> tuple[Any, ...]:
     """Return ``shape`` with its -1 worked out."""
-    asked = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    asked: tuple[Any, ...] = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     known = math.prod(length for length in asked if length != -1)
     if asked.count(-1) == 1 and known and size % known == 0:
         asked = tuple(size // known if length == -1 else length for length in asked)

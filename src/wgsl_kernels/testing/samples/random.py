@@ -32,8 +32,8 @@ def _uniform(key: wk.Tensor, **attrs: Any) -> wk.Tensor:
 
 def _sample(kernel: str, f: Any, bound: Any = None, **attrs: Any) -> Sample:
     """Return a row for keys of any bits."""
-    ends = {"low": -(2.0**31), "high": 2.0**31}
-    return Sample(kernel, f, ((4,),), dtypes="int32", attrs=attrs, bound=bound, **ends)
+    low, high = -(2.0**31), 2.0**31
+    return Sample(kernel, f, ((4,),), "int32", attrs, low=low, high=high, bound=bound)
 
 
 SAMPLES = [

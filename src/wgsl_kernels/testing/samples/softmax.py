@@ -25,7 +25,7 @@ def _total_error(x: Array, axis: int) -> Array:
 
 def _softmax_bound(axis: int) -> Bound:
     def amount(x: Array) -> Array:
-        return _EPS * (_shifted(x, axis) + 2 + _total_error(x, axis) + 2.5)
+        return np.asarray(_EPS * (_shifted(x, axis) + 2 + _total_error(x, axis) + 2.5))
 
     return relative(amount)
 
@@ -34,7 +34,7 @@ def _log_softmax_bound(axis: int) -> Bound:
     def amount(x: Array) -> Array:
         shifted = _shifted(x, axis)
         log_total = np.log(np.sum(np.exp(-shifted), axis, keepdims=True))
-        return _EPS * (shifted + _total_error(x, axis) + 4 * log_total)
+        return np.asarray(_EPS * (shifted + _total_error(x, axis) + 4 * log_total))
 
     return absolute(amount)
 
