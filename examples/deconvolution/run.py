@@ -149,15 +149,27 @@ def _under(
     return y[:, row:, column:][:, : height * stride : stride, : width * stride : stride]
 
 
+def by_two(x: wk.Tensor, filter: wk.Tensor) -> wk.Tensor:
+    """Return the deconvolution with stride 2."""
+    return deconvolution(x, filter, stride=2)
+
+
+def squared_slopes(x: wk.Tensor, filter: wk.Tensor) -> wk.Tensor:
+    """Return a number that depends on both gradients, so that these are differentiated in turn."""
+    dx, dfilter = wk.grads(lambda x, filter: wk.square(by_two(x, filter)))(x, filter)
+    return wk.sum(wk.square(dx)) + wk.sum(wk.square(dfilter))
+
+
 def check() -> None:
     """Compare the op with numbers: one worked by hand, and its gradient with differences."""
     x = wk.reshape(wk.tensor([1.0, 2.0, 3.0, 4.0]), (1, 2, 2, 1))
-    wide = deconvolution(x, wk.ones((3, 3, 1, 1)), stride=2)
+    wide = by_two(x, wk.ones((3, 3, 1, 1)))
     print(wide.numpy()[0, :, :, 0])
     draw = np.random.default_rng(0).normal
-    near = [draw(size=(2, 3, 2, 2)), draw(size=(3, 4, 2, 3))]
-    error = wk.testing.compute_gradient_error(lambda x, f: deconvolution(x, f, stride=2), near)
-    print(f"gradient error {error:.2g}")
+    near = [0.3 * draw(size=(2, 3, 2, 2)), 0.3 * draw(size=(3, 4, 2, 3))]
+    error = wk.testing.compute_gradient_error
+    print(f"gradient error {error(by_two, near):.2g}")
+    print(f"error of the gradient's gradient {error(squared_slopes, near):.2g}")
 
 
 def learn(small: np.ndarray, large: np.ndarray, steps: int) -> tuple[np.ndarray, list[float]]:

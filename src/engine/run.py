@@ -131,6 +131,11 @@ def _execute(call: Call) -> Result:
     found = tuple(key)
     plan = find_plan(found)
     if plan is None:
+        declared = find_signature(call.name)
+        if declared is not None and len(call.inputs) < len(declared.inputs):
+            absent = [None] * (len(declared.inputs) - len(call.inputs))
+            call.inputs = (*call.inputs, *absent)
+            return _execute(call)
         plan = make_plan(found, call.name, driver, specs, call.attrs, call.names)
     if plan.casts is not None:
         call.inputs = _cast(call.inputs, plan.casts)

@@ -72,6 +72,9 @@ class Signature:
         Raises:
             ArgumentError: The inputs are not those of the signature.
         """
+        if len(values) != len(self.inputs):
+            known = ", ".join(one.name for one in self.inputs) or "none"
+            raise ArgumentError(f"{self.name}: got {len(values)} inputs; want {known}.")
         for declared, value in zip(self.inputs, values, strict=True):
             if value is None and not declared.optional:
                 raise ArgumentError(f"{self.name}: input {declared.name!r} is missing.")

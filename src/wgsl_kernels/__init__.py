@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+from wgsl_kernels import train as train
 from wgsl_kernels.backends.cpu.kernel import cpu_kernel as cpu_kernel
 from wgsl_kernels.backends.register import register_own as _register_own
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel as wgsl_kernel
@@ -63,6 +64,7 @@ from wgsl_kernels.engine.tensor import from_dlpack as from_dlpack
 from wgsl_kernels.engine.tensor import tensor as tensor
 from wgsl_kernels.engine.tensor import variable as variable
 from wgsl_kernels.ops import operators as _operators  # noqa: F401  binds the operators of tensors
+from wgsl_kernels.ops import pool_gradients as _pool_gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops import random as random
 from wgsl_kernels.ops.activation import elu as elu
 from wgsl_kernels.ops.activation import leaky_relu as leaky_relu
@@ -93,6 +95,8 @@ from wgsl_kernels.ops.complex import complex as complex
 from wgsl_kernels.ops.complex import conj as conj
 from wgsl_kernels.ops.complex import imag as imag
 from wgsl_kernels.ops.complex import real as real
+from wgsl_kernels.ops.conv import conv2d as conv2d
+from wgsl_kernels.ops.conv import conv2d_transpose as conv2d_transpose
 from wgsl_kernels.ops.creation import arange as arange
 from wgsl_kernels.ops.creation import eye as eye
 from wgsl_kernels.ops.creation import full as full
@@ -115,6 +119,7 @@ from wgsl_kernels.ops.extremes import argmax as argmax
 from wgsl_kernels.ops.extremes import argmin as argmin
 from wgsl_kernels.ops.extremes import max as max
 from wgsl_kernels.ops.extremes import min as min
+from wgsl_kernels.ops.fused import fused_conv2d as fused_conv2d
 from wgsl_kernels.ops.gather import take as take
 from wgsl_kernels.ops.joining import concat as concat
 from wgsl_kernels.ops.joining import pad as pad
@@ -128,6 +133,11 @@ from wgsl_kernels.ops.losses import huber_loss as huber_loss
 from wgsl_kernels.ops.losses import mean_squared_error as mean_squared_error
 from wgsl_kernels.ops.losses import sigmoid_cross_entropy as sigmoid_cross_entropy
 from wgsl_kernels.ops.losses import softmax_cross_entropy as softmax_cross_entropy
+from wgsl_kernels.ops.matrix import dot as dot
+from wgsl_kernels.ops.matrix import matmul as matmul
+from wgsl_kernels.ops.matrix import outer as outer
+from wgsl_kernels.ops.pool import avg_pool as avg_pool
+from wgsl_kernels.ops.pool import max_pool as max_pool
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
 from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather
 from wgsl_kernels.ops.random import random_normal as random_normal
@@ -168,6 +178,48 @@ from wgsl_kernels.ops.unary import rsqrt as rsqrt
 from wgsl_kernels.ops.unary import sign as sign
 from wgsl_kernels.ops.unary import sqrt as sqrt
 from wgsl_kernels.ops.unary import square as square
+
+# What TensorFlow.js calls them; ops/names.py is the table, and a test holds these lines to it.
+arg_max = argmax
+arg_min = argmin
+cast = astype
+clip_by_value = clip
+concat1d = concat
+concat2d = concat
+concat3d = concat
+concat4d = concat
+div = divide
+fill = full
+floor_div = floor_divide
+gather = take
+log_sum_exp = logsumexp
+mat_mul = matmul
+mul = multiply
+neg = negative
+outer_product = outer
+pad1d = pad
+pad2d = pad
+pad3d = pad
+pad4d = pad
+range = arange
+reverse = flip
+reverse1d = flip
+reverse2d = flip
+reverse3d = flip
+reverse4d = flip
+scalar = tensor
+slice1d = slice
+slice2d = slice
+slice3d = slice
+slice4d = slice
+sub = subtract
+tensor1d = tensor
+tensor2d = tensor
+tensor3d = tensor
+tensor4d = tensor
+tensor5d = tensor
+tensor6d = tensor
+transpose = permute_dims
 
 if _TYPE_CHECKING:
     from wgsl_kernels import testing as testing

@@ -21,10 +21,10 @@ def test_the_custom_op_passes_both_of_its_checks(backend: str) -> None:
 def test_the_guide_shows_each_way_to_extend(backend: str) -> None:
     printed = output_of("guide_ops.py", "--backend", backend)
 
-    decayed = np.array([1.0 * 0.9 * 0.9 + 3.0 * 0.9 + 2.0, 4.0 * (0.81 + 0.9 + 1.0)]) * 0.1
-    biased = decayed / (1.0 - 0.9**3)
-    assert numbers_after("moving average", printed)[1] == pytest.approx(4.0)
-    assert biased[1] == pytest.approx(4.0)
+    average = np.zeros(2)
+    for step, seen in enumerate(np.array([[1.0, 4.0], [3.0, 4.0], [2.0, 4.0]]), start=1):
+        average += 0.1 * (seen - average) / (1.0 - 0.9**step)
+    assert numbers_after("moving average", printed) == pytest.approx(average)
     assert numbers_after("square root", printed) == pytest.approx([1.0, 2.0**0.5, 3.0])
     assert numbers_after("square  ", printed) == [4.0, 0.0625, 9.0]
     assert numbers_after("its gradient", printed) == [-4.0, 0.5, 6.0]
@@ -39,3 +39,16 @@ def test_an_overridden_gradient_is_restored(backend: str) -> None:
     assert numbers_after("after it", printed) == own
     assert numbers_after("replaced", printed) == other
     assert numbers_after("restored", printed) == own
+
+
+@BACKENDS
+def test_cross_entropy_past_the_registry_has_the_exact_gradient(backend: str) -> None:
+    printed = output_of("guide_ops.py", "--backend", backend)
+
+    logits, labels = np.array([1.0, 3.0, 0.5]), np.array([0.0, 1.0, 0.0])
+    softmax = np.exp(logits) / np.exp(logits).sum()
+    values = numbers_after("cross-entropy", printed)
+    assert values == pytest.approx([-np.log(softmax[1]), np.log(2.0)], rel=1e-5)
+    want = [*(softmax - labels), 0.0, 0.0, 0.0]
+    assert numbers_after("gradient for the logits", printed) == pytest.approx(want, rel=1e-4)
+    assert numbers_after("its error", printed)[0] < 1e-4

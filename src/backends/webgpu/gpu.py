@@ -123,6 +123,9 @@ class Gpu:
             if len(self._recipes) >= RECIPES_MAX:
                 self._recipes.clear()
             self._recipes[key] = recipe
+        for name, array in arrays.items():
+            if name not in recipe.values and (array.storage is None or array.device is not device):
+                self._backend.make_resident(array)
         if recipe.packed:
             arrays = {
                 name: self._backend.contiguous(array) if name in recipe.packed else array

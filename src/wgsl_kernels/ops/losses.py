@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from wgsl_kernels.engine.dtypes import DType, promote
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import broadcast, show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
@@ -25,6 +26,7 @@ from wgsl_kernels.ops import (
     softmax,
     unary,
 )
+from wgsl_kernels.ops.elementwise import float_dtype
 
 Reduction = Literal["none", "sum", "mean", "sum_by_nonzero_weights"]
 REDUCTIONS = ("none", "sum", "mean", "sum_by_nonzero_weights")
@@ -182,7 +184,12 @@ def _pair(op: str, labels: TensorLike, predictions: TensorLike, name: str) -> tu
             f"{op}: labels has shape {show(wanted.shape)}, {name} {show(given.shape)}; "
             "want the same."
         )
-    return cast.astype(wanted, given.dtype) if wanted.dtype != given.dtype else wanted, given
+    dtype = float_dtype(promote(wanted.dtype, given.dtype))
+    return _as(wanted, dtype), _as(given, dtype)
+
+
+def _as(x: Tensor, dtype: DType) -> Tensor:
+    return x if x.dtype == dtype else cast.astype(x, dtype)
 
 
 def _check_smoothing(op: str, label_smoothing: float) -> None:

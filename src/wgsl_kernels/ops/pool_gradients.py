@@ -50,7 +50,7 @@ def _max_pool_grad_signature(
 
 
 @cpu_kernel("MaxPoolGrad")
-def _max_pool_grad_cpu(dy: Array, input: Array, **geometry: Any) -> Array:
+def _max_pool_grad_cpu(dy: Array, input: Array, output: Array, **geometry: Any) -> Array:
     sliding = sliding_of("MaxPoolGrad", input.shape, **geometry)
     padded = sliding.room(sliding.channels, dy.dtype)
     if dy.size:

@@ -151,7 +151,7 @@ def multiply(
     tiling = REGISTERS if gpu.is_software or not shaders.has_staged else STAGED
     cut = product.cut(tiling)
     fields = {**params, **cut.fields(), "part_size": size}
-    grid = _fold(cut.groups(tiling) * cut.parts)
+    grid = gpu.grid(cut.groups(tiling) * cut.parts, 1)
     if cut.parts == 1:
         shader = shaders.whole.replace(".wgsl", f"{tiling.suffix}.wgsl")
         gpu.dispatch(shader, {**operands, **after, "y": y}, params=fields, groups=grid)
@@ -162,8 +162,3 @@ def multiply(
     ends = {"parts_count": cut.parts, **(last_params or {})}
     gpu.dispatch(shaders.last, {**after, "parts": parts, "y": y}, params=ends)
     return y
-
-
-def _fold(groups: int) -> tuple[int, int, int]:
-    rows = math.ceil(groups / 65_535)
-    return (math.ceil(groups / rows), rows, 1)

@@ -99,7 +99,7 @@ def spacing(size: Array, dtype: Any) -> Array:
     target = single or (kind.type if kind.kind == "f" else np.float32)
     info = np.finfo(target)
     clipped = np.clip(np.nan_to_num(size, nan=1.0), float(info.tiny), float(info.max))
-    return np.asarray(np.spacing(clipped.astype(target)), np.float64)
+    return np.asarray(2.0 ** np.floor(np.log2(clipped)) * float(info.eps), np.float64)
 
 
 def _message(have: Array, want: Array, error: Array, allowed: Array, bad: Array) -> str:

@@ -125,26 +125,39 @@ def distance(a: Array, b: Array) -> Array:
 
 
 def numeric_gradients(
-    f: Function, arrays: Sequence[Array], weights: Weights, eps: float | None = None
+    f: Function,
+    arrays: Sequence[Array],
+    weights: Weights,
+    eps: float | None = None,
+    most: int | None = None,
 ) -> Numbers:
-    """Return the gradient of the loss of ``f`` by central differences on ``cpu`` in float64."""
+    """Return the gradient of the loss of ``f`` by central differences on ``cpu`` in float64.
+
+    Args:
+        f: The function.
+        arrays: Where the gradient is taken.
+        weights: The arriving gradients.
+        eps: The step; see `compute_gradient_error`.
+        most: How many elements of each input are moved; NaN stands for the others.
+    """
     with double_precision():
         xs = [wide_tensor(one) for one in arrays]
         scale = sum(float(np.sum(np.abs(one))) for one in _terms(f, xs, weights))
         found = [
-            _by_differences(f, xs, index, weights, eps) if is_smooth(one) else None
+            _by_differences(f, xs, index, weights, eps, most) if is_smooth(one) else None
             for index, one in enumerate(arrays)
         ]
     return Numbers(found, 1e-9 * max(1.0, scale if np.isfinite(scale) else 1.0))
 
 
 def _by_differences(
-    f: Function, xs: list[Tensor], index: int, weights: Weights, eps: float | None
+    f: Function, xs: list[Tensor], index: int, weights: Weights, eps: float | None, most: int | None
 ) -> Array:
     center = xs[index].numpy()
     directions = (1.0, 1j) if np.iscomplexobj(center) else (1.0,)
-    gradient = np.zeros(center.shape, center.dtype)
-    for at in np.ndindex(center.shape):
+    gradient = np.full(center.shape, np.nan, center.dtype)
+    for at in _chosen(center.shape, most):
+        gradient[at] = 0
         step = eps if eps is not None else STEP * max(1.0, abs(center[at]))
         for direction in directions:
             values = []
@@ -160,6 +173,14 @@ def _by_differences(
     return gradient
 
 
+def _chosen(shape: tuple[int, ...], most: int | None) -> list[tuple[int, ...]]:
+    every = list(np.ndindex(shape))
+    if most is None or len(every) <= most:
+        return every
+    draw = np.random.default_rng(len(every))
+    return [every[one] for one in sorted(draw.choice(len(every), most, replace=False))]
+
+
 def _terms(f: Function, xs: list[Tensor], weights: Weights) -> list[Array]:
     return tidy(lambda: loss_terms(outputs_of(f, xs), weights))
 
@@ -173,9 +194,7 @@ def _sources(inputs: Any) -> list[Tensor]:
     return xs
 
 
-def _both(
-    f: Function, xs: list[Tensor], eps: float | None
-) -> tuple[list[Array | None], Numbers]:
+def _both(f: Function, xs: list[Tensor], eps: float | None) -> tuple[list[Array | None], Numbers]:
     weights = Weights()
     analytic = gradients_of(f, xs, weights)
     return analytic, numeric_gradients(f, [x.numpy() for x in xs], weights, eps)
@@ -185,6 +204,41 @@ def double_gradients(f: Function, arrays: Sequence[Array], weights: Weights) -> 
     """Return the tape's gradient of the loss of ``f``, computed on ``cpu`` in float64."""
     with double_precision():
         return gradients_of(f, [wide_tensor(one) for one in arrays], weights)
+
+
+def slope_along(
+    f: Function,
+    arrays: Sequence[Array],
+    slopes: Sequence[Array],
+    weights: Weights,
+    directions: Weights,
+) -> tuple[Array, Array, float]:
+    """Return the change of the loss along one direction: from gradients, by numbers, the noise.
+
+    The direction is drawn from ``directions``; ``slopes`` are the gradients of the float inputs.
+    """
+    chosen = [
+        directions.of(index, one) if is_smooth(one) else None for index, one in enumerate(arrays)
+    ]
+    ends = []
+    for sign in (STEP, -STEP):
+        with double_precision():
+            xs = [wide_tensor(one) for one in _moved(arrays, chosen, sign)]
+            ends.append(_terms(f, xs, weights))
+    change = sum(float(np.sum(a - b)) for a, b in zip(*ends, strict=True)) / (2 * STEP)
+    along = [v for v in chosen if v is not None]
+    parts = [np.real(np.conj(g) * v) for g, v in zip(slopes, along, strict=True)]
+    expected = sum(float(np.sum(part)) for part in parts)
+    size = sum(float(np.sum(np.abs(part))) for part in parts)
+    noise = 1e-9 * max(1.0, sum(float(np.sum(np.abs(one))) for one in ends[0]))
+    return np.asarray(expected), np.asarray(change), noise + DOUBLE * size
+
+
+def _moved(arrays: Sequence[Array], directions: Sequence[Array | None], step: float) -> list[Array]:
+    return [
+        one if v is None else widened(one) + step * v
+        for one, v in zip(arrays, directions, strict=True)
+    ]
 
 
 def second_differences(
@@ -199,10 +253,7 @@ def second_differences(
     ]
     ends: list[tuple[list[Array], list[Array]]] = []
     for sign in (STEP, -STEP):
-        moved = [
-            one if v is None else widened(one) + sign * v
-            for one, v in zip(arrays, chosen, strict=True)
-        ]
+        moved = _moved(arrays, chosen, sign)
         slopes = [one for one in double_gradients(f, moved, weights) if one is not None]
         with double_precision():
             values = [

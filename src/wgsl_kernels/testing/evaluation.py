@@ -18,6 +18,7 @@ from wgsl_kernels.engine.dtypes import WIDE, is_differentiable
 from wgsl_kernels.engine.scopes import tensors_in, tidy
 from wgsl_kernels.engine.tensor import Tensor, tensor
 from wgsl_kernels.ops import random
+from wgsl_kernels.testing.inputs import LAYOUTS
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
@@ -93,7 +94,7 @@ def gradients_of(
     f: Function,
     xs: Sequence[Tensor],
     weights: Weights,
-    arriving: Callable[[Array], Tensor] = tensor,
+    layout: str = "default",
 ) -> list[Array | None]:
     """Return the gradient of the loss for each of ``xs``, by the tape; None for integers.
 
@@ -101,7 +102,7 @@ def gradients_of(
         f: The function.
         xs: Its inputs, on the active backend.
         weights: The arriving gradients.
-        arriving: Makes a tensor of them.
+        layout: How these lie in memory.
     """
 
     def run() -> list[Array | None]:
@@ -109,15 +110,17 @@ def gradients_of(
         with GradientTape() as tape:
             tape.watch(sources)
             ys = smooth(outputs_of(f, xs))
-        dys = [arriving(_as(weights.of(i, y), y.dtype)) for i, y in enumerate(ys)]
+        dys = [_arriving(weights.of(i, y), y.dtype, layout) for i, y in enumerate(ys)]
         found = iter(tape.gradient(ys, sources, dys))
         return [_filled(next(found), x) if is_differentiable(x.dtype) else None for x in xs]
 
     return tidy(run)
 
 
-def _as(values: Array, dtype: str) -> Array:
-    return values.astype(dtype)
+def _arriving(values: Array, dtype: str, layout: str) -> Tensor:
+    if dtype in WIDE.values():
+        return tensor(values, dtype=dtype)
+    return LAYOUTS[layout](values.astype(dtype))
 
 
 def _filled(gradient: Tensor | None, x: Tensor) -> Array:

@@ -1,0 +1,263 @@
+"""The checks of one sample on one backend; each returns a row of the report."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from wgsl_kernels.engine.autodiff import GradientTape
+from wgsl_kernels.engine.backends import use_backend
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.double import double_precision
+from wgsl_kernels.engine.gradients import find_rule
+from wgsl_kernels.engine.memory import memory
+from wgsl_kernels.engine.scopes import tidy
+from wgsl_kernels.engine.tensor import tensor
+from wgsl_kernels.testing.bounds import contains, ulp
+from wgsl_kernels.testing.closeness import spacing
+from wgsl_kernels.testing.differences import (
+    DOUBLE,
+    distance,
+    double_gradients,
+    numeric_gradients,
+    second_differences,
+    slope_along,
+    tolerance,
+)
+from wgsl_kernels.testing.evaluation import (
+    Array,
+    Function,
+    Weights,
+    gradients_of,
+    is_smooth,
+    outputs_of,
+    smooth,
+    wide_tensor,
+    widened,
+)
+from wgsl_kernels.testing.inputs import arrays_for, tensors_for
+from wgsl_kernels.testing.report import Row
+from wgsl_kernels.testing.sample import Bound, Sample
+
+PARITY = {"float16": 2.0**-7}
+"""What a gradient may be off, relative to its size and to the largest of its input, by dtype."""
+SINGLE = 2.0**-17
+"""The same for float32 and complex64."""
+SECOND = 2e-5
+"""What a second derivative in float64 may be off from differences of first ones."""
+MOST = 32
+"""Elements of an input that are looked at one by one; of a larger one some, and a direction."""
+
+_NARROW = {"float64": "float32", "complex128": "complex64"}
+_DEFAULT_BOUND = ulp(4)
+
+
+def has_gradient(sample: Sample) -> bool:
+    """Say whether the kernel has a gradient rule and the sample a float input."""
+    rule = find_rule(sample.kernel)
+    floats = any(dtype.startswith(("float", "complex")) for dtype in sample.input_dtypes)
+    return rule is not None and rule.func is not None and floats
+
+
+def check_forward(sample: Sample, backend: str, layout: str = "default") -> Row:
+    """Compare results with the CPU kernels' in float64, rounded once, within the sample's bound."""
+    f, arrays = _called(sample), arrays_for(sample)
+    with double_precision():
+        exact = [one.numpy() for one in outputs_of(f, [wide_tensor(one) for one in arrays])]
+    with _only(backend, sample):
+        found = [(one.dtype, one.numpy()) for one in outputs_of(f, tensors_for(arrays, layout))]
+    worst = _Worst()
+    wide = [
+        one if one.dtype == object else one.astype(np.result_type(one, float)) for one in arrays
+    ]
+    if len(found) != len(exact):
+        worst.fail(f"got {len(found)} outputs, want {len(exact)}")
+    for index, ((dtype, actual), expected) in enumerate(zip(found, exact, strict=False)):
+        _compare(worst, f"output {index}", sample.bound, wide, actual, expected, dtype)
+    return worst.row("forward", sample, backend)
+
+
+def _compare(
+    worst: _Worst,
+    what: str,
+    bound: Bound | None,
+    inputs: Sequence[Array],
+    actual: Array,
+    expected: Array,
+    dtype: str,
+) -> None:
+    name = "string" if expected.dtype == object else expected.dtype.name
+    fitting = {_NARROW.get(name, name), name} | ({"float16"} if name == "float64" else set())
+    if actual.shape != expected.shape or dtype not in fitting:
+        worst.fail(f"{what} is {list(actual.shape)} {dtype}, want {list(expected.shape)} {name}")
+    elif not is_smooth(expected):
+        equal = np.asarray(actual == expected)
+        worst.see(what, np.where(equal, 0.0, 1.0), np.zeros(equal.shape), np.ones(equal.shape))
+    else:
+        rounded = expected.astype(np.float16) if dtype == "float16" else expected
+        low, high = (bound or _DEFAULT_BOUND)(inputs, rounded)
+        value = widened(actual)
+        inside = contains((low, high), value)
+        allowed = np.maximum(distance(high, expected), distance(expected, low))
+        error = distance(value, widened(expected))
+        error = np.where(inside, np.minimum(error, allowed), np.maximum(error, allowed * 1.01))
+        error = np.where(~inside & (error == 0), np.inf, error)
+        worst.see(what, error, allowed, spacing(np.abs(expected), actual.dtype))
+
+
+def check_gradient_by_numbers(sample: Sample) -> Row:
+    """Compare the tape's gradient with differences, both on ``cpu`` in float64."""
+    f, arrays, weights = _called(sample), arrays_for(sample), Weights()
+    analytic = double_gradients(f, arrays, weights)
+    numbers = numeric_gradients(f, arrays, weights, most=MOST)
+    worst = _Worst()
+    for index, (a, n) in enumerate(zip(analytic, numbers.gradients, strict=True)):
+        if a is not None and n is not None:
+            chosen = ~np.isnan(n) if a.size > MOST else np.ones(a.shape, bool)
+            worst.see_gradient(f"input {index}", a[chosen], n[chosen], DOUBLE, numbers.noise)
+    slopes = [one for one in analytic if one is not None]
+    if max(one.size for one in slopes) > MOST:
+        along, change, noise = slope_along(f, arrays, slopes, weights, Weights(seed=1))
+        worst.see_gradient("one direction", along, change, DOUBLE, noise)
+    return worst.row("gradient", sample, "cpu")
+
+
+def check_gradient_parity(sample: Sample, backend: str, layout: str = "default") -> Row:
+    """Compare a backend's gradient, in the sample's dtype, with that of ``cpu`` in float64."""
+    f, arrays, weights = _called(sample), arrays_for(sample), Weights()
+    expected = double_gradients(f, arrays, weights)
+    with _only(backend, sample):
+        found = gradients_of(f, tensors_for(arrays, layout), weights, layout)
+    worst = _Worst()
+    for index, (a, e) in enumerate(zip(found, expected, strict=True)):
+        if a is not None and e is not None:
+            factor = PARITY.get(sample.input_dtypes[index], SINGLE)
+            worst.see_gradient(f"input {index}", a, e, factor, 2.0**-120)
+    return worst.row("gradient parity", sample, backend)
+
+
+def check_second_order(sample: Sample) -> Row:
+    """Compare the gradient of the gradient with differences along one direction, in float64.
+
+    With g the gradient of the loss at x for arriving dy, and v a direction: the gradient of <g, v>
+    for x is how g changes along v (the Hessian is symmetric), and that for dy how f does.
+    """
+    f, arrays = _called(sample), arrays_for(sample)
+    weights, directions = Weights(), Weights(seed=1)
+    change, moves, noise = second_differences(f, arrays, weights, directions)
+    with double_precision():
+        slopes, carried = tidy(lambda: _second(f, arrays, weights, directions))
+    worst = _Worst()
+    for kind, found, expected in (("input", slopes, change), ("dy of output", carried, moves)):
+        for index, (a, n) in enumerate(zip(found, expected, strict=True)):
+            worst.see_gradient(f"{kind} {index}", a, n, SECOND, noise)
+    return worst.row("second order", sample, "cpu")
+
+
+def _second(
+    f: Function, arrays: Sequence[Array], weights: Weights, directions: Weights
+) -> tuple[list[Array], list[Array]]:
+    xs = [wide_tensor(one) for one in arrays]
+    sources = smooth(xs)
+    with GradientTape() as outer:
+        outer.watch(sources)
+        with GradientTape() as inner:
+            inner.watch(sources)
+            ys = smooth(outputs_of(f, xs))
+        dys = [tensor(weights.of(index, y)) for index, y in enumerate(ys)]
+        outer.watch(dys)
+        gradients = inner.gradient(ys, sources, dys)
+    chosen = [directions.of(index, x) for index, x in enumerate(xs) if is_smooth(arrays[index])]
+    pairs = [(g, tensor(v)) for g, v in zip(gradients, chosen, strict=True) if g is not None]
+    found = outer.gradient([g for g, _ in pairs], [*sources, *dys], [v for _, v in pairs])
+    filled = [
+        np.zeros(x.shape, x.dtype) if g is None else g.numpy()
+        for g, x in zip(found, [*sources, *dys], strict=True)
+    ]
+    return filled[: len(sources)], filled[len(sources) :]
+
+
+def check_leaks(sample: Sample, backend: str) -> Row:
+    """Run forward and backward, and compare what lives before and after; nothing may remain."""
+    f, arrays = _called(sample), arrays_for(sample)
+
+    def run() -> None:
+        xs = tensors_for(arrays)
+        if has_gradient(sample):
+            gradients_of(f, xs, Weights())
+        for y in outputs_of(f, xs):
+            y.numpy()
+
+    with _only(backend, sample):
+        run()  # what stays from a first run, as pipelines do, is no leak
+        enabled = gc.isenabled()
+        gc.disable()  # so that cycles count as leaks, and nothing of others goes meanwhile
+        try:
+            before = memory()
+            run()
+            after = memory()
+        finally:
+            if enabled:
+                gc.enable()
+    left = after.num_tensors - before.num_tensors
+    left += after.num_buffers - before.num_buffers
+    nbytes = after.num_bytes - before.num_bytes
+    note = f"{left} tensors and buffers remain, {nbytes} bytes"
+    return Row("leaks", sample.id, backend, left == 0 and nbytes == 0, float(left), note=note)
+
+
+def _called(sample: Sample) -> Function:
+    return lambda *xs: sample.f(*xs, **sample.attrs)
+
+
+@contextmanager
+def _only(backend: str, sample: Sample) -> Iterator[None]:
+    """Run on ``backend``, and refuse to fall back from it, but for strings."""
+    fallback = "silent" if "string" in sample.input_dtypes else "error"
+    with use_backend(backend), config.using(fallback=fallback):
+        yield
+
+
+class _Worst:
+    """The element furthest from its tolerance, over several arrays."""
+
+    def __init__(self) -> None:
+        self._ratio = -1.0
+        self._facts = (0.0, 0.0, 0.0)
+        self._note = ""
+        self._passed = True
+
+    def fail(self, note: str) -> None:
+        """Fail for another reason than an element."""
+        self._passed, self._note = False, note
+        self._ratio, self._facts = np.inf, (np.inf, np.inf, 0.0)
+
+    def see_gradient(
+        self, what: str, a: Array, expected: Array, factor: float, noise: float
+    ) -> None:
+        """Take in a gradient."""
+        if a.shape != expected.shape:
+            self.fail(f"{what} has a gradient of shape {list(a.shape)}")
+            return
+        allowed = tolerance(expected, factor, noise)
+        self.see(what, distance(a, expected), allowed, spacing(np.abs(expected), np.float32))
+
+    def see(self, what: str, error: Array, allowed: Array, unit: Array) -> None:
+        """Take in errors and tolerances per element, and the size of an ULP there."""
+        if error.size == 0:
+            return
+        with np.errstate(all="ignore"):
+            ratio = np.where(error == 0, 0.0, error / allowed)
+        at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+        self._passed = self._passed and bool((error <= allowed).all())
+        if ratio[at] > self._ratio:
+            self._ratio = float(ratio[at])
+            self._facts = (float(error[at]), float(error[at] / unit[at]), float(allowed[at]))
+            self._note = f"{what} at {[int(one) for one in at]}"
+
+    def row(self, check: str, sample: Sample, backend: str) -> Row:
+        """Return the verdict."""
+        return Row(check, sample.id, backend, self._passed, *self._facts, note=self._note)

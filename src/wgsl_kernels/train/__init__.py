@@ -1,0 +1,6 @@
+"""Optimizers: they change variables so that a loss falls."""
+
+from wgsl_kernels.train.adam import Adam as Adam
+from wgsl_kernels.train.momentum import Momentum as Momentum
+from wgsl_kernels.train.optimizer import Optimizer as Optimizer
+from wgsl_kernels.train.sgd import SGD as SGD

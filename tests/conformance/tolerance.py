@@ -1,0 +1,138 @@
+"""How far a result may lie from a recorded one: from WGSL's accuracy and each kernel's formula.
+
+The records were computed in double precision and rounded at the end of a kernel, or, where a
+kernel is composed of others, after each of them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import wgsl_kernels as wk
+from wgsl_kernels.testing import bounds
+
+Array = np.ndarray
+Inputs = Mapping[str, "Array | list[Array]"]
+Run = Callable[[Inputs], Array]
+
+EPS = float(np.finfo(np.float32).eps)
+
+# One rounding at the most, so nothing but a flushed subnormal may differ.
+EXACT = frozenset(
+    """
+    Abs Add BroadcastTo Cast Ceil ClipByValue Complex Concat ExpandDims Fill Floor GatherV2 Identity
+    Imag Max MaxPool Maximum Min Minimum Neg OneHot OnesLike Pack PadV2 RaggedGather Real
+    Relu Relu6 Reshape Reverse Round Select Sign Slice SplitV Step StridedSlice Sub Tile TopK
+    Transpose Unique Unpack ZerosLike
+    """.split()
+)
+
+# A sum of terms each of which grows with the size of every input: run on absolute values, the
+# kernel gives the sum of the terms' sizes, and run on ones their number.
+SUMS = frozenset(
+    """
+    AddN AvgPool AvgPoolGrad BatchMatMul Conv2D Conv2DBackpropFilter Conv2DBackpropInput
+    FusedConv2D MaxPoolGrad Mean Sum UnsortedSegmentSum
+    """.split()
+)
+AVERAGES = frozenset({"AvgPool", "AvgPoolGrad", "Mean"})
+INDICES = frozenset({"indices", "segment_ids"})
+
+# The function of shaders/include that a kernel is made of.
+FUNCTIONS = {
+    "Cos": "safe_cos",
+    "Elu": "safe_expm1",
+    "EluGrad": "safe_expm1",
+    "Exp": "safe_exp",
+    "Expm1": "safe_expm1",
+    "FloorDiv": "floor_div_f32",
+    "Log": "safe_log",
+    "Log1p": "safe_log1p",
+    "Pow": "safe_pow",
+    "RealDiv": "safe_div",
+    "Reciprocal": "safe_div",
+    "Rsqrt": "safe_rsqrt",
+    "Sigmoid": "safe_sigmoid",
+    "Sin": "safe_sin",
+    "Softplus": "safe_softplus",
+    "Sqrt": "safe_sqrt",
+    "Tan": "safe_tan",
+    "Tanh": "safe_tanh",
+}
+
+
+def interval(
+    kernel: str, inputs: Inputs, attrs: Mapping[str, Any], expected: Array
+) -> bounds.Interval:
+    """Return the interval that each element of a float result must lie in.
+
+    Args:
+        kernel: The kernel's name.
+        inputs: What it was run on.
+        attrs: Its attributes.
+        expected: The recorded result.
+    """
+    exact = expected.astype(np.complex128 if expected.dtype.kind == "c" else np.float64)
+    return _bound(kernel, inputs, attrs)([], exact)
+
+
+def _bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Bound:
+    if kernel in EXACT:
+        return bounds.exact()
+    if kernel in SUMS:
+        return _sum_bound(kernel, inputs, attrs)
+    if kernel in FUNCTIONS:
+        return bounds.plus(bounds.safe(FUNCTIONS[kernel]), bounds.ulp(0.5))
+    if kernel == "Prod":
+        return bounds.ulp(2 * max(np.size(one) for one in inputs.values()))
+    if kernel in ("Softmax", "LogSoftmax"):
+        return _softmax_bound(kernel, inputs)
+    return bounds.ulp(4)
+
+
+def _sum_bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Bound:
+    plain = {**attrs, "activation": "linear"} if "activation" in attrs else dict(attrs)
+    slope = max(1.0, float(np.max(np.abs(inputs.get("prelu_activation_weights", 0)), initial=0)))
+    inputs = {name: one for name, one in inputs.items() if name != "prelu_activation_weights"}
+
+    def run(values: Inputs) -> Array:
+        with wk.use_backend("cpu"):
+            result = wk.engine().run_kernel(kernel, values, plain)
+            return np.asarray(result.numpy(), np.float64)
+
+    magnitude = run(each(np.abs, inputs))
+    if kernel in AVERAGES:
+        terms = max(np.size(one) for one in inputs.values())
+    else:
+        terms = run(each(np.ones_like, inputs))
+    slope = max(1.0, float(np.max(np.abs(inputs.get("preluActivationWeights", 0)), initial=0)))
+    return bounds.sum_of_terms(terms + 2, lambda: slope * magnitude, extra_ulp=4)
+
+
+def _softmax_bound(kernel: str, inputs: Inputs) -> bounds.Bound:
+    # Both round x - max(x), and both e^(x - max): relative errors of the terms of the sum.
+    logits = np.asarray(inputs["logits"], np.float64)
+    spread = float(np.max(np.abs(logits), initial=0)) * 2
+    steps = 2 * spread + logits.shape[-1] + 8
+    if kernel == "Softmax":
+        return bounds.relative(steps * EPS)
+    return bounds.plus(bounds.absolute(steps * EPS), bounds.ulp(4))
+
+
+def each(function: Callable[[Array], Array], inputs: Inputs) -> dict[str, Any]:
+    """Return the inputs with ``function`` applied to all but indices."""
+    return {name: _applied(function, name, value) for name, value in inputs.items()}
+
+
+def _applied(function: Callable[[Array], Array], name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_applied(function, name, one) for one in value]
+    return value if name in INDICES else np.asarray(function(value))
+
+
+@functools.cache
+def _unused() -> None: ...
