@@ -262,7 +262,7 @@ def _fused_conv2d_grad(
     }
     z = None
     if activation == "prelu" or (activation == "leakyrelu" and (leakyrelu_alpha or 0.0) <= 0.0):
-        z = run("FusedConv2D", x, filter, bias, activation="linear", **geometry)
+        z = run("FusedConv2D", x, filter, bias, None, activation="linear", **geometry)
     slopes = None
     if prelu_activation_weights is not None:
         own_shape = prelu_activation_weights.shape

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,7 +40,11 @@ from wgsl_kernels.testing.evaluation import (
 )
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.testing.report import Row
-from wgsl_kernels.testing.sample import Bound, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wgsl_kernels.testing.sample import Bound, Sample
 
 PARITY = {"float16": 2.0**-7}
 """What a gradient may be off, relative to its size and to the largest of its input, by dtype."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +23,9 @@ from wgsl_kernels.testing.evaluation import (
     wide_tensor,
     widened,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STEP = 6e-6
 """The step of a difference, about the cube root of float64's precision, times max(1, |x|)."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.tensor import Tensor, tensor
 from wgsl_kernels.ops import operators, shape
-from wgsl_kernels.testing.sample import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.testing.sample import Sample
 
 Array = np.ndarray[Any, Any]
 INDEXING = operators.__name__

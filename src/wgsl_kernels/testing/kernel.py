@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.testing.checks import (
@@ -14,8 +14,12 @@ from wgsl_kernels.testing.checks import (
     has_gradient,
 )
 from wgsl_kernels.testing.report import Report, Row
-from wgsl_kernels.testing.sample import Sample
 from wgsl_kernels.testing.samples import all_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from wgsl_kernels.testing.sample import Sample
 
 
 def check_kernel(

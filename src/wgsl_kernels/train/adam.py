@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.ops.exponential import expm1
 from wgsl_kernels.ops.unary import sqrt
@@ -42,7 +42,6 @@ class Adam(Optimizer):
         self._beta2 = between("Adam", "beta2", beta2, 0, 1)
         self._epsilon = between("Adam", "epsilon", epsilon, 0, math.inf)
 
-    @override
     def updated(
         self, value: Tensor, gradient: Tensor, state: tuple[Tensor, ...], rate: Tensor, step: Tensor
     ) -> tuple[Tensor, ...]:

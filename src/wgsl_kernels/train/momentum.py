@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.train.optimizer import Optimizer, between
 
@@ -32,7 +32,6 @@ class Momentum(Optimizer):
         self._momentum = between("Momentum", "momentum", momentum, 0, 1)
         self._use_nesterov = use_nesterov
 
-    @override
     def updated(
         self, value: Tensor, gradient: Tensor, state: tuple[Tensor, ...], rate: Tensor, step: Tensor
     ) -> tuple[Tensor, ...]:

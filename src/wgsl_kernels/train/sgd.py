@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.train.optimizer import Optimizer
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 class SGD(Optimizer):
     """Steps against the gradient: ``value - learning_rate * gradient``."""
 
-    @override
     def updated(
         self, value: Tensor, gradient: Tensor, state: tuple[Tensor, ...], rate: Tensor, step: Tensor
     ) -> tuple[Tensor, ...]:

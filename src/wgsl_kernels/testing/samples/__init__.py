@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+from typing import TYPE_CHECKING
 
-from wgsl_kernels.testing.sample import Sample
+if TYPE_CHECKING:
+    from wgsl_kernels.testing.sample import Sample
 
 
 @functools.cache
