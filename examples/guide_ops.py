@@ -85,9 +85,7 @@ Backward = Callable[[wk.Tensor, list[wk.Tensor]], tuple[wk.Tensor, wk.Tensor]]
 
 
 @wk.custom_grad
-def cross_entropy(
-    labels: wk.Tensor, logits: wk.Tensor, save: Save
-) -> tuple[wk.Tensor, Backward]:
+def cross_entropy(labels: wk.Tensor, logits: wk.Tensor, save: Save) -> tuple[wk.Tensor, Backward]:
     """Return the cross-entropy of ``labels``, whose rows sum to 1, with softmax(``logits``).
 
     softmax(logits) - labels is exact and cheap; a rule for each op on the way is neither.

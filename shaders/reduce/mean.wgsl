@@ -1,20 +1,20 @@
 // y = (sum of x along the axes) / n; NaN of no elements
 
-fn init() -> T_y {
-  return T_y(0);
+fn init() -> T_wide {
+  return T_wide(0);
 }
 
-fn lift(x: T) -> T_y {
-  return T_y(x);
+fn lift(x: T) -> T_wide {
+  return T_wide(x);
 }
 
-fn combine(a: T_y, b: T_y) -> T_y {
+fn combine(a: T_wide, b: T_wide) -> T_wide {
   return a + b;
 }
 
-fn finish(total: T_y, n: u32) -> T_y {
+fn finish(total: T_wide, n: u32) -> T_y {
   if (n == 0u) {
     return T_y(wk_nan());
   }
-  return total / T_y(f32(n));
+  return T_y(total / T_wide(f32(n)));
 }

@@ -1,13 +1,17 @@
 // y = product of x along the axes; 1 of no elements
 
-fn init() -> T_y {
-  return T_y(1);
+fn init() -> T_wide {
+  return T_wide(1);
 }
 
-fn lift(x: T) -> T_y {
-  return T_y(x);
+fn lift(x: T) -> T_wide {
+  return T_wide(x);
 }
 
-fn combine(a: T_y, b: T_y) -> T_y {
+fn combine(a: T_wide, b: T_wide) -> T_wide {
   return a * b;
+}
+
+fn finish(total: T_wide) -> T_y {
+  return T_y(total);
 }

@@ -1,13 +1,17 @@
 // y = sum of x along the axes; bool is counted; 0 of no elements
 
-fn init() -> T_y {
-  return T_y(0);
+fn init() -> T_wide {
+  return T_wide(0);
 }
 
-fn lift(x: T) -> T_y {
-  return T_y(x);
+fn lift(x: T) -> T_wide {
+  return T_wide(x);
 }
 
-fn combine(a: T_y, b: T_y) -> T_y {
+fn combine(a: T_wide, b: T_wide) -> T_wide {
   return a + b;
+}
+
+fn finish(total: T_wide) -> T_y {
+  return T_y(total);
 }

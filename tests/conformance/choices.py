@@ -48,3 +48,5 @@ KERNEL_CHOICES = {
     "TopK/048": Choice("sorted=False leaves the order open: ours is sorted all the same", _in_order),
 }
 """By the id of a kernel run."""
+
+GRADIENT_CHOICES: dict[str, Choice] = {}

@@ -86,8 +86,25 @@ class Case:
         """The arguments of a public op, by their names in TensorFlow.js."""
         return dict(value_of(self.raw["args"]))
 
+    def input(self, name: str, inputs: Mapping[str, Any] | None = None) -> Any:
+        """Return an input by its name in ``dx``: its own, or its place in a kernel's list."""
+        values = self.inputs if inputs is None else inputs
+        if name.isdigit():
+            return next(one for one in values.values() if isinstance(one, list))[int(name)]
+        return values[name]
+
+    @property
+    def differentiable(self) -> list[str]:
+        """The names in ``dx`` of inputs that gradients flow to: those of floats."""
+        return [name for name in self.gradients("dx") if self.input(name).dtype.kind in "fc"]
+
+    @property
+    def arriving(self) -> list[Array | None]:
+        """The gradients that arrive, one per output; None where none does."""
+        return [one and array_of(one) for one in self.raw["dy"]]
+
     def tensors(self, field: str) -> list[Array | Unknown | None]:
-        """Return a list of tensors: ``outputs``, ``expected`` or ``dy``."""
+        """Return a list of tensors: ``outputs`` or ``expected``."""
         return [one and tensor_of(one) for one in self.raw[field]]
 
     def gradients(self, field: str) -> dict[str, Array]:

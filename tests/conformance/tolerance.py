@@ -136,3 +136,9 @@ def _applied(function: Callable[[Array], Array], name: str, value: Any) -> Any:
 
 @functools.cache
 def _unused() -> None: ...
+
+
+def gradient_interval(expected: Array) -> bounds.Interval:
+    exact = expected.astype(np.complex128 if expected.dtype.kind == "c" else np.float64)
+    scale = float(np.max(np.abs(exact), initial=0))
+    return bounds.plus(bounds.absolute(16 * EPS * scale), bounds.ulp(16))([], exact)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wgsl_kernels.ops.losses import Reduction
 
 BACKENDS = ["cpu", "webgpu"]
 LABELS = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]], np.float32)
@@ -22,7 +27,8 @@ def _backend(request: pytest.FixtureRequest) -> object:
 
 def cross_entropies(labels: np.ndarray) -> np.ndarray:
     logits = LOGITS.astype(np.float64)
-    return -np.sum(labels * (logits - np.log(np.exp(logits).sum(-1, keepdims=True))), -1)
+    shifted = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    return np.asarray(-np.sum(labels * shifted, -1))
 
 
 def test_softmax_cross_entropy_smooths_and_reduces() -> None:
@@ -38,7 +44,7 @@ def test_softmax_cross_entropy_smooths_and_reduces() -> None:
 def test_weights_are_counted_or_summed() -> None:
     weights = np.array([[2.0], [0.0]], np.float32)
     losses = (LABELS - LOGITS) ** 2 * weights
-    expected = {
+    expected: dict[Reduction, float] = {
         "sum": losses.sum(),
         "mean": losses.sum() / 6,
         "sum_by_nonzero_weights": losses.sum() / 3,

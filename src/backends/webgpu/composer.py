@@ -90,8 +90,14 @@ class Composer:
 
     @functools.cached_property
     def aliases(self) -> Mapping[str, str]:
-        """The element types that the composer names: ``T`` and ``T_<name>``."""
+        """The element types that the composer names: ``T``, ``T_<name>`` and ``T_wide``.
+
+        The last is what sums of the first output's type are kept in: f32 for f16.
+        """
         aliases = {"T": self.element_type(self.operands[0])} if self.operands else {}
+        if self.outputs:
+            own = self.element_type(self.outputs[0])
+            aliases["T_wide"] = "f32" if own == "f16" else own
         for operand in self.operands:
             for name in operand.spellings:
                 aliases[f"T_{name}"] = self.element_type(operand)

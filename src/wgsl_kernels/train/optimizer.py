@@ -175,9 +175,7 @@ class Optimizer(ABC):
                 self._check_fits(name, self._waiting[name], target)
         zeros = np.zeros(target.shape, numpy_dtype(target.dtype))
         made = tuple(
-            variable(
-                self._waiting.pop(name, zeros), trainable=False, name=name, dtype=target.dtype
-            )
+            variable(self._waiting.pop(name, zeros), trainable=False, name=name, dtype=target.dtype)
             for name in names
         )
         self._state[target.name] = (target, made)

@@ -1,0 +1,70 @@
+"""Every recorded gradient of a kernel that this package has, on both backends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conformance import tolerance
+from tests.conformance.choices import GRADIENT_CHOICES
+from tests.conformance.corpus import Array, Case, Inputs, cases
+from tests.conformance.replay import BACKENDS, on, outputs_of, outside, tensors_of
+
+import wgsl_kernels as wk
+
+CASES = cases("grads.jsonl.gz")
+# No gradient flows to integers and bools here; the tape of TensorFlow.js has one for them as well.
+OF_INTEGERS = [one for one in CASES if not one.differentiable]
+OF_FLOATS = [one for one in CASES if one.differentiable and one.id not in GRADIENT_CHOICES]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("case", OF_FLOATS, ids=lambda one: one.id)
+def test_a_recorded_gradient_comes_out_again(case: Case, backend: str) -> None:
+    found = _gradients(case, case.inputs, case.arriving, backend)
+    wrong = case.is_called("wrong")
+
+    for name in case.differentiable:
+        ours = found[name]
+        theirs = case.gradients("dx")[name]
+        right = case.gradients("expected_dx").get(name) if wrong else theirs
+        if right is None:  # this one is not what is wrong, where its shape is the input's
+            right = theirs
+        shape = np.shape(case.input(name))
+        problem = _problem(case, name, ours, right, shape)
+        assert problem is None, f"{case.id} {case.quirks}: gradient of {name}: {problem}"
+
+
+def _problem(
+    case: Case, name: str, ours: Array | None, right: Array, shape: tuple[int, ...]
+) -> str | None:
+    if ours is None:
+        return "None" if np.any(right) else None  # a gradient of zeros agrees with none
+    if ours.shape != shape:
+        return f"shape {ours.shape}, want the input's, {shape}"
+    kinks = np.isnan(right)  # numbers do not settle the gradient there
+    right = np.where(kinks, ours, right).astype(right.dtype)
+    return outside(ours, right, tolerance.gradient_interval(right))
+
+
+def _gradients(
+    case: Case, inputs: Inputs, arriving: list[Array | None], backend: str
+) -> dict[str, Array | None]:
+    """Return our gradients by the record's input names."""
+    with on(backend):
+        tensors = tensors_of(inputs)
+        sources = [case.input(name, tensors) for name in case.differentiable]
+        with wk.GradientTape() as tape:
+            tape.watch(sources)
+            result = wk.engine().run_kernel(case.kernel, tensors, case.attrs)
+        pairs = [
+            (y, wk.tensor(dy, dtype=dy.dtype))
+            for y, dy in zip(outputs_of(result), arriving, strict=True)
+            if dy is not None
+        ]
+        found: list[Any] = tape.gradient([y for y, _ in pairs], sources, [dy for _, dy in pairs])
+        return {
+            name: None if one is None else one.numpy()
+            for name, one in zip(case.differentiable, found, strict=True)
+        }

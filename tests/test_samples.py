@@ -1,0 +1,122 @@
+"""What every row of the sample tables drives: values, gradients, second gradients, leaks.
+
+Each row runs in the default mode and in one other, chosen by a hash of its id; with
+WGSL_KERNELS_TEST_MODES=all in every one. A mode is a layout of the inputs in memory.
+"""
+
+import os
+import zlib
+
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.adapter import choose_adapter
+from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.testing import Sample, all_samples
+from wgsl_kernels.testing.checks import (
+    check_forward,
+    check_gradient_by_numbers,
+    check_gradient_parity,
+    check_leaks,
+    check_second_order,
+    has_gradient,
+)
+from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
+
+ALL_MODES = os.environ.get("WGSL_KERNELS_TEST_MODES") == "all"
+SAMPLES = all_samples()
+SMOOTH = [sample for sample in SAMPLES if has_gradient(sample)]
+TWICE = [sample for sample in SMOOTH if sample.second_order]
+
+
+def _modes(sample: Sample) -> tuple[str, ...]:
+    first, *others = LAYOUTS
+    chosen = others[zlib.crc32(sample.id.encode()) % len(others)]
+    return (first, *others) if ALL_MODES else (first, chosen)
+
+
+def _backends(sample: Sample) -> tuple[str, ...]:
+    """Return where the row runs: float16 only where the adapter has it."""
+    if "float16" not in sample.input_dtypes:
+        return ("cpu", "webgpu")
+    choice = choose_adapter()
+    lacking = choice is not None and "shader-f16" not in choice.info.features
+    return ("cpu",) if lacking else ("cpu", "webgpu")
+
+
+def _in_modes(samples: list[Sample] | tuple[Sample, ...]) -> list[object]:
+    return [
+        pytest.param(sample, backend, mode, id=f"{sample.id}-{backend}-{mode}")
+        for sample in samples
+        for backend in _backends(sample)
+        for mode in _modes(sample)
+    ]
+
+
+def _on_backends(samples: tuple[Sample, ...], only: str = "") -> list[object]:
+    return [
+        pytest.param(sample, backend, id=f"{sample.id}-{backend}")
+        for sample in samples
+        for backend in _backends(sample)
+        if only in ("", backend)
+    ]
+
+
+@pytest.mark.parametrize(("sample", "backend", "mode"), _in_modes(SAMPLES))
+def test_results_lie_within_the_bound(sample: Sample, backend: str, mode: str) -> None:
+    row = check_forward(sample, backend, mode)
+    assert row.passed, str(row)
+
+
+@pytest.mark.parametrize("sample", SMOOTH, ids=lambda sample: sample.id)
+def test_the_gradient_agrees_with_numbers(sample: Sample) -> None:
+    row = check_gradient_by_numbers(sample)
+    assert row.passed, str(row)
+
+
+@pytest.mark.parametrize(("sample", "backend", "mode"), _in_modes(SMOOTH))
+def test_the_gradient_agrees_with_that_in_float64(sample: Sample, backend: str, mode: str) -> None:
+    row = check_gradient_parity(sample, backend, mode)
+    assert row.passed, str(row)
+
+
+@pytest.mark.parametrize("sample", TWICE, ids=lambda sample: sample.id)
+def test_the_second_gradient_agrees_with_differences(sample: Sample) -> None:
+    row = check_second_order(sample)
+    assert row.passed, str(row)
+
+
+@pytest.mark.parametrize(("sample", "backend"), _on_backends(SAMPLES))
+def test_nothing_stays_alive_afterwards(sample: Sample, backend: str) -> None:
+    row = check_leaks(sample, backend)
+    assert row.passed, str(row)
+
+
+@pytest.mark.parametrize(("sample", "backend"), _on_backends(SAMPLES, only="webgpu"))
+def test_a_second_run_gives_the_same_bits(sample: Sample, backend: str) -> None:
+    arrays = arrays_for(sample)
+    runs = []
+    with wk.use_backend(backend), wk.config.using(fallback="silent"):
+        for _ in range(2):
+            ys = tensors_in(sample.f(*tensors_for(arrays), **sample.attrs))
+            runs.append([y.numpy().tolist() if y.dtype == "string" else bits(y) for y in ys])
+
+    assert runs[0] == runs[1]
+
+
+def bits(tensor: wk.Tensor) -> bytes:
+    return tensor.numpy().tobytes()
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
+def test_a_row_runs_the_kernel_that_it_names(sample: Sample) -> None:
+    names = []
+
+    def note(call: object, proceed: object) -> object:
+        names.append(call.name)  # type: ignore[attr-defined]  # a Call
+        return proceed(call)  # type: ignore[operator]  # a function of it
+
+    with wk.use_backend("cpu"), wk.engine().intercept(note):  # type: ignore[arg-type]  # as typed
+        sample.f(*tensors_for(arrays_for(sample)), **sample.attrs)
+
+    assert sample.kernel in names
