@@ -78,11 +78,13 @@ def main(inner: str) -> None:
     labels = wk.reshape(wk.astype(x[:, 0] * x[:, 1] > 0.0, "float32"), (64, 1))
     hidden, out = (wk.variable(draw.normal(size=size)) for size in ((2, 16), (16, 1)))
     adam = wk.train.Adam(0.05)
+
+    def loss() -> wk.Tensor:
+        return wk.sigmoid_cross_entropy(labels, wk.relu(x @ hidden) @ out)
+
     for _ in range(50):
-        loss = adam.minimize(
-            lambda: wk.sigmoid_cross_entropy(labels, wk.relu(x @ hidden) @ out), [hidden, out]
-        )
-    print(f"on {wk.get_backend()!r}, which is {inner!r} watched: loss {loss.item():.4f}")
+        adam.minimize(loss, [hidden, out])
+    print(f"on {wk.get_backend()!r}, which is {inner!r} watched: loss {loss().item():.4f}")
     print(f"{counting.uploads} uploads, {counting.downloads} downloads, {counting.alive} alive")
     for name, count in counting.runs.most_common():
         print(f"{count:6} {name}")

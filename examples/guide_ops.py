@@ -1,4 +1,4 @@
-"""The ways to extend the library, one after another: ops of ops, kernels, gradients, custom_grad."""
+"""The ways to extend the library, in turn: ops of ops, kernels, gradients, custom_grad."""
 
 import argparse
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def _my_square_signature(x: wk.Spec, /) -> wk.Spec:
 
 
 def _my_square_cpu(x: np.ndarray) -> np.ndarray:
-    return x * x
+    return np.square(x)
 
 
 wk.register_kernel("MySquare", "cpu", _my_square_cpu)

@@ -43,9 +43,10 @@ def _react_cpu(x: np.ndarray, *, feed: float, kill: float) -> np.ndarray:
     spread = 0.2 * sides + 0.05 * corners - x
     u, v = x[..., 0], x[..., 1]
     reaction = u * v * v
-    du = spread[..., 0] - reaction + feed * (1.0 - u)
-    dv = 0.5 * spread[..., 1] + reaction - (feed + kill) * v
-    return x + np.stack([du, dv], axis=-1)
+    y = np.empty_like(x)
+    y[..., 0] = u + spread[..., 0] - reaction + feed * (1.0 - u)
+    y[..., 1] = v + 0.5 * spread[..., 1] + reaction - (feed + kill) * v
+    return y
 
 
 SHADER = """

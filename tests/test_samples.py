@@ -11,6 +11,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter import choose_adapter
+from wgsl_kernels.engine.run import Call, Proceed, Result
 from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.testing import Sample, all_samples
 from wgsl_kernels.testing.checks import (
@@ -112,11 +113,11 @@ def bits(tensor: wk.Tensor) -> bytes:
 def test_a_row_runs_the_kernel_that_it_names(sample: Sample) -> None:
     names = []
 
-    def note(call: object, proceed: object) -> object:
-        names.append(call.name)  # type: ignore[attr-defined]  # a Call
-        return proceed(call)  # type: ignore[operator]  # a function of it
+    def note(call: Call, proceed: Proceed) -> Result:
+        names.append(call.name)
+        return proceed(call)
 
-    with wk.use_backend("cpu"), wk.engine().intercept(note):  # type: ignore[arg-type]  # as typed
+    with wk.use_backend("cpu"), wk.engine().intercept(note):
         sample.f(*tensors_for(arrays_for(sample)), **sample.attrs)
 
     assert sample.kernel in names

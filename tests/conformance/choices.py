@@ -50,3 +50,5 @@ KERNEL_CHOICES = {
 """By the id of a kernel run."""
 
 GRADIENT_CHOICES: dict[str, Choice] = {}
+
+ERROR_CHOICES: dict[str, str] = {"tensor1d/error/001": "NaN is a value like any other"}

@@ -131,6 +131,12 @@ def op_parameters(op: str) -> list[str]:
     return [one["name"] for one in _op_signatures()[op]["params"]]
 
 
+def op_paths(op: str) -> list[str]:
+    """Return the names by which TensorFlow.js's users may call an op, its own last."""
+    known = _op_signatures().get(op, {"public": []})
+    return [*(path.removeprefix("tf.") for path in known["public"]), op]
+
+
 def tensor_of(raw: Mapping[str, Any]) -> Array | Unknown:
     """Return the values of a recorded tensor, where they are not random."""
     if raw.get("random"):
@@ -150,7 +156,7 @@ def array_of(raw: Mapping[str, Any]) -> Array:
 
 
 def value_of(raw: Any) -> Any:
-    """Return the Python value of a recorded argument or attribute."""
+    """Return the Python value of a recorded argument or attribute; of a tensor, an array."""
     if isinstance(raw, list):
         return [value_of(one) for one in raw]
     if not isinstance(raw, dict):
@@ -163,7 +169,7 @@ def value_of(raw: Any) -> Any:
         return array_of(raw["$tensor"])
     if "$array" in raw:
         kind = _TYPED_ARRAYS[raw["$array"]["type"]]
-        return np.frombuffer(base64.b64decode(raw["$array"]["data"]), kind)
+        return np.frombuffer(base64.b64decode(raw["$array"]["data"]), kind).tolist()
     return {name: value_of(one) for name, one in raw.items()}
 
 

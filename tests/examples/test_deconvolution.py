@@ -54,7 +54,7 @@ def test_the_picture_shows_four_panels_of_one_flower(backend: str) -> None:
     panels = np.array_split(picture[40 : len(picture) // 2], 4, axis=1)
     colors = np.array([panel[panel.min(axis=2) < 0.95].mean(axis=0) for panel in panels])
     assert np.all(colors[:, 0] > colors[:, 2] + 0.3)  # an orange flower
-    assert np.ptp(colors, axis=0).max() < 0.05  # the same in each
+    assert np.ptp(colors, axis=0).max() < 0.12  # much the same in each
     assert all(panel.std() > 0.15 for panel in panels)
 
 

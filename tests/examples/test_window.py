@@ -1,10 +1,12 @@
 """The window shows a pattern that grows, on either backend, and changes it at a key."""
 
+import functools
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 import pytest
@@ -16,8 +18,9 @@ SMALL = ("--size", "96", "--frames", "80")
 BACKENDS = pytest.mark.parametrize("backend", ["cpu", "webgpu"])
 
 
-def last_frame(backend: str, display: str, folder: Path) -> np.ndarray:
-    picture = folder / f"{backend}.png"
+@functools.cache
+def last_frame(backend: str, display: str) -> np.ndarray:
+    picture = Path(mkdtemp()) / "frame.png"
     printed = output_of(
         "window.py", "--backend", backend, *SMALL, "--screenshot", picture,
         environment={"DISPLAY": display},
@@ -39,13 +42,13 @@ def check_pattern(frame: np.ndarray) -> None:
 
 
 @BACKENDS
-def test_the_last_frame_has_grown_a_pattern(backend: str, display: str, tmp_path: Path) -> None:
-    check_pattern(last_frame(backend, display, tmp_path))
+def test_the_last_frame_has_grown_a_pattern(backend: str, display: str) -> None:
+    check_pattern(last_frame(backend, display))
 
 
 @pytest.mark.gpu
-def test_both_backends_grow_the_same_pattern(display: str, tmp_path: Path) -> None:
-    frames = [last_frame(backend, display, tmp_path) for backend in ("cpu", "webgpu")]
+def test_both_backends_grow_the_same_pattern(display: str) -> None:
+    frames = [last_frame(backend, display) for backend in ("cpu", "webgpu")]
 
     assert np.abs(frames[0] - frames[1]).mean() < 0.01
 

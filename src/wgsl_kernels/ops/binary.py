@@ -150,24 +150,24 @@ def floor_divide(a: TensorLike, b: TensorLike) -> Tensor:
 
     Of integers ``x // 0`` is ``x``. The gradient is 0.
     """
-    return run("FloorDiv", a, b, tfjs=False)
+    return run("FloorDiv", a, b, as_int32=False)
 
 
 @signature("FloorDiv", promote=("a", "b"))
-def _floor_divide_signature(a: Spec, b: Spec, /, *, tfjs: bool = True) -> Spec:
-    # TensorFlow.js gives int32 for floats too, and 0 where that is no int32, as for b = 0.
+def _floor_divide_signature(a: Spec, b: Spec, /, *, as_int32: bool = True) -> Spec:
+    # TensorFlow.js, and so the kernel by default, gives int32 for floats too, 0 where that is none.
     require_dtype("FloorDiv", "a", a, *NUMBERS)
     require_dtype("FloorDiv", "b", b, *NUMBERS)
-    kept = is_float(a.dtype) and not tfjs
+    kept = is_float(a.dtype) and not as_int32
     return Spec(broadcast("FloorDiv", a=a, b=b), a.dtype if kept else "int32")
 
 
 @cpu_kernel("FloorDiv")
-def _floor_divide_cpu(a: Array, b: Array, *, tfjs: bool) -> Array:
+def _floor_divide_cpu(a: Array, b: Array, *, as_int32: bool) -> Array:
     if a.dtype == np.bool_:
         return np.logical_and(a, b).astype(np.int32)
     quotient = numerics.floor_div(a, b)
-    if not tfjs:
+    if not as_int32:
         return quotient
     return cut(quotient) if np.issubdtype(a.dtype, np.inexact) else np.where(b == 0, 0, quotient)
 

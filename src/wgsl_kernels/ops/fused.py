@@ -174,11 +174,11 @@ def _activated(z: Array, activation: str, slopes: Array) -> Array:
             case "relu":
                 return np.maximum(z, z.dtype.type(0))
             case "relu6":
-                return np.clip(z, z.dtype.type(0), z.dtype.type(6))
+                return np.asarray(np.clip(z, z.dtype.type(0), z.dtype.type(6)))
             case "elu":
                 return np.where(z < 0, np.expm1(np.minimum(z, 0)), z)
             case "sigmoid":
-                return numerics.sigmoid(z)
+                return np.asarray(numerics.sigmoid(z))
             case "leakyrelu" | "prelu":
                 return np.where(z < 0, slopes * z, z)
             case _:

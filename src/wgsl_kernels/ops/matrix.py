@@ -117,9 +117,9 @@ def _swapped(pair: tuple[int, ...], swap: bool) -> tuple[int, ...]:
 def _batch_mat_mul_cpu(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Array:
     left = np.swapaxes(a, -1, -2) if transpose_a else a
     right = np.swapaxes(b, -1, -2) if transpose_b else b
-    if a.dtype == np.float16:
-        return np.matmul(left.astype(np.float32), right.astype(np.float32)).astype(np.float16)
-    return np.matmul(left, right)
+    if a.dtype == np.float16:  # BLAS takes none, and sums should be wider
+        left, right = left.astype(np.float32), right.astype(np.float32)
+    return np.asarray(np.matmul(left, right)).astype(a.dtype, copy=False)
 
 
 @wgsl_kernel("BatchMatMul", dtypes=("float32", "float16", "int32"))

@@ -15,7 +15,7 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops import activation, binary, complex, creation, logical
+from wgsl_kernels.ops import binary, complex, creation, logical
 from wgsl_kernels.ops.elementwise import (
     COMPLEX,
     NUMBERS,
@@ -53,7 +53,7 @@ wgsl_kernel("Abs", "unary/abs.wgsl")
 
 @gradient("Abs")
 def _abs_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy * activation.step(x, alpha=-1.0)
+    return dy * sign(x)
 
 
 def ceil(x: TensorLike) -> Tensor:

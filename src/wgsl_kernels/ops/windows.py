@@ -62,7 +62,8 @@ class Axis:
 
     def counts(self) -> Array:
         """Return, for each place, how many elements of the window fall on the image."""
-        return np.sum([self.inside(tap) for tap in range(self.window)], axis=0, dtype=np.int64)
+        inside = np.stack([self.inside(tap) for tap in range(self.window)])
+        return np.asarray(inside.sum(axis=0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,16 +42,24 @@ class Adam(Optimizer):
         self._beta2 = between("Adam", "beta2", beta2, 0, 1)
         self._epsilon = between("Adam", "epsilon", epsilon, 0, math.inf)
 
+    def shared(self, rate: Tensor, step: Tensor) -> tuple[Tensor, ...]:
+        """Return what the mean is multiplied by, and what the mean square is divided by."""
+        return rate / _gathered(self._beta1, step), _gathered(self._beta2, step)
+
     def updated(
-        self, value: Tensor, gradient: Tensor, state: tuple[Tensor, ...], rate: Tensor, step: Tensor
+        self,
+        value: Tensor,
+        gradient: Tensor,
+        state: tuple[Tensor, ...],
+        shared: tuple[Tensor, ...],
     ) -> tuple[Tensor, ...]:
         """Return the new value, mean and mean square."""
+        rate, weight = shared
         m = state[0] * self._beta1 + gradient * (1.0 - self._beta1)
         v = state[1] * self._beta2 + gradient * gradient * (1.0 - self._beta2)
-        root = sqrt(v / _gathered(self._beta2, step)) + self._epsilon
-        return value - (rate / _gathered(self._beta1, step)) * (m / root), m, v
+        return value - rate * m / (sqrt(v / weight) + self._epsilon), m, v
 
 
 def _gathered(beta: float, step: Tensor) -> Tensor:
-    """Return 1 - beta^step, which is small in the first steps, without losing its digits."""
+    """Return 1 - beta^step, with all its digits also in the first steps, when it is small."""
     return -expm1(step * math.log(beta)) if beta > 0 else step * 0.0 + 1.0

@@ -33,9 +33,14 @@ class Momentum(Optimizer):
         self._use_nesterov = use_nesterov
 
     def updated(
-        self, value: Tensor, gradient: Tensor, state: tuple[Tensor, ...], rate: Tensor, step: Tensor
+        self,
+        value: Tensor,
+        gradient: Tensor,
+        state: tuple[Tensor, ...],
+        shared: tuple[Tensor, ...],
     ) -> tuple[Tensor, ...]:
         """Return the new value and the new sum."""
+        (rate,) = shared
         total = state[0] * self._momentum + gradient
         direction = gradient + total * self._momentum if self._use_nesterov else total
         return value - rate * direction, total

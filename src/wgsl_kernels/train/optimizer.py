@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,7 @@ class Optimizer(ABC):
         self._name = type(self).__name__
         self._rate = variable(learning_rate, trainable=False, name=RATE, dtype="float32")
         self._step = variable(0, trainable=False, name=STEP, dtype="int32")
-        self._state: dict[str, tuple[Variable, tuple[Variable, ...]]] = {}
+        self._state: dict[str, tuple[weakref.ref[Variable], tuple[Variable, ...]]] = {}
         self._waiting: dict[str, Tensor] = {}
         self._has_warned = False
 
@@ -64,9 +65,23 @@ class Optimizer(ABC):
         """How many steps were done, an int32 scalar variable."""
         return self._step
 
+    def shared(self, rate: Tensor, step: Tensor) -> tuple[Tensor, ...]:
+        """Return what `updated` needs besides, computed once a step: by default ``rate`` alone.
+
+        Args:
+            rate: The learning rate, in the dtype of the variables.
+            step: The number of this step, likewise: 1 in the first.
+        """
+        del step
+        return (rate,)
+
     @abstractmethod
     def updated(
-        self, value: Tensor, gradient: Tensor, state: tuple[Tensor, ...], rate: Tensor, step: Tensor
+        self,
+        value: Tensor,
+        gradient: Tensor,
+        state: tuple[Tensor, ...],
+        shared: tuple[Tensor, ...],
     ) -> tuple[Tensor, ...]:
         """Return a variable's new value, then that of each of its slots.
 
@@ -74,8 +89,7 @@ class Optimizer(ABC):
             value: The variable's present value; all that follows has its dtype.
             gradient: Its gradient.
             state: Its slots.
-            rate: The learning rate.
-            step: The number of this step: 1 in the first.
+            shared: What `shared` gave.
         """
 
     def minimize(
@@ -114,17 +128,16 @@ class Optimizer(ABC):
         with tidy(), hidden_from_tapes():
             results: list[tuple[Variable, Tensor]] = []
             step = stop_gradient(self._step) + 1
-            scalars: dict[DType, tuple[Tensor, Tensor]] = {}
+            shared: dict[DType, tuple[Tensor, ...]] = {}
             for gradient, target in chosen:
-                state = self._slots_of(target)
-                if target.dtype not in scalars:
-                    rate, number = (astype(one, target.dtype) for one in (self._rate, step))
-                    scalars[target.dtype] = (rate, number)
+                dtype, state = target.dtype, self._slots_of(target)
+                if dtype not in shared:
+                    shared[dtype] = self.shared(astype(self._rate, dtype), astype(step, dtype))
                 new = self.updated(
                     stop_gradient(target),
-                    astype(gradient, target.dtype),
+                    astype(gradient, dtype),
                     tuple(stop_gradient(one) for one in state),
-                    *scalars[target.dtype],
+                    shared[dtype],
                 )
                 results += zip((target, *state), new, strict=True)
             for holder, value in results:
@@ -132,11 +145,11 @@ class Optimizer(ABC):
             self._step.assign(step)
 
     def _chosen(self, gradients: Pairs) -> list[tuple[Tensor, Variable]]:
-        pairs = (
-            [(gradient, target) for target, gradient in gradients.items()]
-            if isinstance(gradients, Mapping)
-            else list(gradients)
-        )
+        pairs: list[tuple[Tensor | None, Variable]]
+        if isinstance(gradients, Mapping):
+            pairs = [(gradient, target) for target, gradient in gradients.items()]
+        else:
+            pairs = list(gradients)
         chosen: dict[str, tuple[Tensor, Variable]] = {}
         without: list[str] = []
         for gradient, target in pairs:
@@ -162,10 +175,11 @@ class Optimizer(ABC):
 
     def _slots_of(self, target: Variable) -> tuple[Variable, ...]:
         """Return the variable's slots, made of zeros or of loaded state when first asked for."""
-        known = self._state.get(target.name)
-        if known is not None and known[0] is target:
-            return known[1]
-        if known is not None:
+        owner, slots = self._state.get(target.name, (None, ()))
+        holder = None if owner is None else owner()
+        if holder is target:
+            return slots
+        if holder is not None:
             raise ArgumentError(
                 f"{self._name}: two variables are called {target.name!r}; want different names."
             )
@@ -178,7 +192,7 @@ class Optimizer(ABC):
             variable(self._waiting.pop(name, zeros), trainable=False, name=name, dtype=target.dtype)
             for name in names
         )
-        self._state[target.name] = (target, made)
+        self._state[target.name] = (weakref.ref(target), made)
         return made
 
     def state_dict(self) -> dict[str, Tensor]:

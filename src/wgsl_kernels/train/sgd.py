@@ -14,7 +14,13 @@ class SGD(Optimizer):
     """Steps against the gradient: ``value - learning_rate * gradient``."""
 
     def updated(
-        self, value: Tensor, gradient: Tensor, state: tuple[Tensor, ...], rate: Tensor, step: Tensor
+        self,
+        value: Tensor,
+        gradient: Tensor,
+        state: tuple[Tensor, ...],
+        shared: tuple[Tensor, ...],
     ) -> tuple[Tensor, ...]:
         """Return the new value; there are no slots."""
+        del state
+        (rate,) = shared
         return (value - rate * gradient,)

@@ -11,7 +11,7 @@ from wgsl_kernels.testing.bounds import Bound, plus, safe, sum_of_terms
 from wgsl_kernels.testing.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 GEOMETRY = {
     "strides": 1,
@@ -24,6 +24,13 @@ NCHW_PAD = ((0, 0), (0, 0), (2, 1), (1, 1))
 NHWC_PAD = ((0, 0), (1, 0), (0, 2), (0, 0))
 
 
+def run_on_cpu(kernel: str, arrays: Sequence[Any], **attrs: Any) -> np.ndarray:
+    """Return what the cpu kernel gives for NumPy arrays; it sees all attributes."""
+    found = wk.get_kernel(kernel, "cpu")
+    assert found is not None
+    return np.asarray(found.func(*arrays, **attrs))
+
+
 def product_bound(kernel: str, terms: Callable[..., int], **attrs: Any) -> Bound:
     """Allow the errors of summing products in any order; see `bounds.matmul_bound`."""
 
@@ -31,8 +38,8 @@ def product_bound(kernel: str, terms: Callable[..., int], **attrs: Any) -> Bound
         return np.asarray(terms(*inputs))
 
     def magnitude(*inputs: np.ndarray) -> np.ndarray:
-        func = wk.get_kernel(kernel, "cpu").func
-        return func(np.abs(inputs[0]), np.abs(inputs[1]), **{**GEOMETRY, **attrs})
+        sizes = [np.abs(one) for one in inputs[:2]]
+        return run_on_cpu(kernel, sizes, **{**GEOMETRY, **attrs})
 
     return sum_of_terms(count, magnitude)
 
@@ -73,10 +80,10 @@ def _fused(
         return np.asarray(filter[..., 0].size + len(others) + 1)
 
     def magnitude(x: np.ndarray, filter: np.ndarray, *others: np.ndarray) -> np.ndarray:
-        func = wk.get_kernel("FusedConv2D", "cpu").func
-        given = [np.abs(one) for one in (x, filter, *others[:1])]
+        given: list[Any] = [np.abs(one) for one in (x, filter, *others[:1])]
+        given += [None] * (4 - len(given))
         rest = {"activation": "linear", "leakyrelu_alpha": None, **GEOMETRY, **geometry}
-        return steepest * func(*given, *[None] * (4 - len(given)), **rest)
+        return steepest * run_on_cpu("FusedConv2D", given, **rest)
 
     bound = sum_of_terms(count, magnitude)
     if function:

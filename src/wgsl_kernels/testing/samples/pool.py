@@ -9,6 +9,7 @@ import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import Bound, exact, sum_of_terms
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples.conv import run_on_cpu
 
 PAD = ((0, 0), (1, 0), (0, 1), (0, 0))
 
@@ -20,9 +21,8 @@ def _magnitude_bound(kernel: str, **attrs: Any) -> Bound:
         return np.asarray(np.prod(np.broadcast_to(attrs["filter_size"], 2)) + 3)
 
     def magnitude(*inputs: np.ndarray) -> np.ndarray:
-        func = wk.get_kernel(kernel, "cpu").func
         sizes = [np.abs(one) for one in inputs]
-        return func(*sizes, **{"dim_rounding_mode": None, "pad": "valid", **attrs})
+        return run_on_cpu(kernel, sizes, **{"dim_rounding_mode": None, "pad": "valid", **attrs})
 
     return sum_of_terms(count, magnitude)
 
