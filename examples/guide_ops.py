@@ -51,7 +51,8 @@ def _my_square_signature(x: wk.Spec, /) -> wk.Spec:
 
 
 def _my_square_cpu(x: np.ndarray) -> np.ndarray:
-    return np.square(x)
+    y: np.ndarray = x * x
+    return y
 
 
 wk.register_kernel("MySquare", "cpu", _my_square_cpu)

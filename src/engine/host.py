@@ -127,7 +127,9 @@ def _strings(given: Array) -> Array:
     flat = np.empty(given.size, dtype=object)
     for index, value in enumerate(given.reshape(-1)):
         if not isinstance(value, (str, bytes)):
-            raise DTypeError(f"tensor: {value!r} is no string; want str or bytes.")
+            if isinstance(value, (complex, float, int, np.generic)):
+                raise DTypeError(f"tensor: {value!r} is no string; want str or bytes.")
+            raise DTypeError(f"tensor: {value!r} makes no tensor; want numbers, str or bytes.")
         flat[index] = str(value) if isinstance(value, str) else bytes(value)
     return flat.reshape(given.shape)
 

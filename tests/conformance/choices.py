@@ -45,10 +45,27 @@ KERNEL_CHOICES = {
     "Conv2DBackpropFilter/091": _OF_WRONG_OUTPUT,
     "Conv2DBackpropInput/100": _OF_WRONG_OUTPUT,
     "Mean/062": Choice("axis is [0, 0]: an axis named twice is refused, as NumPy refuses it"),
-    "TopK/048": Choice("sorted=False leaves the order open: ours is sorted all the same", _in_order),
+    "TopK/048": Choice(
+        "sorted=False leaves the order open: ours is sorted all the same", _in_order
+    ),
 }
 """By the id of a kernel run."""
 
-GRADIENT_CHOICES: dict[str, Choice] = {}
+GRADIENT_CHOICES = {"AvgPool/grad/013": _OF_WRONG_OUTPUT, "MaxPool/grad/026": _OF_WRONG_OUTPUT}
+"""By the id of a gradient's run; each is refused."""
 
-ERROR_CHOICES: dict[str, str] = {"tensor1d/error/001": "NaN is a value like any other"}
+_ANY_RANK = "one constructor makes tensors of every rank, as numpy.asarray does"
+_VECTORS = "matmul takes vectors, as the array API standard has it"
+
+ERROR_CHOICES = {
+    "fusedConv2d/error/003": "one weight per channel under NCHW, [3, 1, 1], fits y, [1, 3, 4, 3]",
+    "matMul/error/009": _VECTORS,
+    "matMul/error/010": _VECTORS,
+    "scalar/error/000": _ANY_RANK,
+    "tensor1d/error/001": "a tensor may hold NaN; config.check_numerics is for finding it",
+    "tensor1d/error/008": _ANY_RANK,
+    "tensor2d/error/006": _ANY_RANK,
+    "tensor3d/error/006": _ANY_RANK,
+    "tensor4d/error/004": _ANY_RANK,
+}
+"""By the id of an error: what is accepted all the same, and why."""

@@ -69,6 +69,10 @@ def test_recorded_bad_input_is_taken_where_a_choice_says_why(case: Case, backend
     assert _words(case, backend) is None
 
 
+def test_every_choice_is_one_about_a_record() -> None:
+    assert len(ACCEPTED) == len(ERROR_CHOICES)
+
+
 def _words(case: Case, backend: str) -> str | None:
     """Return the message with which a case is refused, None where it is not."""
     try:
@@ -108,7 +112,9 @@ def _arguments(case: Case, op: Callable[..., Any]) -> dict[str, Any]:
         name = snake_case(theirs)
         name = ARGUMENTS.get((op.__name__, name), name)
         if name not in ours:
-            name = name.replace("_", "") if name.replace("_", "") in ours else positional[place].name
+            name = (
+                name.replace("_", "") if name.replace("_", "") in ours else positional[place].name
+            )
         names[name] = _argument(name, given[theirs])
     return names
 

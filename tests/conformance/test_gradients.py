@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.conformance import tolerance
 from tests.conformance.choices import GRADIENT_CHOICES
-from tests.conformance.corpus import Array, Case, Inputs, cases
+from tests.conformance.corpus import Array, Case, cases
 from tests.conformance.replay import BACKENDS, on, outputs_of, outside, tensors_of
 
 import wgsl_kernels as wk
@@ -17,12 +17,13 @@ CASES = cases("grads.jsonl.gz")
 # No gradient flows to integers and bools here; the tape of TensorFlow.js has one for them as well.
 OF_INTEGERS = [one for one in CASES if not one.differentiable]
 OF_FLOATS = [one for one in CASES if one.differentiable and one.id not in GRADIENT_CHOICES]
+REFUSED = [one for one in CASES if one.id in GRADIENT_CHOICES]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("case", OF_FLOATS, ids=lambda one: one.id)
 def test_a_recorded_gradient_comes_out_again(case: Case, backend: str) -> None:
-    found = _gradients(case, case.inputs, case.arriving, backend)
+    found = _gradients(case, backend)
     wrong = case.is_called("wrong")
 
     for name in case.differentiable:
@@ -34,6 +35,27 @@ def test_a_recorded_gradient_comes_out_again(case: Case, backend: str) -> None:
         shape = np.shape(case.input(name))
         problem = _problem(case, name, ours, right, shape)
         assert problem is None, f"{case.id} {case.quirks}: gradient of {name}: {problem}"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("case", REFUSED, ids=lambda one: one.id)
+def test_a_recorded_gradient_is_refused_where_a_choice_says_why(case: Case, backend: str) -> None:
+    with pytest.raises(wk.ShapeError, match="dy has shape"):
+        _gradients(case, backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("case", OF_INTEGERS, ids=lambda one: one.id)
+def test_no_gradient_flows_to_integers_and_bools(case: Case, backend: str) -> None:
+    with on(backend), wk.GradientTape() as tape:
+        tensors = tensors_of(case.inputs)
+        for name in case.gradients("dx"):
+            with pytest.raises(wk.DTypeError, match="no gradient flows through dtype"):
+                tape.watch(case.input(name, tensors))
+
+
+def test_every_choice_is_one_about_a_record() -> None:
+    assert len(REFUSED) == len(GRADIENT_CHOICES)
 
 
 def _problem(
@@ -48,19 +70,17 @@ def _problem(
     return outside(ours, right, tolerance.gradient_interval(right))
 
 
-def _gradients(
-    case: Case, inputs: Inputs, arriving: list[Array | None], backend: str
-) -> dict[str, Array | None]:
+def _gradients(case: Case, backend: str) -> dict[str, Array | None]:
     """Return our gradients by the record's input names."""
     with on(backend):
-        tensors = tensors_of(inputs)
+        tensors = tensors_of(case.inputs)
         sources = [case.input(name, tensors) for name in case.differentiable]
         with wk.GradientTape() as tape:
             tape.watch(sources)
             result = wk.engine().run_kernel(case.kernel, tensors, case.attrs)
         pairs = [
             (y, wk.tensor(dy, dtype=dy.dtype))
-            for y, dy in zip(outputs_of(result), arriving, strict=True)
+            for y, dy in zip(outputs_of(result), case.arriving, strict=True)
             if dy is not None
         ]
         found: list[Any] = tape.gradient([y for y, _ in pairs], sources, [dy for _, dy in pairs])

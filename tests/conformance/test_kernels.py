@@ -21,7 +21,9 @@ REFUSED = [id for id, choice in KERNEL_CHOICES.items() if choice.outputs is None
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("case", [one for one in CASES if one.id not in REFUSED], ids=lambda one: one.id)
+@pytest.mark.parametrize(
+    "case", [one for one in CASES if one.id not in REFUSED], ids=lambda one: one.id
+)
 def test_a_recorded_kernel_run_gives_its_outputs_again(case: Case, backend: str) -> None:
     actual = replay(case, backend)
     accepted = _accepted(case)
@@ -34,7 +36,9 @@ def test_a_recorded_kernel_run_gives_its_outputs_again(case: Case, backend: str)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("case", [one for one in CASES if one.id in REFUSED], ids=lambda one: one.id)
+@pytest.mark.parametrize(
+    "case", [one for one in CASES if one.id in REFUSED], ids=lambda one: one.id
+)
 def test_a_recorded_kernel_run_is_refused_where_a_choice_says_why(case: Case, backend: str) -> None:
     with pytest.raises(wk.WgslKernelsError, match=f"^{case.kernel}: "):
         replay(case, backend)

@@ -76,8 +76,7 @@ def interval(
         attrs: Its attributes.
         expected: The recorded result.
     """
-    exact = expected.astype(np.complex128 if expected.dtype.kind == "c" else np.float64)
-    return _bound(kernel, inputs, attrs)([], exact)
+    return _bound(kernel, inputs, attrs)([], _wide(expected))
 
 
 def _bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Bound:
@@ -139,6 +138,29 @@ def _unused() -> None: ...
 
 
 def gradient_interval(expected: Array) -> bounds.Interval:
-    exact = expected.astype(np.complex128 if expected.dtype.kind == "c" else np.float64)
-    scale = float(np.max(np.abs(exact), initial=0))
-    return bounds.plus(bounds.absolute(16 * EPS * scale), bounds.ulp(16))([], exact)
+    """Return the interval for a recorded gradient.
+
+    A rule is a handful of ops, rounded after each on both sides, and may end in a sum over
+    broadcast axes whose terms cancel; so errors count against the tensor's largest gradient.
+    """
+    return _of_largest(expected, 16, float(np.max(np.abs(expected), initial=0)))
+
+
+def steps_interval(expected: Array, steps: int, largest: float, lost: float) -> bounds.Interval:
+    """Return the interval for a variable after that many steps of an optimizer.
+
+    Each step rounds an update of a handful of ops, and the sum of it and the variable, whose
+    elements were at most ``largest`` until now; the record may be off by ``lost`` besides.
+    """
+    return _of_largest(expected, 4 * steps, largest, lost)
+
+
+def _of_largest(
+    expected: Array, roundings: int, largest: float, lost: float = 0.0
+) -> bounds.Interval:
+    error = roundings * EPS * largest + lost
+    return bounds.plus(bounds.absolute(error), bounds.ulp(roundings))([], _wide(expected))
+
+
+def _wide(x: Array) -> Array:
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)

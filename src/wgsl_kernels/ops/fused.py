@@ -172,7 +172,7 @@ def _activated(z: Array, activation: str, slopes: Array) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
         match activation:
             case "relu":
-                return np.maximum(z, z.dtype.type(0))
+                return np.asarray(np.maximum(z, z.dtype.type(0)))
             case "relu6":
                 return np.asarray(np.clip(z, z.dtype.type(0), z.dtype.type(6)))
             case "elu":

@@ -242,13 +242,13 @@ def _margins(
         if pad not in ("valid", "same"):
             raise ArgumentError(f"{kernel}: pad is {pad!r}; want 'valid', 'same' or numbers.")
         return pad
+    axes: list[tuple[int, int]]
     try:
         if isinstance(pad, (tuple, list)):
             axes = [(operator.index(before), operator.index(after)) for before, after in pad]
         else:
-            axes = [
-                (0, 0) if axis not in spatial else (operator.index(pad),) * 2 for axis in range(4)
-            ]
+            sides = (operator.index(pad), operator.index(pad))
+            axes = [sides if axis in spatial else (0, 0) for axis in range(4)]
     except (TypeError, ValueError):
         axes = []
     fits = len(axes) == 4 and all(

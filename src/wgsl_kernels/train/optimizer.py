@@ -22,7 +22,7 @@ from wgsl_kernels.ops.cast import astype
 if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
 
-Pairs = Iterable[tuple[Tensor | None, Variable]] | Mapping[Variable, Tensor | None]
+Pairs = Mapping[Variable, Tensor | None] | Iterable[tuple[Tensor | None, Variable]]
 
 RATE, STEP = "learning_rate", "step"
 
@@ -145,14 +145,9 @@ class Optimizer(ABC):
             self._step.assign(step)
 
     def _chosen(self, gradients: Pairs) -> list[tuple[Tensor, Variable]]:
-        pairs: list[tuple[Tensor | None, Variable]]
-        if isinstance(gradients, Mapping):
-            pairs = [(gradient, target) for target, gradient in gradients.items()]
-        else:
-            pairs = list(gradients)
         chosen: dict[str, tuple[Tensor, Variable]] = {}
         without: list[str] = []
-        for gradient, target in pairs:
+        for gradient, target in _pairs(gradients):
             if gradient is None:
                 without.append(target.name)
                 continue
@@ -252,6 +247,13 @@ class Optimizer(ABC):
             raise DTypeError(
                 f"{self._name}: the state {name!r} is {value.dtype}; want {holder.dtype}."
             )
+
+
+def _pairs(gradients: Pairs) -> Iterable[tuple[Tensor | None, Variable]]:
+    if isinstance(gradients, Mapping):
+        by_variable: Mapping[Any, Any] = gradients
+        return [(gradient, target) for target, gradient in by_variable.items()]
+    return gradients
 
 
 def between(optimizer: str, name: str, value: Any, low: float, high: float) -> float:
