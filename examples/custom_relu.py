@@ -60,8 +60,8 @@ def _soft_relu_signature(x: wk.Spec, threshold: wk.Spec, /, *, sharpness: float)
 
 @wk.cpu_kernel("SoftRelu")
 def _soft_relu_cpu(x: np.ndarray, threshold: np.ndarray, *, sharpness: float) -> np.ndarray:
-    gate: np.ndarray = 1.0 / (1.0 + np.exp(-sharpness * (x - threshold)))
-    return x * gate
+    y: np.ndarray = x / (1.0 + np.exp(-sharpness * (x - threshold)))
+    return y
 
 
 wk.wgsl_kernel(

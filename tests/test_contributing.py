@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("src", "shaders", "tests", "pyproject.toml")
+COPIED = ("src", "shaders", "tests", "docs", "examples", "pyproject.toml", "README.md")
+BUILT = shutil.ignore_patterns("_build", "__pycache__")
 BLOCK = re.compile(r"^```(?:wgsl|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The page shows Exp, which exists; the copy gets the same op under a name that is free.
 RENAMED = {
@@ -26,7 +27,7 @@ RENAMED = {
 def _scratch_copy(folder: Path) -> None:
     for name in COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, symlinks=True)
+            shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=BUILT)
         else:
             shutil.copy(ROOT / name, folder / name)
     # The environment knows where this checkout's shaders are; the copy must find its own.
@@ -49,10 +50,10 @@ def test_add_an_op_followed_to_the_letter_gives_an_op_that_passes(tmp_path: Path
     shader, module, public, sample = _steps()
 
     (tmp_path / "shaders/unary/exp_copy.wgsl").write_text(shader)
-    for file, text in {"ops/unary.py": f"\n\n{module}", "__init__.py": f"{public}\n"}.items():
+    for file, text in {"ops/exponential.py": f"\n\n{module}", "__init__.py": f"{public}\n"}.items():
         path = tmp_path / "src/wgsl_kernels" / file
         path.write_text(path.read_text() + text)
-    samples = tmp_path / "src/wgsl_kernels/testing/samples/unary.py"
+    samples = tmp_path / "src/wgsl_kernels/testing/samples/exponential.py"
     table, found = re.subn(r"^(SAMPLES\b.*\n)", rf"\1{sample}\n", samples.read_text(), flags=re.M)
     assert found == 1
     samples.write_text(table)
