@@ -1,6 +1,8 @@
 // y = activation(sum of the parts + bias), the last step of fused_conv2d.wgsl in several parts
-#include "conv/fused_conv2d.wgsl"
+#include "conv/bias_and_activation.wgsl"
 #include "include/product_sum.wgsl"
+
+alias Sum = f32;
 
 struct Params {
   parts_count: u32,
@@ -16,6 +18,12 @@ struct Params {
 }
 
 @group(0) @binding(2) var<storage, read> parts: array<Sum>;
+@group(0) @binding(3) var<storage, read_write> y: array<T_y>;
+@group(0) @binding(4) var<uniform> params: Params;
+
+fn finish(sum: Sum, i: u32) -> Sum {
+  return activated(sum, i);
+}
 
 @compute @workgroup_size(SUM_GROUP)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {

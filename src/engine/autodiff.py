@@ -153,6 +153,9 @@ class GradientTape:
             _arriving("gradient", one, given) for one, given in zip(targets, weights, strict=True)
         ]
         sources = _listed(xs)
+        for one in sources:
+            if not isinstance(one, Tensor):
+                raise ArgumentError(f"gradient: got {type(one).__name__}; want tensors.")
         found = self._tape.backward(targets, arriving, [one.id for one in sources])
         if not self._persistent:
             self._tape = Tape()
@@ -202,7 +205,9 @@ def _check_source(caller: str, x: Any) -> None:
         raise DTypeError(f"{caller}: no gradient flows through dtype {x.dtype}; want a float.")
 
 
-def _arriving(caller: str, y: Tensor, dy: TensorLike | None) -> Tensor:
+def _arriving(caller: str, y: Any, dy: TensorLike | None) -> Tensor:
+    if not isinstance(y, Tensor):
+        raise ArgumentError(f"{caller}: got {type(y).__name__}; want a tensor.")
     if dy is None:
         return _ones_like(y)
     given = as_tensor(dy) if isinstance(dy, Tensor) else as_tensor(dy, dtype=y.dtype)

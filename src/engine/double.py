@@ -33,8 +33,12 @@ def double_precision() -> Iterator[None]:
     """
     cpu = find_driver("cpu")
     others = [one for one in context.current().interceptors if not isinstance(one, Tape)]
-    with context.changed(double=True, driver=cpu, interceptors=(*others, _Widening(cpu))):
-        yield
+    widening = _Widening(cpu)
+    with context.changed(double=True, driver=cpu, interceptors=(*others, widening)):
+        try:
+            yield
+        finally:
+            widening.copies.clear()
 
 
 class _Widening:
@@ -42,7 +46,7 @@ class _Widening:
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._copies: dict[int, tuple[weakref.ref[Tensor], Any, Tensor]] = {}
+        self.copies: dict[int, tuple[weakref.ref[Tensor], Any, Tensor]] = {}
 
     def __call__(self, call: Call, proceed: Proceed) -> Result:
         call.inputs = tuple(
@@ -62,15 +66,15 @@ class _Widening:
         if not isinstance(given, Tensor) or given.dtype not in _WIDER:
             return given
         key = id(given)
-        found = self._copies.get(key)
+        found = self.copies.get(key)
         if found is not None and found[1] is given.array:  # a variable may have been assigned
             return found[2]
         dtype = _WIDER[given.dtype]
         values = given.numpy().astype(numpy_dtype(dtype))
         spec = Spec(given.shape, dtype)
         wide = Tensor(spec, self._driver.upload(values, spec), self._driver, given.id)
-        gone = weakref.ref(given, lambda _: self._copies.pop(key, None))
-        self._copies[key] = (gone, given.array, wide)
+        gone = weakref.ref(given, lambda _: self.copies.pop(key, None))
+        self.copies[key] = (gone, given.array, wide)
         return wide
 
 

@@ -77,7 +77,8 @@ def canonical(dtype: Any) -> DType:
     try:
         return _NAMES[np.dtype(dtype)]
     except (TypeError, KeyError):
-        raise DTypeError(f"dtype {dtype!r} is unknown; want one of {', '.join(DTYPES)}.") from None
+        name = getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or dtype
+        raise DTypeError(f"dtype {name!r} is unknown; want one of {', '.join(DTYPES)}.") from None
 
 
 def promote(*names: DType) -> DType:

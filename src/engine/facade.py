@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.memory import Memory, memory
 from wgsl_kernels.engine.run import Interceptor, run_kernel
-from wgsl_kernels.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from wgsl_kernels.engine.tensor import Tensor
 
 
 class Engine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def to_host(values: Any, dtype: Any = None, *, double: bool = False) -> Array:
     try:
         given = np.asarray(values)
     except ValueError as error:
-        raise ShapeError(f"tensor: the values make no array: {error}.") from None
+        raise ShapeError(f"tensor: the values make no array: {str(error).rstrip('.')}.") from None
     wanted = canonical(dtype) if dtype is not None else default_dtype(given)
     if double:
         wanted = WIDE.get(wanted, wanted)
@@ -112,7 +113,10 @@ def reshape_host(array: Array, shape: Sequence[int] | None) -> Array:
     """
     if shape is None:
         return array
-    want = tuple(int(length) for length in shape)
+    try:
+        want = tuple(operator.index(length) for length in shape)
+    except TypeError:
+        raise ShapeError(f"tensor: shape is {shape!r}; want a tuple of lengths.") from None
     if array.ndim == 0 and array.size == 1 and want != ():
         return np.array(np.broadcast_to(array, want), order="C")
     if int(np.prod(want)) != array.size or any(length < 0 for length in want):

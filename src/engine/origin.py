@@ -41,13 +41,19 @@ def caller(depth: int = 1) -> Origin:
 
 def user_line() -> str:
     """Return ``file:line`` of the nearest frame outside this package: who called the op."""
+    file, line = user_place()
+    return f"{file}:{line}" if line else file
+
+
+def user_place() -> tuple[str, int]:
+    """Return file and line of the nearest frame outside this package."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module != "wgsl_kernels" and not module.startswith("wgsl_kernels."):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
-    return "<unknown>"
+    return "<unknown>", 0
 
 
 def _origin_of(frame: FrameType) -> Origin:

@@ -10,6 +10,7 @@ from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.gradients import Keeping, keeping_for
+from wgsl_kernels.engine.origin import user_place
 from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_name, plain
 from wgsl_kernels.engine.spec import Spec
 
@@ -175,11 +176,11 @@ def _note_fallback(name: str, backend: str) -> None:
     first = (name, backend) not in fallbacks
     fallbacks[name, backend] = fallbacks.get((name, backend), 0) + 1
     if first and config.fallback == "warn":
-        warnings.warn(
+        warnings.warn_explicit(
             f"{name}: no kernel on backend {backend!r} for these dtypes; it runs on cpu with "
             "transfers. config.fallback = 'silent' hides this, 'error' forbids it.",
             RuntimeWarning,
-            stacklevel=6,
+            *user_place(),
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.errors import AlreadyRegistered, KernelNotFound
+from wgsl_kernels.engine.errors import AlreadyRegistered, ArgumentError, KernelNotFound
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
 
@@ -173,8 +173,15 @@ def copy_registered_kernels(src: str, dst: str) -> None:
     """Register every kernel of backend ``src`` for backend ``dst`` too.
 
     Kernels that ``dst`` has already are left as they are.
+
+    Raises:
+        ArgumentError: ``src`` has no kernels.
     """
-    for kernel in kernels_for_backend(src):
+    found = kernels_for_backend(src)
+    if not found:
+        others = ", ".join(sorted({backend for _, backend in _kernels})) or "none"
+        raise ArgumentError(f"backend {src!r} has no kernels; those that have: {others}.")
+    for kernel in found:
         if (kernel.name, dst) not in _kernels:
             copied = Kernel(**{**vars(kernel), "backend": dst})
             add_kernel(copied)

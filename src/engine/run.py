@@ -84,6 +84,8 @@ def run_kernel(
         ArgumentError, ShapeError, DTypeError: The signature refuses the inputs or attributes.
         DisposedTensorError: An input was disposed.
     """
+    if not isinstance(inputs, Mapping):
+        raise ArgumentError(f"{name}: inputs is a {type(inputs).__name__}; want a dict by name.")
     declared = find_signature(name)
     given = tuple(inputs.values()) if declared is None else declared.order(inputs)
     return _dispatch(name, given, dict(attrs or {}), tuple(inputs))
@@ -126,10 +128,13 @@ def _execute(call: Call) -> Result:
             several = [one.spec for one in value]
             specs.append(several)
             key.append(tuple(several))
-    if call.attrs:
-        key.extend([(name, attr_key(value)) for name, value in call.attrs.items()])
-    found = tuple(key)
-    plan = find_plan(found)
+    try:
+        if call.attrs:
+            key.extend([(name, attr_key(value)) for name, value in call.attrs.items()])
+        found = tuple(key)
+        plan = find_plan(found)
+    except TypeError:
+        raise _odd_attribute(call) from None
     if plan is None:
         declared = find_signature(call.name)
         if declared is not None and len(call.inputs) < len(declared.inputs):
@@ -225,8 +230,26 @@ def attr_key(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple([attr_key(one) for one in value])
     if isinstance(value, Tensor):
-        raise ArgumentError(
-            "an attribute is a tensor; attributes are plain values: pass it as an input."
-        )
+        raise TypeError("a tensor is no attribute")
     clean = plain(value)
     return value if clean is value else attr_key(clean)
+
+
+def _odd_attribute(call: Call) -> ArgumentError:
+    """Return the error for an attribute that is a tensor, or that no dictionary can hold."""
+    name, value = next(pair for pair in call.attrs.items() if not _is_plain(pair[1]))
+    if isinstance(value, Tensor):
+        return ArgumentError(
+            f"{call.name}: {name} is a tensor, but it is an attribute: a plain value. "
+            "Pass item() or tolist() of it."
+        )
+    kind = type(value).__name__
+    return ArgumentError(f"{call.name}: {name} is a {kind}; want numbers, strings or a tuple.")
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        hash(attr_key(value))
+    except TypeError:
+        return False
+    return True

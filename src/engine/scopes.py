@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -92,7 +93,15 @@ def tidy(f: Callable[[], Any] | None = None) -> Any:
 
 
 def keep(tensor: Tensor) -> Tensor:
-    """Save ``tensor`` from every `tidy` around; it lives until disposed or collected."""
+    """Save ``tensor`` from every `tidy` around; it lives until disposed or collected.
+
+    Raises:
+        ArgumentError: It is no tensor.
+    """
+    from wgsl_kernels.engine.tensor import Tensor
+
+    if not isinstance(tensor, Tensor):
+        raise ArgumentError(f"keep: got {type(tensor).__name__}; want a tensor.")
     tensor.is_kept = True
     return tensor
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wgsl_kernels.engine.dtypes import DType, promote
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
 from wgsl_kernels.engine.registry import announce_change, check_free
@@ -45,6 +45,7 @@ class Signature:
     inputs: tuple[Input, ...]
     attrs: Mapping[str, Any]
     required: frozenset[str]
+    kinds: Mapping[str, str]
     promote: tuple[str, ...]
     rule: Rule
     origin: Origin
@@ -53,7 +54,8 @@ class Signature:
         """Return the attributes with defaults filled in and values in plain Python.
 
         Raises:
-            ArgumentError: One is missing or unknown.
+            ArgumentError: One is missing or unknown, or is no number where its parameter is
+                annotated ``float``, ``int`` or ``bool``.
         """
         unknown = [name for name in attrs if name not in self.attrs]
         if unknown:
@@ -64,7 +66,12 @@ class Signature:
         missing = [name for name in self.attrs if name in self.required and name not in attrs]
         if missing:
             raise ArgumentError(f"{self.name}: attribute {missing[0]!r} is missing.")
-        return {name: plain(attrs.get(name, default)) for name, default in self.attrs.items()}
+        given = {name: plain(attrs.get(name, default)) for name, default in self.attrs.items()}
+        for name in attrs:
+            types, want = _KINDS.get(self.kinds[name], (object, ""))
+            if not isinstance(given[name], types):
+                raise ArgumentError(f"{self.name}: {name} is {given[name]!r}; want {want}.")
+        return given
 
     def check_inputs(self, values: Sequence[Any]) -> None:
         """Refuse a missing input, and a list where one tensor belongs or the reverse.
@@ -100,7 +107,10 @@ class Signature:
         dtypes = {spec.dtype for spec in self._promoted(specs)}
         if len(dtypes) <= 1:
             return None
-        wanted = promote(*dtypes)
+        try:
+            wanted = promote(*dtypes)
+        except DTypeError as error:
+            raise DTypeError(f"{self.name}: {', '.join(self.promote)}: {error}") from None
         return tuple(wanted if one.name in self.promote else None for one in self.inputs)
 
     def _promoted(self, specs: Sequence[SpecInput]) -> list[Spec]:
@@ -185,6 +195,7 @@ def define_signature(
         ),
         attrs={one: parameters.defaults.get(one) for one in parameters.keyword_only},
         required=frozenset(set(parameters.keyword_only) - set(parameters.defaults)),
+        kinds={one: _written(parameters.annotations.get(one)) for one in parameters.keyword_only},
         promote=tuple(promote),
         rule=rule,
         origin=origin,
@@ -192,9 +203,21 @@ def define_signature(
     announce_change()
 
 
+_KINDS: Mapping[str, tuple[Any, str]] = {
+    "float": ((float, int), "a number"),
+    "int": (int, "an integer"),
+    "bool": (int, "True or False"),
+}
+
+
+def _written(annotation: Any) -> str:
+    """Return an annotation as its author wrote it, whether or not it was evaluated."""
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+
+
 def _is_list(annotation: Any) -> bool:
-    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-    return "list[" in text.lower() or text.lower().startswith("list")
+    text = _written(annotation).lower()
+    return "list[" in text or text.startswith("list")
 
 
 def plain(value: Any) -> Any:

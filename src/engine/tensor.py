@@ -148,6 +148,11 @@ class Tensor(Operators):
         return (1, 0)  # kDLCPU
 
     def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ShapeError(
+                f"bool: a tensor of shape {show(self.shape)} is neither true nor false; "
+                "use all() or any()."
+            )
         return bool(self.item())
 
     def __int__(self) -> int:
@@ -205,6 +210,10 @@ class Variable(Tensor):
             DTypeError: The dtype differs.
         """
         given = value if isinstance(value, Tensor) else tensor(value, dtype=self.dtype)
+        if given.dtype == WIDE.get(self.dtype) and context.current().double:
+            values = given.numpy().astype(numpy_dtype(self.dtype))
+            narrow = Spec(given.shape, self.dtype)
+            given = Tensor(narrow, given.driver.upload(values, narrow), given.driver)
         if given.shape != self.shape:
             raise ShapeError(
                 f"assign: {self.name} has shape {show(self.shape)}, the value "

@@ -20,6 +20,7 @@ from wgsl_kernels.engine.backends import register_backend as register_backend
 from wgsl_kernels.engine.backends import set_backend as set_backend
 from wgsl_kernels.engine.backends import use_backend as use_backend
 from wgsl_kernels.engine.config import config as config
+from wgsl_kernels.engine.coverage import coverage as coverage
 from wgsl_kernels.engine.custom import custom_grad as custom_grad
 from wgsl_kernels.engine.errors import AlreadyRegistered as AlreadyRegistered
 from wgsl_kernels.engine.errors import ArgumentError as ArgumentError
@@ -29,6 +30,7 @@ from wgsl_kernels.engine.errors import DTypeError as DTypeError
 from wgsl_kernels.engine.errors import GradientNotFound as GradientNotFound
 from wgsl_kernels.engine.errors import IndexOutOfRange as IndexOutOfRange
 from wgsl_kernels.engine.errors import KernelNotFound as KernelNotFound
+from wgsl_kernels.engine.errors import NumericsError as NumericsError
 from wgsl_kernels.engine.errors import OutOfMemoryError as OutOfMemoryError
 from wgsl_kernels.engine.errors import ShaderError as ShaderError
 from wgsl_kernels.engine.errors import ShapeError as ShapeError
@@ -178,6 +180,8 @@ from wgsl_kernels.ops.unary import rsqrt as rsqrt
 from wgsl_kernels.ops.unary import sign as sign
 from wgsl_kernels.ops.unary import sqrt as sqrt
 from wgsl_kernels.ops.unary import square as square
+from wgsl_kernels.saving import load as load
+from wgsl_kernels.saving import save as save
 
 # What TensorFlow.js calls them; ops/names.py is the table, and a test holds these lines to it.
 arg_max = argmax

@@ -19,14 +19,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from wgsl_kernels.engine.dtypes import COMPLEXES
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable, tensor
 
 COMPLEX = "complex"
 """The key of the file's metadata under which the names of complex tensors stand."""
-
-PARTS = {"complex64": np.float32, "complex128": np.float64}
 
 
 @runtime_checkable
@@ -69,7 +68,7 @@ def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> Non
         if name in arrays:
             raise ArgumentError(f"save: {name!r} stands twice; want each name once.")
         arrays[name] = _encoded(name, value)
-        if value.dtype in PARTS:
+        if value.dtype in COMPLEXES:
             complexes.append(name)
     metadata = {COMPLEX: json.dumps(complexes)} if complexes else None
     _write(Path(path), encode(arrays, metadata))
@@ -128,10 +127,8 @@ def _joined(caller: str, path: str, name: Any) -> str:
 def _encoded(name: str, value: Tensor) -> np.ndarray:
     if value.dtype == "string":
         raise DTypeError(f"save: {name!r} holds strings; want numbers or bools.")
-    array = np.ascontiguousarray(value.numpy()).reshape(value.shape)
-    if value.dtype in PARTS:
-        return array.view(PARTS[value.dtype]).reshape(*value.shape, 2)
-    return array
+    array = value.numpy()
+    return np.stack([array.real, array.imag], axis=-1) if value.dtype in COMPLEXES else array
 
 
 def _write(path: Path, content: bytes) -> None:

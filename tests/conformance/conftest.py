@@ -1,4 +1,4 @@
-"""Where the recorded TensorFlow.js cases are absent these tests do not exist, so none is skipped."""
+"""Where the recorded cases of TensorFlow.js are absent these tests are not collected."""
 
 from tests.conformance.corpus import FOLDER
 

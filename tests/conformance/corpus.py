@@ -9,15 +9,17 @@ import base64
 import functools
 import gzip
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import wgsl_kernels as wk
 from wgsl_kernels.ops.names import snake_case
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "tfjs-golden"
 

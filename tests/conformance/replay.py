@@ -102,5 +102,5 @@ def _has_strings(values: Any) -> bool:
     if isinstance(values, (list, tuple)):
         return any(_has_strings(one) for one in values)
     if isinstance(values, np.ndarray):
-        return values.dtype == object
-    return values == "string"
+        return bool(values.dtype == object)
+    return isinstance(values, str) and values == "string"

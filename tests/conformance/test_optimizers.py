@@ -54,4 +54,4 @@ def _digits_lost(config: Mapping[str, Any]) -> float:
 
     TensorFlow.js takes 1 - beta^step in single precision, where beta^step is close to 1.
     """
-    return tolerance.EPS / (1 - config.get("beta2", 0))
+    return tolerance.EPS / (1 - float(config.get("beta2", 0)))

@@ -6,7 +6,6 @@ kernel is composed of others, after each of them.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,30 +16,34 @@ from wgsl_kernels.testing import bounds
 
 Array = np.ndarray
 Inputs = Mapping[str, "Array | list[Array]"]
-Run = Callable[[Inputs], Array]
 
 EPS = float(np.finfo(np.float32).eps)
 
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # One rounding at the most, so nothing but a flushed subnormal may differ.
-EXACT = frozenset(
+EXACT = _names(
     """
     Abs Add BroadcastTo Cast Ceil ClipByValue Complex Concat ExpandDims Fill Floor GatherV2 Identity
     Imag Max MaxPool Maximum Min Minimum Neg OneHot OnesLike Pack PadV2 RaggedGather Real
     Relu Relu6 Reshape Reverse Round Select Sign Slice SplitV Step StridedSlice Sub Tile TopK
     Transpose Unique Unpack ZerosLike
-    """.split()
+    """
 )
 
-# A sum of terms each of which grows with the size of every input: run on absolute values, the
-# kernel gives the sum of the terms' sizes, and run on ones their number.
-SUMS = frozenset(
+# Sums of terms that grow with the size of the inputs: run on absolute values, the kernel gives
+# the sum of the terms' sizes, and run on ones their number.
+SUMS = _names(
     """
     AddN AvgPool AvgPoolGrad BatchMatMul Conv2D Conv2DBackpropFilter Conv2DBackpropInput
     FusedConv2D MaxPoolGrad Mean Sum UnsortedSegmentSum
-    """.split()
+    """
 )
 AVERAGES = frozenset({"AvgPool", "AvgPoolGrad", "Mean"})
-INDICES = frozenset({"indices", "segment_ids"})
+CHOOSING = frozenset({"indices", "segment_ids", "input", "output"})  # they add nothing themselves
 
 # The function of shaders/include that a kernel is made of.
 FUNCTIONS = {
@@ -104,12 +107,9 @@ def _sum_bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.
             return np.asarray(result.numpy(), np.float64)
 
     magnitude = run(each(np.abs, inputs))
-    if kernel in AVERAGES:
-        terms = max(np.size(one) for one in inputs.values())
-    else:
-        terms = run(each(np.ones_like, inputs))
-    slope = max(1.0, float(np.max(np.abs(inputs.get("preluActivationWeights", 0)), initial=0)))
-    return bounds.sum_of_terms(terms + 2, lambda: slope * magnitude, extra_ulp=4)
+    most = max(np.size(one) for one in inputs.values())
+    terms = np.asarray(most) if kernel in AVERAGES else run(each(np.ones_like, inputs))
+    return bounds.sum_of_terms(lambda: terms + 2, lambda: slope * magnitude, extra_ulp=4)
 
 
 def _softmax_bound(kernel: str, inputs: Inputs) -> bounds.Bound:
@@ -123,18 +123,14 @@ def _softmax_bound(kernel: str, inputs: Inputs) -> bounds.Bound:
 
 
 def each(function: Callable[[Array], Array], inputs: Inputs) -> dict[str, Any]:
-    """Return the inputs with ``function`` applied to all but indices."""
+    """Return the inputs with ``function`` applied to all that adds to a sum."""
     return {name: _applied(function, name, value) for name, value in inputs.items()}
 
 
 def _applied(function: Callable[[Array], Array], name: str, value: Any) -> Any:
     if isinstance(value, list):
         return [_applied(function, name, one) for one in value]
-    return value if name in INDICES else np.asarray(function(value))
-
-
-@functools.cache
-def _unused() -> None: ...
+    return value if name in CHOOSING else np.asarray(function(value))
 
 
 def gradient_interval(expected: Array) -> bounds.Interval:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.spec import Spec
 
+NEGLIGIBLE = 1 << 20
+"""Bytes below which nothing is checked, so that small ops stay quick."""
+
 
 def check_allocation(spec: Spec, held: int) -> None:
     """Refuse an array that would take the backend over ``config.memory_limit``.
@@ -21,7 +24,7 @@ def check_allocation(spec: Spec, held: int) -> None:
     Raises:
         OutOfMemoryError: It would.
     """
-    if spec.nbytes < 1 << 20:
+    if spec.nbytes < NEGLIGIBLE and held < NEGLIGIBLE:
         return
     limit = config.memory_limit
     allowed = half_of_memory() if limit == "auto" else limit

@@ -18,11 +18,11 @@ from wgsl_kernels.backends.webgpu.array import (
 )
 from wgsl_kernels.backends.webgpu.device import Device
 from wgsl_kernels.backends.webgpu.gpu import Gpu
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.kernel import ShaderKernel, wants_signature
 from wgsl_kernels.backends.webgpu.launch import FreeLaunch, ShaderLaunch
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
-from wgsl_kernels.backends.webgpu.operands import allowed_dtypes, classify
+from wgsl_kernels.backends.webgpu.operands import OP_NAMES, allowed_dtypes, classify
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.driver import Launch, Usage
 from wgsl_kernels.engine.dtypes import DType, numpy_dtype
@@ -191,7 +191,12 @@ class WebGpuBackend:
         shader = kernel.func
         source = shader.source
         form = FORMS[classify(source)]
-        return form(self, shader, _input_names(kernel, source), attrs, outputs, output_names)
+        names = _input_names(kernel, source)
+        if len(names) != len(inputs):
+            raise ArgumentError(
+                f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
+            )
+        return form(self, shader, names, attrs, outputs, output_names)
 
     def _full_control(
         self, kernel: Kernel, attrs: dict[str, Any], outputs: tuple[Spec, ...] | None
@@ -253,7 +258,10 @@ def _input_names(kernel: Kernel, source: Any) -> tuple[str, ...]:
     declared = find_signature(kernel.name)
     if declared is not None:
         return tuple(one.name for one in declared.inputs)
-    op = next(one for name, one in source.functions.items() if name.startswith("op"))
+    form = classify(source)
+    if form != "map":
+        raise wants_signature(kernel.name, form)
+    op = next(one for name, one in source.functions.items() if name in OP_NAMES)
     return tuple(one.name for one in op.parameters if one.name != "i")
 
 

@@ -125,10 +125,7 @@ def _infer_map(shader: ShaderKernel) -> Callable[[list[Spec], dict[str, Any]], S
 
         form = classify(shader.source)
         if form != "map" or not specs:
-            raise ArgumentError(
-                f"{shader.name}: a {form} shader needs a signature that gives its output's shape; "
-                f"declare one with @signature({shader.name!r})."
-            )
+            raise wants_signature(shader.name, form)
         shape = broadcast_shapes(*(spec.shape for spec in specs))
         if shape is None:
             raise ArgumentError(f"{shader.name}: shapes do not broadcast: {specs}.")
@@ -138,6 +135,14 @@ def _infer_map(shader: ShaderKernel) -> Callable[[list[Spec], dict[str, Any]], S
         return specs[0].like(shape=shape, dtype="bool" if returns == "bool" else None)
 
     return infer
+
+
+def wants_signature(name: str, form: str) -> ArgumentError:
+    """Return the error for a shader of a form that does not tell its output's shape."""
+    return ArgumentError(
+        f"{name}: a {form} shader needs a signature that gives its output's shape; "
+        f"declare one with @signature({name!r})."
+    )
 
 
 def call_with(func: Callable[..., Any], facts: dict[str, Any], kernel: str) -> Any:

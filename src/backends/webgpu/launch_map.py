@@ -209,8 +209,11 @@ def _same(arrays: list[Any]) -> tuple[int, ...]:
 
 
 def _bound_bytes(array: GpuArray) -> int:
+    """Return the bytes to bind: of a view up to its last element, whatever lies behind it."""
     if array.storage is None:
         return 0
-    if array.layout is None:
-        return -(-array.size * ITEMSIZE[array.dtype] // 4) * 4
-    return array.storage.nbytes
+    reach = array.size
+    if array.layout is not None and array.size:
+        steps = zip(array.shape, array.layout[0], strict=True)
+        reach = array.layout[1] + sum((n - 1) * max(step, 0) for n, step in steps) + 1
+    return -(-reach * ITEMSIZE[array.dtype] // 4) * 4

@@ -109,7 +109,8 @@ def _author_field(composer: Composer, struct: Struct, member: Member, offset: in
     scalar, slots = shape
     fact, is_absent = _fact_of(composer, member.name)
     if fact is None:
-        known = [*composer.attrs, *(f"{operand.name}_shape" for operand in composer.operands)]
+        known = [one for one in composer.attrs if not one.startswith("wk_")]
+        known += [f"{operand.name}_shape" for operand in composer.operands]
         message = unfilled(composer.kernel, member.name, known)
         raise ShaderError(_pointed(composer, struct, member, message))
     pad = 1 if fact == "shape" or fact.endswith("_shape") else 0

@@ -64,12 +64,13 @@ def _values(given: Any) -> Array:
 def _error_and_tolerance(
     have: Array, want: Array, rtol: float | None, atol: float | None, ulp: float | None
 ) -> tuple[Array, Array]:
-    exact = not np.issubdtype(np.result_type(have), np.inexact) and not _is_number(want)
-    if exact or have.dtype == object or want.dtype == object:
+    free = rtol is None and atol is None and ulp is None
+    whole = not (_is_inexact(have) or _is_inexact(want))
+    if (whole and free) or have.dtype == object or want.dtype == object:
         equal = np.asarray(have == want)
         return np.where(equal, 0.0, np.inf), np.zeros(have.shape)
     relative, fixed = rtol or 0.0, atol or 0.0
-    if rtol is None and atol is None and ulp is None:
+    if free:
         relative, fixed = DEFAULTS.get(have.dtype.name, _SINGLE)
     wide = np.result_type(have, want, np.float64)
     a, e = have.astype(wide), want.astype(wide)
@@ -84,7 +85,7 @@ def _error_and_tolerance(
     return error, np.where(settled, allowed, 0.0)
 
 
-def _is_number(values: Array) -> bool:
+def _is_inexact(values: Array) -> bool:
     return bool(np.issubdtype(values.dtype, np.inexact))
 
 

@@ -1,0 +1,61 @@
+// What FusedConv2D does to each sum: activation(sum + bias).
+//
+// bias and prelu_activation_weights are views of y's shape; where one is absent its flag is 0, or
+// the activation another, and it is not read.
+#include "include/safe_math.wgsl"
+
+const RELU = 1u; // the numbers are those of ACTIVATIONS in ops/fused.py
+const RELU6 = 2u;
+const ELU = 3u;
+const SIGMOID = 4u;
+const LEAKY_RELU = 5u;
+const PRELU = 6u;
+
+@group(0) @binding(0) var<storage, read> bias: array<T_bias>;
+@group(0) @binding(1) var<storage, read> prelu_activation_weights:
+  array<T_prelu_activation_weights>;
+
+fn index_at(i: u32, strides: vec4<u32>) -> u32 {
+  let third = i / params.out_shape.w;
+  let second = third / params.out_shape.z;
+  let at = vec4<u32>(
+    second / params.out_shape.y,
+    second % params.out_shape.y,
+    third % params.out_shape.z,
+    i % params.out_shape.w,
+  );
+  let terms = at * strides;
+  return terms.x + terms.y + terms.z + terms.w;
+}
+
+fn activated(sum: Sum, i: u32) -> Sum {
+  var value = sum;
+  if (params.with_bias != 0u) {
+    value += Sum(bias[params.bias_offset + index_at(i, params.bias_strides)]);
+  }
+  switch params.activation_code {
+    case RELU: {
+      return select(value, 0.0, value < 0.0);
+    }
+    case RELU6: {
+      return safe_clamp(value, 0.0, 6.0);
+    }
+    case ELU: {
+      return select(value, safe_expm1(value), value < 0.0);
+    }
+    case SIGMOID: {
+      return safe_sigmoid(value);
+    }
+    case LEAKY_RELU: {
+      return select(value, params.leakyrelu_alpha * value, value < 0.0);
+    }
+    case PRELU: {
+      let at = index_at(i, params.prelu_activation_weights_strides);
+      let alpha = prelu_activation_weights[params.prelu_activation_weights_offset + at];
+      return select(value, Sum(alpha) * value, value < 0.0);
+    }
+    default: {
+      return value;
+    }
+  }
+}

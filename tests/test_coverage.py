@@ -1,0 +1,67 @@
+"""Nothing half made: each kernel has both backends, a gradient or a reason, and a sample."""
+
+import re
+
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.engine.coverage import coverage
+from wgsl_kernels.engine.gradients import find_rule
+from wgsl_kernels.engine.registry import kernel_names
+from wgsl_kernels.engine.signature import find_signature
+from wgsl_kernels.testing import all_samples
+
+OWN = [
+    name
+    for name in kernel_names()
+    for kernel in [wk.get_kernel(name, "cpu") or wk.get_kernel(name, "webgpu")]
+    if kernel is not None and kernel.origin.module.startswith("wgsl_kernels.")
+]
+
+
+def _takes_strings_only(name: str) -> bool:
+    samples = [sample for sample in all_samples() if sample.kernel == name]
+    return all("string" in sample.input_dtypes for sample in samples)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_every_kernel_has_both_backends_a_gradient_and_a_sample(name: str) -> None:
+    backends = {"cpu"} if _takes_strings_only(name) else {"cpu", "webgpu"}
+
+    assert [sample.id for sample in all_samples() if sample.kernel == name]
+    assert backends <= {backend for backend in ("cpu", "webgpu") if wk.get_kernel(name, backend)}
+    assert find_rule(name) is not None, "register a gradient, or say no_gradient(..., because=...)"
+    assert find_signature(name) is not None
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_kernel_without_a_gradient_says_why(name: str) -> None:
+    rule = find_rule(name)
+
+    assert rule is not None
+    assert rule.func is not None or re.search(r"\w+ \w+", rule.because)
+
+
+def test_every_sample_names_a_kernel() -> None:
+    assert [sample.id for sample in all_samples() if sample.kernel not in OWN] == []
+
+
+def test_coverage_has_a_row_for_each_kernel() -> None:
+    rows = {row.name: row for row in coverage()}
+
+    assert list(rows) == sorted(rows)
+    assert set(OWN) <= set(rows)
+    assert rows["Add"].backends == ("cpu", "webgpu")
+    assert rows["Add"].has_gradient
+    assert rows["Add"].origin.module == "wgsl_kernels.ops.binary"
+    assert not rows["ArgMax"].has_gradient
+
+
+def test_coverage_says_which_dtypes_a_kernel_takes() -> None:
+    wk.register_kernel("CoverageProbe", "cpu", lambda x: x)
+    try:
+        row = next(row for row in coverage() if row.name == "CoverageProbe")
+        assert row.dtypes == {"cpu": None}
+        assert row.origin.module == __name__
+    finally:
+        wk.unregister_kernel("CoverageProbe", "cpu")

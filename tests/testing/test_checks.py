@@ -1,0 +1,195 @@
+"""The checks find what they are there for: each is shown a kernel with one fault."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.testing import Sample, check_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from wgsl_kernels.testing import Report
+
+NAME = "CheckedCube"
+CUBE = "fn op(x: T) -> T {\n  return x * x * x;\n}"
+Array = np.ndarray[Any, Any]
+
+
+def cube(x: wk.Tensor) -> wk.Tensor:
+    found = wk.engine().run_kernel(NAME, {"x": x})
+    assert isinstance(found, wk.Tensor)
+    return found
+
+
+SAMPLE = Sample(NAME, cube, ((2, 3),))
+
+
+def register(
+    cpu: Callable[[Array], Array] = lambda x: x * x * x,
+    wgsl: str = CUBE,
+    gradient: Callable[..., Any] = lambda dy, x: dy * 3.0 * x * x,
+) -> None:
+    wk.register_kernel(NAME, "cpu", cpu, override=True, signature=lambda x, /: x)
+    wk.wgsl_kernel(NAME, wgsl, override=True)
+    wk.register_gradient(NAME, gradient, override=True)
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    register()
+    yield
+    wk.unregister_kernel(NAME, "cpu")
+    wk.unregister_kernel(NAME, "webgpu")
+    wk.unregister_gradient(NAME)
+
+
+def failed(report: Report) -> set[tuple[str, str]]:
+    return {(row.check, row.backend) for row in report.rows if not row.passed}
+
+
+@pytest.mark.gpu
+def test_a_right_kernel_passes_every_check() -> None:
+    report = check_kernel(NAME, [SAMPLE])
+
+    assert report.passed, str(report)
+    assert [row.check for row in report.rows] == [
+        "forward",
+        "forward",
+        "gradient",
+        "gradient parity",
+        "gradient parity",
+        "second order",
+        "leaks",
+        "leaks",
+    ]
+
+
+@pytest.mark.gpu
+def test_a_shader_that_is_off_by_ten_ulp_fails_forward_alone() -> None:
+    register(wgsl=CUBE.replace("x * x * x", "x * x * x * (1.0 + 10.0 / 8388608.0)"))
+
+    report = check_kernel(NAME, [SAMPLE])
+    assert failed(report) == {("forward", "webgpu")}
+    row = next(row for row in report.rows if not row.passed)
+    assert 5 < row.worst_ulp < 25
+    assert row.worst_abs > row.tolerance > 0
+
+
+@pytest.mark.gpu
+def test_the_bound_of_a_sample_decides() -> None:
+    register(wgsl=CUBE.replace("x * x * x", "x * x * x * (1.0 + 10.0 / 8388608.0)"))
+    wide = wk.testing.Sample(
+        NAME,
+        cube,
+        ((2, 3),),
+        bound=lambda inputs, expected: (expected - 1e-4, expected + 1e-4),
+    )
+
+    assert check_kernel(NAME, [wide]).passed
+
+
+def test_a_kernel_that_rounds_to_float32_inside_fails() -> None:
+    register(cpu=lambda x: (x * x * x).astype(np.float32).astype(x.dtype))
+
+    assert ("gradient", "cpu") in failed(check_kernel(NAME, [SAMPLE], backends=("cpu",)))
+
+
+def test_a_wrong_gradient_fails_against_numbers() -> None:
+    register(gradient=lambda dy, x: dy * 3.001 * x * x)
+
+    report = check_kernel(NAME, [SAMPLE], backends=("cpu",))
+    assert failed(report) == {("gradient", "cpu"), ("second order", "cpu")} - {
+        ("second order", "cpu") if _second_agrees(report) else ("", "")
+    }
+
+
+def _second_agrees(report: Report) -> bool:
+    return all(row.passed for row in report.rows if row.check == "second order")
+
+
+def test_a_gradient_that_is_a_constant_to_the_tape_fails_second_order_alone() -> None:
+    register(gradient=lambda dy, x: dy * 3.0 * wk.stop_gradient(x * x))
+
+    assert failed(check_kernel(NAME, [SAMPLE], backends=("cpu",))) == {("second order", "cpu")}
+
+
+def test_a_gradient_that_cuts_the_arriving_one_off_fails_second_order_alone() -> None:
+    register(gradient=lambda dy, x: wk.stop_gradient(dy) * 3.0 * x * x)
+
+    assert failed(check_kernel(NAME, [SAMPLE], backends=("cpu",))) == {("second order", "cpu")}
+
+
+def test_a_sample_may_leave_second_order_out() -> None:
+    register(gradient=lambda dy, x: wk.stop_gradient(dy) * 3.0 * x * x)
+    sample = Sample(NAME, cube, ((2, 3),), second_order=False)
+
+    assert check_kernel(NAME, [sample], backends=("cpu",)).passed
+
+
+@pytest.mark.gpu
+def test_a_gradient_that_differs_by_backend_fails_parity() -> None:
+    register(gradient=lambda dy, x: dy * 3.0 * x * x * (1.0 if wk.get_backend() == "cpu" else 1.01))
+
+    assert failed(check_kernel(NAME, [SAMPLE])) == {("gradient parity", "webgpu")}
+
+
+def test_a_tensor_that_stays_fails_the_leak_check() -> None:
+    held = []
+
+    def leaky(x: wk.Tensor) -> wk.Tensor:
+        y = cube(x)
+        held.append(y)
+        return y
+
+    report = check_kernel(NAME, [Sample(NAME, leaky, ((2, 3),))], backends=("cpu",))
+    assert failed(report) == {("leaks", "cpu")}
+
+
+@pytest.mark.gpu
+def test_a_missing_backend_fails_instead_of_falling_back() -> None:
+    wk.unregister_kernel(NAME, "webgpu")
+    try:
+        report = check_kernel(NAME, [SAMPLE])
+    finally:
+        wk.wgsl_kernel(NAME, CUBE)
+
+    assert ("forward", "webgpu") in failed(report)
+    assert "no kernel on backend 'webgpu'" in str(report)
+
+
+def test_a_wrong_shape_is_reported() -> None:
+    register(cpu=lambda x: x[:1])
+
+    report = check_kernel(NAME, [SAMPLE], backends=("cpu",))
+    assert ("forward", "cpu") in failed(report)
+    assert "the cpu kernel gave shape [1, 3]" in str(report)
+
+
+def test_nan_in_place_of_a_number_fails() -> None:
+    register(cpu=lambda x: np.where(x.dtype == np.float32, np.nan, x * x * x).astype(x.dtype))
+
+    assert ("forward", "cpu") in failed(check_kernel(NAME, [SAMPLE], backends=("cpu",)))
+
+
+def test_a_kernel_without_samples_is_refused() -> None:
+    with pytest.raises(wk.ArgumentError, match="there are no samples for 'CheckedCube'"):
+        check_kernel(NAME)
+
+
+def test_the_samples_of_the_package_are_taken_by_name() -> None:
+    report = check_kernel("Square", backends=("cpu",))
+
+    assert report.passed, str(report)
+    assert {row.sample.split("-")[0] for row in report.rows} == {"Square"}
+
+
+def test_a_report_prints_a_line_per_check() -> None:
+    text = str(check_kernel(NAME, [SAMPLE], backends=("cpu",)))
+
+    assert text.splitlines()[0].split()[:3] == ["verdict", "check", "backend"]
+    assert text.splitlines()[-1] == "CheckedCube: 5 checks, 0 failed"
