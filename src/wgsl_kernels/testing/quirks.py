@@ -1,0 +1,110 @@
+"""Defects of drivers: dated rows that hold the wrong value, so that a repair is noticed.
+
+The library's kernels work around each; a row that no longer holds says that its workaround can go
+once no supported driver has the defect.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.webgpu.adapter import choose_adapter
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.backends import use_backend
+from wgsl_kernels.engine.registry import unregister_kernel
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.tensor import tensor
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.adapter import AdapterInfo
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+
+NAN = 0x7FC00000
+INT_MIN = -(2**31)
+_SHADER = """
+@group(0) @binding(0) var<storage, read> x: array<i32>;
+@group(0) @binding(1) var<storage, read_write> y: array<i32>;
+
+@compute @workgroup_size(1)
+fn main() {
+  let a = x[0];
+  let b = x[1];
+  y[0] = BODY;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Quirk:
+    """One expression that a driver computes wrongly.
+
+    Attributes:
+        since: When it was measured, YYYY-MM-DD.
+        what: What is wrong, in words.
+        adapter: Part of the adapter's name that has it; empty for any.
+        backend: The graphics interface: ``Vulkan``, ``OpenGL``, …; empty for any.
+        expression: WGSL of type i32, over the i32 values ``a`` and ``b``.
+        a: The first value.
+        b: The second value.
+        wrong: What comes out.
+        right: What WGSL says.
+        link: Where it is reported or explained.
+    """
+
+    since: str
+    what: str
+    adapter: str
+    backend: str
+    expression: str
+    a: int
+    b: int
+    wrong: int
+    right: int
+    link: str = ""
+
+    def is_of(self, adapter: AdapterInfo) -> bool:
+        """Say whether the row speaks of this adapter."""
+        return self.adapter in adapter.name.lower() and self.backend in adapter.backend
+
+
+_NOT_EQUAL = "select(0, 1, bitcast<f32>(a) != bitcast<f32>(b))"
+_NAGA = "https://github.com/gfx-rs/wgpu/blob/trunk/naga/src/back/spv/block.rs"
+_DIVISION = "https://www.w3.org/TR/WGSL/#arithmetic-expr"
+
+QUIRKS = (
+    Quirk("2026-11-21", "NaN != 1 is false", "", "Vulkan", _NOT_EQUAL, NAN, 0x3F800000, 0, 1, _NAGA),
+    Quirk("2026-11-21", "7 / 0 is not 7", "llvmpipe", "OpenGL", "a / b", 7, 0, 0, 7, _DIVISION),
+    Quirk("2026-11-21", "7 % 0 is not 0", "llvmpipe", "OpenGL", "a % b", 7, 0, -1, 0, _DIVISION),
+)
+
+
+def quirks_at_hand() -> list[Quirk]:
+    """Return the rows that speak of the adapter in use."""
+    choice = choose_adapter()
+    return [] if choice is None else [one for one in QUIRKS if one.is_of(choice.info)]
+
+
+_number = itertools.count(1).__next__
+
+
+def measure(quirk: Quirk) -> int:
+    """Return what the adapter in use computes for the row's expression."""
+    name = f"Quirk{_number()}"
+
+    @wgsl_kernel(name)
+    def _probe(gpu: Gpu, x: GpuArray) -> GpuArray:
+        y = gpu.empty((1,), "int32")
+        gpu.dispatch(_SHADER.replace("BODY", quirk.expression), {"x": x, "y": y}, groups=(1,))
+        return y
+
+    try:
+        with use_backend("webgpu"):
+            (y,) = run(name, tensor(np.array([quirk.a, quirk.b], np.int32)))
+            return int(y.item())
+    finally:
+        unregister_kernel(name, "webgpu")
