@@ -23,7 +23,7 @@ from wgsl_kernels.ops.names import TFJS_NAMES
 from wgsl_kernels.testing import samples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sphinx.application import Sphinx
 
@@ -117,7 +117,11 @@ class Table(SphinxDirective):
 
     has_content = False
     head: ClassVar[tuple[str, ...]]
-    rows: ClassVar[Callable[[], Iterable[Sequence[str]]]]
+
+    @staticmethod
+    def rows() -> Iterable[Sequence[str]]:
+        """Return the texts, row by row."""
+        return ()
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
@@ -128,7 +132,7 @@ class Table(SphinxDirective):
         for _ in self.head:
             group += nodes.colspec(colwidth=1)
         group += nodes.thead("", _row(self.head, literal=False))
-        group += nodes.tbody("", *(_row(row, literal=True) for row in type(self).rows()))
+        group += nodes.tbody("", *(_row(row, literal=True) for row in self.rows()))
         return [table]
 
 

@@ -92,7 +92,7 @@ fn store(part: u32, batch: u32, row: u32, col: u32, value: Sum) {
   y[part * params.part_size + row * params.cols + col] = T_y(value);
 }
 
-@compute @workgroup_size(GROUP_COLS, GROUP_ROWS)
+@compute @workgroup_size(SIDE, SIDE)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,

@@ -34,7 +34,7 @@ fn finish(sum: Sum, i: u32) -> Sum {
   return activated(sum, i);
 }
 
-@compute @workgroup_size(GROUP_COLS, GROUP_ROWS)
+@compute @workgroup_size(SIDE, SIDE)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,

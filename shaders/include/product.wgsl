@@ -3,7 +3,8 @@
 //   y[batch, row, col] = sum over tap and channel of a[batch, row, tap, channel] *
 //                                                    b[batch, tap, channel, col]
 //
-// product_registers.wgsl and product_staged.wgsl sum it. The kernel that includes one of them gives
+// product_registers.wgsl sums it, product_vec4.wgsl and product_vec4_rows.wgsl do where the operands
+// lie in fours, and product_staged.wgsl does on GPUs. The kernel that includes one of them gives
 //
 //   params.batches, rows, cols, taps, channels   the sizes
 //   params.tap_block, channel_block              the taps and channels that one invocation sums;
@@ -18,6 +19,10 @@
 //
 // and includes sum_f32.wgsl, or has its own alias Sum and multiply_add. Rows and columns past the end are
 // read as the last one and not stored, so every index stays inside.
+
+const SIDE = 8u; // of those in registers: invocations of a workgroup, each way
+const TILE_COLS = 8u; // results of an invocation
+const TILE_ROWS = 4u;
 
 struct Block {
   batch: u32,

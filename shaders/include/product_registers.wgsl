@@ -2,15 +2,11 @@
 // than any other: each invocation sums 4 rows x 8 columns. Written out, because some drivers stop
 // an invocation after 65,535 iterations summed over all of its loops.
 
-const GROUP_COLS = 8u; // invocations of a workgroup
-const GROUP_ROWS = 8u;
-const TILE_COLS = 8u; // results of an invocation
-const TILE_ROWS = 4u;
-
 fn product_in_registers(group: u32, lane: vec2<u32>) {
-  let at = block_at(group, GROUP_ROWS * TILE_ROWS, GROUP_COLS * TILE_COLS);
-  let row = at.row + lane.y * TILE_ROWS;
-  let col = at.col + lane.x * TILE_COLS;
+  let at = block_at(group, SIDE * TILE_ROWS, SIDE * TILE_COLS);
+  let along = select(lane, lane.yx, params.cols < params.rows); // neighbours on the longer side
+  let row = at.row + along.y * TILE_ROWS;
+  let col = at.col + along.x * TILE_COLS;
   if (at.batch >= params.batches || row >= params.rows || col >= params.cols) {
     return;
   }

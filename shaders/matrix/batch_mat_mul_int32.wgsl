@@ -7,7 +7,7 @@ fn multiply_add(a: Sum, b: vec4<Sum>, c: vec4<Sum>) -> vec4<Sum> {
   return a * b + c;
 }
 
-@compute @workgroup_size(GROUP_COLS, GROUP_ROWS)
+@compute @workgroup_size(SIDE, SIDE)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,

@@ -40,6 +40,9 @@ class Tensor(Operators):
     `dispose`.
     """
 
+    array: Any
+    copies: dict[str, Any] | None
+
     __slots__ = ("__weakref__", "array", "copies", "driver", "id", "is_kept", "spec")
 
     is_variable = False
@@ -50,7 +53,7 @@ class Tensor(Operators):
         self.spec = spec
         self.array = array
         self.driver = driver
-        self.copies: dict[str, Any] | None = None
+        self.copies = None
         self.is_kept = False
         self.id = identity or _next_id()
         live.add(id(self))

@@ -128,7 +128,9 @@ def _encoded(name: str, value: Tensor) -> np.ndarray:
     if value.dtype == "string":
         raise DTypeError(f"save: {name!r} holds strings; want numbers or bools.")
     array = value.numpy()
-    return np.stack([array.real, array.imag], axis=-1) if value.dtype in COMPLEXES else array
+    return (
+        np.stack([np.real(array), np.imag(array)], axis=-1) if value.dtype in COMPLEXES else array
+    )
 
 
 def _write(path: Path, content: bytes) -> None:

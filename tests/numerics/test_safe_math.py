@@ -33,7 +33,7 @@ UNARY: dict[str, Callable[[Array], Array]] = {
     "safe_atanh": np.arctanh,
     "safe_cos": np.cos,
     "safe_cosh": np.cosh,
-    "safe_erf": lambda x: np.frompyfunc(math.erf, 1, 1)(x).astype(np.float64),
+    "safe_erf": lambda x: np.asarray(np.frompyfunc(math.erf, 1, 1)(x), np.float64),
     "safe_exp": np.exp,
     "safe_expm1": np.expm1,
     "safe_log": np.log,

@@ -9,7 +9,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.gpu import Gpu
-from wgsl_kernels.ops.products import ITERATIONS, REGISTERS, STAGED, Product
+from wgsl_kernels.ops.products import ITERATIONS, REGISTERS, STAGED, VEC4, Product
 from wgsl_kernels.testing.bounds import contains, matmul_bound
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def test_many_small_matrices_fill_more_groups_than_one_axis_holds() -> None:
         assert_product(wk.matmul(wk.tensor(a), wk.tensor(b)), a, b)
 
 
-@pytest.mark.parametrize("tiling", [REGISTERS, STAGED], ids=["registers", "staged"])
+@pytest.mark.parametrize("tiling", [REGISTERS, VEC4, STAGED], ids=lambda one: one.suffix)
 @pytest.mark.parametrize("taps", [1, 9, 100_000])
 @pytest.mark.parametrize("channels", [1, 15, 3_000, 1_000_000])
 @pytest.mark.parametrize("results", [1, 2_000])
@@ -127,7 +127,7 @@ def test_no_part_loops_longer_than_drivers_allow(
     tiling: Any, taps: int, channels: int, results: int
 ) -> None:
     cut = Product(1, results, results, taps, channels).cut(tiling)
-    assert cut.tap_block * tiling.iterations(cut.channel_block) <= ITERATIONS
+    assert cut.tap_block * tiling.iterations_of(cut.channel_block) <= ITERATIONS
     assert 1 <= cut.tap_block <= taps
     assert 1 <= cut.channel_block <= channels
 

@@ -29,7 +29,7 @@ def test_host_values_reach_the_device_when_a_kernel_reads_them(backend: WebGpuBa
     assert x.array.storage is None
     y = wk.sqrt(x)
     assert x.array.storage is not None
-    assert y.numpy().tolist() == np.sqrt(np.float32([1, 2])).tolist()
+    assert y.numpy().tolist() == np.sqrt(np.array([1, 2], np.float32)).tolist()
 
 
 def test_a_python_scalar_travels_without_a_buffer(backend: WebGpuBackend) -> None:
@@ -68,7 +68,7 @@ def test_views_share_the_buffer_of_their_base(backend: WebGpuBackend) -> None:
 
 def test_an_array_minus_itself_is_nan_where_it_is_nan(backend: WebGpuBackend) -> None:
     x = wk.abs(wk.tensor([1.0, float("nan"), float("inf")]))
-    assert np.array_equal((x - x).numpy(), np.float32([0, np.nan, np.nan]), equal_nan=True)
+    assert np.array_equal((x - x).numpy(), np.array([0, np.nan, np.nan], np.float32), equal_nan=True)
 
 
 @pytest.mark.parametrize(

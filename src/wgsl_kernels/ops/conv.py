@@ -18,7 +18,16 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops.products import Product, Shaders, multiply
+from wgsl_kernels.ops.products import (
+    REGISTERS,
+    VEC4,
+    VEC4_ROWS,
+    Product,
+    Shaders,
+    Tiling,
+    lie_in_fours,
+    multiply,
+)
 from wgsl_kernels.ops.windows import Padding, Pair, Sliding, channels_last, in_format, slide
 
 if TYPE_CHECKING:
@@ -27,6 +36,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape, Spec
+
+CHANNELS = {"NHWC": 3, "NCHW": 1}
+"""The axis of the channels."""
 
 FORWARD = Shaders("conv/conv2d.wgsl", last="matrix/sum_parts.wgsl")
 TO_FILTER = Shaders("conv/conv2d_backprop_filter.wgsl", last="matrix/sum_parts.wgsl")
@@ -148,7 +160,22 @@ def _conv2d_webgpu(gpu: Gpu, x: GpuArray, filter: GpuArray, **geometry: Any) -> 
     product = forward_product(sliding, filter.shape)
     shape = sliding.shape_with(filter.shape[3])
     operands = {"x": x, "filter": filter}
-    return multiply(gpu, FORWARD, product, operands, shape, x.dtype, params=sliding.fields())
+    return multiply(
+        gpu,
+        FORWARD,
+        product,
+        operands,
+        shape,
+        x.dtype,
+        params=sliding.fields(),
+        in_fours=forward_tiling(x, filter, sliding.data_format),
+    )
+
+
+def forward_tiling(x: GpuArray, filter: GpuArray, data_format: str) -> Tiling:
+    """Return the tiling that the layouts of images and filter allow."""
+    fours = filter.shape[3] % 4 == 0 and lie_in_fours(x, CHANNELS[data_format])
+    return VEC4 if fours else REGISTERS
 
 
 def forward_product(sliding: Sliding, filter_shape: Shape) -> Product:
@@ -239,9 +266,11 @@ def _conv2d_backprop_filter_webgpu(
     gpu: Gpu, x: GpuArray, dy: GpuArray, *, filter_shape: Shape, **geometry: Any
 ) -> GpuArray:
     sliding = slide("Conv2DBackpropFilter", x.shape, filter_shape, **geometry)
+    data_format = sliding.data_format
     height, width, channels, out_channels = filter_shape
     lines = sliding.batch * sliding.rows.out
     product = Product(1, height * width * channels, out_channels, lines, sliding.cols.out)
+    last = data_format == "NHWC" and lie_in_fours(x, 3) and lie_in_fours(dy, 3)
     return multiply(
         gpu,
         TO_FILTER,
@@ -250,6 +279,7 @@ def _conv2d_backprop_filter_webgpu(
         tuple(filter_shape),
         x.dtype,
         params=sliding.fields(),
+        in_fours=VEC4_ROWS if last else REGISTERS,
     )
 
 
@@ -317,6 +347,12 @@ def _conv2d_backprop_input_webgpu(
     height, width, channels, out_channels = filter.shape
     rows = sliding.batch * sliding.rows.size * sliding.cols.size
     product = Product(1, rows, channels, height * width, out_channels)
+    fours = channels % 4 == 0 and lie_in_fours(dy, CHANNELS[sliding.data_format])
+    fours = fours and gpu.is_software
+    if fours:  # that shader wants the channels of y as the filter's last axis
+        turned = (height, width, out_channels, channels)
+        *outer, inner, last = filter.strides
+        filter = gpu.contiguous(gpu.view(filter, turned, (*outer, last, inner), filter.offset))
     return multiply(
         gpu,
         TO_INPUT,
@@ -325,6 +361,7 @@ def _conv2d_backprop_input_webgpu(
         tuple(input_shape),
         dy.dtype,
         params=sliding.fields(),
+        in_fours=VEC4 if fours else REGISTERS,
     )
 
 

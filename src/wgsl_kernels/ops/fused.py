@@ -16,7 +16,7 @@ from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import logical
-from wgsl_kernels.ops.conv import conv2d_cpu, convolved, forward_product, on_batch
+from wgsl_kernels.ops.conv import conv2d_cpu, convolved, forward_product, forward_tiling, on_batch
 from wgsl_kernels.ops.products import Shaders, multiply
 from wgsl_kernels.ops.windows import Padding, Pair, slide
 
@@ -223,6 +223,7 @@ def _fused_conv2d_webgpu(
         params={**sliding.fields(), **ends},
         epilogue=epilogue,
         last_params=ends,
+        in_fours=forward_tiling(x, filter, data_format),
     )
 
 

@@ -15,7 +15,16 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops.products import Product, Shaders, multiply
+from wgsl_kernels.ops.products import (
+    REGISTERS,
+    VEC4,
+    VEC4_ROWS,
+    Product,
+    Shaders,
+    Tiling,
+    lie_in_fours,
+    multiply,
+)
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -24,6 +33,9 @@ if TYPE_CHECKING:
 
 BATCH_AXES = 6
 """Axes before the matrices that the shaders take."""
+
+WORTH_A_COPY = 64
+"""Rows and columns from which on a right side is copied, so that its columns are neighbours."""
 
 FLOAT = Shaders("matrix/batch_mat_mul.wgsl", last="matrix/sum_parts.wgsl")
 INT32 = Shaders(
@@ -130,19 +142,41 @@ def _batch_mat_mul_webgpu(
     left = _as_matrices(gpu, a, batch, transpose_a)
     right = _as_matrices(gpu, b, batch, transpose_b)
     rows, cols = left.shape[-2], right.shape[-1]
-    steps = (cols, 1)
     shape = (*batch, rows, cols)
-    if cols < rows and cols <= NARROW:  # lanes run along columns: give them the longer side
-        left, right = _transposed(gpu, right), _transposed(gpu, left)
-        rows, cols, steps = cols, rows, (1, cols)
-    product = Product(math.prod(batch), rows, cols, 1, left.shape[-1])
-    params = {"y_steps": steps, "batch_shape": _padded((*batch, rows, cols), 1)}
-    shaders = INT32 if a.dtype == "int32" else FLOAT
-    return multiply(gpu, shaders, product, {"a": left, "b": right}, shape, a.dtype, params=params)
+    steps, in_fours = (cols, 1), REGISTERS
+    if a.dtype != "int32" and gpu.is_software:
+        in_fours, is_turned = _in_fours(left, right)
+        if in_fours is REGISTERS and min(rows, cols) >= WORTH_A_COPY and 0 not in right.strides:
+            right = gpu.contiguous(right)
+            in_fours, is_turned = _in_fours(left, right)
+        if is_turned:
+            left, right, steps = _transposed(gpu, right), _transposed(gpu, left), (1, cols)
+            rows, cols = cols, rows
+    return multiply(
+        gpu,
+        INT32 if a.dtype == "int32" else FLOAT,
+        Product(math.prod(batch), rows, cols, 1, left.shape[-1]),
+        {"a": left, "b": right},
+        shape,
+        a.dtype,
+        params={"y_steps": steps, "batch_shape": _padded((*batch, rows, cols), 1)},
+        in_fours=in_fours,
+    )
 
 
-NARROW = 32
-"""Columns of a result up to which its transpose is computed instead, if that is wider."""
+def _in_fours(left: GpuArray, right: GpuArray) -> tuple[Tiling, bool]:
+    """Return the tiling that the layouts allow, and whether it needs the product transposed."""
+    for is_turned, a, b in (
+        (False, (left, -2, -1), (right, -1)),
+        (True, (right, -1, -2), (left, -2)),
+    ):
+        if lie_in_fours(*b):
+            x, rows, terms = a
+            if lie_in_fours(x, terms):
+                return VEC4, is_turned
+            if lie_in_fours(x, rows):
+                return VEC4_ROWS, is_turned
+    return REGISTERS, False
 
 
 def _as_matrices(gpu: Gpu, x: GpuArray, batch: Shape, transpose: bool) -> GpuArray:

@@ -26,21 +26,31 @@ SHORTEST_SUM = 256
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """What a shader covers: results of a workgroup, and the iterations it spends on a tap."""
+    """What a shader covers.
+
+    Attributes:
+        suffix: What its file's name ends with.
+        rows: Rows that a workgroup sums.
+        cols: Columns that it sums.
+        depth: Channels that it sums at a time.
+        iterations: Loop iterations that each time takes.
+    """
 
     suffix: str
     rows: int
     cols: int
     depth: int
-    overhead: int
+    iterations: int
 
-    def iterations(self, channels: int) -> int:
+    def iterations_of(self, channels: int) -> int:
         """Return the loop iterations of one tap of ``channels``."""
-        return math.ceil(channels / self.depth) * (self.depth + self.overhead) + 1
+        return math.ceil(channels / self.depth) * self.iterations + 1
 
 
-REGISTERS = Tiling("", rows=32, cols=64, depth=1, overhead=0)
-STAGED = Tiling("_staged", rows=64, cols=64, depth=16, overhead=1)
+REGISTERS = Tiling("", rows=32, cols=64, depth=1, iterations=1)
+VEC4 = Tiling("_vec4", rows=32, cols=64, depth=4, iterations=1)
+VEC4_ROWS = Tiling("_vec4_rows", rows=32, cols=64, depth=1, iterations=1)
+STAGED = Tiling("_staged", rows=64, cols=64, depth=16, iterations=17)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +94,9 @@ class Product:
         """Return the product with its sum cut so that no invocation loops too long."""
         wanted = math.ceil(GROUPS_WANTED / self.groups(tiling))
         longest = max(math.ceil(self.terms / wanted), SHORTEST_SUM)
-        channel_block = min(self.channels, longest, ITERATIONS // 2)
-        most = ITERATIONS // tiling.iterations(channel_block)
+        times = math.ceil(min(longest, ITERATIONS // 2) / tiling.depth)
+        channel_block = min(self.channels, times * tiling.depth)
+        most = ITERATIONS // tiling.iterations_of(channel_block)
         tap_block = max(min(longest // channel_block, most, self.taps), 1)
         return replace(self, tap_block=tap_block, channel_block=channel_block)
 
@@ -123,6 +134,7 @@ def multiply(
     params: Mapping[str, Any],
     epilogue: Mapping[str, GpuArray] | None = None,
     last_params: Mapping[str, Any] | None = None,
+    in_fours: Tiling = REGISTERS,
 ) -> GpuArray:
     """Return a product as a new array.
 
@@ -136,6 +148,7 @@ def multiply(
         params: Fields of the shaders' uniform struct.
         epilogue: Arrays that only ``whole`` and ``last`` read.
         last_params: Fields of ``last``.
+        in_fours: The tiling for adapters that are CPUs, where the operands' layout allows more.
     """
     y = gpu.empty(shape, dtype)
     size = math.prod(shape)
@@ -148,7 +161,7 @@ def multiply(
         ends = {"parts_count": 0, **(last_params or {})}
         gpu.dispatch(shaders.last, {**after, "parts": nothing, "y": y}, params=ends)
         return y
-    tiling = REGISTERS if gpu.is_software or not shaders.has_staged else STAGED
+    tiling = in_fours if gpu.is_software or not shaders.has_staged else STAGED
     cut = product.cut(tiling)
     fields = {**params, **cut.fields(), "part_size": size}
     grid = gpu.grid(cut.groups(tiling) * cut.parts, 1)
@@ -162,3 +175,14 @@ def multiply(
     ends = {"parts_count": cut.parts, **(last_params or {})}
     gpu.dispatch(shaders.last, {**after, "parts": parts, "y": y}, params=ends)
     return y
+
+
+def lie_in_fours(x: GpuArray, along: int) -> bool:
+    """Say whether the elements along an axis are next to each other, in whole groups of four."""
+    along %= len(x.shape)
+    steps = [
+        step
+        for axis, (length, step) in enumerate(zip(x.shape, x.strides, strict=True))
+        if length != 1 and axis != along
+    ]
+    return x.strides[along] == 1 and not any(n % 4 for n in (*steps, x.shape[along], x.offset))

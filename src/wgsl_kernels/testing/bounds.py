@@ -117,12 +117,14 @@ def either(a: Bound, b: Bound) -> Bound:
     def bound(inputs: Sequence[Array], expected: Array) -> Interval:
         (a_low, a_high), (b_low, b_high) = a(inputs, expected), b(inputs, expected)
         if np.iscomplexobj(expected):
-            low = np.minimum(a_low.real, b_low.real) + 1j * np.minimum(a_low.imag, b_low.imag)
-            high = np.maximum(a_high.real, b_high.real) + 1j * np.maximum(a_high.imag, b_high.imag)
-            return low, high
+            return _by_parts(np.minimum, a_low, b_low), _by_parts(np.maximum, a_high, b_high)
         return np.minimum(a_low, b_low), np.maximum(a_high, b_high)
 
     return bound
+
+
+def _by_parts(choose: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
+    return choose(np.real(a), np.real(b)) + 1j * choose(np.imag(a), np.imag(b))
 
 
 def plus(a: Bound, b: Bound) -> Bound:
@@ -214,8 +216,8 @@ def contains(interval: Interval, actual: Array) -> Array:
     """Return, per element, whether ``actual`` lies in the interval; NaN lies only in NaN."""
     low, high = interval
     if np.iscomplexobj(low):
-        real = contains((low.real, high.real), actual.real)
-        return np.asarray(real & contains((low.imag, high.imag), actual.imag))
+        real = contains((np.real(low), np.real(high)), np.real(actual))
+        return np.asarray(real & contains((np.imag(low), np.imag(high)), np.imag(actual)))
     with np.errstate(invalid="ignore"):
         inside = (low <= actual) & (actual <= high)
     return np.asarray(inside | (np.isnan(low) & np.isnan(actual)))
@@ -254,7 +256,7 @@ def _rounded(expected: Array) -> Array:
 def _each_part(x: Array, interval: Callable[[Array], Interval]) -> Interval:
     if not np.iscomplexobj(x):
         return interval(x)
-    (low, high), (low_imag, high_imag) = interval(x.real), interval(x.imag)
+    (low, high), (low_imag, high_imag) = interval(np.real(x)), interval(np.imag(x))
     return low + 1j * low_imag, high + 1j * high_imag
 
 

@@ -79,7 +79,7 @@ def _error_and_tolerance(
         if ulp is not None:
             allowed = np.maximum(allowed, ulp * spacing(np.abs(e), have.dtype))
         error = np.abs(a - e)
-    same = _same(a.real, e.real) & _same(a.imag, e.imag)
+    same = _same(np.real(a), np.real(e)) & _same(np.imag(a), np.imag(e))
     settled = np.isfinite(a) & np.isfinite(e)
     error = np.where(same, 0.0, np.where(settled, error, np.inf))
     return error, np.where(settled, allowed, 0.0)

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
 
-NAN = 0x7FC00000
+NAN, ONE, BIG = 0x7FC00000, 0x3F800000, 0x7F000000
+"""The bits of NaN, 1 and 2^127."""
 INT_MIN = -(2**31)
+LAST = 2147483520
+"""The largest float32 that is an i32."""
 _SHADER = """
 @group(0) @binding(0) var<storage, read> x: array<i32>;
 @group(0) @binding(1) var<storage, read_write> y: array<i32>;
@@ -72,14 +75,32 @@ class Quirk:
         return self.adapter in adapter.name.lower() and self.backend in adapter.backend
 
 
-_NOT_EQUAL = "select(0, 1, bitcast<f32>(a) != bitcast<f32>(b))"
 _NAGA = "https://github.com/gfx-rs/wgpu/blob/trunk/naga/src/back/spv/block.rs"
 _DIVISION = "https://www.w3.org/TR/WGSL/#arithmetic-expr"
+_CONVERSION = "https://www.w3.org/TR/WGSL/#floating-point-conversion"
+
+
+def _mesa(what: str, expression: str, a: int, b: int, wrong: int, right: int, link: str) -> Quirk:
+    return Quirk("2026-11-21", what, "llvmpipe", "OpenGL", expression, a, b, wrong, right, link)
+
 
 QUIRKS = (
-    Quirk("2026-11-21", "NaN != 1 is false", "", "Vulkan", _NOT_EQUAL, NAN, 0x3F800000, 0, 1, _NAGA),
-    Quirk("2026-11-21", "7 / 0 is not 7", "llvmpipe", "OpenGL", "a / b", 7, 0, 0, 7, _DIVISION),
-    Quirk("2026-11-21", "7 % 0 is not 0", "llvmpipe", "OpenGL", "a % b", 7, 0, -1, 0, _DIVISION),
+    Quirk(
+        since="2026-11-21",
+        what="NaN != 1 is false: naga writes the ordered comparison",
+        adapter="",
+        backend="Vulkan",
+        expression="select(0, 1, bitcast<f32>(a) != bitcast<f32>(b))",
+        a=NAN,
+        b=ONE,
+        wrong=0,
+        right=1,
+        link=_NAGA,
+    ),
+    _mesa("7 / 0 is not 7", "a / b", 7, 0, 0, 7, _DIVISION),
+    _mesa("7 % 0 is not 0", "a % b", 7, 0, -1, 0, _DIVISION),
+    _mesa("INT_MIN % -1 is not 0", "a % b", INT_MIN, -1, INT_MIN, 0, _DIVISION),
+    _mesa("i32(2^127) is negative", "i32(bitcast<f32>(a))", BIG, 0, INT_MIN, LAST, _CONVERSION),
 )
 
 

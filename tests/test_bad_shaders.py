@@ -1,0 +1,129 @@
+"""A shader that cannot be read, filled or compiled says where, in its author's lines and words."""
+
+import gc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import wgsl_kernels as wk
+
+pytestmark = pytest.mark.gpu
+Try = Callable[..., str]
+
+
+def held() -> tuple[int, int, int]:
+    gc.collect()
+    now = wk.memory()
+    return now.num_tensors, now.num_buffers, now.num_bytes
+
+
+@pytest.fixture
+def failing() -> Iterator[Try]:
+    """Give a function that registers a shader, runs it on two numbers, and returns the message."""
+
+    def run(source: str, error: type[Exception] = wk.ShaderError, *, attrs: object = None) -> str:
+        wk.wgsl_kernel("Shaky", source, override=True)
+        before = held()
+        with wk.use_backend("webgpu"), pytest.raises(error) as caught:
+            wk.engine().run_kernel("Shaky", {"x": wk.tensor([1.0, 2.0])}, attrs)
+        message = str(caught.value)
+        del caught
+        assert held() == before
+        with wk.use_backend("webgpu"):  # the device goes on
+            assert wk.exp(wk.tensor([0.0])).tolist() == [1.0]
+        return message
+
+    yield run
+    wk.unregister_kernel("Shaky", "webgpu")
+
+
+def test_a_compile_error_shows_file_line_column_and_the_compilers_words(
+    failing: Try, tmp_path: Path
+) -> None:
+    shader = tmp_path / "shaky.wgsl"
+    shader.write_text("// y = x\nfn op(x: T) -> T {\n  let y = x\n  return y;\n}\n")
+
+    message = failing(str(shader)).splitlines()
+
+    assert message[0] == f"Shaky: {shader}:4:3: the shader does not compile."
+    assert message[1:3] == ["      return y;", "      ^"]
+    assert any('expected `;`, found "return"' in line for line in message[3:])
+
+
+def test_a_shader_that_is_mended_runs_without_being_registered_again(
+    failing: Try, tmp_path: Path
+) -> None:
+    shader = tmp_path / "shaky.wgsl"
+    shader.write_text("fn op(x: T) -> T {\n  return x + true;\n}\n")
+    assert "shaky.wgsl:2:" in failing(str(shader))
+
+    shader.write_text("fn op(x: T) -> T {\n  return x + 1.0;\n}\n")
+    with wk.use_backend("webgpu"):
+        assert wk.engine().run_kernel("Shaky", {"x": wk.tensor([1.0])}).tolist() == [2.0]
+
+
+def test_a_shader_in_the_program_is_named_by_the_programs_line(failing: Try) -> None:
+    message = failing("fn op(x: T) -> T {\n  return x * nowhere;\n}\n")
+
+    assert message.startswith("Shaky: <inline in test_bad_shaders.py:")
+    assert (
+        ">:2:14: the shader does not compile.\n      return x * nowhere;\n                 ^"
+        in message
+    )
+    assert "nowhere" in message.split("The compiler said")[1]
+
+
+def test_a_field_without_a_source_lists_what_there_is(failing: Try) -> None:
+    text = "struct Attrs { alfa: f32 }\nfn op(x: T) -> T {\n  return x + attrs.alfa;\n}\n"
+    message = failing(text, attrs={"alpha": 1.0}).splitlines()
+
+    assert message[0] == (
+        "Shaky: shader field 'alfa' matches no attr or tensor fact; "
+        "known: alpha, y_size, x_shape, y_shape."
+    )
+    assert message[1].endswith(":1:16")
+    assert message[2:] == ["    struct Attrs { alfa: f32 }", "                   ^"]
+
+
+def test_a_field_of_another_kind_says_what_it_was_given(failing: Try) -> None:
+    text = "struct Attrs { alpha: f32 }\nfn op(x: T) -> T {\n  return x + attrs.alpha;\n}\n"
+
+    assert failing(text, attrs={"alpha": "x"}) == (
+        "Shaky: shader field 'alpha' is a number; alpha is 'x'. Return the field from params=."
+    )
+
+
+def test_a_file_that_is_missing_lists_where_it_was_looked_for(failing: Try) -> None:
+    message = failing("nowhere.wgsl")
+
+    assert message.startswith("shader file 'nowhere.wgsl' is missing; tried ")
+    assert str(Path(__file__).parent / "nowhere.wgsl") in message
+
+
+def test_an_include_that_is_missing_points_at_its_line(failing: Try) -> None:
+    message = failing('#include "include/none.wgsl"\nfn op(x: T) -> T { return x; }\n')
+
+    assert ":1:1: the include is missing; tried " in message
+    assert '    #include "include/none.wgsl"\n    ^' in message
+
+
+def test_a_text_that_defines_no_kernel_says_what_one_is(failing: Try) -> None:
+    assert "defines no kernel; want fn op (a map), fn init and fn combine" in failing(
+        "fn half(x: f32) -> f32 {\n  return 0.5 * x;\n}\n"
+    )
+
+
+def test_a_shader_of_its_own_main_asks_for_a_signature(failing: Try) -> None:
+    text = "@compute @workgroup_size(1)\nfn main() {\n}\n"
+
+    assert failing(text, wk.ArgumentError) == (
+        "Shaky: a free shader needs a signature that gives its output's shape; "
+        "declare one with @signature('Shaky')."
+    )
+
+
+def test_inputs_that_the_op_does_not_take_are_counted(failing: Try) -> None:
+    text = "fn op(a: T, b: T) -> T {\n  return a + b;\n}\n"
+
+    assert failing(text, wk.ArgumentError) == "Shaky: got 1 inputs; want a, b."
