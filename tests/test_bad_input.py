@@ -1,6 +1,5 @@
 """Bad input is refused with the same words on both backends, and leaves nothing behind."""
 
-import gc
 import itertools
 import re
 import warnings
@@ -9,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tests.refusal import refusal
 
 import wgsl_kernels as wk
 
 BACKENDS = pytest.mark.parametrize("backend", ["cpu", "webgpu"])
-HUGE = (2**29, 2**29)  # 2^60 bytes of float32: beyond any machine's addresses
 
 
 class Bad(NamedTuple):
@@ -30,25 +29,6 @@ def t(values: Any, **options: Any) -> wk.Tensor:
 
 def run(name: str, inputs: Any, attrs: Any = None) -> Any:
     return wk.engine().run_kernel(name, inputs, attrs)
-
-
-def held() -> tuple[int, int, int]:
-    gc.collect()
-    now = wk.memory()
-    return now.num_tensors, now.num_buffers, now.num_bytes
-
-
-def refusal(backend: str, f: Callable[[], object], error: type[Exception]) -> str:
-    """Return the message with which ``f`` is refused; what is held must be as before."""
-    with wk.use_backend(backend):
-        before = held()
-        with pytest.raises(error) as caught:
-            f()
-        assert type(caught.value) is error
-        message = str(caught.value)
-        del caught
-        assert held() == before
-    return message
 
 
 def disposed() -> wk.Tensor:
@@ -377,38 +357,3 @@ def test_a_name_that_is_taken_names_its_owner(what: str, backend: str) -> None:
     owner = r"is already registered by wgsl_kernels\.ops\.binary:\d+; "
     advice = "pass override=True to replace it, or unregister it first."
     assert re.fullmatch(re.escape(what) + " " + owner + re.escape(advice), message)
-
-
-@BACKENDS
-@pytest.mark.parametrize("limit", [None, "auto"])
-def test_an_allocation_beyond_the_device_says_what_was_asked(backend: str, limit: Any) -> None:
-    with wk.config.using(memory_limit=limit):
-        made = refusal(backend, lambda: wk.ones(HUGE), wk.OutOfMemoryError)
-        wide, high = (2**29, 1), (1, 2**29)
-        product = refusal(
-            backend,
-            lambda: wk.broadcast_to(t(1.0), wide) @ wk.broadcast_to(t(1.0), high),
-            wk.OutOfMemoryError,
-        )
-    asked = "asked for 1152921504606846976 bytes ([536870912, 536870912] float32)."
-    assert made.splitlines()[0] == product.splitlines()[0] == asked
-
-
-@BACKENDS
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda: wk.ones((1024, 1024)),
-        lambda: t(np.ones((1024, 1024), np.float32)),
-        lambda: wk.broadcast_to(t([1.0]), (1024, 1024)) + 1.0,
-    ],
-    ids=["an op", "values", "a view"],
-)
-def test_an_allocation_beyond_the_limit_says_what_was_asked(
-    f: Callable[[], object], backend: str
-) -> None:
-    with wk.config.using(memory_limit=3 << 20):
-        message = refusal(backend, f, wk.OutOfMemoryError)
-
-    assert message.splitlines()[0] == "asked for 4194304 bytes ([1024, 1024] float32)."
-    assert "memory_limit" in message

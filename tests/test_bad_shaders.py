@@ -1,10 +1,11 @@
 """A shader that cannot be read, filled or compiled says where, in its author's lines and words."""
 
-import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.refusal import held
 
 import wgsl_kernels as wk
 
@@ -12,17 +13,11 @@ pytestmark = pytest.mark.gpu
 Try = Callable[..., str]
 
 
-def held() -> tuple[int, int, int]:
-    gc.collect()
-    now = wk.memory()
-    return now.num_tensors, now.num_buffers, now.num_bytes
-
-
 @pytest.fixture
 def failing() -> Iterator[Try]:
     """Give a function that registers a shader, runs it on two numbers, and returns the message."""
 
-    def run(source: str, error: type[Exception] = wk.ShaderError, *, attrs: object = None) -> str:
+    def run(source: str, error: type[Exception] = wk.ShaderError, *, attrs: Any = None) -> str:
         wk.wgsl_kernel("Shaky", source, override=True)
         before = held()
         with wk.use_backend("webgpu"), pytest.raises(error) as caught:
@@ -49,6 +44,13 @@ def test_a_compile_error_shows_file_line_column_and_the_compilers_words(
     assert message[0] == f"Shaky: {shader}:4:3: the shader does not compile."
     assert message[1:3] == ["      return y;", "      ^"]
     assert any('expected `;`, found "return"' in line for line in message[3:])
+
+
+def test_an_error_of_types_points_into_the_function(failing: Try) -> None:
+    message = failing("fn op(x: T) -> T {\n\tlet one = true;\n\treturn x + one;\n}\n")
+
+    assert ">:3:9: the shader does not compile.\n    \treturn x + one;\n    \t       ^" in message
+    assert "Operation Add can't work with" in message
 
 
 def test_a_shader_that_is_mended_runs_without_being_registered_again(

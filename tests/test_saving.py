@@ -9,7 +9,6 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import wgsl_kernels as wk
-from wgsl_kernels import saving
 from wgsl_kernels.ops import random
 from wgsl_kernels.train import Adam
 
@@ -71,7 +70,7 @@ def program(seed: int) -> tuple[dict[str, Any], Any]:
 
     def step() -> float:
         noise = wk.random_uniform((4, 2))
-        return optimizer.minimize(lambda: wk.mean((noise @ w + b) ** 2.0)).item()
+        return float(optimizer.minimize(lambda: wk.mean((noise @ w + b) ** 2.0)))
 
     return {"model": {"w": w, "b": b}, "optimizer": optimizer, "random": random.key}, step
 
@@ -145,7 +144,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     def full(_: int) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(saving.os, "fsync", full)
+    monkeypatch.setattr("wgsl_kernels.saving.os.fsync", full)
     with pytest.raises(OSError, match="no space left"):
         wk.save(path, {"x": wk.tensor(2.0)})
     assert wk.load(path)["x"].item() == 1.0

@@ -123,7 +123,7 @@ def _filter_grad_cpu(
 ) -> np.ndarray:
     y = np.empty((rows, columns, x.shape[3], dy.shape[3]), x.dtype)
     for row, column in np.ndindex(rows, columns):
-        y[row, column] = np.tensordot(x, _under(dy, row, column, stride, x.shape), ((0, 1, 2),) * 2)
+        y[row, column] = np.einsum("bijn,bijo->no", x, _under(dy, row, column, stride, x.shape))
     return y
 
 

@@ -15,7 +15,7 @@ ULP = 10
 """What either kernel may be off: four roundings, a square root and a division, by WGSL's table."""
 
 
-def squareplus(x: wk.Tensor, *, smoothness: float = 0.5) -> wk.Tensor:
+def squareplus(x: wk.Tensor, *, smoothness: float = 0.1) -> wk.Tensor:
     """Return ``x`` rectified smoothly; its height at 0 is sqrt(smoothness) / 2."""
     return wk.engine().run_kernel("Squareplus", {"x": x}, {"smoothness": smoothness})
 

@@ -8,12 +8,11 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 CLASSES = 10
-BRIGHTEST = 16.0  # scikit-learn's pixels count from 0 to 16
 
 
 @dataclass(frozen=True)
 class Digits:
-    """Images [count, 8, 8, 1] in [0, 1], and labels [count] from 0 to 9.
+    """Images [count, 8, 8, 1] of mean 0 and spread 1, and labels [count] from 0 to 9.
 
     Source: Alpaydin and Kaynak, Optical Recognition of Handwritten Digits, UCI, 1998.
     """
@@ -24,21 +23,48 @@ class Digits:
     test_labels: np.ndarray
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Images [size, 8, 8, 1] and one-hot labels [size, 10]."""
+
+    images: np.ndarray
+    labels: np.ndarray
+
+
 def load(seed: int) -> Digits:
     """Return scikit-learn's 1,797 digits, a fifth of each class held out at random."""
     found = load_digits()
-    images = (found.images / BRIGHTEST).astype(np.float32)[..., np.newaxis]
     labels = found.target.astype(np.int32)
-    parts = train_test_split(images, labels, test_size=0.2, random_state=seed, stratify=labels)
-    return Digits(images=parts[0], labels=parts[2], test_images=parts[1], test_labels=parts[3])
+    parts = train_test_split(found.images, labels, test_size=0.2, random_state=seed, stratify=labels)
+    center, spread = parts[0].mean(), parts[0].std()
+    train, test = (
+        ((images - center) / spread).astype(np.float32)[..., np.newaxis] for images in parts[:2]
+    )
+    return Digits(images=train, labels=parts[2], test_images=test, test_labels=parts[3])
 
 
-def batches(digits: Digits, size: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield one epoch: images [size, 8, 8, 1] and one-hot labels [size, 10], in random order.
+def batches(digits: Digits, size: int, seed: int, epoch: int) -> Iterator[Batch]:
+    """Yield one epoch in random order, half of the images moved by a pixel.
 
     The few that would not fill a batch wait for the next epoch, so every step has one shape.
     """
-    order = np.random.default_rng(seed).permutation(len(digits.labels))
+    draw = np.random.default_rng([seed, epoch])
+    order = draw.permutation(len(digits.labels))
     for start in range(0, len(order) - size + 1, size):
         chosen = order[start : start + size]
-        yield digits.images[chosen], np.eye(CLASSES, dtype=np.float32)[digits.labels[chosen]]
+        labels = np.eye(CLASSES, dtype=np.float32)[digits.labels[chosen]]
+        yield Batch(_jittered(digits.images[chosen], draw), labels)
+
+
+def _jittered(images: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    """Return the images, half of them moved by up to a pixel along each side."""
+    padded = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)), mode="edge")
+    moves = draw.integers(0, 3, (len(images), 2))
+    moves[draw.random(len(images)) < 0.5] = 1
+    rows, columns = images.shape[1:3]
+    return np.stack(
+        [
+            image[row : row + rows, column : column + columns]
+            for image, (row, column) in zip(padded, moves, strict=True)
+        ]
+    )

@@ -1,6 +1,4 @@
-"""A small convolutional network: two convolutions, a maximum pool, two dense layers."""
-
-from collections.abc import Mapping
+"""A small convolutional network: two convolutions with a maximum pool between, two dense layers."""
 
 import numpy as np
 from activation import squareplus
@@ -26,23 +24,32 @@ Values = dict[str, np.ndarray]
 def initial_values(seed: int) -> Values:
     """Return what every variable starts from: He's normal weights, and biases of 0."""
     draw = np.random.default_rng(seed)
-    values = {}
-    for name, shape in SHAPES.items():
-        inputs = int(np.prod(shape[:-1]))
-        spread = 0.0 if name.endswith("bias") else np.sqrt(2.0 / inputs)
-        values[name] = draw.normal(0.0, 1.0, shape).astype(np.float32) * np.float32(spread)
-    return values
+    return {
+        name: _initial(draw, shape, 0.0 if name.endswith("bias") else 2.0)
+        for name, shape in SHAPES.items()
+    }
+
+
+def _initial(draw: np.random.Generator, shape: tuple[int, ...], gain: float) -> np.ndarray:
+    inputs = np.prod(shape[:-1])
+    return (draw.normal(size=shape) * np.sqrt(gain / inputs)).astype(np.float32)
 
 
 class Network:
-    """The variables on one backend, and what they compute."""
+    """The variables on the active backend, and what is computed from them."""
 
     def __init__(self, values: Values) -> None:
         self.variables = {name: wk.variable(value, name=name) for name, value in values.items()}
 
     def __call__(self, images: wk.Tensor) -> wk.Tensor:
         """Return logits [count, 10] of images [count, 8, 8, 1]."""
-        return logits(self.variables, images)
+        own = self.variables
+        x = wk.conv2d(images, own["conv1/filter"], pad="same") + own["conv1/bias"]
+        x = squareplus(wk.max_pool(x, 2))
+        x = wk.conv2d(x, own["conv2/filter"], pad="same") + own["conv2/bias"]
+        x = wk.reshape(squareplus(x), (images.shape[0], -1))
+        x = squareplus(x @ own["dense1/weights"] + own["dense1/bias"])
+        return x @ own["dense2/weights"] + own["dense2/bias"]
 
     def loss(self, images: wk.Tensor, labels: wk.Tensor) -> wk.Tensor:
         """Return the mean cross entropy with one-hot labels [count, 10], a scalar."""
@@ -51,13 +58,3 @@ class Network:
     def values(self) -> Values:
         """Return a copy of every variable."""
         return {name: one.numpy() for name, one in self.variables.items()}
-
-
-def logits(variables: Mapping[str, wk.Tensor], images: wk.Tensor) -> wk.Tensor:
-    """Return what the network says of ``images``, as logits [count, 10]."""
-    x = wk.conv2d(images, variables["conv1/filter"], pad="same") + variables["conv1/bias"]
-    x = wk.conv2d(squareplus(x), variables["conv2/filter"], pad="same") + variables["conv2/bias"]
-    x = squareplus(wk.max_pool(x, 2))
-    x = wk.reshape(x, (x.shape[0], -1))
-    x = squareplus(x @ variables["dense1/weights"] + variables["dense1/bias"])
-    return x @ variables["dense2/weights"] + variables["dense2/bias"]

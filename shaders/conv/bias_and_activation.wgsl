@@ -11,6 +11,34 @@ const SIGMOID = 4u;
 const LEAKY_RELU = 5u;
 const PRELU = 6u;
 
+struct Params {
+  batches: u32,
+  rows: u32,
+  cols: u32,
+  taps: u32,
+  channels: u32,
+  tap_block: u32,
+  channel_block: u32,
+  part_size: u32,
+  image: vec2<u32>,
+  places: vec2<u32>,
+  window: vec2<u32>,
+  step: vec2<u32>,
+  dilation: vec2<u32>,
+  before: vec2<u32>,
+  x_strides: vec4<u32>,
+  x_offset: u32,
+  channels_first: u32,
+  with_bias: u32,
+  activation_code: u32,
+  leakyrelu_alpha: f32,
+  bias_offset: u32,
+  prelu_activation_weights_offset: u32,
+  bias_strides: vec4<u32>,
+  prelu_activation_weights_strides: vec4<u32>,
+  out_shape: vec4<u32>,
+}
+
 @group(0) @binding(0) var<storage, read> bias: array<T_bias>;
 @group(0) @binding(1) var<storage, read> prelu_activation_weights:
   array<T_prelu_activation_weights>;
@@ -28,7 +56,7 @@ fn index_at(i: u32, strides: vec4<u32>) -> u32 {
   return terms.x + terms.y + terms.z + terms.w;
 }
 
-fn activated(sum: Sum, i: u32) -> Sum {
+fn finish(sum: Sum, i: u32) -> Sum {
   var value = sum;
   if (params.with_bias != 0u) {
     value += Sum(bias[params.bias_offset + index_at(i, params.bias_strides)]);

@@ -21,10 +21,6 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> y: array<T_y>;
 @group(0) @binding(4) var<uniform> params: Params;
 
-fn finish(sum: Sum, i: u32) -> Sum {
-  return activated(sum, i);
-}
-
 @compute @workgroup_size(SUM_GROUP)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   sum_parts(id.x + id.y * groups.x * SUM_GROUP);

@@ -112,11 +112,13 @@ class Tape:
     ) -> dict[int, Tensor]:
         """Return the gradients of ``targets``, weighted by ``arriving``, by id of source.
 
-        A source that no target depends on is left out.
+        A source that no target depends on is left out, and so is one that this tape did not watch:
+        what ran before is not recorded, so its gradient would be a part only.
 
         Raises:
             GradientNotFound: A kernel on the way has no gradient.
         """
+        sources = [one for one in sources if one in self.tracked]
         between = self._between(sources)
         gradients: dict[int, Tensor] = {}
         for target, dy in zip(targets, arriving, strict=True):

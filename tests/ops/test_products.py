@@ -90,7 +90,9 @@ def test_views_are_not_copied() -> None:
 
 @pytest.mark.parametrize("tiles", ["registers", "staged"])
 @pytest.mark.parametrize(
-    ("rows", "terms", "cols"), [(70, 37, 90), (1, 16, 1), (64, 15, 65), (33, 700, 17)], ids=str
+    ("rows", "terms", "cols"),
+    [(70, 37, 90), (1, 16, 1), (64, 15, 65), (33, 700, 17), (76, 36, 84)],
+    ids=str,
 )
 def test_both_kinds_of_tiles_are_right_at_the_edges(
     rows: int, terms: int, cols: int, tiles: str, monkeypatch: pytest.MonkeyPatch
@@ -99,6 +101,25 @@ def test_both_kinds_of_tiles_are_right_at_the_edges(
         monkeypatch.setattr(Gpu, "is_software", tiles == "registers")
         a, b = drawn(3, rows, terms), drawn(terms, cols, seed=1)
         assert_product(wk.matmul(wk.tensor(a), wk.tensor(b)), a, b)
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+@pytest.mark.parametrize("rows", [4, 68, 70])
+@pytest.mark.parametrize("cols", [4, 72, 73])
+def test_operands_in_fours_are_right_whichever_way_they_lie(
+    rows: int, cols: int, transpose_a: bool, transpose_b: bool
+) -> None:
+    a, b = drawn(2, rows, 40), drawn(40, cols, seed=1)
+    left, right = np.swapaxes(a, 1, 2) if transpose_a else a, b.T if transpose_b else b
+    with wk.use_backend("webgpu"):
+        y = wk.matmul(
+            wk.tensor(left.copy()),
+            wk.tensor(right.copy()),
+            transpose_a=transpose_a,
+            transpose_b=transpose_b,
+        )
+        assert_product(y, a, b)
 
 
 @pytest.mark.parametrize("is_software", [True, False])

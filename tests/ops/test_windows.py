@@ -76,10 +76,16 @@ def test_convolution_in_every_geometry_and_format(
 
 @ALL
 @pytest.mark.parametrize("is_software", [True, False])
-def test_all_three_products_agree_with_the_cpu_in_both_kinds_of_tiles(
-    geometry: str, is_software: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("channels", [20, 21])
+@pytest.mark.parametrize("out_channels", [72, 7])
+def test_all_three_products_agree_with_the_cpu_in_all_kinds_of_tiles(
+    geometry: str,
+    is_software: bool,
+    channels: int,
+    out_channels: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    x, filter = drawn(3, 9, 8, 20), drawn(3, 2, 20, 70, seed=1)
+    x, filter = drawn(3, 9, 8, channels), drawn(3, 2, channels, out_channels, seed=1)
 
     def everything() -> list[np.ndarray]:
         def f(x: wk.Tensor, filter: wk.Tensor) -> wk.Tensor:
@@ -140,7 +146,7 @@ def test_a_long_sum_over_channels_and_lines_is_whole() -> None:
         wide = wk.tensor(np.ones((3, 200, 200, 1), np.float32))
         attrs = {"filter_shape": (1, 1, 1, 1)}
         found = wk.engine().run_kernel("Conv2DBackpropFilter", {"x": wide, "dy": wide}, attrs)
-        assert found.numpy().item() == 120_000  # type: ignore[union-attr]
+        assert found.numpy().item() == 120_000
 
 
 @EVERYWHERE
@@ -197,6 +203,19 @@ def test_windows_in_padding_alone_are_empty(backend: str) -> None:
         assert dx.numpy().tolist() == x.tolist()
         whole = wk.max_pool(wk.tensor(x.astype(np.int32)), 1, strides=1, pad=1)
         assert whole.numpy()[0, 0, 0, 0] == -(2**31)
+
+
+@pytest.mark.parametrize("is_software", [True, False])
+@pytest.mark.parametrize("channels", [4, 5])
+def test_fused_convolution_in_all_kinds_of_tiles(
+    channels: int, is_software: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, filter, bias = drawn(2, 5, 6, channels), drawn(2, 2, channels, 12, seed=1), drawn(12)
+    monkeypatch.setattr(Gpu, "is_software", is_software)
+    with wk.use_backend("webgpu"):
+        y = wk.fused_conv2d(wk.tensor(x), filter, bias=bias, activation="relu")
+        expected = np.maximum(convolved(x, filter) + bias, 0)
+        np.testing.assert_allclose(y.numpy(), expected, rtol=1e-4, atol=1e-4)
 
 
 @EVERYWHERE

@@ -19,7 +19,7 @@ Rule = Callable[[np.ndarray, list[np.ndarray]], np.ndarray]
 
 def sgd(value: np.ndarray, gradients: list[np.ndarray]) -> np.ndarray:
     """Return what SGD with a rate of 0.1 makes of ``value``."""
-    return value - 0.1 * np.sum(gradients, axis=0)
+    return np.asarray(value - 0.1 * np.sum(gradients, axis=0))
 
 
 def momentum(value: np.ndarray, gradients: list[np.ndarray], nesterov: bool = False) -> np.ndarray:

@@ -1,8 +1,4 @@
-"""Convolution of images, its transpose, and the gradients of both.
-
-The three kernels are one sum over three factors (image, filter, result), so that the gradients of
-each are the other two.
-"""
+"""Convolution of images, and its transpose."""
 
 from __future__ import annotations
 
@@ -12,23 +8,32 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.ops import conv_gradients as _conv_gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops.products import (
     REGISTERS,
     VEC4,
-    VEC4_ROWS,
     Product,
     Shaders,
     Tiling,
     lie_in_fours,
     multiply,
 )
-from wgsl_kernels.ops.windows import Padding, Pair, Sliding, channels_last, in_format, slide
+from wgsl_kernels.ops.windows import (
+    CHANNELS,
+    Padding,
+    Pair,
+    Sliding,
+    channels_last,
+    convolved,
+    geometry_of,
+    in_format,
+    slide,
+    wide,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,12 +42,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape, Spec
 
-CHANNELS = {"NHWC": 3, "NCHW": 1}
-"""The axis of the channels."""
-
 FORWARD = Shaders("conv/conv2d.wgsl", last="matrix/sum_parts.wgsl")
-TO_FILTER = Shaders("conv/conv2d_backprop_filter.wgsl", last="matrix/sum_parts.wgsl")
-TO_INPUT = Shaders("conv/conv2d_backprop_input.wgsl", last="matrix/sum_parts.wgsl")
 
 
 def conv2d(
@@ -122,36 +122,13 @@ def _conv2d_signature(
     )
 
 
-def convolved(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
-    """Return the shape that a convolution gives; ``geometry`` is its attributes.
-
-    Raises:
-        ShapeError, DTypeError, ArgumentError: It cannot be.
-    """
-    for name, spec in (("x", x), ("filter", filter)):
-        require_dtype(kernel, name, spec, "float32")
-        require_rank(kernel, name, spec, 4)
-    sliding = slide(kernel, x.shape, filter.shape, **geometry)
-    if sliding.channels != filter.shape[2]:
-        raise ShapeError(
-            f"{kernel}: channels differ: x is {show(x.shape)} ({sliding.data_format}), filter is "
-            f"{show(filter.shape)}; want filter[2] == {sliding.channels}."
-        )
-    return sliding.shape_with(filter.shape[3])
-
-
 @cpu_kernel("Conv2D")
 def conv2d_cpu(x: Array, filter: Array, **geometry: Any) -> Array:
     """Convolve: one product of all windows, laid side by side, with the filter."""
     sliding = slide("Conv2D", x.shape, filter.shape, **geometry)
-    windows = sliding.views(sliding.padded(_wide(channels_last(x, sliding.data_format))))
-    y = np.tensordot(windows, _wide(filter), 3)
+    windows = sliding.views(sliding.padded(wide(channels_last(x, sliding.data_format))))
+    y = np.tensordot(windows, wide(filter), 3)
     return in_format(y.astype(x.dtype, copy=False), sliding.data_format)
-
-
-def _wide(x: Array) -> Array:
-    """Return float16 as float32, which BLAS takes; all else as it is."""
-    return x.astype(np.float32) if x.dtype == np.float16 else x
 
 
 @wgsl_kernel("Conv2D", dtypes=("float32", "float16"))
@@ -196,190 +173,10 @@ def _conv2d_grad(
     dilations: Pair,
     dim_rounding_mode: str | None,
 ) -> tuple[Tensor, Tensor]:
-    geometry = _geometry(strides, pad, data_format, dilations, dim_rounding_mode)
+    geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
     return (
         run("Conv2DBackpropInput", dy, filter, input_shape=x.shape, **geometry),
         run("Conv2DBackpropFilter", x, dy, filter_shape=filter.shape, **geometry),
-    )
-
-
-def _geometry(
-    strides: Pair, pad: Padding, data_format: str, dilations: Pair, dim_rounding_mode: str | None
-) -> dict[str, Any]:
-    return {
-        "strides": strides,
-        "pad": pad,
-        "data_format": data_format,
-        "dilations": dilations,
-        "dim_rounding_mode": dim_rounding_mode,
-    }
-
-
-@signature("Conv2DBackpropFilter", promote=("x", "dy"))
-def _conv2d_backprop_filter_signature(
-    x: Spec,
-    dy: Spec,
-    /,
-    *,
-    filter_shape: Sequence[int],
-    strides: Pair = 1,
-    pad: Padding = "valid",
-    data_format: str = "NHWC",
-    dilations: Pair = 1,
-    dim_rounding_mode: str | None = None,
-) -> Spec:
-    kernel = "Conv2DBackpropFilter"
-    filter = x.like(shape=_four(kernel, "filter_shape", filter_shape))
-    geometry = _geometry(strides, pad, data_format, dilations, dim_rounding_mode)
-    _check_dy(kernel, dy, convolved(kernel, x, filter, **geometry))
-    return filter
-
-
-def _four(kernel: str, name: str, shape: Sequence[int]) -> Shape:
-    lengths = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    if len(lengths) != 4 or not all(type(one) is int and one >= 0 for one in lengths):
-        raise ArgumentError(f"{kernel}: {name} is {shape!r}; want four lengths.")
-    return lengths
-
-
-def _check_dy(kernel: str, dy: Spec, shape: Shape) -> None:
-    require_dtype(kernel, "dy", dy, "float32")
-    if dy.shape != shape:
-        raise ShapeError(
-            f"{kernel}: dy has shape {show(dy.shape)}; the convolution gives {show(shape)}."
-        )
-
-
-@cpu_kernel("Conv2DBackpropFilter")
-def _conv2d_backprop_filter_cpu(
-    x: Array, dy: Array, *, filter_shape: Shape, **geometry: Any
-) -> Array:
-    sliding = slide("Conv2DBackpropFilter", x.shape, filter_shape, **geometry)
-    windows = sliding.views(sliding.padded(_wide(channels_last(x, sliding.data_format))))
-    every_place = ([0, 1, 2], [0, 1, 2])
-    y = np.tensordot(windows, _wide(channels_last(dy, sliding.data_format)), every_place)
-    return y.astype(x.dtype, copy=False)
-
-
-@wgsl_kernel("Conv2DBackpropFilter", dtypes=("float32", "float16"))
-def _conv2d_backprop_filter_webgpu(
-    gpu: Gpu, x: GpuArray, dy: GpuArray, *, filter_shape: Shape, **geometry: Any
-) -> GpuArray:
-    sliding = slide("Conv2DBackpropFilter", x.shape, filter_shape, **geometry)
-    data_format = sliding.data_format
-    height, width, channels, out_channels = filter_shape
-    lines = sliding.batch * sliding.rows.out
-    product = Product(1, height * width * channels, out_channels, lines, sliding.cols.out)
-    last = data_format == "NHWC" and lie_in_fours(x, 3) and lie_in_fours(dy, 3)
-    return multiply(
-        gpu,
-        TO_FILTER,
-        product,
-        {"x": x, "dy": dy},
-        tuple(filter_shape),
-        x.dtype,
-        params=sliding.fields(),
-        in_fours=VEC4_ROWS if last else REGISTERS,
-    )
-
-
-@gradient("Conv2DBackpropFilter")
-def _conv2d_backprop_filter_grad(
-    ddw: Tensor,
-    x: Tensor,
-    dy: Tensor,
-    strides: Pair,
-    pad: Padding,
-    data_format: str,
-    dilations: Pair,
-    dim_rounding_mode: str | None,
-) -> tuple[Tensor, Tensor]:
-    geometry = _geometry(strides, pad, data_format, dilations, dim_rounding_mode)
-    return (
-        run("Conv2DBackpropInput", dy, ddw, input_shape=x.shape, **geometry),
-        run("Conv2D", x, ddw, **geometry),
-    )
-
-
-@signature("Conv2DBackpropInput", promote=("dy", "filter"))
-def _conv2d_backprop_input_signature(
-    dy: Spec,
-    filter: Spec,
-    /,
-    *,
-    input_shape: Sequence[int],
-    strides: Pair = 1,
-    pad: Padding = "valid",
-    data_format: str = "NHWC",
-    dilations: Pair = 1,
-    dim_rounding_mode: str | None = None,
-) -> Spec:
-    kernel = "Conv2DBackpropInput"
-    x = dy.like(shape=_four(kernel, "input_shape", input_shape))
-    geometry = _geometry(strides, pad, data_format, dilations, dim_rounding_mode)
-    _check_dy(kernel, dy, convolved(kernel, x, filter, **geometry))
-    return x
-
-
-@cpu_kernel("Conv2DBackpropInput")
-def _conv2d_backprop_input_cpu(
-    dy: Array, filter: Array, *, input_shape: Shape, **geometry: Any
-) -> Array:
-    sliding = slide("Conv2DBackpropInput", input_shape, filter.shape, **geometry)
-    rows, cols = sliding.rows, sliding.cols
-    shares = np.tensordot(
-        _wide(channels_last(dy, sliding.data_format)), _wide(filter), ([3], [3])
-    )  # [batch, out rows, out cols, window rows, window cols, channels]
-    padded = sliding.room(filter.shape[2], shares.dtype)
-    if shares.size:
-        for down in range(rows.window):
-            for right in range(cols.window):
-                padded[:, rows.places(down), cols.places(right)] += shares[:, :, :, down, right]
-    y = np.ascontiguousarray(sliding.cropped(padded)).astype(dy.dtype, copy=False)
-    return in_format(y, sliding.data_format)
-
-
-@wgsl_kernel("Conv2DBackpropInput", dtypes=("float32", "float16"))
-def _conv2d_backprop_input_webgpu(
-    gpu: Gpu, dy: GpuArray, filter: GpuArray, *, input_shape: Shape, **geometry: Any
-) -> GpuArray:
-    sliding = slide("Conv2DBackpropInput", input_shape, filter.shape, **geometry)
-    height, width, channels, out_channels = filter.shape
-    rows = sliding.batch * sliding.rows.size * sliding.cols.size
-    product = Product(1, rows, channels, height * width, out_channels)
-    fours = channels % 4 == 0 and lie_in_fours(dy, CHANNELS[sliding.data_format])
-    fours = fours and gpu.is_software
-    if fours:  # that shader wants the channels of y as the filter's last axis
-        turned = (height, width, out_channels, channels)
-        *outer, inner, last = filter.strides
-        filter = gpu.contiguous(gpu.view(filter, turned, (*outer, last, inner), filter.offset))
-    return multiply(
-        gpu,
-        TO_INPUT,
-        product,
-        {"dy": dy, "filter": filter},
-        tuple(input_shape),
-        dy.dtype,
-        params=sliding.fields(),
-        in_fours=VEC4 if fours else REGISTERS,
-    )
-
-
-@gradient("Conv2DBackpropInput")
-def _conv2d_backprop_input_grad(
-    ddx: Tensor,
-    dy: Tensor,
-    filter: Tensor,
-    strides: Pair,
-    pad: Padding,
-    data_format: str,
-    dilations: Pair,
-    dim_rounding_mode: str | None,
-) -> tuple[Tensor, Tensor]:
-    geometry = _geometry(strides, pad, data_format, dilations, dim_rounding_mode)
-    return (
-        run("Conv2D", ddx, filter, **geometry),
-        run("Conv2DBackpropFilter", ddx, dy, filter_shape=filter.shape, **geometry),
     )
 
 

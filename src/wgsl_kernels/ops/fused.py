@@ -16,9 +16,9 @@ from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import logical
-from wgsl_kernels.ops.conv import conv2d_cpu, convolved, forward_product, forward_tiling, on_batch
+from wgsl_kernels.ops.conv import conv2d_cpu, forward_product, forward_tiling, on_batch
 from wgsl_kernels.ops.products import Shaders, multiply
-from wgsl_kernels.ops.windows import Padding, Pair, slide
+from wgsl_kernels.ops.windows import Padding, Pair, convolved, slide
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray

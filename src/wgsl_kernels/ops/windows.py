@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.cpu.kernel import Array
-    from wgsl_kernels.engine.spec import Shape
+    from wgsl_kernels.engine.spec import Shape, Spec
 
-FORMATS = ("NHWC", "NCHW")
+CHANNELS = {"NHWC": 3, "NCHW": 1}
+"""The axis of the channels, by format."""
+
 ROUNDING = {"floor": math.floor, "round": lambda x: math.floor(x + 0.5), "ceil": math.ceil}
 
 Pair = int | tuple[int, ...]
@@ -175,7 +178,7 @@ def slide(
         ArgumentError: An attribute is none of these.
         ShapeError: The window is larger than the padded image.
     """
-    if data_format not in FORMATS:
+    if data_format not in CHANNELS:
         raise ArgumentError(f"{kernel}: data_format is {data_format!r}; want 'NHWC' or 'NCHW'.")
     if dim_rounding_mode is not None and dim_rounding_mode not in ROUNDING:
         want = "None, 'floor', 'round' or 'ceil'"
@@ -232,6 +235,42 @@ def channels_last(x: Array, data_format: str) -> Array:
 def in_format(x: Array, data_format: str) -> Array:
     """Return NHWC images in ``data_format``."""
     return np.ascontiguousarray(np.moveaxis(x, 3, 1)) if data_format == "NCHW" else x
+
+
+def convolved(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
+    """Return the shape that a convolution gives; ``geometry`` is its attributes.
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: It cannot be.
+    """
+    for name, spec in (("x", x), ("filter", filter)):
+        require_dtype(kernel, name, spec, "float32")
+        require_rank(kernel, name, spec, 4)
+    sliding = slide(kernel, x.shape, filter.shape, **geometry)
+    if sliding.channels != filter.shape[2]:
+        raise ShapeError(
+            f"{kernel}: channels differ: x is {show(x.shape)} ({sliding.data_format}), filter is "
+            f"{show(filter.shape)}; want filter[2] == {sliding.channels}."
+        )
+    return sliding.shape_with(filter.shape[3])
+
+
+def geometry_of(
+    strides: Pair, pad: Padding, data_format: str, dilations: Pair, dim_rounding_mode: str | None
+) -> dict[str, Any]:
+    """Return a convolution's attributes by name."""
+    return {
+        "strides": strides,
+        "pad": pad,
+        "data_format": data_format,
+        "dilations": dilations,
+        "dim_rounding_mode": dim_rounding_mode,
+    }
+
+
+def wide(x: Array) -> Array:
+    """Return float16 as float32, which BLAS takes; all else as it is."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x
 
 
 def _margins(

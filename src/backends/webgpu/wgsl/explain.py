@@ -9,6 +9,9 @@ from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED, SourceMap
 from wgsl_kernels.engine.errors import ShaderError
 
 _FRAME = re.compile(r"┌─ .*:(\d+):(\d+)[ \t]*$", re.MULTILINE)
+_INNER = re.compile(r"^ *(\d+) │ [│╭] .*\n *│ [│ ] ( *)\^", re.MULTILINE)
+"""A place marked inside a function that is framed as a whole: its line, and blanks before it."""
+_TAB = 4  # columns that a tab takes in the compiler's frames
 _BARE = re.compile(r"(?:^|[\s'\"(])[^\s:]+:(\d+):(\d+)\b")
 
 
@@ -23,15 +26,35 @@ def explain(
         source_map: The text that it compiled, with its origins.
         entry: Where the author's entry function (or op) stands, for errors without a place.
     """
-    match = _FRAME.search(compiler_text) or _BARE.search(compiler_text)
-    if match is not None:
-        text, place = source_map.origin(int(match.group(1)), int(match.group(2)))
+    found = _place(compiler_text, source_map)
+    if found is not None:
+        text, place = source_map.origin(*found)
         note = " This line was written by the composer." if place.file == COMPOSED else ""
         return _error(kernel, text, place, note, compiler_text)
     if entry is not None:
         note = " The compiler named no line; this is where the kernel begins."
         return _error(kernel, *entry, note, compiler_text)
     return ShaderError(f"{kernel}: the shader does not compile.{_words(compiler_text)}")
+
+
+def _place(compiler_text: str, source_map: SourceMap) -> tuple[int, int] | None:
+    """Return line and column in the composed text, the innermost place that the compiler marks."""
+    inner = _INNER.search(compiler_text)
+    if inner is not None:
+        line = int(inner.group(1))
+        return line, _column(source_map.composed.line(line), len(inner.group(2)))
+    match = _FRAME.search(compiler_text) or _BARE.search(compiler_text)
+    return None if match is None else (int(match.group(1)), int(match.group(2)))
+
+
+def _column(line: str, blanks: int) -> int:
+    """Return the column of the character that is shown behind so many blanks."""
+    shown = 0
+    for index, character in enumerate(line):
+        if shown >= blanks:
+            return index + 1
+        shown += _TAB - shown % _TAB if character == "\t" else 1
+    return len(line) + 1
 
 
 def _error(kernel: str, text: Text, place: Place, note: str, compiler_text: str) -> ShaderError:

@@ -10,6 +10,7 @@ SAMPLES = [
     Sample("BatchMatMul", wk.matmul, ((2, 3), (3, 4)), bound=matmul_bound()),
     Sample("BatchMatMul", wk.matmul, ((1, 1), (1, 1)), bound=matmul_bound()),
     Sample("BatchMatMul", wk.matmul, ((33, 70), (70, 67)), bound=matmul_bound()),
+    Sample("BatchMatMul", wk.matmul, ((36, 12), (12, 20)), bound=matmul_bound()),
     Sample("BatchMatMul", wk.matmul, ((5, 300), (300, 1)), bound=matmul_bound()),
     Sample("BatchMatMul", wk.matmul, ((3, 0), (0, 2)), bound=matmul_bound()),
     Sample("BatchMatMul", wk.matmul, ((0, 3), (3, 2)), bound=matmul_bound()),

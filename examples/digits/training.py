@@ -1,0 +1,84 @@
+"""Training: the same steps on whichever backend is active."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from data import Batch, Digits, batches
+from model import Network, Values, initial_values
+
+import wgsl_kernels as wk
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What both backends are given alike."""
+
+    epochs: int
+    batch: int
+    seed: int
+    learning_rate: float = 0.005
+
+    def steps(self, digits: Digits) -> int:
+        """Return how many steps the whole training has."""
+        return self.epochs * (len(digits.labels) // self.batch)
+
+
+@dataclass
+class Run:
+    """What one backend made of it.
+
+    Attributes:
+        losses: The loss before each step.
+        values: The variables after each epoch.
+        logits: [held-out images, 10], after the last epoch.
+        accuracy: The share of held-out images that the network gets right, from 0 to 1.
+        seconds: How long the training took, the compiling of shaders included.
+    """
+
+    backend: str
+    losses: list[float] = field(default_factory=list)
+    values: list[Values] = field(default_factory=list)
+    logits: np.ndarray = field(default_factory=lambda: np.empty(0))
+    accuracy: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def predictions(self) -> np.ndarray:
+        """The class that the network gives each held-out image."""
+        return self.logits.argmax(axis=1)
+
+
+class Trainer:
+    """A network and its optimizer on the active backend, from the values that the seed gives."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.network = Network(initial_values(settings.seed))
+        self.adam = wk.train.Adam(settings.learning_rate)
+
+    def step(self, batch: Batch) -> wk.Tensor:
+        """Change the variables against the gradient of the loss, and return the loss."""
+        images, labels = wk.tensor(batch.images), wk.tensor(batch.labels)
+        return self.adam.minimize(lambda: self.network.loss(images, labels))
+
+
+def train(
+    backend: str, digits: Digits, settings: Settings, watch: Callable[[float], None]
+) -> Run:
+    """Train on ``backend``, telling ``watch`` the loss of each step."""
+    run = Run(backend)
+    start = time.perf_counter()
+    with wk.use_backend(backend):
+        trainer = Trainer(settings)
+        for epoch in range(settings.epochs):
+            for batch in batches(digits, settings.batch, settings.seed, epoch):
+                left = 1.0 - len(run.losses) / settings.steps(digits)
+                trainer.adam.learning_rate.assign(settings.learning_rate * left)
+                run.losses.append(float(trainer.step(batch).item()))
+                watch(run.losses[-1])
+            run.values.append(trainer.network.values())
+        run.logits = trainer.network(wk.tensor(digits.test_images)).numpy()
+    run.seconds = time.perf_counter() - start
+    run.accuracy = float(np.mean(run.predictions == digits.test_labels))
+    return run
