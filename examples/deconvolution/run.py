@@ -201,14 +201,14 @@ def draw(path: Path, titled: dict[str, np.ndarray], losses: list[float]) -> None
     from matplotlib import pyplot
 
     figure = pyplot.figure(figsize=(9.6, 3.4), layout="constrained")
-    panels = figure.subplot_mosaic([[*titled], ["loss"] * len(titled)], height_ratios=(3, 1))
+    panels = figure.subplot_mosaic([[*titled], ["loss"] * len(titled)], height_ratios=(2, 1))
     for title, picture in titled.items():
         panels[title].imshow(np.clip(picture, 0.0, 1.0), interpolation="nearest")
         panels[title].set_title(title, fontsize=9)
         panels[title].axis("off")
     panels["loss"].semilogy(losses)
     panels["loss"].set_xlabel("step")
-    panels["loss"].set_ylabel("mean squared error")
+    panels["loss"].set_ylabel("squared error", fontsize=9)
     figure.savefig(path, dpi=100)
 
 

@@ -26,7 +26,7 @@ class CoverageRow:
         dtypes: By backend, the dtypes that it takes, in alphabetical order; None for any.
         has_gradient: Whether a gradient rule is registered.
         origin: The module and line that registered the first of its kernels.
-        fallbacks: By backend, how often a run was planned on the CPU instead.
+        fallbacks: By backend, how often the kernel ran on the CPU instead.
     """
 
     name: str

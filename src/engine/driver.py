@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -111,8 +112,9 @@ class Held:
         self.array = array
         self.backend = backend
 
-    def __del__(self) -> None:
-        self.backend.free(self.array)
+    def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not finalizing():  # at interpreter exit what free calls may be gone already
+            self.backend.free(self.array)
 
 
 class SimpleDriver:

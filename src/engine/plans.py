@@ -68,7 +68,7 @@ _plans: dict[Any, Plan] = {}
 find_plan = _plans.get
 registry.on_change(_plans.clear)
 fallbacks: dict[tuple[str, str], int] = {}
-"""How often a kernel missing on a backend was planned on the CPU instead."""
+"""How often a kernel missing on a backend ran on the CPU instead."""
 
 
 def make_plan(
@@ -107,6 +107,8 @@ def make_plan(
         plan.casts = declared.casts(specs)
     if plan.casts is None:
         _finish(plan, declared, driver, specs)
+        if plan.driver is not driver:
+            return plan  # remembered, it would neither be counted nor forbidden later on
     if len(_plans) >= PLANS_MAX:
         _plans.clear()
     return _plans.setdefault(key, plan)

@@ -58,7 +58,11 @@ def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> Non
         DTypeError: A tensor holds strings.
 
     Example:
-        >>> save(path, {"w": w, "adam": adam, "random": random.key})
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "model.safetensors"
+        >>> save(path, {"w": tensor([1.0, 2.0])})
+        >>> load(path)["w"].tolist()
+        [1.0, 2.0]
     """
     from safetensors.numpy import save as encode
 
@@ -153,7 +157,8 @@ def _read(path: Path) -> dict[str, Tensor]:
     path.open("rb").close()  # a missing file, or none that may be read, raises OSError here
     try:
         with safe_open(path, framework="numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            names = file.keys()  # no mapping: it has keys, and cannot be iterated
+            arrays = {name: file.get_tensor(name) for name in names}
             metadata = file.metadata() or {}
     except (SafetensorError, TypeError, AttributeError) as error:
         raise ArgumentError(f"load: {path} is no readable safetensors file: {error}.") from error

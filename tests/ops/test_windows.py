@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -290,7 +290,7 @@ REFUSALS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "Conv2D: pad is 'full'; want 'valid', 'same' or numbers",
     ),
     (
-        lambda: wk.conv2d(drawn(1, 4, 4, 1), drawn(3, 3, 1, 1), pad=1.5),  # type: ignore[arg-type]
+        lambda: wk.conv2d(drawn(1, 4, 4, 1), drawn(3, 3, 1, 1), pad=cast("int", 1.5)),
         wk.ArgumentError,
         "Conv2D: pad is 1.5; want 'valid', 'same', a whole number",
     ),

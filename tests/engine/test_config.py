@@ -1,0 +1,86 @@
+"""The switches: read, set for the process, or held for a block."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+
+
+def test_switches_have_defaults() -> None:
+    config = wk.config
+
+    assert (config.fusion, config.fallback, config.deterministic) == ("auto", "warn", False)
+    assert (config.memory_limit, config.check_numerics) == ("auto", False)
+
+
+def test_a_block_holds_a_value_and_puts_the_old_one_back() -> None:
+    with wk.config.using(fusion="never"):
+        with wk.config.using(fusion="always", deterministic=True):
+            assert (wk.config.fusion, wk.config.deterministic) == ("always", True)
+        assert (wk.config.fusion, wk.config.deterministic) == ("never", False)
+    assert wk.config.fusion == "auto"
+
+
+def test_a_switch_is_set_for_the_process() -> None:
+    wk.config.fusion = "never"
+    try:
+        assert wk.config.fusion == "never"
+    finally:
+        wk.config.fusion = "auto"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("fusion", "sometimes"), ("fallback", None), ("memory_limit", 0), ("memory_limit", "much")],
+)
+def test_a_bad_value_is_refused_with_those_allowed(name: str, value: object) -> None:
+    with pytest.raises(wk.ArgumentError, match=f"config: {name} is {value!r}; want "):
+        setattr(wk.config, name, value)
+    with pytest.raises(wk.ArgumentError, match="want "), wk.config.using(**{name: value}):
+        pass
+
+
+def test_an_unknown_switch_is_refused_with_those_known() -> None:
+    with pytest.raises(wk.ArgumentError, match="'fussion' is unknown; known: fusion, fallback"):
+        wk.config.fussion = "auto"
+    with pytest.raises(AttributeError, match="config has no 'fussion'"):
+        _ = wk.config.fussion
+
+
+def test_a_memory_limit_is_held(backend: str) -> None:
+    gigantic = np.broadcast_to(np.float32(0), (1 << 20,))
+    with (
+        wk.config.using(memory_limit=1 << 20),
+        pytest.raises(wk.OutOfMemoryError, match=r"asked for 4194304 bytes"),
+    ):
+        wk.exp(wk.tensor(gigantic))
+    assert issubclass(wk.OutOfMemoryError, MemoryError)
+
+
+def test_check_numerics_names_the_kernel_that_made_a_nan(backend: str) -> None:
+    x = wk.tensor([-1.0, 1.0])
+    with wk.config.using(check_numerics=True), pytest.raises(wk.NumericsError, match="Sqrt"):
+        wk.sqrt(x)
+
+
+def test_errors_are_also_the_built_in_that_fits() -> None:
+    pairs = {
+        wk.ShapeError: ValueError,
+        wk.ArgumentError: ValueError,
+        wk.AlreadyRegistered: ValueError,
+        wk.DTypeError: TypeError,
+        wk.KernelNotFound: LookupError,
+        wk.GradientNotFound: LookupError,
+        wk.IndexOutOfRange: IndexError,
+        wk.DisposedTensorError: RuntimeError,
+        wk.ShaderError: RuntimeError,
+        wk.DeviceLostError: RuntimeError,
+        wk.OutOfMemoryError: MemoryError,
+    }
+    for ours, built_in in pairs.items():
+        error = ours('it\'s "quoted"\nand goes on')
+        assert isinstance(error, built_in)
+        assert isinstance(error, wk.WgslKernelsError)
+        assert str(error) == 'it\'s "quoted"\nand goes on'

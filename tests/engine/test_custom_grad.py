@@ -1,0 +1,155 @@
+"""custom_grad: a function's own gradient, past the registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import wgsl_kernels as wk
+
+
+def test_the_given_gradient_is_used_and_the_registry_is_not(backend: str) -> None:
+    @wk.custom_grad
+    def square(x: wk.Tensor) -> Any:
+        return x * x, lambda dy, saved: dy * 100.0
+
+    with wk.override_gradient("Multiply", lambda dy: (None, None)):
+        assert wk.value_and_grad(square)(3.0)[1].item() == 100.0
+    assert square(3.0).item() == 9.0
+    assert square.__name__ == "square"
+
+
+def test_saved_tensors_arrive_in_order(backend: str) -> None:
+    @wk.custom_grad
+    def product(a: wk.Tensor, b: wk.Tensor, save: Any) -> Any:
+        y = a * b
+        save([a, b])
+        save([y])
+        return y, lambda dy, saved: (dy * saved[1], dy * saved[0] + saved[2] * 0.0)
+
+    assert [one.item() for one in wk.grads(product)(2.0, 3.0)] == [3.0, 2.0]
+
+
+def test_without_save_saved_is_empty(backend: str) -> None:
+    seen = []
+
+    @wk.custom_grad
+    def same(x: wk.Tensor) -> Any:
+        return x * 1.0, lambda dy, saved: (seen.append(list(saved)), dy)[1]
+
+    wk.grad(same)(1.0)
+    assert seen == [[]]
+
+
+def test_values_and_arriving_gradients_may_be_tuples(backend: str) -> None:
+    arrived = []
+
+    @wk.custom_grad
+    def both(x: wk.Tensor) -> Any:
+        def back(dys: Any, saved: Any) -> Any:
+            arrived.append([dy is None for dy in dys])
+            return [dys[0] * 10.0]
+
+        return (x + 0.0, x * 2.0), back
+
+    assert wk.grad(lambda x: both(x)[0])(1.0).item() == 10.0
+    assert arrived == [[False, True]]
+
+
+def test_none_stands_for_no_gradient(backend: str) -> None:
+    @wk.custom_grad
+    def left(a: wk.Tensor, b: wk.Tensor) -> Any:
+        return a * b, lambda dy, saved: (dy, None)
+
+    with pytest.raises(wk.GradientNotFound, match="does not depend on input 1"):
+        wk.grads(left)(1.0, 1.0)
+
+
+def test_a_wrong_count_of_gradients_is_refused(backend: str) -> None:
+    @wk.custom_grad
+    def one_short(a: wk.Tensor, b: wk.Tensor) -> Any:
+        return a * b, lambda dy, saved: [dy]
+
+    with pytest.raises(wk.ArgumentError, match="gave 1 gradients for 2 inputs"):
+        wk.grads(one_short)(1.0, 1.0)
+
+
+@pytest.mark.parametrize("result", [None, 3, (1, 2), (1, 2, 3)])
+def test_what_is_no_pair_is_refused(result: Any) -> None:
+    with pytest.raises(wk.ArgumentError, match="want"):
+        wk.custom_grad(lambda x: result)(1.0)
+
+
+def test_the_gradient_is_differentiated_again_through_inputs_and_values(backend: str) -> None:
+    @wk.custom_grad
+    def cube(x: wk.Tensor, save: Any) -> Any:
+        y = x * x * x
+        save([x, y])
+        return y, lambda dy, saved: dy * 3.0 * saved[1] / saved[0]
+
+    second = wk.grad(wk.grad(cube))(2.0).item()
+    assert second == pytest.approx(12.0)
+    assert wk.grad(wk.grad(wk.grad(cube)))(2.0).item() == pytest.approx(6.0, rel=1e-4)
+
+
+def test_something_else_that_was_saved_cannot_be_differentiated_twice(backend: str) -> None:
+    @wk.custom_grad
+    def square(x: wk.Tensor, save: Any) -> Any:
+        doubled = x + x
+        save([doubled])
+        return x * x, lambda dy, saved: dy * saved[0]
+
+    assert wk.grad(square)(3.0).item() == 6.0
+    with pytest.raises(wk.GradientNotFound, match="neither input nor value"):
+        wk.grad(wk.grad(square))(3.0)
+
+
+def test_a_saved_constant_may_be_anything(backend: str) -> None:
+    constant = wk.tensor(5.0)
+
+    @wk.custom_grad
+    def scaled(x: wk.Tensor, save: Any) -> Any:
+        save([constant])
+        return x * constant, lambda dy, saved: dy * saved[0] * dy
+
+    assert wk.grad(lambda d: wk.grad(scaled)(1.0, dy=d))(3.0).item() == 30.0
+
+
+def test_a_variable_that_is_read_but_not_passed_is_refused(backend: str) -> None:
+    v = wk.variable(2.0, name="hidden")
+
+    @wk.custom_grad
+    def f(x: wk.Tensor) -> Any:
+        return x * v, lambda dy, saved: dy
+
+    with pytest.raises(wk.ArgumentError, match="'hidden', which is not among its arguments"):
+        wk.grad(f)(1.0)
+    assert f(3.0).item() == 6.0
+
+
+def test_a_variable_may_be_passed_or_stopped(backend: str) -> None:
+    v = wk.variable(2.0)
+
+    @wk.custom_grad
+    def f(x: wk.Tensor, w: wk.Tensor) -> Any:
+        return x * w * wk.stop_gradient(v), lambda dy, saved: (dy, dy * 7.0)
+
+    assert wk.variable_grads(lambda: f(wk.tensor(1.0), v))[1][v].item() == 7.0
+
+
+def test_inner_runs_are_hidden_from_the_tape_but_not_from_other_watchers(backend: str) -> None:
+    @wk.custom_grad
+    def square(x: wk.Tensor) -> Any:
+        return x * x, lambda dy, saved: dy
+
+    seen = wk.profile(lambda: wk.grad(square)(3.0))
+    assert "Multiply" in [row.name for row in seen.kernels]
+
+
+def test_an_input_returned_as_the_value_gets_the_gradient(backend: str) -> None:
+    @wk.custom_grad
+    def clipped(x: wk.Tensor) -> Any:
+        return x, lambda dy, saved: dy * 0.25
+
+    assert wk.grad(lambda x: clipped(x) * 2.0)(1.0).item() == 0.5
