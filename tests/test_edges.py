@@ -126,8 +126,8 @@ def test_every_rank_up_to_six_agrees(case: str, shape: tuple[int, ...], backend:
 def test_every_pair_of_ranks_broadcasts(a: int, b: int, backend: str) -> None:
     full = (2, 3, 1, 2, 3, 2)
     left, right = full[6 - a :], tuple(1 if i % 2 else n for i, n in enumerate(full))[6 - b :]
-    x, y = np.arange(math.prod(left)), np.arange(math.prod(right))
-    x, y = x.reshape(left).astype(np.float32), y.reshape(right).astype(np.float32)
+    x = np.arange(math.prod(left), dtype=np.float32).reshape(left)
+    y = np.arange(math.prod(right), dtype=np.float32).reshape(right)
 
     assert_close(values(wk.subtract, [x, y], backend)[0], x - y)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wgsl_kernels as wk
@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 pytestmark = pytest.mark.gpu
 
-few = settings(
-    derandomize=True,
-    max_examples=25,
-    deadline=None,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+few = settings(derandomize=True, max_examples=40, deadline=None, database=None)
 lengths = st.integers(0, 5)
 shapes = st.lists(lengths, max_size=4).map(tuple)
 

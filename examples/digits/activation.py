@@ -29,7 +29,7 @@ def _squareplus_signature(x: wk.Spec, /, *, smoothness: float) -> wk.Spec:
 
 @wk.cpu_kernel("Squareplus")
 def _squareplus_cpu(x: np.ndarray, *, smoothness: float) -> np.ndarray:
-    size = np.abs(x) + np.sqrt(x * x + smoothness)
+    size: np.ndarray = np.abs(x) + np.sqrt(x * x + smoothness)
     return np.where(x > 0, 0.5 * size, 0.5 * smoothness / size)
 
 

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import wgsl_kernels as wk
 from data import Digits, batches
 from training import Settings, Trainer
 
-import wgsl_kernels as wk
-
-STEPS = 5
+STEPS = 10
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,9 @@ def load(seed: int) -> Digits:
     """Return scikit-learn's 1,797 digits, a fifth of each class held out at random."""
     found = load_digits()
     labels = found.target.astype(np.int32)
-    parts = train_test_split(found.images, labels, test_size=0.2, random_state=seed, stratify=labels)
+    parts = train_test_split(
+        found.images, labels, test_size=0.2, random_state=seed, stratify=labels
+    )
     center, spread = parts[0].mean(), parts[0].std()
     train, test = (
         ((images - center) / spread).astype(np.float32)[..., np.newaxis] for images in parts[:2]

@@ -1,10 +1,10 @@
 """A small convolutional network: two convolutions with a maximum pool between, two dense layers."""
 
 import numpy as np
-from activation import squareplus
-from data import CLASSES
 
 import wgsl_kernels as wk
+from activation import squareplus
+from data import CLASSES
 
 SHAPES = {
     "conv1/filter": (3, 3, 1, 16),
@@ -31,8 +31,8 @@ def initial_values(seed: int) -> Values:
 
 
 def _initial(draw: np.random.Generator, shape: tuple[int, ...], gain: float) -> np.ndarray:
-    inputs = np.prod(shape[:-1])
-    return (draw.normal(size=shape) * np.sqrt(gain / inputs)).astype(np.float32)
+    values = draw.normal(size=shape) * np.sqrt(gain / np.prod(shape[:-1]))
+    return np.asarray(values, np.float32)
 
 
 class Network:

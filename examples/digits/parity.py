@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tolerances import bound_of
 
 import wgsl_kernels as wk
+from tolerances import bound_of
 from wgsl_kernels.engine.run import Call, Proceed, Result
 from wgsl_kernels.testing.bounds import contains
 from wgsl_kernels.testing.checks import SINGLE
@@ -85,9 +85,7 @@ def record(step: Callable[[], Any]) -> list[Recorded]:
 
     def watch(call: Call, proceed: Proceed) -> Result:
         result = proceed(call)
-        signature = wk.get_kernel(call.name, "cpu").signature
-        names = [one.name for one in signature.inputs]
-        given = zip(names, call.inputs, strict=True)
+        given = zip(_input_names(call.name), call.inputs, strict=True)
         inputs = {name: one.numpy() for name, one in given if one is not None}
         one = Recorded(call.name, inputs, dict(call.attrs))
         seen.setdefault(one.form, one)
@@ -96,6 +94,13 @@ def record(step: Callable[[], Any]) -> list[Recorded]:
     with wk.engine().intercept(watch):
         step()
     return list(seen.values())
+
+
+def _input_names(kernel: str) -> list[str]:
+    found = wk.get_kernel(kernel, "cpu")
+    assert found is not None, kernel
+    assert found.signature is not None, kernel
+    return [one.name for one in found.signature.inputs]
 
 
 def compare(recorded: Sequence[Recorded], backends: Sequence[str]) -> Iterator[Parity]:
@@ -173,9 +178,7 @@ def _gradient_check(found: Arrays, exact: Arrays) -> Check:
     return _worst(checks)
 
 
-def _check(
-    actual: np.ndarray, expected: np.ndarray, allowed: np.ndarray, *, passed: bool
-) -> Check:
+def _check(actual: np.ndarray, expected: np.ndarray, allowed: np.ndarray, *, passed: bool) -> Check:
     error = np.abs(actual - expected)
     share = np.where(error > 0, error / np.maximum(allowed, np.finfo(float).tiny), 0.0)
     at = np.unravel_index(int(np.argmax(share)), share.shape)

@@ -7,20 +7,25 @@ the text colour of the page, light or dark, and `write_overview` one file with a
 import io
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
-from findings import Findings
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+
+from findings import Findings
 
 INK = "#57606a"
 COLORS = {"cpu": "#2f7ed8", "webgpu": "#f07c24"}
 WRONG = "#e5484d"
 DIGITS = matplotlib.colormaps["bone"]
-STYLE = {
+EXACT, SMALLEST = 1.5e-4, 4e-4
+"""Where a share of 0 is drawn on a logarithmic scale, and one that is almost 0."""
+STYLE: dict[Any, Any] = {
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "axes.linewidth": 0.8,
@@ -65,55 +70,78 @@ def draw_difference(axes: Axes, found: Findings) -> None:
     axes.plot(ends, most, "o-", color=WRONG, markersize=4, label="any variable, at most")
     axes.set(xlabel="step", ylabel="|webgpu - cpu|", yscale="log")
     axes.grid(axis="y")
-    axes.legend(loc="lower right")
+    axes.legend(loc="upper left")
 
 
-def draw_predictions(axes: Axes, found: Findings) -> None:
-    """Draw all held-out digits, the mistakes framed and named: what it is, what was said."""
-    images, labels = found.digits.test_images[..., 0], found.digits.test_labels
-    columns = math.ceil(math.sqrt(2 * len(images)))
-    rows, pitch = math.ceil(len(images) / columns), images.shape[1] + 1
+def draw_predictions(axes: Axes, found: Findings, most: int = 10_000) -> None:
+    """Draw held-out digits, the mistakes framed and named: what it is, what was said."""
+    chosen = _chosen(found, most)
+    columns = math.ceil(math.sqrt(2 * len(chosen)))
+    pitch = found.digits.test_images.shape[1] + 1
+    corners = {
+        index: (pitch * (place // columns), pitch * (place % columns))
+        for place, index in enumerate(chosen)
+    }
+    rows = math.ceil(len(chosen) / columns)
     sheet = np.full((rows * pitch + 1, columns * pitch + 1), np.nan)
-    corners = [(pitch * (i // columns) + 1, pitch * (i % columns) + 1) for i in range(len(images))]
-    for image, (top, left) in zip(images, corners, strict=True):
-        sheet[top : top + pitch - 1, left : left + pitch - 1] = image
-    axes.imshow(sheet, cmap=DIGITS, interpolation="nearest")
+    for index, (top, left) in corners.items():
+        image = found.digits.test_images[index, ..., 0]
+        sheet[top + 1 : top + pitch, left + 1 : left + pitch] = image
+    axes.imshow(sheet, cmap=DIGITS)
     for index in found.mistakes:
-        top, left = corners[index]
-        place, size = (left - 1.0, top - 1.0), pitch
-        axes.add_patch(Rectangle(place, size, size, fill=False, color=WRONG, linewidth=1.8))
-        said = next(p for run in found.runs if (p := run.predictions[index]) != labels[index])
-        words = f"{labels[index]}→{said}"
-        flag = {"facecolor": WRONG, "edgecolor": "none", "pad": 0.8}
-        where = (left + pitch / 2 - 1, top + pitch - 2)
-        axes.text(*where, words, color="white", fontsize=5.5, ha="center", va="center", bbox=flag)
+        _mark(axes, found, index, corners[index], pitch)
     axes.axis("off")
+
+
+def _chosen(found: Findings, most: int) -> np.ndarray:
+    """Return the digits to draw, by index in order: all mistakes, and others as there is room."""
+    others = np.setdiff1d(np.arange(len(found.digits.test_labels)), found.mistakes)
+    room = min(max(most - len(found.mistakes), 0), len(others))
+    spread = others[np.linspace(0, len(others) - 1, room).astype(int)]
+    return np.sort(np.concatenate([found.mistakes, spread]))
+
+
+def _mark(axes: Axes, found: Findings, index: int, corner: tuple[int, int], pitch: int) -> None:
+    top, left = corner
+    label = found.digits.test_labels[index]
+    said = next(p for run in found.runs if (p := run.predictions[index]) != label)
+    axes.add_patch(Rectangle((left, top), pitch, pitch, fill=False, color=WRONG, linewidth=2))
+    flag = {"facecolor": WRONG, "edgecolor": "none", "pad": 1}
+    style: Any = {"fontsize": 6.5, "ha": "center", "va": "center", "bbox": flag}
+    axes.text(left + pitch / 2, top + pitch, f"{label}→{said}", color="white", **style)
 
 
 def draw_parity(axes: Axes, found: Findings) -> None:
     """Draw how much of its tolerance each kernel's worst element takes; 1 is the limit."""
     names = [one.kernel for one in found.parities]
-    floor = 2e-4
     for offset, backend in zip((0.17, -0.17), COLORS, strict=True):
-        if backend not in found.costs:
-            continue
         for kind, marker, fill in (("forward", "o", COLORS[backend]), ("gradient", "D", "none")):
-            points = [
-                (max(checks[backend].used, floor), row + offset)
+            shares = [
+                (row + offset, checks[backend].used)
                 for row, one in enumerate(found.parities)
                 if backend in (checks := getattr(one, kind))
             ]
-            style = {"facecolors": fill, "edgecolors": COLORS[backend], "linewidths": 1.0}
-            where = zip(*points, strict=True)
-            axes.scatter(*where, s=16, marker=marker, label=f"{backend}, {kind}", **style)
+            axes.scatter(
+                [max(share, SMALLEST) if share else EXACT for _, share in shares],
+                [row for row, _ in shares],
+                edgecolors=COLORS[backend],
+                facecolors=fill,
+                label=f"{backend}, {kind}" if shares else None,
+                linewidths=1.0,
+                marker=marker,
+                s=16,
+            )
     axes.axvline(1.0, color=WRONG, linewidth=1.2)
-    axes.set(xscale="log", xlim=(floor / 1.5, 1.6), ylim=(len(names) - 0.5, -0.5))
+    axes.set(xscale="log", xlim=(EXACT / 1.5, 1.6), ylim=(len(names) - 0.5, -0.5))
+    axes.set_xticks([EXACT, 1e-3, 1e-2, 1e-1, 1.0], ["exact", "0.1 %", "1 %", "10 %", "limit"])
+    axes.set_xticks([], minor=True)
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.set_xlabel("share of the tolerance that the worst element takes")
     axes.grid(axis="both")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.45, 1.09), ncols=4, fontsize=8)
+    above = {"bbox_to_anchor": (0.5, 1.0), "borderaxespad": 0.2}
+    axes.legend(loc="lower center", ncols=4, fontsize=8, columnspacing=1.2, **above)
 
 
 def svg(draw: Drawing, found: Findings, width: float, height: float) -> str:
@@ -130,22 +158,25 @@ def svg(draw: Drawing, found: Findings, width: float, height: float) -> str:
 
 def write_overview(path: Path, found: Findings) -> None:
     """Write all pictures as one, on white."""
+    mistakes = f"{len(found.mistakes)} mistakes in {len(found.digits.test_labels)}"
     titles: dict[str, tuple[str, Drawing]] = {
-        "a": ("The same training on both backends", draw_losses),
-        "b": ("How far they are apart", draw_difference),
-        "c": (f"Held-out digits: {len(found.mistakes)} mistakes", draw_predictions),
-        "d": ("Every kernel against its tolerance", draw_parity),
+        "losses": ("The same training on both backends", draw_losses),
+        "difference": ("How far the backends are apart", draw_difference),
+        "predictions": (f"Held-out digits: {mistakes}", partial(draw_predictions, most=128)),
+        "parity": ("Every kernel against its tolerance", draw_parity),
     }
+    left = [name for name in titles if name != "parity"]
     if len(found.runs) == 1:
-        del titles["b"]
+        left.remove("difference")
     with matplotlib.rc_context(STYLE):
-        figure = Figure((12, 7.6), layout="constrained", dpi=110)
-        layout = "ad;bd;cd" if "b" in titles else "ad;cd"
-        panels = figure.subplot_mosaic(layout, height_ratios=[1] * (layout.count(";")) + [1.35])
-        for name, (title, draw) in titles.items():
-            draw(panels[name], found)
-            high = 24 if name == "d" else 6
-            panels[name].set_title(title, loc="left", fontsize=11, fontweight="bold", pad=high)
+        figure = Figure((12, 8.6), layout="constrained", dpi=100)
+        heights = [2.0 if name == "predictions" else 1.2 for name in left]
+        layout: Any = [[name, "parity"] for name in left]
+        for name, axes in figure.subplot_mosaic(layout, height_ratios=heights).items():
+            title, draw = titles[str(name)]
+            draw(axes, found)
+            high = 22 if name == "parity" else 6
+            axes.set_title(title, loc="left", fontsize=11, fontweight="bold", pad=high)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, facecolor="white")
 

@@ -11,6 +11,7 @@ from string import Template
 
 import matplotlib.image
 import numpy as np
+
 from findings import Findings
 from parity import Check, Parity
 from pictures import (
@@ -69,21 +70,21 @@ def _tiles(found: Findings) -> Iterator[str]:
 
 
 def _tile(figure: str, caption: str, below: str, kind: str) -> str:
-    return (
-        f'<div class="tile {kind}"><b>{figure}</b><span>{caption}</span><small>{below}</small></div>'
-    )
+    head = f'<div class="tile {kind}"><b>{figure}</b>'
+    return f"{head}<span>{caption}</span><small>{below}</small></div>"
 
 
 def _mistake(found: Findings, index: int) -> str:
     image = found.digits.test_images[index, ..., 0]
-    told = ", ".join(
-        f'<span class="{run.backend}">{run.predictions[index]}</span> {_certainty(run.logits[index])}'
+    told = "".join(
+        f'<br><span class="{run.backend}">{run.backend}</span>: {run.predictions[index]} '
+        f"({_certainty(run.logits[index])})"
         for run in found.runs
     )
     label = found.digits.test_labels[index]
     return (
         f'<figure><img alt="a {label}" src="{_png(image)}">'
-        f"<figcaption>is <b>{label}</b><br>said {told}</figcaption></figure>"
+        f"<figcaption>this is a <b>{label}</b>{told}</figcaption></figure>"
     )
 
 
@@ -123,7 +124,7 @@ def _rows(found: Findings) -> Iterator[str]:
 def _cost_cells(found: Findings, backend: str, kernel: str) -> str:
     cost = found.costs[backend].get(kernel)
     if cost is None:
-        return "<td>0</td><td>–</td>"
+        return "<td>0</td><td></td>"
     spent = f"{cost.milliseconds:.2f}" if cost.milliseconds else "view"
     return f"<td>{cost.calls}</td><td>{spent}</td>"
 

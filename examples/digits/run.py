@@ -6,20 +6,27 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+from threadpoolctl import threadpool_limits
+
+import wgsl_kernels as wk
 from costs import costs
 from data import Digits, batches, load
 from findings import Findings
 from parity import Check, Parity, compare, record
 from pictures import write_overview
 from report import write_report
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from threadpoolctl import threadpool_limits
 from training import Run, Settings, Trainer, train
-
-import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter import Choice, choose_adapter
 
 ACCURACY = 0.97
@@ -109,7 +116,7 @@ def _train_all(
         for backend in backends:
             task = progress.add_task(backend, total=steps, loss=float("nan"))
 
-            def watch(loss: float, task: object = task) -> None:
+            def watch(loss: float, task: TaskID = task) -> None:
                 progress.update(task, advance=1, loss=loss)
 
             runs.append(train(backend, digits, settings, watch))

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from activation import ULP
-
 from wgsl_kernels.testing.bounds import (
     Bound,
     exact,

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from data import Batch, Digits, batches
-from model import Network, Values, initial_values
 
 import wgsl_kernels as wk
+from data import Batch, Digits, batches
+from model import Network, Values, initial_values
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Run:
     @property
     def predictions(self) -> np.ndarray:
         """The class that the network gives each held-out image."""
-        return self.logits.argmax(axis=1)
+        return np.argmax(self.logits, axis=1)
 
 
 class Trainer:
@@ -63,9 +63,7 @@ class Trainer:
         return self.adam.minimize(lambda: self.network.loss(images, labels))
 
 
-def train(
-    backend: str, digits: Digits, settings: Settings, watch: Callable[[float], None]
-) -> Run:
+def train(backend: str, digits: Digits, settings: Settings, watch: Callable[[float], None]) -> Run:
     """Train on ``backend``, telling ``watch`` the loss of each step."""
     run = Run(backend)
     start = time.perf_counter()

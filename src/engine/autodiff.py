@@ -149,6 +149,10 @@ class GradientTape:
         self._used = True
         targets = list(y) if isinstance(y, (list, tuple)) else [y]
         weights = dy if isinstance(dy, (list, tuple)) else [dy] * len(targets)
+        if len(weights) != len(targets):
+            raise ArgumentError(
+                f"gradient: dy has {len(weights)} tensors, y has {len(targets)}; want the same."
+            )
         arriving = [
             _arriving("gradient", one, given) for one, given in zip(targets, weights, strict=True)
         ]
@@ -168,7 +172,9 @@ class GradientTape:
 def _listed(xs: Any) -> list[Tensor]:
     if isinstance(xs, Tensor):
         return [xs]
-    return list(xs.values()) if isinstance(xs, Mapping) else list(xs)
+    if isinstance(xs, (list, tuple)):
+        return list(xs)
+    return list(xs.values()) if isinstance(xs, Mapping) else [xs]
 
 
 def _differentiate(

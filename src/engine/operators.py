@@ -18,7 +18,7 @@ def provide(**functions: Callable[..., Any]) -> None:
 
 
 class Operators:
-    """Mixin: ``+ - * / // % ** @``, comparisons, ``& | ~``, ``abs`` and indexing."""
+    """Mixin: ``+ - * / // ** @``, comparisons, ``& | ~``, ``abs`` and indexing."""
 
     __slots__ = ()
     __array_ufunc__ = None

@@ -43,6 +43,13 @@ class Kernel:
     infer: Callable[[list[Spec], dict[str, Any]], Spec] | None = None
     takes: frozenset[str] | None = field(default=None, repr=False)
     """Names of the attributes that ``func`` takes as keywords; ``None`` for all."""
+    names: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False)
+    """Returns what a shader calls its inputs, asked where there is no signature."""
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """What the implementation itself calls its inputs, in its order."""
+        return parameters_of(self.func).positional if self.names is None else self.names()
 
     @property
     def signature(self) -> Signature | None:

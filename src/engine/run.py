@@ -12,6 +12,7 @@ from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_numerics
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan
+from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.signature import find_signature, plain
 from wgsl_kernels.engine.tensor import Tensor, tensor
 
@@ -87,8 +88,28 @@ def run_kernel(
     if not isinstance(inputs, Mapping):
         raise ArgumentError(f"{name}: inputs is a {type(inputs).__name__}; want a dict by name.")
     declared = find_signature(name)
+    if declared is None:
+        inputs = _in_kernels_order(name, inputs)
     given = tuple(inputs.values()) if declared is None else declared.order(inputs)
     return _dispatch(name, given, dict(attrs or {}), tuple(inputs))
+
+
+def _in_kernels_order(name: str, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return inputs of a kernel without a signature in the order of its own parameters.
+
+    Raises:
+        ArgumentError: A shader has no input of that name.
+    """
+    driver = context.current().driver or default_driver()
+    kernel = get_kernel(name, driver.name) or get_kernel(name, "cpu")
+    names = () if kernel is None else kernel.input_names
+    unknown = next((one for one in inputs if one not in names), None)
+    if unknown is None:
+        return {one: inputs[one] for one in names if one in inputs}
+    if kernel is not None and kernel.names is not None:
+        known = ", ".join(names)
+        raise ArgumentError(f"{name}: input {unknown!r} is unknown; known: {known}.")
+    return inputs
 
 
 def _dispatch(
@@ -218,6 +239,10 @@ def _converted_one(name: str, value: Any, is_list: bool, anchor: DType | None) -
         return [_converted_one(name, one, False, first) for one in value]
     if isinstance(value, _SCALARS):
         return tensor(value, dtype=weak_dtype(value, anchor))
+    if isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value):
+        raise ArgumentError(
+            f"{name}: got a {type(value).__name__} of tensors; want one tensor. stack() them first."
+        )
     return tensor(value)
 
 

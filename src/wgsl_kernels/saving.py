@@ -58,8 +58,9 @@ def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> Non
         DTypeError: A tensor holds strings.
 
     Example:
+        >>> import pathlib
         >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "model.safetensors"
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
         >>> save(path, {"w": tensor([1.0, 2.0])})
         >>> load(path)["w"].tolist()
         [1.0, 2.0]

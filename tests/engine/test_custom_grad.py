@@ -32,11 +32,15 @@ def test_saved_tensors_arrive_in_order(backend: str) -> None:
 
 
 def test_without_save_saved_is_empty(backend: str) -> None:
-    seen = []
+    seen: list[list[wk.Tensor]] = []
 
     @wk.custom_grad
     def same(x: wk.Tensor) -> Any:
-        return x * 1.0, lambda dy, saved: (seen.append(list(saved)), dy)[1]
+        def back(dy: wk.Tensor, saved: list[wk.Tensor]) -> wk.Tensor:
+            seen.append(list(saved))
+            return dy
+
+        return x * 1.0, back
 
     wk.grad(same)(1.0)
     assert seen == [[]]

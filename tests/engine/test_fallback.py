@@ -79,7 +79,7 @@ def test_profile_shows_where_it_ran() -> None:
 def test_strings_fall_back_without_a_word() -> None:
     with warnings.catch_warnings(), wk.config.using(fallback="error"):
         warnings.simplefilter("error")
-        parts = wk.string_split(wk.tensor(["a b"]),  " ")
+        parts = wk.string_split(wk.tensor(["a b"]), " ")
     assert parts is not None
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def cube(x: wk.Tensor) -> wk.Tensor:
@@ -63,7 +68,7 @@ def test_an_input_used_twice_sums_its_gradients(backend: str) -> None:
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_gradients_are_differentiated_again(backend: str, order: int) -> None:
-    f = lambda x: x * x * x * x  # noqa: E731  wrapped below
+    f: Callable[..., wk.Tensor] = lambda x: x * x * x * x  # noqa: E731  wrapped below
     for _ in range(order):
         f = wk.grad(f)
     expected = {1: 4 * 8.0, 2: 12 * 4.0, 3: 24 * 2.0, 4: 24.0}

@@ -26,22 +26,27 @@ class Listed:
     """A backend whose arrays are one-element lists."""
 
     def upload(self, values: Any) -> Any:
+        """Put the values into a list."""
         return [values]
 
     def download(self, array: Any) -> Any:
+        """Take them out again."""
         return array[0]
 
     def free(self, array: Any) -> None:
+        """Empty the list."""
         array.clear()
 
-    def run(self, kernel: wk.engine.__class__, arrays: Any, attrs: Any, outputs: Any) -> Any:  # type: ignore[valid-type, name-defined]  # any kernel
-        return [[kernel.func(*[one[0] for one in arrays], **attrs)]]  # type: ignore[attr-defined]  # a Kernel
+    def run(self, kernel: Any, arrays: Any, attrs: Any, outputs: Any) -> Any:
+        """Call the kernel on the values."""
+        return [[kernel.func(*[one[0] for one in arrays], **attrs)]]
 
     def memory(self) -> Usage:
+        """Count nothing."""
         return Usage(0, 0)
 
     def close(self) -> None:
-        pass
+        """Do nothing."""
 
 
 def run(name: str, x: Any, **attrs: Any) -> Any:
@@ -74,7 +79,7 @@ def test_a_name_may_contain_anything() -> None:
 def test_a_name_that_is_taken_is_refused_and_its_owner_named() -> None:
     with pytest.raises(
         wk.AlreadyRegistered,
-        match=r"kernel 'Add' on backend 'cpu' is already registered by wgsl_kernels\.ops\.binary:\d+",
+        match=r"kernel 'Add' on backend 'cpu' is already registered by wgsl_.*\.ops\.binary:\d+",
     ):
         wk.register_kernel("Add", "cpu", double)
     assert issubclass(wk.AlreadyRegistered, ValueError)
@@ -224,6 +229,7 @@ def test_unknown_backends_are_refused_with_those_known() -> None:
         pass
 
 
+@pytest.mark.gpu
 def test_use_backend_nests_and_ends() -> None:
     with wk.use_backend("cpu"):
         with wk.use_backend("webgpu"):

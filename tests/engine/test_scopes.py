@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,10 +70,12 @@ def test_tidy_disposes_what_is_not_returned(backend: str) -> None:
 
 
 def test_tidy_finds_results_in_any_nesting(backend: str) -> None:
-    found = wk.tidy(lambda: {"a": [wk.tensor(1.0)], "b": (wk.tensor(2.0), None, 3)})
+    def f() -> Any:
+        return {"a": [wk.tensor(1.0)], "b": (wk.tensor(2.0), None, 3)}
 
-    assert not found["a"][0].is_disposed  # type: ignore[index]  # of several types
-    assert not found["b"][0].is_disposed  # type: ignore[index]  # of several types
+    found = wk.tidy(f)
+    assert not found["a"][0].is_disposed
+    assert not found["b"][0].is_disposed
 
 
 def test_a_tidy_block_keeps_what_it_is_told_and_variables(backend: str) -> None:
@@ -151,6 +154,7 @@ def test_a_loop_frees_without_a_collection(backend: str) -> None:
         gc.enable()
 
 
+@pytest.mark.gpu
 def test_tasks_have_their_own_backend_and_scope() -> None:
     async def use(backend: str, other: asyncio.Event, mine: asyncio.Event) -> tuple[str, bool]:
         with wk.use_backend(backend), wk.tidy():
@@ -161,6 +165,6 @@ def test_tasks_have_their_own_backend_and_scope() -> None:
 
     async def both() -> list[tuple[str, bool]]:
         a, b = asyncio.Event(), asyncio.Event()
-        return await asyncio.gather(use("cpu", a, b), use("webgpu", b, a))
+        return list(await asyncio.gather(use("cpu", a, b), use("webgpu", b, a)))
 
     assert asyncio.run(both()) == [("cpu", False), ("webgpu", False)]

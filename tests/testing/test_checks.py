@@ -184,6 +184,13 @@ def test_the_samples_of_the_package_are_taken_by_name() -> None:
     assert {row.sample.split("-")[0] for row in report.rows} == {"Square"}
 
 
+@pytest.mark.gpu
+def test_a_backend_that_cannot_hold_the_dtype_is_left_out() -> None:
+    wide = Sample(NAME, cube, ((2, 3),), dtypes="float64")
+
+    assert {row.backend for row in check_kernel(NAME, [wide]).rows} == {"cpu"}
+
+
 def test_a_report_prints_a_line_per_check() -> None:
     text = str(check_kernel(NAME, [SAMPLE], backends=("cpu",)))
 

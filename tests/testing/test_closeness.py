@@ -8,7 +8,8 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.testing import assert_close
 
-ONE = np.float32(1)
+ULP = 2.0**-23
+"""One unit in the last place of 1."""
 INF, NAN = np.inf, np.nan
 
 
@@ -25,9 +26,9 @@ def f32(*values: float) -> Any:
         (f32(NAN, INF, -INF), f32(NAN, INF, -INF), {}),
         (f32(1.1), f32(1.0), {"atol": 0.2}),
         (f32(11.0), f32(10.0), {"rtol": 0.11}),
-        (f32(ONE + 3 * 2.0**-23), f32(1.0), {"ulp": 3}),
+        (f32(1 + 3 * ULP), f32(1.0), {"ulp": 3}),
         (f32(1.1), f32(1.0), {"ulp": 3, "atol": 0.2}),
-        (f32(ONE + 3 * 2.0**-23), f32(1.0), {"ulp": 3, "rtol": 0.0}),
+        (f32(1 + 3 * ULP), f32(1.0), {"ulp": 3, "rtol": 0.0}),
         (np.array([3]), np.array([3]), {}),
         (np.array([3]), np.array([4]), {"atol": 1}),
         (np.array(["a"], object), np.array(["a"], object), {}),
@@ -52,7 +53,7 @@ def test_near_values_pass(actual: Any, expected: Any, tolerances: dict[str, floa
         (f32(INF), f32(3e38), {"rtol": 1.0}),
         (f32(1.3), f32(1.0), {"atol": 0.2}),
         (f32(1.1), f32(1.0), {"rtol": 0.0}),
-        (f32(ONE + 4 * 2.0**-23), f32(1.0), {"ulp": 3}),
+        (f32(1 + 4 * ULP), f32(1.0), {"ulp": 3}),
         (np.array([3]), np.array([4]), {}),
         (np.array([True]), np.array([False]), {}),
         (np.array(["a"], object), np.array(["b"], object), {}),

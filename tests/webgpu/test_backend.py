@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,10 +159,12 @@ def test_a_thousand_steps_leave_memory_flat(backend: WebGpuBackend) -> None:
     for _ in range(20):
         step()
     wk.synchronize()
+    gc.collect()
     before = wk.memory()
     for _ in range(1000):
         step()
     wk.synchronize()
+    gc.collect()
     after = wk.memory()
     assert (after.num_tensors, after.num_buffers) == (before.num_tensors, before.num_buffers)
     assert after.num_bytes == before.num_bytes

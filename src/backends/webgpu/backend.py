@@ -18,17 +18,18 @@ from wgsl_kernels.backends.webgpu.array import (
 )
 from wgsl_kernels.backends.webgpu.device import Device
 from wgsl_kernels.backends.webgpu.gpu import Gpu
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel, wants_signature
+from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launch import FreeLaunch, ShaderLaunch
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
-from wgsl_kernels.backends.webgpu.operands import OP_NAMES, allowed_dtypes, classify
+from wgsl_kernels.backends.webgpu.operands import allowed_dtypes, classify
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.driver import Launch, Usage
 from wgsl_kernels.engine.dtypes import DType, numpy_dtype
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DeviceLostError,
+    DTypeError,
     OutOfMemoryError,
     ShapeError,
 )
@@ -92,7 +93,7 @@ class WebGpuBackend:
         if not isinstance(kernel.func, ShaderKernel):
             return True
         source = kernel.func.source
-        names = _input_names(kernel, source)
+        names = _input_names(kernel)
         return not names or dtype in allowed_dtypes(source, names[0])
 
     def upload(self, values: Array, spec: Spec) -> GpuArray:
@@ -191,7 +192,7 @@ class WebGpuBackend:
         shader = kernel.func
         source = shader.source
         form = FORMS[classify(source)]
-        names = _input_names(kernel, source)
+        names = _input_names(kernel)
         if len(names) != len(inputs):
             raise ArgumentError(
                 f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
@@ -253,16 +254,12 @@ class WebGpuBackend:
             self._device = None
 
 
-def _input_names(kernel: Kernel, source: Any) -> tuple[str, ...]:
+def _input_names(kernel: Kernel) -> tuple[str, ...]:
     """Return the inputs' names: from the signature, else from a map's op."""
     declared = find_signature(kernel.name)
-    if declared is not None:
-        return tuple(one.name for one in declared.inputs)
-    form = classify(source)
-    if form != "map":
-        raise wants_signature(kernel.name, form)
-    op = next(one for name, one in source.functions.items() if name in OP_NAMES)
-    return tuple(one.name for one in op.parameters if one.name != "i")
+    return (
+        kernel.input_names if declared is None else tuple(one.name for one in declared.inputs)
+    )
 
 
 def _check_results(name: str, results: list[GpuArray], outputs: tuple[Spec, ...]) -> None:
@@ -271,4 +268,8 @@ def _check_results(name: str, results: list[GpuArray], outputs: tuple[Spec, ...]
     if given != wanted:
         shown = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in given)
         says = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in wanted)
-        raise ShapeError(f"{name}: the webgpu kernel gave {shown}, its signature says {says}.")
+        message = f"{name}: the webgpu kernel gave {shown}, its signature says {says}."
+        if len(given) != len(wanted):
+            raise ArgumentError(message)
+        shapes_fit = all(have[0] == want[0] for have, want in zip(given, wanted, strict=True))
+        raise DTypeError(message) if shapes_fit else ShapeError(message)

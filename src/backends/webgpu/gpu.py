@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.launch import RECIPES_MAX
 from wgsl_kernels.backends.webgpu.recipe import fold
 from wgsl_kernels.backends.webgpu.source import find_source
 from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.signature import plain
 from wgsl_kernels.engine.spec import Shape, Spec
 
 if TYPE_CHECKING:
@@ -116,7 +117,12 @@ class Gpu:
             groups and tuple(groups),
             more,
         )
-        recipe = self._recipes.get(key)
+        try:
+            recipe = self._recipes.get(key)
+        except TypeError:  # lists or arrays among the fields
+            plain_fields = {name: plain(value) for name, value in fields.items()}
+            self.dispatch(shader, arrays, params=plain_fields, groups=groups, constants=constants)
+            return
         if recipe is None:
             source = self._source(shader)
             recipe = build(device, self._kernel, source, arrays, fields, groups, constants)

@@ -48,6 +48,21 @@ class ShaderKernel:
 
         return self._text if "\n" in self.given else find_source(self.given, self._folder, "")
 
+    def names(self) -> tuple[str, ...]:
+        """Return what a map calls its inputs.
+
+        Raises:
+            ArgumentError: It is no map, so it needs a signature.
+        """
+        from wgsl_kernels.backends.webgpu.operands import OP_NAMES, classify
+
+        source = self.source
+        form = classify(source)
+        if form != "map":
+            raise wants_signature(self.name, form)
+        op = next(one for name, one in source.functions.items() if name in OP_NAMES)
+        return tuple(one.name for one in op.parameters if one.name != "i")
+
     @functools.cached_property
     def _text(self) -> Source:
         from wgsl_kernels.backends.webgpu.source import find_source
@@ -105,7 +120,9 @@ def wgsl_kernel(
     allowed = None if dtypes is None else frozenset(dtypes)
     if source is not None:
         shader = ShaderKernel(name, source, origin, groups, params)
-        kernel = Kernel(name, "webgpu", shader, origin, dtypes=allowed, infer=_infer_map(shader))
+        kernel = Kernel(
+            name, "webgpu", shader, origin, allowed, infer=_infer_map(shader), names=shader.names
+        )
         add_kernel(kernel, override=override)
         return None
 

@@ -94,6 +94,18 @@ class ShaderLaunch:
             self.recipes.clear()
         return self.recipes.setdefault(key, recipe)
 
+    def add_facts(self, facts: dict[str, Any], arrays: Sequence[Any]) -> None:
+        """Add to ``facts`` what ``params=`` gives, and the facts of tensors that fields name."""
+        shown = {name: one for name, one in zip(self.names, arrays, strict=True) if one is not None}
+        for name, spec in zip(self.output_names, self.outputs, strict=True):
+            shown[name] = GpuArray(spec.shape, spec.dtype, spec.size, None, None)
+        known = {**tensor_facts(shown), **facts}
+        if self.shader.params is not None:
+            facts.update(call_with(self.shader.params, known, self.kernel))
+        structs = self.shader.source.structs.values()
+        if any(field.name.endswith(_FACTS) for struct in structs for field in struct.fields):
+            facts.update({name: value for name, value in known.items() if name not in facts})
+
     def output_operands(self) -> list[Operand]:
         """Return what the composer needs to know of the outputs."""
         return [
@@ -189,5 +201,7 @@ def _row_major_twin(array: GpuArray) -> GpuArray:
 
 
 def _tensor_fact_names(facts: dict[str, Any], attrs: dict[str, Any]) -> set[str]:
-    endings = ("_shape", "_strides", "_offset", "_size", "_dtype")
-    return {one for one in facts if one.endswith(endings) and one not in attrs}
+    return {one for one in facts if one.endswith(_FACTS) and one not in attrs}
+
+
+_FACTS = ("_shape", "_strides", "_offset", "_size", "_dtype")

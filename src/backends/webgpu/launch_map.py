@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
-from wgsl_kernels.backends.webgpu.kernel import call_with
 from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, ShaderLaunch, State
 from wgsl_kernels.backends.webgpu.operands import Operand
 from wgsl_kernels.backends.webgpu.recipe import (
@@ -122,8 +121,7 @@ class MapLaunch(ShaderLaunch):
         values: list[tuple[int, str]],
     ) -> MapRecipe:
         spec = self.outputs[0]
-        if self.shader.params is not None:
-            facts.update(call_with(self.shader.params, {**facts, **self.attrs}, self.kernel))
+        self.add_facts(facts, arrays)
         extra = [*self.attrs, *(one for one in facts if one not in self.attrs)]
         options = Options(vec4=True, held=tuple(self.names[index] for index in _same(arrays)))
         compiled = compile_kernel(

@@ -121,9 +121,11 @@ class ReduceLaunch(ShaderLaunch):
         def stage(which: Any) -> Compiled:
             options = Options(variant=variant, stage=which, kept=kept)
             outputs = self.output_operands()
-            known = list(self.attrs)
-            return compile_kernel(device, self.kernel, source, [operand], outputs, known, options)
+            return compile_kernel(
+                device, self.kernel, source, [operand], outputs, list(facts), options
+            )
 
+        self.add_facts(facts, [array])
         rows = self.outputs[0].size
         if parts == 1:
             return ReduceRecipe([stage("whole")], [_grid(rows, variant)], facts, 0)

@@ -188,7 +188,7 @@ def _terms(f: Function, xs: list[Tensor], weights: Weights) -> list[Array]:
 
 
 def _sources(inputs: Any) -> list[Tensor]:
-    alone = isinstance(inputs, (Tensor, np.ndarray)) or np.isscalar(inputs)
+    alone = isinstance(inputs, (Tensor, np.ndarray, int, float, complex))
     given = [inputs] if alone else list(inputs)
     xs = [stop_gradient(one) if isinstance(one, Tensor) else tensor(one) for one in given]
     if not any(x.dtype.startswith(("float", "complex")) for x in xs):

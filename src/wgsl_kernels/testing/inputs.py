@@ -66,7 +66,8 @@ def _transposed(values: Array) -> Tensor:
 
 def _sliced(values: Array) -> Tensor:
     """Return a view of every second element, what lies between them being poison."""
-    wide = np.full([2 * length + 1 for length in values.shape] or [3], _poison(values), values.dtype)
+    lengths = [2 * length + 1 for length in values.shape] or [3]
+    wide = np.full(lengths, _poison(values), values.dtype)
     if values.ndim == 0:
         wide[1] = values[()]
         return tensor(wide)[1]

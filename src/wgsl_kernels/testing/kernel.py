@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.testing.checks import (
     check_forward,
@@ -36,7 +37,8 @@ def check_kernel(
     Args:
         name: The kernel's name.
         samples: How it is called; without them, those that the package has for it.
-        backends: Where it must run, without falling back to ``cpu``.
+        backends: Where it must run, without falling back to ``cpu``; samples of a dtype that a
+            backend cannot hold are left out there.
 
     Raises:
         ArgumentError: There are no samples.
@@ -46,7 +48,14 @@ def check_kernel(
         raise ArgumentError(
             f"check_kernel: there are no samples for {name!r}; give samples=[Sample(...)]."
         )
-    return Report(name, [row for sample in own for row in _rows(sample, backends)])
+    rows = [row for sample in own for row in _rows(sample, _holding(sample, backends))]
+    return Report(name, rows)
+
+
+def _holding(sample: Sample, backends: Sequence[str]) -> list[str]:
+    """Return the backends that can hold the sample's dtypes; strings live on cpu for all."""
+    dtypes = set(sample.input_dtypes) - {"string"}
+    return [name for name in backends if all(map(find_driver(name).supports, dtypes))]
 
 
 def _rows(sample: Sample, backends: Sequence[str]) -> Iterator[Row]:
