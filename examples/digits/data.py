@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -33,9 +34,9 @@ class Batch:
 
 def load(seed: int) -> Digits:
     """Return scikit-learn's 1,797 digits, a fifth of each class held out at random."""
-    found = load_digits()
+    found: Any = load_digits()
     labels = found.target.astype(np.int32)
-    parts = train_test_split(
+    parts: Any = train_test_split(
         found.images, labels, test_size=0.2, random_state=seed, stratify=labels
     )
     center, spread = parts[0].mean(), parts[0].std()

@@ -162,7 +162,7 @@ class GradientTape:
                 raise ArgumentError(f"gradient: got {type(one).__name__}; want tensors.")
         found = self._tape.backward(targets, arriving, [one.id for one in sources])
         if not self._persistent:
-            self._tape = Tape()
+            self._tape.stop()
         results = [found.get(one.id) for one in sources]
         if isinstance(xs, Mapping):
             return dict(zip(xs, results, strict=True))

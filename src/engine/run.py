@@ -241,7 +241,8 @@ def _converted_one(name: str, value: Any, is_list: bool, anchor: DType | None) -
         return tensor(value, dtype=weak_dtype(value, anchor))
     if isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value):
         raise ArgumentError(
-            f"{name}: got a {type(value).__name__} of tensors; want one tensor. stack() them first."
+            f"{name}: got a {type(value).__name__} of tensors where one tensor belongs; "
+            "stack() them first."
         )
     return tensor(value)
 

@@ -79,6 +79,13 @@ class Tape:
         self.variables: dict[int, Variable] = {}
         self.watch_variables = watch_variables
 
+    def stop(self) -> None:
+        """Forget what was recorded, and record nothing more, also where still in force."""
+        self.nodes.clear()
+        self.tracked.clear()
+        self.variables.clear()
+        self.watch_variables = False
+
     def watch(self, tensor: Tensor) -> None:
         """Record what depends on ``tensor`` from now on."""
         self.tracked.add(tensor.id)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine import context
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -241,3 +242,15 @@ def test_backward_runs_on_the_backend_that_is_active(backend: str) -> None:
         y = x * x
     with wk.use_backend("cpu"):
         assert tape.gradient(y, x).backend == "cpu"
+
+
+def test_a_tape_asked_inside_its_block_records_nothing_after_it() -> None:
+    x = wk.variable(3.0)
+    with wk.GradientTape() as tape:
+        y = x * x
+        assert tape.gradient(y, x).item() == 6.0
+        before = wk.memory().num_buffers
+        for _ in range(5):
+            (x * x).dispose()
+        assert wk.memory().num_buffers == before
+    assert context.current().interceptors == ()

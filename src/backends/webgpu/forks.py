@@ -6,6 +6,8 @@ import os
 import weakref
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.errors import DeviceLostError
+
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.device import Device
 
@@ -24,12 +26,12 @@ def watch(device: Device) -> None:
 def check() -> None:
     """Raise in a process that was forked from one that had opened a device."""
     if _opened_by - {os.getpid()}:
-        raise RuntimeError(MESSAGE)
+        raise DeviceLostError(MESSAGE)
 
 
 def _refuse_all() -> None:
     for device in _devices:
-        device.refuse(RuntimeError(MESSAGE))
+        device.refuse(DeviceLostError(MESSAGE))
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
