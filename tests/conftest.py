@@ -1,16 +1,25 @@
 """What every test runs under: one shader cache for all workers, and the mark of GPU tests."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+
+from wgsl_kernels.engine import context
 
 ROOT = Path(__file__).resolve().parents[1]
 
 # Set before anything loads a driver. A new pipeline costs 30 ms to compile, 1 ms from this cache.
 CACHE = Path(os.environ.setdefault("MESA_SHADER_CACHE_DIR", str(ROOT / "build" / "mesa-cache")))
 CACHE.mkdir(parents=True, exist_ok=True)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays_in_force() -> Iterator[None]:
+    """Fail a test that leaves a backend, a tape, a scope or a setting behind in its thread."""
+    yield
+    assert context.current() == context.Context()
 
 
 def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:

@@ -128,4 +128,4 @@ def test_a_shader_of_its_own_main_asks_for_a_signature(failing: Try) -> None:
 def test_inputs_that_the_op_does_not_take_are_counted(failing: Try) -> None:
     text = "fn op(a: T, b: T) -> T {\n  return a + b;\n}\n"
 
-    assert failing(text, wk.ArgumentError) == "Shaky: got 1 inputs; want a, b."
+    assert failing(text, wk.ArgumentError) == "Shaky: input 'x' is unknown; known: a, b."

@@ -30,7 +30,6 @@ from training import Run, Settings, Trainer, train
 from wgsl_kernels.backends.webgpu.adapter import Choice, choose_adapter
 
 ACCURACY = 0.97
-QUICK = Settings(epochs=1, batch=32, seed=0)
 QUICK_ACCURACY = 0.5
 
 
@@ -40,7 +39,8 @@ def main() -> int:
     options = _options()
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(width=120, highlight=False)
-    settings = Settings(options.epochs, options.batch, options.seed)
+    epochs = options.epochs or (1 if options.quick else 12)
+    settings = Settings(epochs, options.batch, options.seed)
     choice = _adapter()
     backends = ["cpu"] if choice is None else ["cpu", "webgpu"]
     console.print(_in_words(choice))
@@ -71,17 +71,13 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=12)
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--epochs", type=int, help="how often each image is seen; 12")
+    parser.add_argument("--batch", type=int, default=32, help="images in a step; %(default)s")
+    parser.add_argument("--seed", type=int, default=0, help="of values, batches and held-out fifth")
     parser.add_argument("--output", type=Path, default=Path("build/demo/report.html"))
     parser.add_argument("--picture", type=Path, help="also write the pictures as one PNG")
     parser.add_argument("--quick", action="store_true", help="one epoch, and less is asked of it")
-    options = parser.parse_args()
-    if options.quick:
-        parser.set_defaults(epochs=QUICK.epochs)
-        options = parser.parse_args()
-    return options
+    return parser.parse_args()
 
 
 def _adapter() -> Choice | None:

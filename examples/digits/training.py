@@ -47,7 +47,8 @@ class Run:
     @property
     def predictions(self) -> np.ndarray:
         """The class that the network gives each held-out image."""
-        return np.argmax(self.logits, axis=1)
+        found: np.ndarray = np.argmax(self.logits, axis=1)
+        return found
 
 
 class Trainer:

@@ -50,7 +50,7 @@ def _row(name: str) -> CoverageRow:
         name=name,
         backends=tuple(kernel.backend for kernel in kernels),
         dtypes={
-            kernel.backend: None if kernel.dtypes is None else tuple(sorted(kernel.dtypes))
+            kernel.backend: None if kernel.served is None else tuple(sorted(kernel.served))
             for kernel in kernels
         },
         has_gradient=rule is not None and rule.func is not None,

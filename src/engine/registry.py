@@ -52,6 +52,13 @@ class Kernel:
         return parameters_of(self.func).positional if self.names is None else self.names()
 
     @property
+    def served(self) -> frozenset[DType] | None:
+        """The dtypes of the first input that it takes: as registered, else as its shader says."""
+        if self.dtypes is not None:
+            return self.dtypes
+        return getattr(self.func, "served", None)
+
+    @property
     def signature(self) -> Signature | None:
         """What the kernel takes and gives; one per name, shared by all backends."""
         from wgsl_kernels.engine.signature import find_signature

@@ -9,15 +9,17 @@ import numpy as np
 
 from wgsl_kernels.engine import context, display
 from wgsl_kernels.engine.backends import active_driver, find_driver
+from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DisposedTensorError,
     DTypeError,
+    OutOfMemoryError,
     ShapeError,
 )
 from wgsl_kernels.engine.host import Array, default_dtype, reshape_host, to_host
-from wgsl_kernels.engine.memory import live
+from wgsl_kernels.engine.memory import live, memory
 from wgsl_kernels.engine.operators import Operators
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Shape, Spec
@@ -270,7 +272,19 @@ def tensor(values: TensorLike, shape: Sequence[int] | None = None, dtype: Any = 
         values, dtype = values.numpy(), values.dtype if dtype is None else dtype
     host = to_host(values, dtype, double=context.current().double)
     name = _dtype_of(host, dtype)
-    return new_tensor(reshape_host(host, shape), name)
+    try:
+        whole = reshape_host(host, shape)
+    except MemoryError:
+        raise _too_large(Spec(tuple(shape or ()), name)) from None
+    return new_tensor(whole, name)
+
+
+def _too_large(spec: Spec) -> OutOfMemoryError:
+    return OutOfMemoryError(
+        f"asked for {spec.nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
+        f"The backends hold {memory().num_bytes} bytes, and the host has no room for these; "
+        f"config.memory_limit is {config.memory_limit!r}."
+    )
 
 
 def variable(

@@ -22,6 +22,8 @@ from wgsl_kernels.engine.backends import use_backend as use_backend
 from wgsl_kernels.engine.config import config as config
 from wgsl_kernels.engine.coverage import coverage as coverage
 from wgsl_kernels.engine.custom import custom_grad as custom_grad
+from wgsl_kernels.engine.driver import Backend as Backend
+from wgsl_kernels.engine.driver import Usage as Usage
 from wgsl_kernels.engine.errors import AlreadyRegistered as AlreadyRegistered
 from wgsl_kernels.engine.errors import ArgumentError as ArgumentError
 from wgsl_kernels.engine.errors import DeviceLostError as DeviceLostError
@@ -50,6 +52,7 @@ from wgsl_kernels.engine.profile import flush as flush
 from wgsl_kernels.engine.profile import profile as profile
 from wgsl_kernels.engine.profile import synchronize as synchronize
 from wgsl_kernels.engine.profile import time as time
+from wgsl_kernels.engine.registry import Kernel as Kernel
 from wgsl_kernels.engine.registry import copy_registered_kernels as copy_registered_kernels
 from wgsl_kernels.engine.registry import get_kernel as get_kernel
 from wgsl_kernels.engine.registry import kernels_for_backend as kernels_for_backend

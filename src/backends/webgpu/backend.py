@@ -22,7 +22,7 @@ from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launch import FreeLaunch, ShaderLaunch
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
-from wgsl_kernels.backends.webgpu.operands import allowed_dtypes, classify
+from wgsl_kernels.backends.webgpu.operands import classify
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.driver import Launch, Usage
 from wgsl_kernels.engine.dtypes import DType, numpy_dtype
@@ -36,7 +36,6 @@ from wgsl_kernels.engine.errors import (
 from wgsl_kernels.engine.machine import half_of_memory
 from wgsl_kernels.engine.origin import Origin
 from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
@@ -90,11 +89,7 @@ class WebGpuBackend:
 
     def serves(self, kernel: Kernel, dtype: DType) -> bool:
         """Say whether the written types of a shader take a first input of ``dtype``."""
-        if not isinstance(kernel.func, ShaderKernel):
-            return True
-        source = kernel.func.source
-        names = _input_names(kernel)
-        return not names or dtype in allowed_dtypes(source, names[0])
+        return not isinstance(kernel.func, ShaderKernel) or dtype in kernel.func.served
 
     def upload(self, values: Array, spec: Spec) -> GpuArray:
         """Return an array of host values; a device gets them when a kernel first reads them."""
@@ -192,7 +187,7 @@ class WebGpuBackend:
         shader = kernel.func
         source = shader.source
         form = FORMS[classify(source)]
-        names = _input_names(kernel)
+        names = shader.names()
         if len(names) != len(inputs):
             raise ArgumentError(
                 f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
@@ -252,14 +247,6 @@ class WebGpuBackend:
         if self._device is not None:
             self._device.close()
             self._device = None
-
-
-def _input_names(kernel: Kernel) -> tuple[str, ...]:
-    """Return the inputs' names: from the signature, else from a map's op."""
-    declared = find_signature(kernel.name)
-    return (
-        kernel.input_names if declared is None else tuple(one.name for one in declared.inputs)
-    )
 
 
 def _check_results(name: str, results: list[GpuArray], outputs: tuple[Spec, ...]) -> None:

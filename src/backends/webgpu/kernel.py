@@ -13,6 +13,7 @@ from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
 from wgsl_kernels.engine.registry import Kernel, add_kernel, keywords
 from wgsl_kernels.engine.shapes import broadcast_shapes
+from wgsl_kernels.engine.signature import find_signature
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.source import Source
@@ -49,11 +50,14 @@ class ShaderKernel:
         return self._text if "\n" in self.given else find_source(self.given, self._folder, "")
 
     def names(self) -> tuple[str, ...]:
-        """Return what a map calls its inputs.
+        """Return what the kernel calls its inputs: as its signature has it, else as a map's op.
 
         Raises:
-            ArgumentError: It is no map, so it needs a signature.
+            ArgumentError: It has no signature and is no map.
         """
+        declared = find_signature(self.name)
+        if declared is not None:
+            return tuple(one.name for one in declared.inputs)
         from wgsl_kernels.backends.webgpu.operands import OP_NAMES, classify
 
         source = self.source
@@ -62,6 +66,14 @@ class ShaderKernel:
             raise wants_signature(self.name, form)
         op = next(one for name, one in source.functions.items() if name in OP_NAMES)
         return tuple(one.name for one in op.parameters if one.name != "i")
+
+    @property
+    def served(self) -> frozenset[DType]:
+        """The dtypes of the first input, of the output without one, that the file's types allow."""
+        from wgsl_kernels.backends.webgpu.operands import allowed_dtypes
+
+        names = self.names()
+        return allowed_dtypes(self.source, names[0] if names else "y")
 
     @functools.cached_property
     def _text(self) -> Source:
