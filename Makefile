@@ -78,7 +78,7 @@ docs: $(SETUP) ## Build docs/_build/html; a warning is an error
 
 .PHONY: bench
 bench: $(SETUP) ## Host cost of an op, memory over a long run, import time
-	for file in benchmarks/*.py; do python "$$file"; done
+	python benchmarks/run.py
 
 .PHONY: wheel
 wheel: $(SETUP) ## Build sdist and wheel into build/dist and try the wheel in an empty environment

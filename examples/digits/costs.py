@@ -27,10 +27,10 @@ def costs(backend: str, digits: Digits, settings: Settings) -> dict[str, Cost]:
     """Return the cost of each kernel in a step, the mean of a few, after two that warm up."""
     with wk.use_backend(backend):
         trainer = Trainer(settings)
-        coming = batches(digits, settings.batch, settings.seed, epoch=0)
+        batch = next(batches(digits, settings.batch, settings.seed, epoch=0))
         for _ in range(2):
-            trainer.step(next(coming))
-        profile = wk.profile(lambda: [trainer.step(next(coming)) for _ in range(STEPS)])
+            trainer.step(batch)
+        profile = wk.profile(lambda: [trainer.step(batch) for _ in range(STEPS)])
     return dict(_rows(profile.by_kernel(), backend))
 
 

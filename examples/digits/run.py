@@ -45,6 +45,8 @@ def main() -> int:
     backends = ["cpu"] if choice is None else ["cpu", "webgpu"]
     console.print(_in_words(choice))
     digits = load(settings.seed)
+    if not settings.steps(digits):
+        sys.exit(f"--batch: there are {len(digits.labels)} images to train on; want at most these.")
     runs = _train_all(console, backends, digits, settings)
     parities = _parities(console, backends, digits, settings)
     found = Findings(
@@ -124,9 +126,9 @@ def _parities(
 ) -> list[Parity]:
     with wk.use_backend("cpu"):
         trainer = Trainer(settings)
-        coming = batches(digits, settings.batch, settings.seed, epoch=0)
-        trainer.step(next(coming))
-        recorded = record(lambda: trainer.step(next(coming)))
+        batch = next(batches(digits, settings.batch, settings.seed, epoch=0))
+        trainer.step(batch)
+        recorded = record(lambda: trainer.step(batch))
     with console.status(f"comparing {len(recorded)} kernel runs"):
         return list(compare(recorded, backends))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.errors import ShaderError
 from wgsl_kernels.engine.gradients import find_rule
 from wgsl_kernels.engine.plans import fallbacks
 from wgsl_kernels.engine.registry import backends_of, get_kernel, kernel_names
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.origin import Origin
+    from wgsl_kernels.engine.registry import Kernel
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class CoverageRow:
     Attributes:
         name: The kernel's name.
         backends: The backends that have it, in alphabetical order.
-        dtypes: By backend, the dtypes that it takes, in alphabetical order; None for any.
+        dtypes: By backend, the dtypes that it takes, in alphabetical order; None for any, none
+            where its shader cannot be read.
         has_gradient: Whether a gradient rule is registered.
         origin: The module and line that registered the first of its kernels.
         fallbacks: By backend, how often the kernel ran on the CPU instead.
@@ -49,13 +52,18 @@ def _row(name: str) -> CoverageRow:
     return CoverageRow(
         name=name,
         backends=tuple(kernel.backend for kernel in kernels),
-        dtypes={
-            kernel.backend: None if kernel.served is None else tuple(sorted(kernel.served))
-            for kernel in kernels
-        },
+        dtypes={kernel.backend: _dtypes_of(kernel) for kernel in kernels},
         has_gradient=rule is not None and rule.func is not None,
         origin=kernels[0].origin,
         fallbacks={
             backend: count for (kernel, backend), count in fallbacks.items() if kernel == name
         },
     )
+
+
+def _dtypes_of(kernel: Kernel) -> tuple[DType, ...] | None:
+    try:
+        served = kernel.served
+    except ShaderError:  # a file is missing or cannot be read: the first run says so
+        return ()
+    return None if served is None else tuple(sorted(served))

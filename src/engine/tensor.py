@@ -102,10 +102,7 @@ class Tensor(Operators):
     def array_on(self, driver: Driver) -> Any:
         """Return the array on ``driver``, copying it there the first time; for the engine."""
         if self.array is None:
-            raise DisposedTensorError(
-                f"tensor of shape {show(self.shape)} and dtype {self.dtype} was disposed; "
-                "keep() it, or return it from tidy."
-            )
+            raise self._was_disposed()
         if self.driver is driver:
             return self.array
         if self.copies is None:
@@ -114,6 +111,12 @@ class Tensor(Operators):
             values = self.driver.download(self.array, self.spec)
             self.copies[driver.name] = driver.upload(values, self.spec)
         return self.copies[driver.name]
+
+    def _was_disposed(self) -> DisposedTensorError:
+        return DisposedTensorError(
+            f"tensor of shape {show(self.shape)} and dtype {self.dtype} was disposed; "
+            "keep() it, or return it from tidy."
+        )
 
     def numpy(self) -> Array:
         """Return the values as a new NumPy array, waiting for the work that computes them."""
@@ -213,7 +216,10 @@ class Variable(Tensor):
         Raises:
             ShapeError: The shape differs.
             DTypeError: The dtype differs.
+            DisposedTensorError: The variable was disposed, or the value.
         """
+        if self.array is None:
+            raise self._was_disposed()
         given = value if isinstance(value, Tensor) else tensor(value, dtype=self.dtype)
         if given.dtype == WIDE.get(self.dtype) and context.current().double:
             values = given.numpy().astype(numpy_dtype(self.dtype))
