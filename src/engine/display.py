@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +26,8 @@ def as_text(tensor: Tensor) -> str:
 
 def as_html(tensor: Tensor) -> str:
     """Return the tensor as a notebook shows it."""
+    import html
+
     values = _values(tensor)
     body = "" if values is None else f"<pre>{html.escape(values)}</pre>"
     return f"<div><code>{html.escape(_facts(tensor))}</code>{body}</div>"

@@ -10,9 +10,7 @@ JSON list. Any reader of safetensors opens such a file.
 
 from __future__ import annotations
 
-import json
 import os
-import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -65,6 +63,8 @@ def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> Non
         >>> load(path)["w"].tolist()
         [1.0, 2.0]
     """
+    import json
+
     from safetensors.numpy import save as encode
 
     arrays: dict[str, np.ndarray] = {}
@@ -140,7 +140,7 @@ def _encoded(name: str, value: Tensor) -> np.ndarray:
 
 def _write(path: Path, content: bytes) -> None:
     """Replace the file at ``path`` by ``content``, in one step."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    beside = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
         with beside.open("xb") as file:
             file.write(content)
@@ -153,6 +153,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path) -> dict[str, Tensor]:
+    import json
+
     from safetensors import SafetensorError, safe_open
 
     path.open("rb").close()  # a missing file, or none that may be read, raises OSError here
