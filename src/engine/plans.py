@@ -11,7 +11,7 @@ from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.gradients import Keeping, keeping_for
 from wgsl_kernels.engine.origin import user_place
-from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_name, plain
+from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_names, plain
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
@@ -119,9 +119,7 @@ def _finish(plan: Plan, declared: Signature | None, driver: Driver, specs: Seque
     kernel, home = _kernel_for(plan.name, driver, specs, inferred)
     if inferred is None and kernel.infer is not None:
         flat = [spec for spec in specs if isinstance(spec, Spec)]
-        inferred = Outputs(
-            (kernel.infer(flat, plan.attrs),), (output_name(plan.input_names),), True
-        )
+        inferred = Outputs((kernel.infer(flat, plan.attrs),), output_names(plan.input_names), True)
     plan.single = inferred.single if inferred is not None else False
     plan.pattern = None if inferred is None else inferred.specs
     known = inferred is not None and all(spec.is_known for spec in inferred.specs)
@@ -132,9 +130,11 @@ def _finish(plan: Plan, declared: Signature | None, driver: Driver, specs: Seque
     if plan.outputs is not None:
         plan.homes = tuple(home for _ in plan.outputs)
     plan.launch = home.prepare(kernel, list(specs), plan.attrs, plan.outputs, plan.output_names)
-    plan.keeping = keeping_for(
-        plan.name, plan.input_names, plan.output_names or ("y",), tuple(plan.attrs)
-    )
+    plan.keeping = None
+    if inferred is not None:
+        plan.keeping = keeping_for(
+            plan.name, plan.input_names, plan.output_names, tuple(plan.attrs)
+        )
 
 
 def _kernel_for(

@@ -124,21 +124,22 @@ class Signature:
         """Return what the kernel gives for inputs of these specs, or raise what the rule raises."""
         result = self.rule(*specs, **attrs)
         if isinstance(result, Spec):
-            return Outputs((result,), (self.output_name,), single=True)
+            return Outputs((result,), self._output_names(None), single=True)
         if isinstance(result, dict):
             return Outputs(tuple(result.values()), tuple(result), single=False)
-        names = tuple(f"{self.output_name}{index}" for index in range(len(result)))
-        return Outputs(tuple(result), names, single=False)
+        return Outputs(tuple(result), self._output_names(len(result)), single=False)
 
-    @property
-    def output_name(self) -> str:
-        """``y``, or ``out`` where an input is called ``y``."""
-        return output_name(one.name for one in self.inputs)
+    def _output_names(self, count: int | None) -> tuple[str, ...]:
+        return output_names([one.name for one in self.inputs], count)
 
 
-def output_name(inputs: Any) -> str:
-    """Return what a single output is called beside inputs of these names."""
-    return "out" if "y" in inputs else "y"
+def output_names(inputs: Sequence[str], count: int | None = None) -> tuple[str, ...]:
+    """Return what outputs are called beside inputs of these names.
+
+    One is ``y``, several are ``y0``, ``y1``, …; where an input is called ``y`` it is ``out``.
+    """
+    name = "out" if "y" in inputs else "y"
+    return (name,) if count is None else tuple(f"{name}{index}" for index in range(count))
 
 
 _signatures: dict[str, Signature] = {}

@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.dtypes import is_differentiable
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.gradients import GradientRule, Keeping, Wanted, bind, missing
+from wgsl_kernels.engine.gradients import (
+    GradientRule,
+    Keeping,
+    Wanted,
+    bind,
+    find_rule,
+    missing,
+)
 from wgsl_kernels.engine.run import Call, Proceed, Result, run
 from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.signature import output_names
 from wgsl_kernels.engine.tensor import Tensor, Variable
 
 if TYPE_CHECKING:
@@ -95,8 +103,7 @@ class Tape:
         depends = self.depends(call.inputs)  # before another interceptor replaces a variable
         result = proceed(call)
         if depends and call.plan is not None:
-            outputs = result if isinstance(result, tuple) else (result,)
-            self.record(_node_of(call.plan, call.inputs, outputs))
+            self.record(_node_of(call.plan, call.inputs, result))
         return result
 
     def depends(self, inputs: Iterable[Any]) -> bool:
@@ -200,18 +207,25 @@ def output_ids(outputs: Iterable[Tensor]) -> list[int]:
     return [one.id if is_differentiable(one.dtype) else 0 for one in outputs]
 
 
-def _node_of(plan: Plan, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> Node:
+def _node_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node:
+    single = not isinstance(result, tuple)
+    outputs = result if isinstance(result, tuple) else (result,)
     keeping = plan.keeping
-    override = context.current().gradients.get(plan.name)
-    output_names = plan.output_names or ("y",)
-    if override is not None:
-        keeping = bind(override, plan.input_names, output_names, tuple(plan.attrs))
+    rule = context.current().gradients.get(plan.name)
+    if rule is None and plan.pattern is None:
+        rule = find_rule(plan.name)  # without a signature, outputs are known only now
+    if rule is not None and rule.func is not None:
+        count = None if single else len(outputs)
+        names = plan.output_names or output_names(plan.input_names, count)
+        keeping = bind(rule, plan.input_names, names, tuple(plan.attrs))
+    elif rule is not None:
+        keeping = Keeping(rule, ())
     return Node(
         plan.name,
         plan.input_names,
         identities(inputs),
         output_ids(outputs),
-        _pullback(plan, keeping, inputs, outputs),
+        _pullback(plan, keeping, inputs, outputs, single),
     )
 
 
@@ -220,13 +234,16 @@ def _pullback(
     keeping: Keeping | None,
     inputs: tuple[Any, ...],
     outputs: tuple[Tensor, ...],
+    single: bool,
 ) -> Pullback:
     lengths = [len(one) if isinstance(one, (list, tuple)) else None for one in inputs]
     if keeping is None or keeping.rule.func is None:
         because = "" if keeping is None else keeping.rule.because
-        return _refusing(plan.name, plan.input_names, identities(inputs), because)
+        named = zip(plan.input_names, inputs, strict=True)
+        flowing = [one for one, value in named if any(identities([value]))]
+        return _refusing(plan.name, flowing or plan.input_names, because)
     kept = [_fact(one, plan, inputs, outputs) for one in keeping.wanted]
-    rule, single = keeping.rule, plan.single
+    rule = keeping.rule
 
     def pullback(dys: list[Tensor | None]) -> Sequence[Any]:
         dy = dys[0] if single else tuple(dys)
@@ -238,16 +255,9 @@ def _pullback(
     return pullback
 
 
-def _refusing(
-    name: str,
-    names: tuple[str, ...],
-    inputs: list[tuple[int, Spec] | None],
-    because: str,
-) -> Pullback:
-    flowing = [one for one, given in zip(names, inputs, strict=False) if given is not None]
-
+def _refusing(name: str, inputs: Sequence[str], because: str) -> Pullback:
     def pullback(dys: list[Tensor | None]) -> Sequence[Any]:
-        raise missing(name, flowing or list(names), because)
+        raise missing(name, inputs, because)
 
     return pullback
 

@@ -186,8 +186,8 @@ def test_a_signature_may_come_with_the_kernel() -> None:
         lambda x, *, factor: x * np.float32(factor),
         signature=lambda x, /, *, factor=2.0: x,
     )
-    with wk.use_backend("cpu"), pytest.raises(wk.ArgumentError, match="'facter' is unknown"):
-        run("EngineProbe", 1.0, facter=3.0)
+    with wk.use_backend("cpu"), pytest.raises(wk.ArgumentError, match="'weight' is unknown"):
+        run("EngineProbe", 1.0, weight=3.0)
 
 
 def test_kernels_of_a_backend_are_copied_to_another_but_not_over_its_own() -> None:

@@ -47,8 +47,8 @@ def test_a_missing_attribute_is_named() -> None:
 
 def test_an_unknown_attribute_is_named_with_those_known() -> None:
     scaled()
-    with pytest.raises(wk.ArgumentError, match="'facter' is unknown; known: factor, bias"):
-        run({"x": 1.0}, facter=1.0)
+    with pytest.raises(wk.ArgumentError, match="'weight' is unknown; known: factor, bias"):
+        run({"x": 1.0}, weight=1.0)
 
 
 def test_a_missing_input_is_named() -> None:

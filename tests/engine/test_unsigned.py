@@ -48,3 +48,25 @@ def test_a_shader_refuses_a_name_that_it_does_not_have() -> None:
         pytest.raises(wk.ArgumentError, match="Difference: input 'z' is unknown; known: a, w"),
     ):
         run(z=wk.tensor([1.0]), a=wk.tensor([5.0]))
+
+
+def test_a_rule_of_several_outputs_gets_a_tuple_and_their_names() -> None:
+    wk.cpu_kernel("Both")(lambda x: (x * 2, x * 3))
+
+    @wk.gradient("Both")
+    def _both_grad(dys: Any, y1: wk.Tensor, y0_shape: Any) -> wk.Tensor:
+        assert (y1.tolist(), y0_shape) == ([3.0], (1,))
+        assert dys[1] is None
+        return wk.multiply(dys[0], 2.0)
+
+    with wk.use_backend("cpu"):
+        first = wk.grad(lambda x: wk.engine().run_kernel("Both", {"x": x})[0])
+        assert first(wk.tensor([1.0])).tolist() == [2.0]
+
+
+def test_beside_an_input_y_the_output_is_out() -> None:
+    wk.cpu_kernel("Scale")(lambda y: y * 2)
+    wk.wgsl_kernel("Scale", "fn op(y: T) -> T {\n  return y * 2;\n}")
+    wk.gradient("Scale")(lambda dy, out, y: dy * out / y)
+    found = wk.grad(lambda y: wk.engine().run_kernel("Scale", {"y": y}))(wk.tensor([3.0]))
+    assert found.tolist() == [2.0]
