@@ -66,3 +66,17 @@ def test_a_missing_shader_does_not_hide_the_coverage_of_others() -> None:
     wk.wgsl_kernel("Unfinished", "no_such_file.wgsl")
     row = next(one for one in wk.coverage() if one.name == "Unfinished")
     assert row.dtypes == {"webgpu": ()}
+
+
+def test_a_cpu_kernel_may_not_write_into_its_input() -> None:
+    def grow(x: Any) -> Any:
+        x += 1
+        return x
+
+    wk.signature("Grow")(lambda x, /: x.like())
+    wk.cpu_kernel("Grow")(grow)
+    with wk.use_backend("cpu"):
+        x = wk.tensor([1.0])
+        with pytest.raises(ValueError, match="read-only"):
+            wk.engine().run_kernel("Grow", {"x": x})
+        assert x.tolist() == [1.0]

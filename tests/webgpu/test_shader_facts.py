@@ -109,3 +109,59 @@ def test_results_that_differ_in_dtype_are_a_dtype_error() -> None:
     wk.wgsl_kernel("Kept")(lambda gpu, x: x)
     with pytest.raises(wk.DTypeError, match=r"gave \[2\] float32, its signature says \[2\] int32"):
         run("Kept", [1.0, 2.0])
+
+
+BINDINGS = """
+@group(0) @binding(0) var<storage, read> x: array<T>;
+@group(0) @binding(1) var<storage, read_write> y: array<T>;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x < arrayLength(&y)) { y[id.x] = x[id.x]; }
+}
+"""
+
+
+@pytest.mark.parametrize("groups", [(1.5,), (), (1, 1, 1, 1), 5, None, "a"])
+def test_a_grid_is_one_to_three_whole_numbers(groups: Any) -> None:
+    wk.signature("Grid")(lambda x, /: x.like())
+    wk.wgsl_kernel("Grid", BINDINGS, groups=lambda: groups)
+    with pytest.raises(wk.ArgumentError, match="want one to three whole numbers"):
+        run("Grid", [1.0, 2.0])
+
+
+def test_a_shader_may_not_write_to_an_input() -> None:
+    wk.signature("Greedy")(lambda x, /: x.like())
+    wk.wgsl_kernel("Greedy", BINDINGS.replace("storage, read>", "storage, read_write>"))
+    with pytest.raises(wk.ShaderError, match="input 'x' is read_write, but tensors never change"):
+        run("Greedy", [1.0, 2.0])
+
+
+@pytest.mark.parametrize("view", [False, True])
+def test_full_control_may_not_write_to_an_input(view: bool) -> None:
+    wk.signature("Greedy")(lambda x, /: x.like())
+
+    @wk.wgsl_kernel("Greedy")
+    def _greedy(gpu: Any, x: Any) -> Any:
+        target = gpu.view(x, (2,), (1,), 0) if view else x
+        gpu.dispatch(BINDINGS, {"x": gpu.empty((2,), "float32"), "y": target}, groups=(1,))
+        return x
+
+    x = wk.tensor([1.0, 2.0]) * 2.0
+    with pytest.raises(wk.ArgumentError, match="writes y, which is an input"):
+        wk.engine().run_kernel("Greedy", {"x": x})
+    assert x.tolist() == [2.0, 4.0]
+
+
+def test_an_attribute_that_has_no_room_in_32_bits_is_refused() -> None:
+    wk.signature("Wide")(lambda x, /, *, k: x.like())
+    wk.wgsl_kernel("Wide", "struct Attrs { k: i32 }\nfn op(x: T) -> T { return f32(attrs.k); }")
+    assert run("Wide", [0.0, 0.0], k=-3) == [-3.0, -3.0]
+    with pytest.raises(wk.ShaderError, match="'k' has 32 bits; k is 1099511627776"):
+        run("Wide", [0.0, 0.0], k=1 << 40)
+
+
+def test_full_control_must_return_arrays() -> None:
+    wk.signature("Forgot")(lambda x, /: x.like())
+    wk.wgsl_kernel("Forgot")(lambda gpu, x: None)
+    with pytest.raises(wk.ArgumentError, match=r"gave a NoneType; want an array, as gpu\.empty"):
+        run("Forgot", [1.0])

@@ -90,6 +90,7 @@ class CpuBackend:
                 self._bytes -= nbytes
 
     def _hold(self, values: Array) -> Held:
+        values.flags.writeable = False  # a kernel that writes into its input raises
         owner = _owner(values)
         key = id(owner)
         with self._lock:

@@ -56,9 +56,12 @@ class GpuArray:
             has the values.
         host: The values on the host, where they came from there.
         packed: A row-major copy of a view, once one was needed.
+        sealed: Whether a tensor holds the values, so that no kernel may write there.
     """
 
-    __slots__ = ("device", "dtype", "host", "layout", "packed", "shape", "size", "storage")
+    __slots__ = (
+        "device", "dtype", "host", "layout", "packed", "sealed", "shape", "size", "storage",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -78,6 +81,7 @@ class GpuArray:
         self.layout = layout
         self.host = host
         self.packed: GpuArray | None = None
+        self.sealed = False
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -134,10 +138,12 @@ def view_of(array: GpuArray, shape: Shape, strides: tuple[int, ...], offset: int
     contiguous = is_row_major(shape, strides)
     layout = None if contiguous and offset == 0 else (strides, offset)
     whole = layout is None and size == array.size and array.host is not None
-    return GpuArray(
+    view = GpuArray(
         shape, array.dtype, size, array.storage, array.device, layout,
         host=array.host if whole else None,
     )  # fmt: skip
+    view.sealed = array.sealed
+    return view
 
 
 def to_device_values(values: Array, dtype: DType) -> Array:

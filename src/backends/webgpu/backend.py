@@ -150,6 +150,7 @@ class WebGpuBackend:
             launch = MapLaunch(self, _COPY, ("x",), {}, (spec,), ("y",))
             self._copies[key] = launch
         array.packed = launch([array])[0]
+        array.packed.sealed = array.sealed
         return array.packed
 
     def download(self, array: GpuArray, spec: Spec) -> Array:
@@ -204,8 +205,13 @@ class WebGpuBackend:
 
         def launch(arrays: list[Any]) -> Sequence[Any]:
             self.open()
+            for one in arrays:
+                for array in one if isinstance(one, list) else (one,):
+                    if array is not None:
+                        array.sealed = True
             found = func(gpu, *arrays, **keywords)
             several = list(found) if isinstance(found, (tuple, list)) else [found]
+            _check_arrays(kernel.name, several)
             if outputs is None:
                 return [(one, Spec(one.shape, one.dtype)) for one in several]
             _check_results(kernel.name, several, outputs)
@@ -247,6 +253,15 @@ class WebGpuBackend:
         if self._device is not None:
             self._device.close()
             self._device = None
+
+
+def _check_arrays(name: str, results: list[Any]) -> None:
+    for one in results:
+        if not isinstance(one, GpuArray):
+            kind = type(one).__name__
+            raise ArgumentError(
+                f"{name}: the webgpu kernel gave a {kind}; want an array, as gpu.empty makes."
+            )
 
 
 def _check_results(name: str, results: list[GpuArray], outputs: tuple[Spec, ...]) -> None:

@@ -111,6 +111,12 @@ def _tensor(
         if is_output and access == "read":
             message = f"{composer.kernel}: output '{operand.wgsl}' is read-only; want read_write."
             raise ShaderError(composer.source.point(message, declared))
+        if not is_output and access == "read_write":
+            message = (
+                f"{composer.kernel}: input '{operand.wgsl}' is read_write, but tensors never "
+                "change; want read."
+            )
+            raise ShaderError(composer.source.point(message, declared))
         stride = _stride(composer, declared.type, declared)
         return BoundBuffer(operand.name, access, number, "tensor", stride, is_absent)
     if operand.wgsl in composer.bound:

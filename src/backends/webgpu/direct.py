@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.recipe import (
     bound_ranges,
     compile_kernel,
     fold,
+    grid_of,
     record,
     tensor_facts,
 )
@@ -35,6 +36,7 @@ class DirectRecipe:
     Attributes:
         compiled: The shader.
         facts: What fills the parameter block, but for values that travel there.
+        written: Arrays that the shader writes.
         packed: Arrays that the shader needs row-major.
         values: Arrays of one number that travel as parameters.
         grid: The workgroup counts.
@@ -44,6 +46,7 @@ class DirectRecipe:
 
     compiled: Compiled
     facts: dict[str, Any]
+    written: tuple[str, ...]
     packed: tuple[str, ...]
     values: tuple[str, ...]
     grid: Grid
@@ -107,13 +110,13 @@ def build(
         x, y, z = compiled.composed.workgroup_size
         grid = fold(-(-arrays[outputs[0].name].size // (x * y * z)))
     else:
-        a, b, c = (*groups, 1, 1)[:3]
-        grid = (int(a), int(b), int(c))
+        grid = grid_of(kernel, groups)
     fixed = not values and not packed and all(slot.role == "tensor" for slot in compiled.slots)
     fixed = fixed and all(arrays[slot.name].storage is not None for slot in compiled.slots)
     return DirectRecipe(
         compiled=compiled,
         facts=facts,
+        written=tuple(one.name for one in outputs),
         packed=tuple(packed),
         values=values,
         grid=grid,

@@ -6,11 +6,12 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes, view_of
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray, device_bytes, view_of
 from wgsl_kernels.backends.webgpu.direct import DirectRecipe, build
 from wgsl_kernels.backends.webgpu.launch import RECIPES_MAX
 from wgsl_kernels.backends.webgpu.recipe import fold
 from wgsl_kernels.backends.webgpu.source import find_source
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.signature import plain
 from wgsl_kernels.engine.spec import Shape, Spec
@@ -43,6 +44,11 @@ class Gpu:
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new array with undefined values."""
+        if any(length < 0 for length in shape):
+            raise ShapeError(f"{self._kernel}: empty got shape {show(shape)}; want lengths from 0.")
+        if dtype not in ITEMSIZE:
+            known = ", ".join(ITEMSIZE)
+            raise DTypeError(f"{self._kernel}: empty got dtype {dtype!r}; on webgpu live {known}.")
         size = math.prod(shape)
         nbytes = device_bytes(size, dtype)
         device = self._backend.open()
@@ -129,6 +135,12 @@ class Gpu:
             if len(self._recipes) >= RECIPES_MAX:
                 self._recipes.clear()
             self._recipes[key] = recipe
+        for name in recipe.written:
+            if arrays[name].sealed or arrays[name].host is not None:
+                raise ArgumentError(
+                    f"{self._kernel}: the shader writes {name}, which is an input or holds host "
+                    "values; write to an array of gpu.empty()."
+                )
         for name, array in arrays.items():
             if name not in recipe.values and (array.storage is None or array.device is not device):
                 self._backend.make_resident(array)

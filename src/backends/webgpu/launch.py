@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.recipe import (
     Compiled,
     compile_kernel,
     fold,
+    grid_of,
     record,
     tensor_facts,
 )
@@ -189,9 +190,7 @@ class FreeLaunch(ShaderLaunch):
     def grid(self, compiled: Compiled, facts: dict[str, Any]) -> tuple[int, int, int]:
         """Return the workgroup counts."""
         if self.shader.groups is not None:
-            found = tuple(call_with(self.shader.groups, facts, self.kernel))
-            x, y, z = (*found, 1, 1)[:3]
-            return (int(x), int(y), int(z))
+            return grid_of(self.kernel, call_with(self.shader.groups, facts, self.kernel))
         x, y, z = compiled.composed.workgroup_size
         return fold(-(-self.outputs[0].size // (x * y * z)))
 

@@ -74,7 +74,7 @@ class Packer:
         words = self._blank.copy()
         for fact, _start, stop, is_whole, field in self._plan:
             value = facts.get(fact, field)
-            if is_whole and type(value) is int:
+            if is_whole and type(value) is int and -_WORD <= value <= _WORD:
                 words[stop - 1] = value & _WORD
                 continue
             numbers = self._numbers(field, value, facts)
@@ -105,6 +105,11 @@ class Packer:
 
     def _word(self, field: Field, number: Any) -> int:
         if type(number) is int and field.scalar != "f32":
+            if not -_WORD <= number <= _WORD:
+                raise ShaderError(
+                    f"{self._kernel}: shader field '{field.name}' has 32 bits; "
+                    f"{field.fact} is {number}."
+                )
             return number & _WORD
         value = self._number(field, number)
         if field.scalar == "f32":

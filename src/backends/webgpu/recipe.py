@@ -9,7 +9,7 @@ from wgsl_kernels.backends.webgpu.array import device_bytes
 from wgsl_kernels.backends.webgpu.array import row_major as row_major_strides
 from wgsl_kernels.backends.webgpu.compose import Options, compose
 from wgsl_kernels.backends.webgpu.pipeline import CompileFailure
-from wgsl_kernels.engine.errors import OutOfMemoryError
+from wgsl_kernels.engine.errors import ArgumentError, OutOfMemoryError
 from wgsl_kernels.engine.indices import out_of_range
 from wgsl_kernels.engine.origin import user_line
 
@@ -169,6 +169,23 @@ def fold(total: int, most: int = FOLD) -> tuple[int, int, int]:
         return (total, 1, 1)
     rows = -(-total // most)
     return (-(-total // rows), rows, 1)
+
+
+def grid_of(kernel: str, groups: Any) -> tuple[int, int, int]:
+    """Return the workgroup counts that an author gave, one to three of them.
+
+    Raises:
+        ArgumentError: They are no whole numbers.
+    """
+    counts = tuple(groups) if isinstance(groups, (tuple, list)) else ()
+    try:
+        whole = [int(one) for one in counts]
+    except (TypeError, ValueError):
+        whole = []
+    if not 1 <= len(whole) <= 3 or any(a != b for a, b in zip(whole, counts, strict=True)):
+        raise ArgumentError(f"{kernel}: groups is {groups!r}; want one to three whole numbers.")
+    x, y, z = (*whole, 1, 1)[:3]
+    return (x, y, z)
 
 
 def tensor_facts(arrays: Mapping[str, GpuArray], row_major: Collection[str] = ()) -> dict[str, Any]:
