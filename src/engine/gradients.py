@@ -57,7 +57,9 @@ def gradient(name: str, *, override: bool = False) -> Callable[[GradientFunction
     Its first parameter is the arriving gradient. The others are looked up by name among the
     kernel's inputs, outputs and attributes, in that order; ``x_shape`` and ``x_dtype`` keep only
     that fact of ``x``. It returns one gradient per input in order (None allowed), a dict by input
-    name, or a bare tensor where there is one input, and is made of ops only.
+    name, or a bare tensor where there is one input, and is made of ops only. In place of a
+    gradient a function without parameters may stand that computes it: it is called only where
+    that input's gradient is wanted.
 
     Raises:
         AlreadyRegistered: Another place has registered one.

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.plans import Plan
     from wgsl_kernels.engine.spec import Spec
 
+Lazy = Tensor | Callable[[], Tensor]
+"""What a rule may return for one input: its gradient, or what computes it if it is wanted."""
+
 Pullback = Callable[[list[Tensor | None]], Sequence[Any]]
 """From one arriving gradient per output (None: none came) to one value per input."""
 
@@ -311,6 +314,10 @@ def _spread(
         if given is None or dx is None or given[0] not in active:
             continue
         identity, spec = given
+        if callable(dx):
+            dx = dx()
+            if dx is None:
+                continue
         if not isinstance(dx, Tensor):
             raise ArgumentError(f"{node.name}: the gradient function gave {dx!r}; want a tensor.")
         if dx.shape != spec.shape:

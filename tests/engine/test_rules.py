@@ -218,3 +218,15 @@ def test_an_override_is_for_what_runs_inside_not_for_backward() -> None:
     with wk.override_gradient("Square", lambda dy: dy * 100.0):
         assert tape.gradient(before, x).item() == 6.0
     assert tape.gradient(inside, x).item() == 7.0
+
+
+@pytest.mark.parametrize("name", ["cpu", "webgpu"])
+def test_a_gradient_that_nobody_wants_is_not_computed(name: str) -> None:
+    with wk.use_backend(name):
+        x = wk.tensor([[1.0, 2.0]])
+        weights = wk.variable([[1.0], [1.0]])
+        with wk.GradientTape() as tape:
+            y = x @ weights
+        seen = wk.profile(lambda: tape.gradient(y, weights))
+        assert seen.result.tolist() == [[1.0], [2.0]]
+        assert [row.name for row in seen.kernels].count("BatchMatMul") == 1

@@ -16,7 +16,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.engine.tape import Lazy
 from wgsl_kernels.ops import compare, complex, creation, exponential, logical
 from wgsl_kernels.ops.elementwise import (
     COMPLEX,
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
-Pair = tuple[Tensor, Tensor]
+Pair = tuple[Lazy, Lazy]
 
 
 def add(a: TensorLike, b: TensorLike) -> Tensor:
@@ -54,7 +55,7 @@ wgsl_kernel("Add", "binary/add.wgsl")
 
 @gradient("Add")
 def _add_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
-    return unbroadcast(dy, a_shape), unbroadcast(dy, b_shape)
+    return lambda: unbroadcast(dy, a_shape), lambda: unbroadcast(dy, b_shape)
 
 
 def add_n(inputs: Sequence[TensorLike]) -> Tensor:
@@ -142,7 +143,7 @@ wgsl_kernel("RealDiv", "binary/real_div.wgsl")
 @gradient("RealDiv")
 def _divide_grad(dy: Tensor, a_shape: Shape, b: Tensor, y: Tensor) -> Pair:
     da = dy / complex.conj(b)
-    return unbroadcast(da, a_shape), unbroadcast(-(da * complex.conj(y)), b.shape)
+    return unbroadcast(da, a_shape), lambda: unbroadcast(-(da * complex.conj(y)), b.shape)
 
 
 def floor_divide(a: TensorLike, b: TensorLike) -> Tensor:
@@ -204,8 +205,10 @@ wgsl_kernel("Maximum", "binary/maximum.wgsl")
 
 @gradient("Maximum")
 def _maximum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
-    da, db = logical.where(a >= b, dy, 0.0), logical.where(a < b, dy, 0.0)
-    return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
+    return (
+        lambda: unbroadcast(logical.where(a >= b, dy, 0.0), a.shape),
+        lambda: unbroadcast(logical.where(a < b, dy, 0.0), b.shape),
+    )
 
 
 def minimum(a: TensorLike, b: TensorLike) -> Tensor:
@@ -232,8 +235,10 @@ wgsl_kernel("Minimum", "binary/minimum.wgsl")
 
 @gradient("Minimum")
 def _minimum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
-    da, db = logical.where(a <= b, dy, 0.0), logical.where(a > b, dy, 0.0)
-    return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
+    return (
+        lambda: unbroadcast(logical.where(a <= b, dy, 0.0), a.shape),
+        lambda: unbroadcast(logical.where(a > b, dy, 0.0), b.shape),
+    )
 
 
 def multiply(a: TensorLike, b: TensorLike) -> Tensor:
@@ -255,8 +260,10 @@ wgsl_kernel("Multiply", "binary/multiply.wgsl")
 
 @gradient("Multiply")
 def _multiply_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
-    da, db = dy * complex.conj(b), dy * complex.conj(a)
-    return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
+    return (
+        lambda: unbroadcast(dy * complex.conj(b), a.shape),
+        lambda: unbroadcast(dy * complex.conj(a), b.shape),
+    )
 
 
 def pow(a: TensorLike, b: TensorLike) -> Tensor:
@@ -282,11 +289,17 @@ wgsl_kernel("Pow", "binary/pow.wgsl")
 @gradient("Pow")
 def _pow_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
     # d/da a^b = b a^(b-1), which is 0 at a = b = 0; d/db a^b = a^b log a, taken as 0 for a <= 0.
-    at_zero = logical.logical_and(compare.equal(a, 0.0), compare.equal(b, 0.0))
-    da = dy * (b * pow(a, logical.where(at_zero, 0.0, b - 1.0)))
-    above = a > 0.0
-    db = logical.where(above, dy * (y * exponential.log(logical.where(above, a, 1.0))), 0.0)
-    return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
+    def da() -> Tensor:
+        at_zero = logical.logical_and(compare.equal(a, 0.0), compare.equal(b, 0.0))
+        found = dy * (b * pow(a, logical.where(at_zero, 0.0, b - 1.0)))
+        return unbroadcast(found, a.shape)
+
+    def db() -> Tensor:
+        above = a > 0.0
+        found = logical.where(above, dy * (y * exponential.log(logical.where(above, a, 1.0))), 0.0)
+        return unbroadcast(found, b.shape)
+
+    return da, db
 
 
 def squared_difference(a: TensorLike, b: TensorLike) -> Tensor:
@@ -310,7 +323,7 @@ wgsl_kernel("SquaredDifference", "binary/squared_difference.wgsl")
 @gradient("SquaredDifference")
 def _squared_difference_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     da = dy * ((a - b) * 2.0)
-    return unbroadcast(da, a.shape), unbroadcast(-da, b.shape)
+    return unbroadcast(da, a.shape), lambda: unbroadcast(-da, b.shape)
 
 
 def subtract(a: TensorLike, b: TensorLike) -> Tensor:
@@ -333,4 +346,4 @@ wgsl_kernel("Sub", "binary/sub.wgsl")
 
 @gradient("Sub")
 def _subtract_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
-    return unbroadcast(dy, a_shape), unbroadcast(-dy, b_shape)
+    return unbroadcast(dy, a_shape), lambda: unbroadcast(-dy, b_shape)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.tape import Lazy
 
 FORWARD = Shaders("conv/conv2d.wgsl", last="matrix/sum_parts.wgsl")
 
@@ -172,11 +173,11 @@ def _conv2d_grad(
     data_format: str,
     dilations: Pair,
     dim_rounding_mode: str | None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Lazy, Lazy]:
     geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
     return (
-        run("Conv2DBackpropInput", dy, filter, input_shape=x.shape, **geometry),
-        run("Conv2DBackpropFilter", x, dy, filter_shape=filter.shape, **geometry),
+        lambda: run("Conv2DBackpropInput", dy, filter, input_shape=x.shape, **geometry),
+        lambda: run("Conv2DBackpropFilter", x, dy, filter_shape=filter.shape, **geometry),
     )
 
 

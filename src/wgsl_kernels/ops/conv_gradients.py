@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.tape import Lazy
     from wgsl_kernels.engine.tensor import Tensor
     from wgsl_kernels.ops.windows import Padding, Pair
 
@@ -127,11 +128,11 @@ def _conv2d_backprop_filter_grad(
     data_format: str,
     dilations: Pair,
     dim_rounding_mode: str | None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Lazy, Lazy]:
     geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
     return (
-        run("Conv2DBackpropInput", dy, ddw, input_shape=x.shape, **geometry),
-        run("Conv2D", x, ddw, **geometry),
+        lambda: run("Conv2DBackpropInput", dy, ddw, input_shape=x.shape, **geometry),
+        lambda: run("Conv2D", x, ddw, **geometry),
     )
 
 
@@ -209,9 +210,9 @@ def _conv2d_backprop_input_grad(
     data_format: str,
     dilations: Pair,
     dim_rounding_mode: str | None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Lazy, Lazy]:
     geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
     return (
-        run("Conv2D", ddx, filter, **geometry),
-        run("Conv2DBackpropFilter", ddx, dy, filter_shape=filter.shape, **geometry),
+        lambda: run("Conv2D", ddx, filter, **geometry),
+        lambda: run("Conv2DBackpropFilter", ddx, dy, filter_shape=filter.shape, **geometry),
     )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.tape import Lazy
 
 BATCH_AXES = 6
 """Axes before the matrices that the shaders take."""
@@ -201,16 +202,22 @@ def _padded(lengths: Shape, value: int) -> Shape:
 @gradient("BatchMatMul")
 def _batch_mat_mul_grad(
     dy: Tensor, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool
-) -> tuple[Tensor, Tensor]:
-    if transpose_a:
-        da = matmul(b, dy, transpose_a=transpose_b, transpose_b=True)
-    else:
-        da = matmul(dy, b, transpose_b=not transpose_b)
-    if transpose_b:
-        db = matmul(dy, a, transpose_a=True, transpose_b=transpose_a)
-    else:
-        db = matmul(a, dy, transpose_a=not transpose_a)
-    return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
+) -> tuple[Lazy, Lazy]:
+    def da() -> Tensor:
+        if transpose_a:
+            found = matmul(b, dy, transpose_a=transpose_b, transpose_b=True)
+        else:
+            found = matmul(dy, b, transpose_b=not transpose_b)
+        return unbroadcast(found, a.shape)
+
+    def db() -> Tensor:
+        if transpose_b:
+            found = matmul(dy, a, transpose_a=True, transpose_b=transpose_a)
+        else:
+            found = matmul(a, dy, transpose_a=not transpose_a)
+        return unbroadcast(found, b.shape)
+
+    return da, db
 
 
 def outer(x1: TensorLike, x2: TensorLike) -> Tensor:
