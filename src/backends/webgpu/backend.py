@@ -94,11 +94,16 @@ class WebGpuBackend:
     def upload(self, values: Array, spec: Spec) -> GpuArray:
         """Return an array of host values; a device gets them when a kernel first reads them."""
         size = spec.size
-        self._check_size(spec)
+        self.check_size(spec)
         host = HostValues(values) if size else None
         return GpuArray(spec.shape, spec.dtype, size, None, None, host=host)
 
-    def _check_size(self, spec: Spec) -> None:
+    def check_size(self, spec: Spec) -> None:
+        """Refuse an array beyond the device or the limit; the words count host bytes, as on cpu.
+
+        Raises:
+            OutOfMemoryError: It is.
+        """
         nbytes = device_bytes(spec.size, spec.dtype)
         if nbytes < 1 << 20:
             return
@@ -107,9 +112,9 @@ class WebGpuBackend:
         largest = device.limits["max-buffer-size"]
         if nbytes > largest or (limit is not None and held + nbytes > limit):
             raise OutOfMemoryError(
-                f"asked for {nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
-                f"Backend 'webgpu' holds {held} bytes; the device's largest buffer has {largest}, "
-                f"and {'any number' if limit is None else limit} bytes are allowed "
+                f"asked for {spec.nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
+                f"Backend 'webgpu' holds {held} bytes; one buffer has at most {largest} "
+                f"(max-buffer-size), all together {'any number' if limit is None else limit} "
                 "(config.memory_limit)."
             )
 

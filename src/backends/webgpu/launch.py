@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 VALUE = "value"
 ABSENT = "absent"
 RECIPES_MAX = 1024
+CHECKED_BYTES = 1 << 18
+"""Smaller outputs are left to the pool's own check."""
 
 State = Any
 """How one input lies: `VALUE`, `ABSENT`, None (row-major) or its `Layout`."""
@@ -54,6 +56,7 @@ class ShaderLaunch:
         self.output_names = tuple(output_names)
         self.nbytes = [device_bytes(one.size, one.dtype) for one in outputs]
         self.labels = [f"{show(one.shape)} {one.dtype}" for one in outputs]
+        self.large = [one for one in self.outputs if one.nbytes >= CHECKED_BYTES]
         self.recipes: dict[Any, Any] = {}
         self.device: Device | None = None
 
@@ -83,6 +86,8 @@ class ShaderLaunch:
 
     def allocate(self, device: Device) -> list[GpuArray]:
         """Return new output arrays."""
+        for spec in self.large:
+            self.backend.check_size(spec)
         made: list[GpuArray] = []
         for spec, nbytes, label in zip(self.outputs, self.nbytes, self.labels, strict=True):
             storage = device.storage(nbytes, self.kernel, label) if nbytes else None

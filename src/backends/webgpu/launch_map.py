@@ -63,6 +63,8 @@ class MapLaunch(ShaderLaunch):
         if recipe.bound is None:
             return self._general(device, recipe, arrays)
         spec = self.outputs[0]
+        if self.large:
+            self.backend.check_size(spec)
         with device.lock:
             storage = device.pool.allocate(self.nbytes[0], self.kernel, self.labels[0])
             made = GpuArray(spec.shape, spec.dtype, spec.size, storage, device)

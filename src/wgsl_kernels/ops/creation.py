@@ -275,10 +275,18 @@ def _range_signature(
     return Spec((count,), dtype)
 
 
+_BLOCK = 1 << 16
+
+
 @cpu_kernel("Range")
 def _range_cpu(*, start: float, stop: float, step: float, dtype: DType) -> Array:
     count, used = _steps(start, stop, step)
-    return (start + used * np.arange(count, dtype=np.float64)).astype(numpy_dtype(dtype))
+    y = np.empty(count, numpy_dtype(dtype))
+    for first in range(0, count, _BLOCK):  # in double precision, which would double the memory
+        block = y[first : first + _BLOCK]
+        numbers = np.arange(first, first + len(block), dtype=np.float64)
+        block[...] = start + used * numbers
+    return y
 
 
 def _range_params(start: float, stop: float, step: float, dtype: DType) -> dict[str, Any]:
