@@ -110,6 +110,7 @@ from wgsl_kernels.ops.creation import ones_like as ones_like
 from wgsl_kernels.ops.creation import zeros as zeros
 from wgsl_kernels.ops.creation import zeros_like as zeros_like
 from wgsl_kernels.ops.exponential import cos as cos
+from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
 from wgsl_kernels.ops.exponential import expm1 as expm1
 from wgsl_kernels.ops.exponential import log as log
@@ -138,6 +139,7 @@ from wgsl_kernels.ops.losses import softmax_cross_entropy as softmax_cross_entro
 from wgsl_kernels.ops.matrix import dot as dot
 from wgsl_kernels.ops.matrix import matmul as matmul
 from wgsl_kernels.ops.matrix import outer as outer
+from wgsl_kernels.ops.normalization import batch_norm as batch_norm
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
 from wgsl_kernels.ops.pool import max_pool as max_pool
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
@@ -186,6 +188,9 @@ from wgsl_kernels.saving import save as save
 # What TensorFlow.js calls them; ops/names.py is the table, and a test holds these lines to it.
 arg_max = argmax
 arg_min = argmin
+batch_norm2d = batch_norm
+batch_norm3d = batch_norm
+batch_norm4d = batch_norm
 cast = astype
 clip_by_value = clip
 concat1d = concat
