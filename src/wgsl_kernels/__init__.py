@@ -151,6 +151,8 @@ from wgsl_kernels.ops.reduce import any as any
 from wgsl_kernels.ops.reduce import mean as mean
 from wgsl_kernels.ops.reduce import prod as prod
 from wgsl_kernels.ops.reduce import sum as sum
+from wgsl_kernels.ops.scan import cumulative_prod as cumulative_prod
+from wgsl_kernels.ops.scan import cumulative_sum as cumulative_sum
 from wgsl_kernels.ops.segment import unsorted_segment_sum as unsorted_segment_sum
 from wgsl_kernels.ops.shape import broadcast_to as broadcast_to
 from wgsl_kernels.ops.shape import clone as clone
@@ -197,6 +199,8 @@ concat1d = concat
 concat2d = concat
 concat3d = concat
 concat4d = concat
+cumprod = cumulative_prod
+cumsum = cumulative_sum
 div = divide
 fill = full
 floor_div = floor_divide

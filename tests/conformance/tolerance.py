@@ -91,9 +91,11 @@ def _bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Boun
         return _sum_bound(kernel, inputs, attrs)
     if kernel in FUNCTIONS:
         return bounds.plus(bounds.safe(FUNCTIONS[kernel]), bounds.ulp(0.5))
+    if kernel == "Cumsum":
+        return _cumsum_bound(inputs, attrs)
     if kernel == "Erf":
         return bounds.plus(bounds.safe("safe_erf"), bounds.absolute(ERF_ERROR))
-    if kernel == "Prod":
+    if kernel in ("Cumprod", "Prod"):
         return bounds.ulp(2 * max(np.size(one) for one in inputs.values()))
     if kernel in ("Softmax", "LogSoftmax"):
         return _softmax_bound(kernel, inputs)
@@ -126,6 +128,12 @@ def _softmax_bound(kernel: str, inputs: Inputs) -> bounds.Bound:
     if kernel == "Softmax":
         return bounds.relative(steps * EPS)
     return bounds.plus(bounds.absolute(steps * EPS), bounds.ulp(4))
+
+
+def _cumsum_bound(inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Bound:
+    sizes = np.abs(np.asarray(inputs["x"], np.float64))
+    magnitude = np.sum(sizes, axis=attrs["axis"] if sizes.ndim else None, keepdims=True)
+    return bounds.sum_of_terms(sizes.size, lambda: magnitude)
 
 
 def _batch_norm_bound(inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Bound:

@@ -17,8 +17,9 @@ _OURS = """
     abs add addN:add_n all any argMax:argmax argMin:argmin avgPool:avg_pool batchNorm:batch_norm
     batchNorm2d:batch_norm batchNorm3d:batch_norm batchNorm4d:batch_norm broadcastTo:broadcast_to
     cast:astype ceil clipByValue:clip clone complex concat concat1d:concat concat2d:concat
-    concat3d:concat concat4d:concat conv2d conv2dTranspose:conv2d_transpose cos div:divide dot elu
-    equal erf exp expandDims:expand_dims expm1 eye fill:full floor floorDiv:floor_divide
+    concat3d:concat concat4d:concat conv2d conv2dTranspose:conv2d_transpose cos
+    cumprod:cumulative_prod cumsum:cumulative_sum div:divide dot elu equal erf exp
+    expandDims:expand_dims expm1 eye fill:full floor floorDiv:floor_divide
     fused.conv2d:fused_conv2d gather:take greater greaterEqual:greater_equal imag
     leakyRelu:leaky_relu less lessEqual:less_equal linspace log log1p logicalAnd:logical_and
     logicalNot:logical_not logicalOr:logical_or logSoftmax:log_softmax logSumExp:logsumexp
@@ -41,8 +42,8 @@ _OURS = """
 _PLANNED = """
     acos acosh asin asinh atan atan2 atanh avgPool3d basicLSTMCell batchToSpaceND bincount
     bitwiseAnd broadcastArgs confusionMatrix conv1d conv3d conv3dTranspose cosh cosineWindow
-    cumprod cumsum denseBincount depthToSpace depthwiseConv2d diag dilation2d divNoNan dropout
-    einsum enclosingPowerOfTwo ensureShape euclideanNorm fft fused.depthwiseConv2d fused.matMul
+    denseBincount depthToSpace depthwiseConv2d diag dilation2d divNoNan dropout einsum
+    enclosingPowerOfTwo ensureShape euclideanNorm fft fused.depthwiseConv2d fused.matMul
     gatherND ifft image.cropAndResize image.flipLeftRight image.grayscaleToRGB
     image.nonMaxSuppression image.nonMaxSuppressionPadded image.nonMaxSuppressionWithScore
     image.resizeBilinear image.resizeNearestNeighbor image.rgbToGrayscale
