@@ -1,6 +1,6 @@
 // y = (x - mean) * scale / sqrt(variance + variance_epsilon) + offset
 //
-// All are views of x's shape; one that is absent has any array in its place and is not read.
+// All are views of x's shape; one that is absent has another array in its place, never read.
 #include "include/safe_math.wgsl"
 
 const GROUP = 64u;

@@ -123,6 +123,7 @@ from wgsl_kernels.ops.extremes import argmin as argmin
 from wgsl_kernels.ops.extremes import max as max
 from wgsl_kernels.ops.extremes import min as min
 from wgsl_kernels.ops.fused import fused_conv2d as fused_conv2d
+from wgsl_kernels.ops.fused_matrix import fused_mat_mul as fused_mat_mul
 from wgsl_kernels.ops.gather import take as take
 from wgsl_kernels.ops.joining import concat as concat
 from wgsl_kernels.ops.joining import pad as pad

@@ -41,7 +41,7 @@ EXACT = _names(
 SUMS = _names(
     """
     AddN AvgPool AvgPoolGrad BatchMatMul Conv2D Conv2DBackpropFilter Conv2DBackpropInput
-    FusedConv2D MaxPoolGrad Mean Sum UnsortedSegmentSum
+    _FusedMatMul FusedConv2D MaxPoolGrad Mean Sum UnsortedSegmentSum
     """
 )
 AVERAGES = frozenset({"AvgPool", "AvgPoolGrad", "Mean"})

@@ -20,10 +20,10 @@ _OURS = """
     concat3d:concat concat4d:concat conv2d conv2dTranspose:conv2d_transpose cos
     cumprod:cumulative_prod cumsum:cumulative_sum div:divide dot elu equal erf exp
     expandDims:expand_dims expm1 eye fill:full floor floorDiv:floor_divide
-    fused.conv2d:fused_conv2d gather:take greater greaterEqual:greater_equal imag
-    leakyRelu:leaky_relu less lessEqual:less_equal linspace log log1p logicalAnd:logical_and
-    logicalNot:logical_not logicalOr:logical_or logSoftmax:log_softmax logSumExp:logsumexp
-    losses.huberLoss:huber_loss losses.meanSquaredError:mean_squared_error
+    fused.conv2d:fused_conv2d fused.matMul:fused_mat_mul gather:take greater
+    greaterEqual:greater_equal imag leakyRelu:leaky_relu less lessEqual:less_equal linspace log
+    log1p logicalAnd:logical_and logicalNot:logical_not logicalOr:logical_or logSoftmax:log_softmax
+    logSumExp:logsumexp losses.huberLoss:huber_loss losses.meanSquaredError:mean_squared_error
     losses.sigmoidCrossEntropy:sigmoid_cross_entropy
     losses.softmaxCrossEntropy:softmax_cross_entropy matMul:matmul max maximum maxPool:max_pool
     mean min minimum mul:multiply neg:negative notEqual:not_equal oneHot:one_hot ones
@@ -43,21 +43,21 @@ _PLANNED = """
     acos acosh asin asinh atan atan2 atanh avgPool3d basicLSTMCell batchToSpaceND bincount
     bitwiseAnd broadcastArgs confusionMatrix conv1d conv3d conv3dTranspose cosh cosineWindow
     denseBincount depthToSpace depthwiseConv2d diag dilation2d divNoNan dropout einsum
-    enclosingPowerOfTwo ensureShape euclideanNorm fft fused.depthwiseConv2d fused.matMul
-    gatherND ifft image.cropAndResize image.flipLeftRight image.grayscaleToRGB
-    image.nonMaxSuppression image.nonMaxSuppressionPadded image.nonMaxSuppressionWithScore
-    image.resizeBilinear image.resizeNearestNeighbor image.rgbToGrayscale
-    image.rotateWithOffset image.threshold image.transform irfft isFinite isInf isNaN
-    linalg.bandPart linalg.gramSchmidt linalg.qr localResponseNormalization logicalXor
-    logSigmoid losses.absoluteDifference losses.computeWeightedLoss losses.cosineDistance
-    losses.hingeLoss losses.logLoss lowerBound maxPool3d maxPoolWithArgmax meshgrid mirrorPad
-    mod moments movingAverage multinomial multiRNNCell norm pool raggedRange
-    raggedTensorToTensor randomGamma randomStandardNormal randomUniformInt rfft scatterND
-    searchSorted selu separableConv2d signal.frame signal.hammingWindow signal.hannWindow
-    signal.stft sinh spaceToBatchND sparse.sparseFillEmptyRows sparse.sparseReshape
-    sparse.sparseSegmentMean sparse.sparseSegmentSum sparseToDense spectral.fft spectral.ifft
-    spectral.irfft spectral.rfft string.staticRegexReplace string.stringNGrams
-    string.stringToHashBucketFast tensorScatterUpdate truncatedNormal upperBound
+    enclosingPowerOfTwo ensureShape euclideanNorm fft fused.depthwiseConv2d gatherND ifft
+    image.cropAndResize image.flipLeftRight image.grayscaleToRGB image.nonMaxSuppression
+    image.nonMaxSuppressionPadded image.nonMaxSuppressionWithScore image.resizeBilinear
+    image.resizeNearestNeighbor image.rgbToGrayscale image.rotateWithOffset image.threshold
+    image.transform irfft isFinite isInf isNaN linalg.bandPart linalg.gramSchmidt linalg.qr
+    localResponseNormalization logicalXor logSigmoid losses.absoluteDifference
+    losses.computeWeightedLoss losses.cosineDistance losses.hingeLoss losses.logLoss lowerBound
+    maxPool3d maxPoolWithArgmax meshgrid mirrorPad mod moments movingAverage multinomial
+    multiRNNCell norm pool raggedRange raggedTensorToTensor randomGamma randomStandardNormal
+    randomUniformInt rfft scatterND searchSorted selu separableConv2d signal.frame
+    signal.hammingWindow signal.hannWindow signal.stft sinh spaceToBatchND
+    sparse.sparseFillEmptyRows sparse.sparseReshape sparse.sparseSegmentMean
+    sparse.sparseSegmentSum sparseToDense spectral.fft spectral.ifft spectral.irfft
+    spectral.rfft string.staticRegexReplace string.stringNGrams string.stringToHashBucketFast
+    tensorScatterUpdate truncatedNormal upperBound
 """
 
 

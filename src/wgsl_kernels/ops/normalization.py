@@ -15,6 +15,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops import unary
+from wgsl_kernels.ops.epilogue import spread
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -113,22 +114,14 @@ def _batch_norm_webgpu(
     if y.size == 0:
         return y
     given = {"mean": mean, "variance": variance, "offset": offset, "scale": scale}
-    spread = {name: _spread(gpu, mean if one is None else one, x) for name, one in given.items()}
+    views = {name: spread(gpu, one, x.shape, x.dtype) for name, one in given.items()}
     gpu.dispatch(
         "normalization/fused_batch_norm.wgsl",
-        {"x": x, **spread, "y": y},
+        {"x": x, **views, "y": y},
         params={"variance_epsilon": variance_epsilon},
         constants={"with_offset": offset is not None, "with_scale": scale is not None},
     )
     return y
-
-
-def _spread(gpu: Gpu, given: GpuArray, x: GpuArray) -> GpuArray:
-    """Return a view of ``given`` in the shape of ``x``, with strides of 0 where it is broadcast."""
-    own = zip(given.shape, given.strides, strict=True)
-    strides = tuple(0 if length == 1 else step for length, step in own)
-    missing = len(x.shape) - len(given.shape)
-    return gpu.view(given, x.shape, (0,) * missing + strides, given.offset)
 
 
 @gradient("FusedBatchNorm")
