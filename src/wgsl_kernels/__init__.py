@@ -172,6 +172,8 @@ from wgsl_kernels.ops.softmax import logsumexp as logsumexp
 from wgsl_kernels.ops.softmax import softmax as softmax
 from wgsl_kernels.ops.sort import topk as topk
 from wgsl_kernels.ops.sort import unique as unique
+from wgsl_kernels.ops.spectral import fft as fft
+from wgsl_kernels.ops.spectral import ifft as ifft
 from wgsl_kernels.ops.strings import SplitStrings as SplitStrings
 from wgsl_kernels.ops.strings import string_split as string_split
 from wgsl_kernels.ops.unary import abs as abs

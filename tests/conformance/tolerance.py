@@ -13,6 +13,7 @@ import numpy as np
 
 import wgsl_kernels as wk
 from wgsl_kernels.testing import bounds
+from wgsl_kernels.testing.samples.spectral import transform_bound
 
 Array = np.ndarray
 Inputs = Mapping[str, "Array | list[Array]"]
@@ -91,6 +92,9 @@ def _bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Boun
         return _sum_bound(kernel, inputs, attrs)
     if kernel in FUNCTIONS:
         return bounds.plus(bounds.safe(FUNCTIONS[kernel]), bounds.ulp(0.5))
+    if kernel in ("FFT", "IFFT"):
+        of_inputs = transform_bound(inverse=kernel == "IFFT")
+        return lambda _, expected: of_inputs([np.asarray(inputs["input"])], expected)
     if kernel == "Cumsum":
         return _cumsum_bound(inputs, attrs)
     if kernel == "Erf":

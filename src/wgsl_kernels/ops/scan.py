@@ -192,8 +192,12 @@ def _scanned(kernel: str, x: Spec, axis: int) -> Spec:
     return x.like(dtype="int32") if x.dtype == "bool" else x
 
 
+def _counted(x: Array) -> np.dtype[np.generic]:
+    return np.dtype(np.int32) if x.dtype == np.bool_ else x.dtype
+
+
 def _accumulated(combine: np.ufunc, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
-    dtype = np.dtype(np.int32) if x.dtype == np.bool_ else x.dtype
+    dtype = _counted(x)
     rows = np.moveaxis(np.atleast_1d(x), axis, -1)
     rows = rows[..., ::-1] if reverse else rows
     totals = combine.accumulate(rows, axis=-1, dtype=WIDER.get(dtype, dtype)).astype(dtype)
