@@ -54,8 +54,10 @@ def test_a_product_may_leave_the_range_of_floats_and_come_back(backend: str) -> 
     with wk.use_backend(backend):
         there, back = (wk.cumulative_prod(x, reverse=one).numpy() for one in (False, True))
 
-    wk.testing.assert_close(there, np.float32([1e-30, 0, 1e-30, 1, 0, 0, 0, 0]), rtol=1e-6)
-    wk.testing.assert_close(back[4:], np.float32([0, -np.inf, -2e30, -2]), rtol=1e-6)
+    wk.testing.assert_close(
+        there, np.array([1e-30, 0, 1e-30, 1, 0, 0, 0, 0], np.float32), rtol=1e-6
+    )
+    wk.testing.assert_close(back[4:], np.array([0, -np.inf, -2e30, -2], np.float32), rtol=1e-6)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

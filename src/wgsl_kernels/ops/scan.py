@@ -200,7 +200,7 @@ def _accumulated(combine: np.ufunc, x: Array, axis: int, exclusive: bool, revers
     dtype = _counted(x)
     rows = np.moveaxis(np.atleast_1d(x), axis, -1)
     rows = rows[..., ::-1] if reverse else rows
-    totals = combine.accumulate(rows, axis=-1, dtype=WIDER.get(dtype, dtype)).astype(dtype)
+    totals = combine.accumulate(rows, axis=-1, dtype=WIDER.get(x.dtype, dtype)).astype(dtype)
     if exclusive:
         first = np.full((*rows.shape[:-1], min(rows.shape[-1], 1)), combine.identity, dtype)
         totals = np.concatenate([first, totals[..., :-1]], axis=-1)
