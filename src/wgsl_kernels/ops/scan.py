@@ -35,8 +35,8 @@ def cumulative_prod(
 ) -> Tensor:
     """Return the products of the elements along ``axis`` up to each; int32 wraps.
 
-    Of n floats it is off by at most n units in the last place, whatever the products on the way;
-    only the product of 10^5 factors and more may overflow before it is 0.
+    Of n floats it is off by at most 2 n units in the last place, also where a product on the way
+    is beyond float32, as long as none is beyond float64.
 
     Args:
         x: Any shape, real or bool, which counts as int32.
