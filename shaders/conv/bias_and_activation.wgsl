@@ -2,14 +2,8 @@
 //
 // bias and prelu_activation_weights are views of y's shape; where one is absent its flag is 0, or
 // the activation another, and it is not read.
+#include "include/activation.wgsl"
 #include "include/safe_math.wgsl"
-
-const RELU = 1u; // the numbers are those of ACTIVATIONS in ops/fused.py
-const RELU6 = 2u;
-const ELU = 3u;
-const SIGMOID = 4u;
-const LEAKY_RELU = 5u;
-const PRELU = 6u;
 
 struct Params {
   batches: u32,
@@ -61,29 +55,10 @@ fn finish(sum: Sum, i: u32) -> Sum {
   if (params.with_bias != 0u) {
     value += Sum(bias[params.bias_offset + index_at(i, params.bias_strides)]);
   }
-  switch params.activation_code {
-    case RELU: {
-      return select(value, 0.0, value < 0.0);
-    }
-    case RELU6: {
-      return safe_clamp(value, 0.0, 6.0);
-    }
-    case ELU: {
-      return select(value, safe_expm1(value), value < 0.0);
-    }
-    case SIGMOID: {
-      return safe_sigmoid(value);
-    }
-    case LEAKY_RELU: {
-      return select(value, params.leakyrelu_alpha * value, value < 0.0);
-    }
-    case PRELU: {
-      let at = index_at(i, params.prelu_activation_weights_strides);
-      let alpha = prelu_activation_weights[params.prelu_activation_weights_offset + at];
-      return select(value, Sum(alpha) * value, value < 0.0);
-    }
-    default: {
-      return value;
-    }
-  }
+  return activated(value, i);
+}
+
+fn slope_at(i: u32) -> Sum {
+  let at = index_at(i, params.prelu_activation_weights_strides);
+  return Sum(prelu_activation_weights[params.prelu_activation_weights_offset + at]);
 }

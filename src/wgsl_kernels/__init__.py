@@ -113,6 +113,7 @@ from wgsl_kernels.ops.creation import ones_like as ones_like
 from wgsl_kernels.ops.creation import zeros as zeros
 from wgsl_kernels.ops.creation import zeros_like as zeros_like
 from wgsl_kernels.ops.exponential import cos as cos
+from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
 from wgsl_kernels.ops.exponential import expm1 as expm1
 from wgsl_kernels.ops.exponential import log as log
@@ -125,6 +126,7 @@ from wgsl_kernels.ops.extremes import argmin as argmin
 from wgsl_kernels.ops.extremes import max as max
 from wgsl_kernels.ops.extremes import min as min
 from wgsl_kernels.ops.fused import fused_conv2d as fused_conv2d
+from wgsl_kernels.ops.fused_matrix import fused_mat_mul as fused_mat_mul
 from wgsl_kernels.ops.gather import take as take
 from wgsl_kernels.ops.joining import concat as concat
 from wgsl_kernels.ops.joining import pad as pad
@@ -141,6 +143,7 @@ from wgsl_kernels.ops.losses import softmax_cross_entropy as softmax_cross_entro
 from wgsl_kernels.ops.matrix import dot as dot
 from wgsl_kernels.ops.matrix import matmul as matmul
 from wgsl_kernels.ops.matrix import outer as outer
+from wgsl_kernels.ops.normalization import batch_norm as batch_norm
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
 from wgsl_kernels.ops.pool import max_pool as max_pool
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
@@ -152,6 +155,8 @@ from wgsl_kernels.ops.reduce import any as any
 from wgsl_kernels.ops.reduce import mean as mean
 from wgsl_kernels.ops.reduce import prod as prod
 from wgsl_kernels.ops.reduce import sum as sum
+from wgsl_kernels.ops.scan import cumulative_prod as cumulative_prod
+from wgsl_kernels.ops.scan import cumulative_sum as cumulative_sum
 from wgsl_kernels.ops.segment import unsorted_segment_sum as unsorted_segment_sum
 from wgsl_kernels.ops.shape import broadcast_to as broadcast_to
 from wgsl_kernels.ops.shape import clone as clone
@@ -170,6 +175,8 @@ from wgsl_kernels.ops.softmax import logsumexp as logsumexp
 from wgsl_kernels.ops.softmax import softmax as softmax
 from wgsl_kernels.ops.sort import topk as topk
 from wgsl_kernels.ops.sort import unique as unique
+from wgsl_kernels.ops.spectral import fft as fft
+from wgsl_kernels.ops.spectral import ifft as ifft
 from wgsl_kernels.ops.strings import SplitStrings as SplitStrings
 from wgsl_kernels.ops.strings import string_split as string_split
 from wgsl_kernels.ops.unary import abs as abs
@@ -189,12 +196,17 @@ from wgsl_kernels.saving import save as save
 # What TensorFlow.js calls them; ops/names.py is the table, and a test holds these lines to it.
 arg_max = argmax
 arg_min = argmin
+batch_norm2d = batch_norm
+batch_norm3d = batch_norm
+batch_norm4d = batch_norm
 cast = astype
 clip_by_value = clip
 concat1d = concat
 concat2d = concat
 concat3d = concat
 concat4d = concat
+cumprod = cumulative_prod
+cumsum = cumulative_sum
 div = divide
 fill = full
 floor_div = floor_divide

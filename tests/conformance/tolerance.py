@@ -13,11 +13,14 @@ import numpy as np
 
 import wgsl_kernels as wk
 from wgsl_kernels.testing import bounds
+from wgsl_kernels.testing.samples.spectral import transform_bound
 
 Array = np.ndarray
 Inputs = Mapping[str, "Array | list[Array]"]
 
 EPS = float(np.finfo(np.float32).eps)
+ERF_ERROR = 1.5e-7
+"""Of the formula behind the records: Abramowitz and Stegun, 7.1.26."""
 
 
 def _names(text: str) -> frozenset[str]:
@@ -39,7 +42,7 @@ EXACT = _names(
 SUMS = _names(
     """
     AddN AvgPool AvgPoolGrad BatchMatMul Conv2D Conv2DBackpropFilter Conv2DBackpropInput
-    FusedConv2D MaxPoolGrad Mean Sum UnsortedSegmentSum
+    _FusedMatMul FusedConv2D MaxPoolGrad Mean Sum UnsortedSegmentSum
     """
 )
 AVERAGES = frozenset({"AvgPool", "AvgPoolGrad", "Mean"})
@@ -89,10 +92,19 @@ def _bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Boun
         return _sum_bound(kernel, inputs, attrs)
     if kernel in FUNCTIONS:
         return bounds.plus(bounds.safe(FUNCTIONS[kernel]), bounds.ulp(0.5))
-    if kernel == "Prod":
+    if kernel in ("FFT", "IFFT"):
+        of_inputs = transform_bound(inverse=kernel == "IFFT")
+        return lambda _, expected: of_inputs([np.asarray(inputs["input"])], expected)
+    if kernel == "Cumsum":
+        return _cumsum_bound(inputs, attrs)
+    if kernel == "Erf":
+        return bounds.plus(bounds.safe("safe_erf"), bounds.absolute(ERF_ERROR))
+    if kernel in ("Cumprod", "Prod"):
         return bounds.ulp(2 * max(np.size(one) for one in inputs.values()))
     if kernel in ("Softmax", "LogSoftmax"):
         return _softmax_bound(kernel, inputs)
+    if kernel == "FusedBatchNorm":
+        return bounds.plus(_batch_norm_bound(inputs, attrs), bounds.ulp(1))
     return bounds.ulp(4)
 
 
@@ -120,6 +132,23 @@ def _softmax_bound(kernel: str, inputs: Inputs) -> bounds.Bound:
     if kernel == "Softmax":
         return bounds.relative(steps * EPS)
     return bounds.plus(bounds.absolute(steps * EPS), bounds.ulp(4))
+
+
+def _cumsum_bound(inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Bound:
+    sizes = np.abs(np.asarray(inputs["x"], np.float64))
+    magnitude = np.sum(sizes, axis=attrs["axis"] if sizes.ndim else None, keepdims=True)
+    return bounds.sum_of_terms(sizes.size, lambda: magnitude)
+
+
+def _batch_norm_bound(inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Bound:
+    # safe_rsqrt 2, and a rounding for each of the sums and products
+    x, mean, scale, offset, variance = (
+        np.asarray(inputs.get(name, default), np.float64)
+        for name, default in (("x", 0), ("mean", 0), ("scale", 1), ("offset", 0), ("variance", 0))
+    )
+    slope = np.abs(scale) / np.sqrt(variance + attrs["variance_epsilon"])
+    size = (np.abs(x) + np.abs(mean)) * slope + np.abs(offset)
+    return bounds.absolute(8 * EPS * size)
 
 
 def each(function: Callable[[Array], Array], inputs: Inputs) -> dict[str, Any]:

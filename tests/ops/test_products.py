@@ -221,3 +221,38 @@ def test_refusals_name_what_is_wrong(
 def test_bools_are_refused() -> None:
     with pytest.raises(wk.DTypeError, match="BatchMatMul: a has dtype bool; want float32 or int32"):
         wk.matmul([[True]], [[True]])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("is_software", [True, False])
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+@pytest.mark.parametrize(("terms", "cols"), [(40, 72), (37, 7), (700, 12)])
+def test_bias_and_activation_follow_in_all_kinds_of_tiles(
+    terms: int,
+    cols: int,
+    transpose_a: bool,
+    transpose_b: bool,
+    is_software: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Gpu, "is_software", is_software)
+    a, b = drawn(2, 68, terms), drawn(terms, cols, seed=1)
+    bias, slopes = drawn(cols, seed=2), drawn(68, 1, seed=3)
+    z = a @ b + bias
+    with wk.use_backend("webgpu"):
+        y = wk.fused_mat_mul(
+            wk.tensor(np.swapaxes(a, 1, 2).copy() if transpose_a else a),
+            wk.tensor(b.T.copy() if transpose_b else b),
+            transpose_a=transpose_a,
+            transpose_b=transpose_b,
+            bias=bias,
+            activation="prelu",
+            prelu_activation_weights=slopes,
+        )
+        np.testing.assert_allclose(y.numpy(), np.where(z < 0, slopes * z, z), rtol=1e-4, atol=1e-4)
+
+
+def test_a_bias_that_does_not_fit_the_product_is_named() -> None:
+    with pytest.raises(wk.ShapeError, match=r"^_FusedMatMul: bias is \[3\], the product \[2, 4\]"):
+        wk.fused_mat_mul(drawn(2, 5), drawn(5, 4), bias=drawn(3))

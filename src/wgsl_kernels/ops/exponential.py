@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.cpu import numerics
@@ -41,6 +42,27 @@ wgsl_kernel("Cos", "unary/cos.wgsl")
 @gradient("Cos")
 def _cos_grad(dy: Tensor, x: Tensor) -> Tensor:
     return -(dy * sin(x))
+
+
+def erf(x: TensorLike) -> Tensor:
+    """Return the error function ``2 / sqrt(pi) * integral of e^(-t^2) from 0 to x``."""
+    return run("Erf", x)
+
+
+signature("Erf")(float_of_x("Erf"))
+
+
+@cpu_kernel("Erf")
+def _erf_cpu(x: Array) -> Array:
+    return numerics.erf(as_float(x))
+
+
+wgsl_kernel("Erf", "unary/erf.wgsl")
+
+
+@gradient("Erf")
+def _erf_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy * exp(-(x * x)) * (2.0 / math.sqrt(math.pi))
 
 
 def exp(x: TensorLike) -> Tensor:

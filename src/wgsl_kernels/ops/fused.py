@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
@@ -17,6 +16,13 @@ from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import logical
 from wgsl_kernels.ops.conv import conv2d_cpu, forward_product, forward_tiling, on_batch
+from wgsl_kernels.ops.epilogue import (
+    ACTIVATIONS,
+    activated,
+    before_activation,
+    check_activation,
+    spread,
+)
 from wgsl_kernels.ops.products import Shaders, multiply
 from wgsl_kernels.ops.windows import Padding, Pair, convolved, slide
 
@@ -24,9 +30,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape, Spec
-
-ACTIVATIONS = ("linear", "relu", "relu6", "elu", "sigmoid", "leakyrelu", "prelu")
-"""Names of activations; the shader knows them by their numbers here."""
 
 SHADERS = Shaders(
     "conv/fused_conv2d.wgsl", last="conv/fused_sum_parts.wgsl", parts="conv/conv2d.wgsl"
@@ -101,16 +104,7 @@ def _fused_conv2d_signature(
     leakyrelu_alpha: float | None = 0.2,
 ) -> Spec:
     kernel = "FusedConv2D"
-    if activation not in ACTIVATIONS:
-        raise ArgumentError(
-            f"{kernel}: activation is {activation!r}; want one of {', '.join(ACTIVATIONS)}."
-        )
-    if (activation == "prelu") != (prelu_activation_weights is not None):
-        given = "absent" if prelu_activation_weights is None else "given"
-        raise ArgumentError(
-            f"{kernel}: activation is {activation!r}, prelu_activation_weights is {given}; "
-            "want both or neither."
-        )
+    check_activation(kernel, activation, prelu_activation_weights)
     shape = convolved(
         kernel,
         x,
@@ -165,24 +159,7 @@ def _fused_conv2d_cpu(
         slopes = slopes.reshape(aligned(slopes.shape, data_format))
     else:
         slopes = np.asarray(leakyrelu_alpha or 0, wide)
-    return _activated(z, activation, slopes).astype(x.dtype, copy=False)
-
-
-def _activated(z: Array, activation: str, slopes: Array) -> Array:
-    with np.errstate(invalid="ignore", over="ignore"):
-        match activation:
-            case "relu":
-                return np.asarray(np.maximum(z, z.dtype.type(0)))
-            case "relu6":
-                return np.asarray(np.clip(z, z.dtype.type(0), z.dtype.type(6)))
-            case "elu":
-                return np.where(z < 0, np.expm1(np.minimum(z, 0)), z)
-            case "sigmoid":
-                return np.asarray(numerics.sigmoid(z))
-            case "leakyrelu" | "prelu":
-                return np.where(z < 0, slopes * z, z)
-            case _:
-                return z
+    return activated(z, activation, slopes).astype(x.dtype, copy=False)
 
 
 @wgsl_kernel("FusedConv2D", dtypes=("float32", "float16"))
@@ -200,12 +177,10 @@ def _fused_conv2d_webgpu(
     sliding = slide("FusedConv2D", x.shape, filter.shape, **geometry)
     shape = sliding.shape_with(filter.shape[3])
     data_format = sliding.data_format
+    given = {"bias": bias, "prelu_activation_weights": prelu_activation_weights}
     epilogue = {
-        name: _spread(gpu, filter if given is None else given, shape, data_format)
-        for name, given in (
-            ("bias", bias),
-            ("prelu_activation_weights", prelu_activation_weights),
-        )
+        name: spread(gpu, one and _aligned(gpu, one, data_format), shape, x.dtype)
+        for name, one in given.items()
     }
     ends = {
         "with_bias": int(bias is not None),
@@ -227,15 +202,10 @@ def _fused_conv2d_webgpu(
     )
 
 
-def _spread(gpu: Gpu, given: GpuArray, shape: Shape, data_format: str) -> GpuArray:
-    """Return a view of ``given`` in ``shape``, with strides of 0 where it is broadcast."""
+def _aligned(gpu: Gpu, given: GpuArray, data_format: str) -> GpuArray:
+    """Return a view of ``given`` that broadcasts to images of a format."""
     own = aligned(given.shape, data_format)
-    steps = aligned(given.strides, data_format)
-    if broadcast_shapes(own, shape) != shape:  # stands in for one that is absent
-        return gpu.view(given, shape, (0,) * len(shape), given.offset)
-    missing = len(shape) - len(own)
-    strides = tuple(0 if length == 1 else step for length, step in zip(own, steps, strict=True))
-    return gpu.view(given, shape, (0,) * missing + strides, given.offset)
+    return gpu.view(given, own, aligned(given.strides, data_format), given.offset)
 
 
 @gradient("FusedConv2D")
@@ -268,7 +238,7 @@ def _fused_conv2d_grad(
     if prelu_activation_weights is not None:
         own_shape = prelu_activation_weights.shape
         slopes = run("Reshape", prelu_activation_weights, shape=aligned(own_shape, data_format))
-    dz = _before_activation(dy, y, z, activation, leakyrelu_alpha if slopes is None else slopes)
+    dz = before_activation(dy, y, z, activation, leakyrelu_alpha if slopes is None else slopes)
     d_slopes = None
     if z is not None and prelu_activation_weights is not None:
         d_slopes = _back(logical.where(z < 0.0, dy * z, 0.0), prelu_activation_weights, data_format)
@@ -278,25 +248,6 @@ def _fused_conv2d_grad(
         None if bias is None else _back(dz, bias, data_format),
         d_slopes,
     )
-
-
-def _before_activation(
-    dy: Tensor, y: Tensor, z: Tensor | None, activation: str, slope: Tensor | float | None
-) -> Tensor:
-    """Return the gradient before the activation, from its result ``y`` where that tells enough."""
-    match activation:
-        case "relu":
-            return logical.where(y > 0.0, dy, 0.0)
-        case "relu6":
-            return logical.where((y > 0.0) & (y < 6.0), dy, 0.0)
-        case "elu":
-            return run("EluGrad", dy, y)
-        case "sigmoid":
-            return dy * (y * (1.0 - y))
-        case "leakyrelu" | "prelu":
-            return logical.where((y if z is None else z) < 0.0, dy * slope, dy)
-        case _:
-            return dy
 
 
 def _back(d_spread: Tensor, given: Tensor, data_format: str) -> Tensor:

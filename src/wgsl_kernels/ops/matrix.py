@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from wgsl_kernels.ops.products import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape, Spec
@@ -98,11 +100,21 @@ def matmul(
 def _batch_mat_mul_signature(
     a: Spec, b: Spec, /, *, transpose_a: bool = False, transpose_b: bool = False
 ) -> Spec:
+    require_dtype("BatchMatMul", "a", a, "float32", "int32")
+    require_dtype("BatchMatMul", "b", b, "float32", "int32")
+    return a.like(shape=product_shape("BatchMatMul", a, b, transpose_a, transpose_b))
+
+
+def product_shape(kernel: str, a: Spec, b: Spec, transpose_a: bool, transpose_b: bool) -> Shape:
+    """Return the shape of the product of matrices, or of stacks of them.
+
+    Raises:
+        ShapeError: They do not fit.
+    """
     for name, spec in (("a", a), ("b", b)):
-        require_dtype("BatchMatMul", name, spec, "float32", "int32")
         if not 2 <= spec.ndim <= 2 + BATCH_AXES:
             raise ShapeError(
-                f"BatchMatMul: {name} has shape {show(spec.shape)}, rank {spec.ndim}; want a "
+                f"{kernel}: {name} has shape {show(spec.shape)}, rank {spec.ndim}; want a "
                 f"matrix, or up to {BATCH_AXES} axes of them."
             )
     rows, terms = _swapped(a.shape[-2:], transpose_a)
@@ -110,16 +122,16 @@ def _batch_mat_mul_signature(
     if terms != inner:
         of_a, of_b = -2 if transpose_a else -1, -1 if transpose_b else -2
         raise ShapeError(
-            f"BatchMatMul: inner sizes differ: a is {show(a.shape)}, b is {show(b.shape)}; "
+            f"{kernel}: inner sizes differ: a is {show(a.shape)}, b is {show(b.shape)}; "
             f"want a[{of_a % a.ndim}] == b[{of_b % b.ndim}]."
         )
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if batch is None:
         raise ShapeError(
-            f"BatchMatMul: the axes before the matrices do not broadcast: a is {show(a.shape)}, "
+            f"{kernel}: the axes before the matrices do not broadcast: a is {show(a.shape)}, "
             f"b is {show(b.shape)}; want equal lengths or 1."
         )
-    return a.like(shape=(*batch, rows, cols))
+    return (*batch, rows, cols)
 
 
 def _swapped(pair: tuple[int, ...], swap: bool) -> tuple[int, ...]:
@@ -127,7 +139,8 @@ def _swapped(pair: tuple[int, ...], swap: bool) -> tuple[int, ...]:
 
 
 @cpu_kernel("BatchMatMul")
-def _batch_mat_mul_cpu(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Array:
+def product_cpu(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Array:
+    """Return the product of matrices, or of stacks of them, on the CPU."""
     left = np.swapaxes(a, -1, -2) if transpose_a else a
     right = np.swapaxes(b, -1, -2) if transpose_b else b
     if a.dtype == np.float16:  # BLAS takes none, and sums should be wider
@@ -139,6 +152,33 @@ def _batch_mat_mul_cpu(a: Array, b: Array, *, transpose_a: bool, transpose_b: bo
 def _batch_mat_mul_webgpu(
     gpu: Gpu, a: GpuArray, b: GpuArray, *, transpose_a: bool, transpose_b: bool
 ) -> GpuArray:
+    shaders = INT32 if a.dtype == "int32" else FLOAT
+    return product_webgpu(gpu, shaders, a, b, transpose_a, transpose_b)
+
+
+def product_webgpu(
+    gpu: Gpu,
+    shaders: Shaders,
+    a: GpuArray,
+    b: GpuArray,
+    transpose_a: bool,
+    transpose_b: bool,
+    *,
+    ends: Mapping[str, Any] | None = None,
+    epilogue: Mapping[str, GpuArray] | None = None,
+) -> GpuArray:
+    """Return the product of matrices, or of stacks of them.
+
+    Args:
+        gpu: The device.
+        shaders: What runs.
+        a: The left matrices.
+        b: The right ones.
+        transpose_a: Whether the left ones are transposed.
+        transpose_b: Whether the right ones are.
+        ends: Further fields of the shaders, also of the one that sums the parts.
+        epilogue: Further arrays that they read.
+    """
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2]) or ()
     left = _as_matrices(gpu, a, batch, transpose_a)
     right = _as_matrices(gpu, b, batch, transpose_b)
@@ -155,12 +195,14 @@ def _batch_mat_mul_webgpu(
             rows, cols = cols, rows
     return multiply(
         gpu,
-        INT32 if a.dtype == "int32" else FLOAT,
+        shaders,
         Product(math.prod(batch), rows, cols, 1, left.shape[-1]),
         {"a": left, "b": right},
         shape,
         a.dtype,
-        params={"y_steps": steps, "batch_shape": _padded((*batch, rows, cols), 1)},
+        params={"y_steps": steps, "batch_shape": padded((*batch, rows, cols)), **(ends or {})},
+        epilogue=epilogue,
+        last_params=ends,
         in_fours=in_fours,
     )
 
@@ -195,14 +237,17 @@ def _transposed(gpu: Gpu, x: GpuArray) -> GpuArray:
     return gpu.view(x, (*batch, cols, rows), (*before, right, down), x.offset)
 
 
-def _padded(lengths: Shape, value: int) -> Shape:
-    return (value,) * (2 + BATCH_AXES - len(lengths)) + lengths
+def padded(lengths: Shape) -> Shape:
+    """Return the lengths of a stack of matrices with as many axes as the shaders take."""
+    return (1,) * (2 + BATCH_AXES - len(lengths)) + lengths
 
 
 @gradient("BatchMatMul")
-def _batch_mat_mul_grad(
+def product_gradients(
     dy: Tensor, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool
 ) -> tuple[Lazy, Lazy]:
+    """Return the gradients of both operands of a product, each computed where it is wanted."""
+
     def da() -> Tensor:
         if transpose_a:
             found = matmul(b, dy, transpose_a=transpose_b, transpose_b=True)

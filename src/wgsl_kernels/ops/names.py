@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _OURS = """
-    abs add addN:add_n all any argMax:argmax argMin:argmin avgPool:avg_pool
-    broadcastTo:broadcast_to cast:astype ceil clipByValue:clip clone complex concat
-    concat1d:concat concat2d:concat concat3d:concat concat4d:concat conv2d
-    conv2dTranspose:conv2d_transpose cos div:divide dot elu equal exp expandDims:expand_dims
-    expm1 eye fill:full floor floorDiv:floor_divide fused.conv2d:fused_conv2d gather:take
-    greater greaterEqual:greater_equal imag leakyRelu:leaky_relu less lessEqual:less_equal
-    linspace log log1p logicalAnd:logical_and logicalNot:logical_not logicalOr:logical_or
+    abs add addN:add_n all any argMax:argmax argMin:argmin avgPool:avg_pool batchNorm:batch_norm
+    batchNorm2d:batch_norm batchNorm3d:batch_norm batchNorm4d:batch_norm broadcastTo:broadcast_to
+    cast:astype ceil clipByValue:clip clone complex concat concat1d:concat concat2d:concat
+    concat3d:concat concat4d:concat conv2d conv2dTranspose:conv2d_transpose cos
+    cumprod:cumulative_prod cumsum:cumulative_sum div:divide dot elu equal erf exp
+    expandDims:expand_dims expm1 eye fft fill:full floor floorDiv:floor_divide
+    fused.conv2d:fused_conv2d fused.matMul:fused_mat_mul gather:take greater
+    greaterEqual:greater_equal ifft imag leakyRelu:leaky_relu less lessEqual:less_equal linspace
+    log log1p logicalAnd:logical_and logicalNot:logical_not logicalOr:logical_or
     logSoftmax:log_softmax logSumExp:logsumexp losses.huberLoss:huber_loss
     losses.meanSquaredError:mean_squared_error losses.sigmoidCrossEntropy:sigmoid_cross_entropy
     losses.softmaxCrossEntropy:softmax_cross_entropy matMul:matmul max maximum maxPool:max_pool
@@ -29,21 +31,20 @@ _OURS = """
     prod raggedGather:ragged_gather randomNormal:random_normal randomUniform:random_uniform
     range:arange real reciprocal relu relu6 reshape reverse:flip reverse1d:flip reverse2d:flip
     reverse3d:flip reverse4d:flip round rsqrt scalar:tensor sigmoid sign sin slice slice1d:slice
-    slice2d:slice slice3d:slice slice4d:slice softmax softplus split sqrt square
-    squaredDifference:squared_difference squeeze stack step stridedSlice:strided_slice
-    string.stringSplit:string_split sub:subtract sum tan tanh tensor tensor1d:tensor
-    tensor2d:tensor tensor3d:tensor tensor4d:tensor tensor5d:tensor tensor6d:tensor tile topk
-    transpose:permute_dims unique unsortedSegmentSum:unsorted_segment_sum unstack variable where
-    zeros zerosLike:zeros_like
+    slice2d:slice slice3d:slice slice4d:slice softmax softplus spectral.fft:fft spectral.ifft:ifft
+    split sqrt square squaredDifference:squared_difference squeeze stack step
+    stridedSlice:strided_slice string.stringSplit:string_split sub:subtract sum tan tanh tensor
+    tensor1d:tensor tensor2d:tensor tensor3d:tensor tensor4d:tensor tensor5d:tensor tensor6d:tensor
+    tile topk transpose:permute_dims unique unsortedSegmentSum:unsorted_segment_sum unstack
+    variable where zeros zerosLike:zeros_like
 """
 
 _PLANNED = """
-    acos acosh asin asinh atan atan2 atanh avgPool3d basicLSTMCell batchNorm batchNorm2d
-    batchNorm3d batchNorm4d batchToSpaceND bincount bitwiseAnd broadcastArgs confusionMatrix
-    conv1d conv3d conv3dTranspose cosh cosineWindow cumprod cumsum denseBincount depthToSpace
-    depthwiseConv2d diag dilation2d divNoNan dropout einsum enclosingPowerOfTwo ensureShape erf
-    euclideanNorm fft fused.depthwiseConv2d fused.matMul gatherND ifft image.cropAndResize
-    image.flipLeftRight image.grayscaleToRGB image.nonMaxSuppression
+    acos acosh asin asinh atan atan2 atanh avgPool3d basicLSTMCell batchToSpaceND bincount
+    bitwiseAnd broadcastArgs confusionMatrix conv1d conv3d conv3dTranspose cosh cosineWindow
+    denseBincount depthToSpace depthwiseConv2d diag dilation2d divNoNan dropout einsum
+    enclosingPowerOfTwo ensureShape euclideanNorm fused.depthwiseConv2d gatherND
+    image.cropAndResize image.flipLeftRight image.grayscaleToRGB image.nonMaxSuppression
     image.nonMaxSuppressionPadded image.nonMaxSuppressionWithScore image.resizeBilinear
     image.resizeNearestNeighbor image.rgbToGrayscale image.rotateWithOffset image.threshold
     image.transform irfft isFinite isInf isNaN linalg.bandPart linalg.gramSchmidt linalg.qr
@@ -54,8 +55,8 @@ _PLANNED = """
     randomUniformInt rfft scatterND searchSorted selu separableConv2d signal.frame
     signal.hammingWindow signal.hannWindow signal.stft sinh spaceToBatchND
     sparse.sparseFillEmptyRows sparse.sparseReshape sparse.sparseSegmentMean
-    sparse.sparseSegmentSum sparseToDense spectral.fft spectral.ifft spectral.irfft
-    spectral.rfft string.staticRegexReplace string.stringNGrams string.stringToHashBucketFast
+    sparse.sparseSegmentSum sparseToDense spectral.irfft spectral.rfft
+    string.staticRegexReplace string.stringNGrams string.stringToHashBucketFast
     tensorScatterUpdate truncatedNormal upperBound
 """
 

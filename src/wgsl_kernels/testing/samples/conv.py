@@ -140,6 +140,7 @@ SAMPLES = [
     _to_input(((2, 5, 6, 12), (3, 2, 4, 12)), input_shape=(2, 5, 6, 4), pad="same"),
     _to_input(((1, 3, 3, 0), (2, 2, 2, 0)), input_shape=(1, 4, 4, 2)),
     _fused(((1, 4, 4, 2), (2, 2, 2, 3))),
+    _fused(((1, 4, 4, 0), (2, 2, 0, 3), (3,)), activation="relu"),
     _fused(((2, 4, 4, 2), (3, 3, 2, 3), (3,)), activation="relu", strides=2, pad="same"),
     _fused(((2, 4, 4, 4), (3, 3, 4, 8), (8,)), activation="relu"),
     _fused(((1, 2, 4, 4), (2, 2, 2, 3), (3,)), activation="relu6", data_format="NCHW"),

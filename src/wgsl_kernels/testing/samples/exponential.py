@@ -7,6 +7,11 @@ from wgsl_kernels.testing.sample import Sample
 SAMPLES = [
     Sample("Cos", wk.cos, ((2, 3),), low=-3.1, high=3.1, bound=safe("safe_cos")),
     Sample("Cos", wk.cos, ((65,),), low=-99.0, high=99.0, bound=safe("safe_cos")),
+    Sample("Erf", wk.erf, ((2, 3),), bound=safe("safe_erf")),
+    Sample("Erf", wk.erf, ((65,),), low=-1e-5, high=1e-5, bound=safe("safe_erf")),
+    Sample("Erf", wk.erf, ((5, 13),), low=-6.0, high=6.0, bound=safe("safe_erf")),
+    Sample("Erf", wk.erf, ((7,),), dtypes="int32", low=-3, high=4, bound=safe("safe_erf")),
+    Sample("Erf", wk.erf, ((9,),), dtypes="float16", bound=safe("safe_erf")),
     Sample("Exp", wk.exp, ((2, 3),), bound=safe("safe_exp")),
     Sample("Exp", wk.exp, ((5, 13),), low=-20.0, high=20.0, bound=safe("safe_exp")),
     Sample("Exp", wk.exp, ((7,),), dtypes="int32", low=-9, high=9, bound=safe("safe_exp")),

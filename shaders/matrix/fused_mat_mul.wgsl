@@ -1,0 +1,13 @@
+// y = activation(a b + bias)
+#include "matrix/matrices.wgsl"
+#include "matrix/bias_and_activation.wgsl"
+#include "include/product_registers.wgsl"
+
+@compute @workgroup_size(SIDE, SIDE)
+fn main(
+  @builtin(workgroup_id) id: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_id) lane: vec3<u32>,
+) {
+  product_in_registers(id.x + id.y * groups.x, lane.xy);
+}

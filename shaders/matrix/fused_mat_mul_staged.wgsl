@@ -1,0 +1,12 @@
+// fused_mat_mul.wgsl through workgroup memory, for GPUs
+#include "matrix/fused_mat_mul.wgsl"
+#include "include/product_staged.wgsl"
+
+@compute @workgroup_size(STAGED_SIDE * STAGED_SIDE)
+fn main(
+  @builtin(workgroup_id) id: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  product_staged(id.x + id.y * groups.x, lane);
+}

@@ -1,0 +1,197 @@
+"""A product of matrices with bias and activation in one kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.ops import logical
+from wgsl_kernels.ops.epilogue import (
+    ACTIVATIONS,
+    activated,
+    before_activation,
+    check_activation,
+    spread,
+)
+from wgsl_kernels.ops.matrix import (
+    padded,
+    product_cpu,
+    product_gradients,
+    product_shape,
+    product_webgpu,
+)
+from wgsl_kernels.ops.products import Shaders
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Spec
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
+
+SHADERS = Shaders(
+    "matrix/fused_mat_mul.wgsl",
+    last="matrix/fused_sum_parts.wgsl",
+    parts="matrix/batch_mat_mul.wgsl",
+)
+
+
+def fused_mat_mul(
+    a: TensorLike,
+    b: TensorLike,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    bias: TensorLike | None = None,
+    activation: str = "linear",
+    prelu_activation_weights: TensorLike | None = None,
+    leakyrelu_alpha: float = 0.2,
+) -> Tensor:
+    """Return ``activation(matmul(a, b) + bias)``, in one kernel.
+
+    Args:
+        a: [..., rows, terms], float.
+        b: [..., terms, columns]. The axes before the matrices broadcast.
+        transpose_a: Whether ``a`` is [..., terms, rows] instead.
+        transpose_b: Whether ``b`` is [..., columns, terms] instead.
+        bias: One number per column, or what else broadcasts to the result.
+        activation: ``"linear"``, ``"relu"``, ``"relu6"``, ``"elu"``, ``"sigmoid"``,
+            ``"leakyrelu"`` or ``"prelu"``.
+        prelu_activation_weights: The slopes below 0 for ``"prelu"``, shaped as ``bias`` may be.
+        leakyrelu_alpha: The slope below 0 for ``"leakyrelu"``.
+
+    Raises:
+        ShapeError: The terms differ in number, or bias or slopes do not broadcast to the result.
+        ArgumentError: The activation is none of these, or slopes and activation do not belong
+            together.
+
+    Example:
+        >>> fused_mat_mul([[1.0, 2.0]], [[1.0], [-3.0]], bias=[1.0], activation="relu").tolist()
+        [[0.0]]
+    """
+    return run(
+        "_FusedMatMul",
+        a,
+        b,
+        bias,
+        prelu_activation_weights,
+        transpose_a=transpose_a,
+        transpose_b=transpose_b,
+        activation=activation,
+        leakyrelu_alpha=leakyrelu_alpha,
+    )
+
+
+@signature("_FusedMatMul", promote=("a", "b", "bias", "prelu_activation_weights"))
+def _fused_mat_mul_signature(
+    a: Spec,
+    b: Spec,
+    bias: Spec | None = None,
+    prelu_activation_weights: Spec | None = None,
+    /,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    activation: str = "linear",
+    leakyrelu_alpha: float | None = 0.2,
+) -> Spec:
+    kernel = "_FusedMatMul"
+    require_dtype(kernel, "a", a, "float32")
+    check_activation(kernel, activation, prelu_activation_weights)
+    shape = product_shape(kernel, a, b, transpose_a, transpose_b)
+    ends = {"bias": bias, "prelu_activation_weights": prelu_activation_weights}
+    for name, spec in ends.items():
+        if spec is not None and broadcast_shapes(spec.shape, shape) != shape:
+            raise ShapeError(
+                f"{kernel}: {name} is {show(spec.shape)}, the product {show(shape)}; want one "
+                "number, one per column, or what else broadcasts to it."
+            )
+    return a.like(shape=shape)
+
+
+@cpu_kernel("_FusedMatMul")
+def _fused_mat_mul_cpu(
+    a: Array,
+    b: Array,
+    bias: Array | None,
+    prelu_activation_weights: Array | None,
+    *,
+    transpose_a: bool,
+    transpose_b: bool,
+    activation: str,
+    leakyrelu_alpha: float | None,
+) -> Array:
+    wide = np.dtype(np.float32) if a.dtype == np.float16 else a.dtype  # one rounding, at the end
+    left, right = a.astype(wide, copy=False), b.astype(wide, copy=False)
+    z = product_cpu(left, right, transpose_a=transpose_a, transpose_b=transpose_b)
+    if bias is not None:
+        z = z + bias.astype(wide, copy=False)
+    given = prelu_activation_weights
+    slopes = np.asarray(leakyrelu_alpha or 0 if given is None else given, wide)
+    return activated(z, activation, slopes).astype(a.dtype, copy=False)
+
+
+@wgsl_kernel("_FusedMatMul", dtypes=("float32", "float16"))
+def _fused_mat_mul_webgpu(
+    gpu: Gpu,
+    a: GpuArray,
+    b: GpuArray,
+    bias: GpuArray | None,
+    prelu_activation_weights: GpuArray | None,
+    *,
+    transpose_a: bool,
+    transpose_b: bool,
+    activation: str,
+    leakyrelu_alpha: float | None,
+) -> GpuArray:
+    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2]) or ()
+    rows, cols = a.shape[-1 if transpose_a else -2], b.shape[-2 if transpose_b else -1]
+    shape = (*batch, rows, cols)
+    ends = {
+        "with_bias": int(bias is not None),
+        "activation_code": ACTIVATIONS.index(activation),
+        "leakyrelu_alpha": leakyrelu_alpha or 0.0,
+        "out_shape": padded(shape),
+    }
+    epilogue = {
+        "bias": spread(gpu, bias, shape, a.dtype),
+        "prelu_activation_weights": spread(gpu, prelu_activation_weights, shape, a.dtype),
+    }
+    return product_webgpu(
+        gpu, SHADERS, a, b, transpose_a, transpose_b, ends=ends, epilogue=epilogue
+    )
+
+
+@gradient("_FusedMatMul")
+def _fused_mat_mul_grad(
+    dy: Tensor,
+    a: Tensor,
+    b: Tensor,
+    bias: Tensor | None,
+    prelu_activation_weights: Tensor | None,
+    y: Tensor,
+    transpose_a: bool,
+    transpose_b: bool,
+    activation: str,
+    leakyrelu_alpha: float | None,
+) -> tuple[Tensor | None, ...]:
+    slopes, z = prelu_activation_weights, None
+    if activation == "prelu" or (activation == "leakyrelu" and (leakyrelu_alpha or 0.0) <= 0.0):
+        transposed = {"transpose_a": transpose_a, "transpose_b": transpose_b}
+        z = run("_FusedMatMul", a, b, bias, None, activation="linear", **transposed)
+    dz = before_activation(dy, y, z, activation, leakyrelu_alpha if slopes is None else slopes)
+    d_slopes = None
+    if z is not None and slopes is not None:
+        d_slopes = unbroadcast(logical.where(z < 0.0, dy * z, 0.0), slopes.shape)
+    return (
+        *product_gradients(dz, a, b, transpose_a, transpose_b),
+        None if bias is None else unbroadcast(dz, bias.shape),
+        d_slopes,
+    )

@@ -1,0 +1,149 @@
+"""Normalization by means and variances that are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.ops import unary
+from wgsl_kernels.ops.epilogue import spread
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Spec
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
+
+
+def batch_norm(
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None = None,
+    scale: TensorLike | None = None,
+    *,
+    variance_epsilon: float = 0.001,
+) -> Tensor:
+    """Return ``(x - mean) * scale / sqrt(variance + variance_epsilon) + offset``.
+
+    The error is at most 2^-20 times ``(|x| + |mean|) * |scale| / sqrt(variance +
+    variance_epsilon) + |offset|``.
+
+    Args:
+        x: Any shape, float; the last axis is mostly that of the channels.
+        mean: What broadcasts to ``x``: mostly one number per channel.
+        variance: Likewise; not below 0.
+        offset: Likewise; without it 0.
+        scale: Likewise; without it 1.
+        variance_epsilon: Added to the variance, so that nothing is divided by 0.
+
+    Raises:
+        ShapeError: One does not broadcast to ``x``.
+
+    Example:
+        >>> batch_norm(tensor([[1.0, 5.0]]), [0.0, 1.0], [1.0, 4.0], variance_epsilon=0.0).tolist()
+        [[1.0, 2.0]]
+    """
+    return run(
+        "FusedBatchNorm", x, mean, variance, offset, scale, variance_epsilon=variance_epsilon
+    )
+
+
+@signature("FusedBatchNorm", promote=("x", "mean", "variance", "offset", "scale"))
+def _batch_norm_signature(
+    x: Spec,
+    mean: Spec,
+    variance: Spec,
+    offset: Spec | None = None,
+    scale: Spec | None = None,
+    /,
+    *,
+    variance_epsilon: float = 0.001,
+) -> Spec:
+    del variance_epsilon  # any number will do
+    kernel = "FusedBatchNorm"
+    require_dtype(kernel, "x", x, "float32")
+    others = {"mean": mean, "variance": variance, "offset": offset, "scale": scale}
+    for name, spec in others.items():
+        if spec is not None and broadcast_shapes(spec.shape, x.shape) != x.shape:
+            raise ShapeError(
+                f"{kernel}: {name} is {show(spec.shape)}, x is {show(x.shape)}; want one number "
+                "per channel, or what else broadcasts to x."
+            )
+    return x
+
+
+@cpu_kernel("FusedBatchNorm")
+def _batch_norm_cpu(
+    x: Array,
+    mean: Array,
+    variance: Array,
+    offset: Array | None,
+    scale: Array | None,
+    *,
+    variance_epsilon: float,
+) -> Array:
+    wide = numerics.WIDER.get(x.dtype, x.dtype)
+    slope = numerics.rsqrt(variance.astype(wide) + wide.type(variance_epsilon))
+    with np.errstate(all="ignore"):
+        y = (x - mean.astype(wide)) * (slope if scale is None else slope * scale)
+        return np.asarray(y if offset is None else y + offset).astype(x.dtype)
+
+
+@wgsl_kernel("FusedBatchNorm", dtypes=("float32", "float16"))
+def _batch_norm_webgpu(
+    gpu: Gpu,
+    x: GpuArray,
+    mean: GpuArray,
+    variance: GpuArray,
+    offset: GpuArray | None,
+    scale: GpuArray | None,
+    *,
+    variance_epsilon: float,
+) -> GpuArray:
+    y = gpu.empty(x.shape, x.dtype)
+    if y.size == 0:
+        return y
+    given = {"mean": mean, "variance": variance, "offset": offset, "scale": scale}
+    views = {name: spread(gpu, one, x.shape, x.dtype) for name, one in given.items()}
+    gpu.dispatch(
+        "normalization/fused_batch_norm.wgsl",
+        {"x": x, **views, "y": y},
+        params={"variance_epsilon": variance_epsilon},
+        constants={"with_offset": offset is not None, "with_scale": scale is not None},
+    )
+    return y
+
+
+@gradient("FusedBatchNorm")
+def _batch_norm_grad(
+    dy: Tensor,
+    x: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    offset: Tensor | None,
+    scale: Tensor | None,
+    variance_epsilon: float,
+) -> tuple[Tensor | None, ...]:
+    # With s = 1 / sqrt(variance + epsilon): ds/dvariance = -s^3 / 2
+    inverse = unary.rsqrt(variance + variance_epsilon)
+    normal = (x - mean) * inverse
+    scaled = dy if scale is None else dy * scale
+    dx = scaled * inverse
+    d_variance = scaled * normal * (inverse * inverse * -0.5)
+    return (
+        dx,
+        unbroadcast(unary.negative(dx), mean.shape),
+        unbroadcast(d_variance, variance.shape),
+        None if offset is None else unbroadcast(dy, offset.shape),
+        None if scale is None else unbroadcast(dy * normal, scale.shape),
+    )

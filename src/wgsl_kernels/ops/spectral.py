@@ -1,0 +1,196 @@
+"""Discrete Fourier transforms."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.numerics import silent
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import require_dtype
+from wgsl_kernels.engine.signature import signature
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
+
+LARGEST_RADIX = 61
+"""The largest prime that a pass divides by; lengths with a larger one go by way of convolution."""
+
+
+def fft(input: TensorLike) -> Tensor:
+    """Return the discrete Fourier transform along the last axis.
+
+    ``y[k] = sum over j of input[j] * e^(-2 pi i j k / n)``. An error is at most ``11 * p`` units of
+    2^-23 times the sum of ``|input|``, p being the sum of the prime factors of n; where one of
+    these is above 61, 1000 such units times ``sqrt(n)`` times the root of the sum of squares.
+
+    Args:
+        input: [..., n], complex64.
+
+    Raises:
+        DTypeError: It is not complex; ``complex(x, zeros_like(x))`` makes it so.
+
+    Example:
+        >>> fft([1 + 0j, 2 + 0j, 1 + 0j, 2 + 0j]).tolist()
+        [(6+0j), 0j, (-2+0j), 0j]
+    """
+    return run("FFT", input)
+
+
+@signature("FFT")
+def _fft_signature(input: Spec, /) -> Spec:
+    return _transformed("FFT", input)
+
+
+@cpu_kernel("FFT")
+@silent
+def _fft_cpu(input: Array) -> Array:
+    if input.size == 0:
+        return input
+    return np.fft.fft(input.astype(np.complex128)).astype(input.dtype)
+
+
+@wgsl_kernel("FFT", dtypes=("complex64",))
+def _fft_webgpu(gpu: Gpu, input: GpuArray) -> GpuArray:
+    return _transform(gpu, input, turn=-1)
+
+
+@gradient("FFT")
+def _fft_grad(dy: Tensor, input_shape: Shape) -> Tensor:
+    # y = F x: the gradient is conj(F)^T dy, and F is symmetric
+    return ifft(dy) * float(input_shape[-1])
+
+
+def ifft(input: TensorLike) -> Tensor:
+    """Return the inverse of `fft`, along the last axis.
+
+    ``y[k] = 1 / n * sum over j of input[j] * e^(2 pi i j k / n)``; an error is 1 / n of that there.
+
+    Args:
+        input: [..., n], complex64.
+
+    Raises:
+        DTypeError: It is not complex.
+
+    Example:
+        >>> ifft([6 + 0j, 0j, -2 + 0j, 0j]).tolist()
+        [(1+0j), (2+0j), (1+0j), (2+0j)]
+    """
+    return run("IFFT", input)
+
+
+@signature("IFFT")
+def _ifft_signature(input: Spec, /) -> Spec:
+    return _transformed("IFFT", input)
+
+
+@cpu_kernel("IFFT")
+@silent
+def _ifft_cpu(input: Array) -> Array:
+    if input.size == 0:
+        return input
+    return np.fft.ifft(input.astype(np.complex128)).astype(input.dtype)
+
+
+@wgsl_kernel("IFFT", dtypes=("complex64",))
+def _ifft_webgpu(gpu: Gpu, input: GpuArray) -> GpuArray:
+    return _transform(gpu, input, turn=1, scale=1 / (input.shape[-1] or 1))
+
+
+@gradient("IFFT")
+def _ifft_grad(dy: Tensor, input_shape: Shape) -> Tensor:
+    return fft(dy) / float(input_shape[-1] or 1)
+
+
+def _transformed(kernel: str, input: Spec) -> Spec:
+    require_dtype(kernel, "input", input, "complex64")
+    if input.ndim == 0:
+        raise ShapeError(f"{kernel}: input is a scalar; want [..., length].")
+    return input
+
+
+def radices(length: int) -> tuple[int, ...]:
+    """Return factors whose product is ``length``: fours, at most one 2, then odd primes; 1 of 0."""
+    found, rest = [], max(length, 1)
+    while rest % 4 == 0:
+        found.append(4)
+        rest //= 4
+    factor = 2
+    while factor * factor <= rest:
+        while rest % factor == 0:
+            found.append(factor)
+            rest //= factor
+        factor += 1
+    return (*found, rest) if rest > 1 or not found else tuple(found)
+
+
+def is_smooth(length: int) -> bool:
+    """Say whether passes alone transform rows of ``length``."""
+    return max(radices(length)) <= LARGEST_RADIX
+
+
+def padded_length(length: int) -> int:
+    """Return the power of two that a convolution of rows of ``length`` takes."""
+    return 1 << (2 * length - 2).bit_length()
+
+
+def _transform(gpu: Gpu, x: GpuArray, *, turn: int, scale: float = 1.0) -> GpuArray:
+    if x.size == 0:
+        return gpu.empty(x.shape, x.dtype)
+    length = x.shape[-1]
+    if is_smooth(length):
+        return _by_passes(gpu, x, turn, scale)
+    # Bluestein, A Linear Filtering Approach to the Computation of Discrete Fourier Transform, 1970:
+    # jk = (j^2 + k^2 - (k - j)^2) / 2 makes the transform a convolution, by transforms of 2^m
+    chirp, answer = (gpu.upload(one, "complex64") for one in _chirps(length, turn))
+    raised = _weighed(gpu, x, chirp, padded_length(length))
+    spectrum = _weighed(gpu, _by_passes(gpu, raised, -1), answer, answer.size)
+    folded = _by_passes(gpu, spectrum, 1, 1 / answer.size)
+    return _weighed(gpu, folded, chirp, length, scale)
+
+
+def _by_passes(gpu: Gpu, x: GpuArray, turn: int, scale: float = 1.0) -> GpuArray:
+    length = x.shape[-1]
+    roots = gpu.empty((length,), "complex64")
+    gpu.dispatch("fft/roots.wgsl", {"roots": roots}, params={"length": length, "turn": turn})
+    done, left = 1, length
+    for radix in radices(length):
+        left //= radix
+        y = gpu.empty(x.shape, x.dtype)
+        params = {
+            "length": length,
+            "radix": radix,
+            "done": done,
+            "scale": scale if left == 1 else 1.0,
+        }
+        gpu.dispatch("fft/pass.wgsl", {"x": x, "roots": roots, "y": y}, params=params)
+        x, done = y, done * radix
+    return x
+
+
+def _weighed(gpu: Gpu, x: GpuArray, weights: GpuArray, length: int, scale: float = 1.0) -> GpuArray:
+    """Return rows times ``weights`` and ``scale``, cut or filled with 0 to ``length``."""
+    y = gpu.empty((*x.shape[:-1], length), x.dtype)
+    params = {"length": length, "x_length": x.shape[-1], "scale": scale}
+    gpu.dispatch("fft/weigh.wgsl", {"x": x, "weights": weights, "y": y}, params=params)
+    return y
+
+
+@functools.lru_cache(maxsize=16)
+def _chirps(length: int, turn: int) -> tuple[Array, Array]:
+    """Return e^(turn pi i j^2 / length), and the transform of what rows times that go through."""
+    squares = np.arange(length, dtype=np.int64) ** 2 % (2 * length)
+    chirp = np.exp(turn * 1j * np.pi / length * squares)
+    answer = np.zeros(padded_length(length), np.complex128)
+    answer[:length] = chirp.conj()
+    answer[-length + 1 :] = chirp.conj()[:0:-1]
+    return chirp.astype(np.complex64), np.fft.fft(answer).astype(np.complex64)

@@ -1,0 +1,87 @@
+"""Running sums and products: long rows, wrapping, products that leave the range on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BACKENDS = ("cpu", "webgpu")
+RNG = np.random.default_rng(7)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((100_003,), 0), ((2, 9001, 3), 1), ((1500, 70), 0), ((70_000, 3), 1)]
+)
+def test_long_rows_and_many_rows_keep_the_promised_accuracy(
+    shape: tuple[int, ...], axis: int, reverse: bool
+) -> None:
+    x = RNG.uniform(-1, 1, shape).astype(np.float32)
+    ahead = np.flip(x, axis) if reverse else x
+    expected = np.cumsum(ahead, axis=axis, dtype=np.float64)
+    size = np.cumsum(np.abs(ahead), axis=axis, dtype=np.float64)
+    with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
+        y = wk.cumulative_sum(x, axis=axis, reverse=reverse).numpy()
+
+    steps = 256 + 3 * np.sqrt(shape[axis])
+    assert np.all(np.abs((np.flip(y, axis) if reverse else y) - expected) <= steps * 2**-23 * size)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("combine", [wk.cumulative_sum, wk.cumulative_prod])
+def test_integers_wrap_over_all_parts_of_a_row(
+    backend: str, combine: Callable[..., wk.Tensor]
+) -> None:
+    x = RNG.integers(-(2**31), 2**31, 40_000).astype(np.int32) | 1
+    ufunc = np.add if combine is wk.cumulative_sum else np.multiply
+    with wk.use_backend(backend):
+        y = combine(x).numpy()
+
+    np.testing.assert_array_equal(y, ufunc.accumulate(x, dtype=np.int32))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_product_may_leave_the_range_of_floats_and_come_back(backend: str) -> None:
+    x = np.array([1e-30, 1e-30, 1e30, 1e30, 0.0, 1e30, 1e30, -2.0], np.float32)
+    with wk.use_backend(backend):
+        there, back = (wk.cumulative_prod(x, reverse=one).numpy() for one in (False, True))
+
+    wk.testing.assert_close(
+        there, np.array([1e-30, 0, 1e-30, 1, 0, 0, 0, 0], np.float32), rtol=1e-6
+    )
+    wk.testing.assert_close(back[4:], np.array([0, -np.inf, -2e30, -2], np.float32), rtol=1e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_infinities_and_nan_stay_from_where_they_stand(backend: str) -> None:
+    with wk.use_backend(backend):
+        sums = wk.cumulative_sum([1.0, np.inf, 2.0, -np.inf, 3.0]).numpy()
+        products = wk.cumulative_prod([2.0, -np.inf, 3.0, 0.0, 3.0]).numpy()
+
+    np.testing.assert_array_equal(sums, [1, np.inf, np.inf, np.nan, np.nan])
+    np.testing.assert_array_equal(products, [2, -np.inf, -np.inf, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("zeros", [(), (1,), (0, 3), (4,)])
+def test_the_gradient_of_a_product_is_right_where_factors_are_zero(
+    backend: str, exclusive: bool, zeros: tuple[int, ...]
+) -> None:
+    x = np.array([2.0, -1.5, 0.5, 3.0, -2.0], np.float32)
+    x[list(zeros)] = 0.0
+    with wk.use_backend(backend):
+        wk.testing.check_gradient(lambda t: wk.cumulative_prod(t, exclusive=exclusive), x)
+
+
+def test_an_axis_out_of_range_is_named() -> None:
+    with pytest.raises(wk.ArgumentError, match=r"^Cumsum: axis is 2, but the tensor has rank 2"):
+        wk.cumulative_sum(np.zeros((2, 3)), axis=2)
