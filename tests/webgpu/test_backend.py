@@ -68,7 +68,9 @@ def test_views_share_the_buffer_of_their_base(backend: WebGpuBackend) -> None:
 
 def test_an_array_minus_itself_is_nan_where_it_is_nan(backend: WebGpuBackend) -> None:
     x = wk.abs(wk.tensor([1.0, float("nan"), float("inf")]))
-    assert np.array_equal((x - x).numpy(), np.array([0, np.nan, np.nan], np.float32), equal_nan=True)
+    assert np.array_equal(
+        (x - x).numpy(), np.array([0, np.nan, np.nan], np.float32), equal_nan=True
+    )
 
 
 @pytest.mark.parametrize(

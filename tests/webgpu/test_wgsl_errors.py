@@ -59,6 +59,24 @@ def test_a_compile_error_shows_the_authors_line_and_the_compilers_words() -> Non
 
 
 @pytest.mark.gpu
+def test_a_compile_error_comes_with_what_our_own_parser_wanted() -> None:
+    message = error_of(inline("fn op(x: T) -> T {\n  let value = x\n  return value;\n}\n"))
+    assert message.startswith("Probe: <inline in test:1>:3:3: the shader does not compile.\n")
+    assert "\nHint: <inline in test:1>:2:16: want ';', found 'return'.\nThe compiler" in message
+    message = error_of(inline("fn op(x: T) -> T {\n  let value = x;\n  return valeu;\n}\n"))
+    assert "\nHint: nothing is called 'valeu' here. Did you mean 'value'?\nThe comp" in message
+
+
+def test_a_declaration_that_cannot_be_read_is_shown_below_what_follows_from_it() -> None:
+    with pytest.raises(ShaderError) as caught:
+        error_of(inline("fn op(x) -> T {\n  return x;\n}\n"))
+    assert str(caught.value).endswith(
+        "or a @compute function.\nPart of the text could not be read:\n"
+        "<inline in test:1>:1:8: want ':', found ')'.\n    fn op(x) -> T {\n           ^"
+    )
+
+
+@pytest.mark.gpu
 def test_an_error_in_an_included_file_points_there(tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "twice.wgsl").write_text(

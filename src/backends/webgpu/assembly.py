@@ -17,7 +17,6 @@ from wgsl_kernels.backends.webgpu.wgsl.reader import read
 from wgsl_kernels.backends.webgpu.wgsl.rename import rename, renamed
 from wgsl_kernels.backends.webgpu.wgsl.resolve import resolve
 from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED, Composition, Edit, SourceMap
-from wgsl_kernels.backends.webgpu.wgsl.walk import members_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -151,7 +150,7 @@ class Assembly:
         return sorted(facts.needs)
 
     def _note_fields(self, facts: Facts) -> None:
-        for name in members_of(facts.module, PARAMS):
+        for name in resolve(facts.text).members.get(PARAMS, ()):
             if name in self.offers:
                 self.fields.setdefault(name, self.offers[name])
 

@@ -98,7 +98,7 @@ def classify(source: Source) -> Form:
         return "map"
     raise ShaderError(
         f"{source.file}: defines no kernel; want fn op (a map), fn init and fn combine "
-        f"(a reduction), or a @compute function."
+        f"(a reduction), or a @compute function.{source.syntax_error}"
     )
 
 

@@ -34,7 +34,10 @@ def evaluate(
     Raises:
         NotConstantError: It holds something else; the message says what.
     """
-    return _Evaluator(expression, constants, given, frozenset()).whole()
+    try:
+        return _Evaluator(expression, constants, given, frozenset()).whole()
+    except RecursionError:
+        raise NotConstantError(f"{expression!r} is too long to compute") from None
 
 
 @dataclass(frozen=True, slots=True)

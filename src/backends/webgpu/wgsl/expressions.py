@@ -30,6 +30,8 @@ _LEVELS = (
 _LEVEL = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
 _COMPARISON, _SHIFT, _SUM = 5, 6, 7
 _PREFIXES = frozenset("-!~*&")
+_DEEPEST = 100
+"""Levels of nesting that are read; what is deeper is left to the compiler."""
 
 
 class WantedError(Exception):
@@ -51,6 +53,7 @@ class Expressions:
         self.begins = tokens.begins
         self.ends = tokens.ends
         self.at = 0
+        self.depth = 0
         self.problems: list[Problem] = []
 
     # The cursor.
@@ -63,6 +66,12 @@ class Expressions:
         if at and "\n" in self.source.text[self.ends[at - 1] : begin]:
             begin = self.ends[at - 1]
         raise WantedError(f"want {wanted}, found {found}.", begin)
+
+    def nest(self) -> None:
+        """Go one level deeper; who calls it takes the level back."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise WantedError("this is nested too deeply to read.", self.begins[self.at])
 
     def skip(self, text: str) -> bool:
         """Pass the token ``text`` if it is next."""
@@ -105,6 +114,7 @@ class Expressions:
 
     def arguments(self) -> tuple[Expression, ...]:
         """Read ``(expressions)``, a comma behind the last allowed."""
+        self.nest()
         self.at += 1
         found: list[Expression] = []
         while self.texts[self.at] != ")":
@@ -115,12 +125,14 @@ class Expressions:
         if self.texts[self.at] != ")":
             self.fail("',' or ')'")
         self.at += 1
+        self.depth -= 1
         return tuple(found)
 
     def templates(self) -> tuple[Expression, ...]:
         """Read a template list if one is next."""
         if self.kinds[self.at] != TEMPLATE or self.texts[self.at] != "<":
             return ()
+        self.nest()
         self.at += 1
         found = [self.expression()]
         while self.skip(",") and self.kinds[self.at] != TEMPLATE:
@@ -128,6 +140,7 @@ class Expressions:
         if self.kinds[self.at] != TEMPLATE or self.texts[self.at] != ">":
             self.fail("',' or '>'")
         self.at += 1
+        self.depth -= 1
         return tuple(found)
 
     def type(self) -> Name:
@@ -179,13 +192,18 @@ class Expressions:
         at = self.at
         text = self.texts[at]
         if text in _PREFIXES and text:
+            self.nest()
             self.at = at + 1
             operand = self.unary()
+            self.depth -= 1
             return Unary(self.begins[at], operand.end, text, operand)
         value = self._primary()
+        depth = self.depth
         while True:
             at = self.at
             text = self.texts[at]
+            if text in (".", "["):
+                self.nest()
             if text == ".":
                 self.at = at + 1
                 member = self.ident("a member")
@@ -196,6 +214,7 @@ class Expressions:
                 self.expect("]")
                 value = Index(value.begin, self.ends[self.at - 1], value, index)
             else:
+                self.depth = depth
                 return value
 
     def _primary(self) -> Expression:
@@ -213,8 +232,10 @@ class Expressions:
             self.at = at + 1
             return Literal(begin, self.ends[at], text)
         if text == "(":
+            self.nest()
             self.at = at + 1
             inner = self.expression()
             self.expect(")")
+            self.depth -= 1
             return Paren(begin, self.ends[self.at - 1], inner)
         return self.fail("an expression")

@@ -27,7 +27,6 @@ from wgsl_kernels.backends.webgpu.wgsl.tree import (
     Include,
     Module,
     Parameter,
-    Problem,
     Struct,
 )
 from wgsl_kernels.engine.errors import ShaderError
@@ -56,7 +55,7 @@ def parse_expression(text: str) -> Expression | None:
     try:
         parser = _Parser(Text("", text))
         found = parser.expression()
-    except (WantedError, RecursionError, ShaderError):
+    except (WantedError, ShaderError):
         return None
     return found if parser.kinds[parser.at] is END else None
 
@@ -89,12 +88,11 @@ class _Parser(Statements):
 
     def _guarded(self, read: Callable[[], Declaration | Directive]) -> Declaration | Directive:
         start = self.at
+        self.depth = 0
         try:
             return read()
         except WantedError as error:
             self.problems.append(error.problem)
-        except RecursionError:
-            self._note_depth(start)
         return self._skip_declaration(start)
 
     def _directive(self) -> Directive:
@@ -154,8 +152,6 @@ class _Parser(Statements):
             return self.block(attributes)
         except WantedError as error:
             self.problems.append(error.problem)
-        except RecursionError:
-            self._note_depth(start)
         self.at = start
         self._skip_group()
         return self._broken(start)
@@ -190,9 +186,6 @@ class _Parser(Statements):
         return tuple(found)
 
     # Going on behind what is not understood.
-
-    def _note_depth(self, start: int) -> None:
-        self.problems.append(Problem("this is nested too deeply to read.", self.begins[start]))
 
     def _skip_group(self) -> None:
         """Pass a bracketed group; brackets are known to match."""

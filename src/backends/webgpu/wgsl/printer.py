@@ -117,10 +117,16 @@ class _Printer:
         self.node(node.operand)
 
     def binary(self, node: tree.Binary) -> None:
-        self.node(node.left)
-        behind = " " if isinstance(node.right, tree.Unary) else self.blank
-        self.mark(f"{self.blank}{node.operator}{behind}")
-        self.node(node.right)
+        chain: list[tree.Binary] = []
+        left: tree.Expression = node
+        while isinstance(left, tree.Binary):  # long sums lean to the left, too far to recurse
+            chain.append(left)
+            left = left.left
+        self.node(left)
+        for one in reversed(chain):
+            behind = " " if isinstance(one.right, tree.Unary) else self.blank
+            self.mark(f"{self.blank}{one.operator}{behind}")
+            self.node(one.right)
 
     def index(self, node: tree.Index) -> None:
         self.node(node.base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
@@ -22,12 +23,12 @@ from wgsl_kernels.backends.webgpu.wgsl.facts import (
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.printer import spell
 from wgsl_kernels.backends.webgpu.wgsl.resolve import Names, resolve
-from wgsl_kernels.backends.webgpu.wgsl.walk import walk
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 
+@functools.lru_cache(maxsize=1024)
 def read(source: Text) -> Facts:
     """Return what ``source`` declares.
 
@@ -48,22 +49,13 @@ def read(source: Text) -> Facts:
             _declaration(source, node, needs, _local(names, node))
             for node, needs in zip(module.declarations, names.needs, strict=True)
         ),
-        _indexed(module),
+        names.indexed,
     )
 
 
 def _local(names: Names, node: tree.Node) -> frozenset[str]:
     return frozenset(
         symbol.name for symbol in names.symbols if node.begin <= symbol.ident.begin < node.end
-    )
-
-
-def _indexed(module: tree.Module) -> frozenset[str]:
-    return frozenset(
-        node.base.name
-        for declaration in module.declarations
-        for node in walk(declaration)
-        if isinstance(node, tree.Index) and isinstance(node.base, tree.Name)
     )
 
 

@@ -50,6 +50,8 @@ def rename(names: Names, new: Mapping[str, str]) -> tuple[Edit, ...]:
 
 def renamed(text: str, new: Mapping[str, str]) -> str:
     """Return generated WGSL text with names changed; see ``rename``."""
+    if all(old == name for old, name in new.items()):
+        return text
     at = 0
     parts: list[str] = []
     for edit in rename(resolve(Text(COMPOSED, text)), new):

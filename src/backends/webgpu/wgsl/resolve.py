@@ -50,9 +50,11 @@ class Names:
         module: The module.
         symbols: Every declared name but the fields of structs, in the order of the text.
         uses: Every use, in the order of the text.
-        visible: Behind each use that means nothing declared, the local names that it could see.
+        visible: For each unresolved use, by where it begins, the local names that it could see.
         needs: For each declaration of the module, the names that it takes from outside of
             itself: of the module, of the composer, of WGSL, built-in values included.
+        indexed: The names that stand before a ``[``.
+        members: For each name that stands before a dot, the members that are asked of it.
     """
 
     module: tree.Module
@@ -60,6 +62,8 @@ class Names:
     uses: tuple[Use, ...]
     visible: Mapping[int, frozenset[str]]
     needs: tuple[frozenset[str], ...]
+    indexed: frozenset[str]
+    members: Mapping[str, tuple[str, ...]]
 
     @property
     def unresolved(self) -> tuple[Use, ...]:
@@ -125,6 +129,8 @@ class _Resolver:
         self.globals: dict[str, Symbol] = {}
         self.scopes: list[dict[str, Symbol]] = []
         self.needed: set[str] = set()
+        self.indexed: set[str] = set()
+        self.members: dict[str, dict[str, None]] = {}
 
     def names(self) -> Names:
         for declaration in self.module.declarations:
@@ -139,7 +145,15 @@ class _Resolver:
             needs.append(frozenset(self.needed))
         symbols = sorted(self.symbols, key=lambda symbol: symbol.ident.begin)
         uses = sorted(self.uses, key=lambda use: use.ident.begin)
-        return Names(self.module, tuple(symbols), tuple(uses), self.visible, tuple(needs))
+        return Names(
+            self.module,
+            tuple(symbols),
+            tuple(uses),
+            self.visible,
+            tuple(needs),
+            frozenset(self.indexed),
+            {name: tuple(members) for name, members in self.members.items()},
+        )
 
     def _declare(self, ident: tree.Ident, kind: Kind) -> None:
         symbol = Symbol(ident.name, kind, ident, not self.scopes)
@@ -158,7 +172,7 @@ class _Resolver:
         symbol = self.globals.get(name)
         self.uses.append(Use(ident, symbol))
         self.needed.add(name)
-        if symbol is None:
+        if symbol is None and not is_predeclared(name):
             self.visible[ident.begin] = frozenset(n for scope in self.scopes for n in scope)
 
     def visit(self, node: tree.Node | None) -> None:
@@ -194,14 +208,23 @@ class _Resolver:
         self.visit(node.operand)
 
     def binary(self, node: tree.Binary) -> None:
-        self.visit(node.left)
-        self.visit(node.right)
+        rights: list[tree.Expression] = []
+        left: tree.Expression = node
+        while isinstance(left, tree.Binary):  # long sums lean to the left, too far to recurse
+            rights.append(left.right)
+            left = left.left
+        self.visit(left)
+        self.all(reversed(rights))
 
     def index(self, node: tree.Index) -> None:
+        if isinstance(node.base, tree.Name):
+            self.indexed.add(node.base.name)
         self.visit(node.base)
         self.visit(node.index)
 
     def access(self, node: tree.Access) -> None:
+        if isinstance(node.base, tree.Name):
+            self.members.setdefault(node.base.name, {})[node.member.name] = None
         self.visit(node.base)
 
     def paren(self, node: tree.Paren) -> None:

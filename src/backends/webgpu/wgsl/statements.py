@@ -40,6 +40,7 @@ class Statements(Expressions):
     def block(self, attributes: tuple[Attribute, ...] = ()) -> Block:
         """Read ``{ statements }``."""
         begin = attributes[0].begin if attributes else self.begins[self.at]
+        self.nest()
         self.expect("{")
         found: list[Statement] = []
         texts = self.texts
@@ -49,6 +50,7 @@ class Statements(Expressions):
             else:
                 found.append(self.statement())
         self.at += 1
+        self.depth -= 1
         return Block(begin, self.ends[self.at - 1], attributes, tuple(found))
 
     def statement(self) -> Statement:
@@ -137,7 +139,9 @@ class Statements(Expressions):
         if self.skip("else"):
             inner = self.begins[self.at]
             if self.texts[self.at] == "if":
+                self.nest()
                 otherwise = self.if_(inner, ())
+                self.depth -= 1
             else:
                 otherwise = self.block(self.attributes())
         return If(begin, self.ends[self.at - 1], attributes, condition, body, otherwise)

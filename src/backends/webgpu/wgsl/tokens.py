@@ -21,9 +21,10 @@ INCLUDE = "include"
 END = "end"
 
 _LINE_ENDS = "\n\v\f\r\x85\u2028\u2029"
+_FOREIGN = "\u0080-\u0084\u0086-\u200d\u2010-\u2027\u202a-\U0010ffff"  # beyond ASCII, no blanks
 _TOKEN = re.compile(
     rf"(?:[ \t{_LINE_ENDS}\u200e\u200f]+|//[^{_LINE_ENDS}]*)*(?:"
-    r"([^\W\d]\w*)"
+    rf"([A-Za-z_{_FOREIGN}][A-Za-z0-9_{_FOREIGN}]*)"
     r"|(0[xX](?:[0-9a-fA-F]*\.[0-9a-fA-F]+|[0-9a-fA-F]+\.?)(?:[pP][+-]?[0-9]+[fh]?)?(?:l?[iu])?"
     r"|(?:[0-9]*\.[0-9]+|[0-9]+\.?)(?:[eE][+-]?[0-9]+)?(?:l[iuf]|[fhiu])?)"
     r"|(/\*)"
