@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wgsl_kernels.backends.webgpu.source import shaders_folder
@@ -25,6 +25,13 @@ from wgsl_kernels.engine.errors import ShaderError
 if TYPE_CHECKING:
     from pathlib import Path
 
+few = settings(
+    derandomize=True,
+    max_examples=200,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 SHADERS = sorted(shaders_folder().rglob("*.wgsl"))
 
 MODULE_LEVEL = """
@@ -333,6 +340,7 @@ def test_damaged_text_never_crashes_and_every_refusal_has_a_place(seed: int) -> 
         assert module(printed) == found
 
 
+@few
 @given(st.text(alphabet='ab1.<>=!&|+-*/()[]{};:,@_#" \n', max_size=60))
 def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
     found = read_or_refused(text)
@@ -365,6 +373,7 @@ def _operators(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 EXPRESSIONS = st.recursive(st.sampled_from(["a", "1u", "2.5f", "true", "0x1p3"]), _operators)
 
 
+@few
 @given(EXPRESSIONS)
 def test_an_expression_is_the_same_however_it_is_printed(text: str) -> None:
     try:
@@ -389,6 +398,4 @@ def test_two_hundred_lines_are_read_in_a_few_milliseconds() -> None:
         resolve(source)
         times.append(time.perf_counter() - begin)
     assert min(times) < 0.015  # about 4 ms; three times that on a busy machine
-    begin = time.perf_counter()
-    parse(Text("0.wgsl", text))
-    assert time.perf_counter() - begin < 0.001
+    assert parse(Text("0.wgsl", text)) is parse(Text("0.wgsl", text))
