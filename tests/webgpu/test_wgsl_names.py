@@ -173,6 +173,7 @@ def test_a_new_name_that_is_taken_is_refused() -> None:
         rename(names("const a = 1; const b = 2;"), {"a": "b"})
     with pytest.raises(ValueError, match=r"'a' cannot be called 'abs': a\.wgsl has it used"):
         rename(names("const a = 1; const b = abs(2);"), {"a": "abs"})
+    assert rename(names("const b = abs(2);"), {"a": "abs"}) == ()
     swapped = names("const a = 1; const b = a;")
     edits = rename(swapped, {"a": "b", "b": "a"})
     assert print_module(swapped.module, edits).composed.text == "const b = 1;\nconst a = b;\n"

@@ -37,12 +37,14 @@ def rename(names: Names, new: Mapping[str, str]) -> tuple[Edit, ...]:
     local = _hiding(names, frozenset(new.values()))
     edits: list[Edit] = []
     for symbol in names.symbols:
-        wanted = new.get(symbol.name) if symbol.is_global else local.get(id(symbol))
+        wanted = new.get(symbol.name) if symbol.is_global else local.get(symbol)
         if wanted is not None:
             edits.append(_edit(symbol.ident, wanted))
     for use in names.uses:
-        is_local = use.symbol is not None and not use.symbol.is_global
-        wanted = local.get(id(use.symbol)) if is_local else new.get(use.ident.name)
+        if use.symbol is None or use.symbol.is_global:
+            wanted = new.get(use.ident.name)
+        else:
+            wanted = local.get(use.symbol)
         if wanted is not None:
             edits.append(_edit(use.ident, wanted))
     return tuple(sorted(edits, key=lambda edit: edit.span.begin))
@@ -72,20 +74,21 @@ def _refuse_clashes(names: Names, new: Mapping[str, str]) -> None:
     for use in names.uses:
         if use.symbol is None and use.ident.name not in new:
             kept.setdefault(use.ident.name, "used")
+    present = {s.name for s in names.symbols} | {use.ident.name for use in names.uses}
     for old, wanted in new.items():
-        if wanted in kept:
+        if wanted in kept and old in present:
             file = names.module.text.file
             raise ValueError(f"{old!r} cannot be called {wanted!r}: {file} has it {kept[wanted]}.")
 
 
-def _hiding(names: Names, wanted: frozenset[str]) -> dict[int, str]:
+def _hiding(names: Names, wanted: frozenset[str]) -> dict[Symbol, str]:
     """Return other names for the local symbols that would hide one of ``wanted``."""
     taken = {s.name for s in names.symbols} | {u.ident.name for u in names.uses} | wanted
 
     def hides(symbol: Symbol) -> bool:
         return not symbol.is_global and symbol.name in wanted
 
-    return {id(s): fresh(f"{s.name}_", taken) for s in names.symbols if hides(s)}
+    return {s: fresh(f"{s.name}_", taken) for s in names.symbols if hides(s)}
 
 
 def _edit(ident: Ident, name: str) -> Edit:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 Kind = Literal["function", "struct", "alias", "var", "const", "override", "let", "parameter"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Symbol:
-    """One declared name and where its declaration has it; two are the same only by identity."""
+    """One declared name and where its declaration has it. No two are equal."""
 
     name: str
     kind: Kind
