@@ -11,6 +11,7 @@ from tests.webgpu.lab import inline, lab, operand
 
 from wgsl_kernels.backends.webgpu.compose import compose
 from wgsl_kernels.backends.webgpu.source import find_source, load_file
+from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
 from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED, Composition, Edit
 from wgsl_kernels.backends.webgpu.wgsl.tokens import tokenize
@@ -56,6 +57,24 @@ def test_a_compile_error_shows_the_authors_line_and_the_compilers_words() -> Non
     assert message.startswith("Probe: <inline in test:1>:3:26: the shader does not compile.\n")
     assert "    \tlet é = x; return attrs.alfa;\n    \t                        ^\n" in message
     assert "invalid field accessor `alfa`" in message
+
+
+@pytest.mark.gpu
+def test_a_compile_error_comes_with_what_our_own_parser_wanted() -> None:
+    message = error_of(inline("fn op(x: T) -> T {\n  let value = x\n  return value;\n}\n"))
+    assert message.startswith("Probe: <inline in test:1>:3:3: the shader does not compile.\n")
+    assert "\nHint: <inline in test:1>:2:16: want ';', found 'return'.\nThe compiler" in message
+    message = error_of(inline("fn op(x: T) -> T {\n  let weight2 = x;\n  return weight3;\n}\n"))
+    assert "\nHint: nothing is called 'weight3' here. Did you mean 'weight2'?\nThe comp" in message
+
+
+def test_a_declaration_that_cannot_be_read_is_shown_below_what_follows_from_it() -> None:
+    with pytest.raises(ShaderError) as caught:
+        error_of(inline("fn op(x) -> T {\n  return x;\n}\n"))
+    assert str(caught.value).endswith(
+        "or a @compute function.\nPart of the text could not be read:\n"
+        "<inline in test:1>:1:8: want ':', found ')'.\n    fn op(x) -> T {\n           ^"
+    )
 
 
 @pytest.mark.gpu
@@ -179,6 +198,7 @@ def test_damaged_kernels_are_refused_at_a_line_or_say_why_not(seed: int) -> None
             "Probe", inline(damaged), [operand("x", X)], [operand("y", X)], attrs=("alpha", "n")
         )
         lab().compile(composed)
+        assert parse(composed.source_map.composed).problems == ()  # what is valid is never refused
     except ShaderError as error:
         message = str(error)
         named = "<inline in test:1>:" in message and "^" in message

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.indexing import dot, ravel, unravel
-from wgsl_kernels.backends.webgpu.wgsl.types import split_arguments
+from wgsl_kernels.backends.webgpu.wgsl.types import template_of
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -146,9 +146,9 @@ def _check_element(composer: Composer, operand: Operand) -> None:
     variable = composer.source.variables.get(operand.wgsl)
     if variable is None or operand.access == "absent":
         return
-    scalar = composer.types.resolve(variable.type)
-    while scalar.partition("<")[0] in _CONTAINERS:
-        scalar = next(iter(split_arguments(scalar.partition("<")[2][:-1])), "")
+    scalar, inner = template_of(composer.types.resolve(variable.type))
+    while scalar in _CONTAINERS:
+        scalar, inner = template_of(inner[0]) if inner else ("", ())
     if operand.dtype in _REFUSED.get(scalar, ()):
         message = (
             f"{composer.kernel}: {operand.wgsl} is declared {variable.type}, but {operand.name} "

@@ -6,7 +6,6 @@ composer's own functions those that somebody names.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -14,8 +13,10 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composed import PARAMS
 from wgsl_kernels.backends.webgpu.wgsl.facts import Declaration, Other
 from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
-from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, Edit, SourceMap
-from wgsl_kernels.backends.webgpu.wgsl.tokens import NAME, tokenize
+from wgsl_kernels.backends.webgpu.wgsl.reader import read
+from wgsl_kernels.backends.webgpu.wgsl.rename import rename, renamed
+from wgsl_kernels.backends.webgpu.wgsl.resolve import resolve
+from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED, Composition, Edit, SourceMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.facts import Facts
 
 Writer = Callable[[], str]
-_PARAMETER = re.compile(rf"\b{PARAMS}\.(\w+)")
-_GENERATED_NAME = re.compile(r"(?<![.\w])[a-zA-Z]\w*")
-_UNIFORM = re.compile(rf"\b{PARAMS}\b(?=\.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +74,16 @@ class Assembly:
     def resolve(self) -> None:
         """Find all that the author's text and the skeleton need, and write it."""
         included = self._included_names()
-        pending = [n for d in self._kept(self.source.facts) for n in sorted(d.identifiers)]
+        pending = [n for d in self._kept(self.source.facts) for n in sorted(d.needs)]
         if self.skeleton is not None:
-            pending += sorted(self.skeleton.identifiers)
-            self._note_fields(self.skeleton.text.text)
+            pending += sorted(self.skeleton.needs)
+            self._note_fields(self.skeleton)
         reached: set[int] = set()
         for facts in self.source.included:
             for declaration in facts.declarations:
                 if isinstance(declaration, Other) or not facts.is_whole:
                     reached.add(id(declaration))
-                    pending += sorted(declaration.identifiers)
+                    pending += sorted(declaration.needs)
         while pending:
             name = pending.pop()
             if name in self.used:
@@ -94,7 +92,7 @@ class Assembly:
             if name in included:
                 for declaration in included[name]:
                     reached.add(id(declaration))
-                    pending += sorted(declaration.identifiers)
+                    pending += sorted(declaration.needs)
             elif name in self.helpers and name not in self.source.declared:
                 pending += self._write(name)
         for facts in self.source.included:
@@ -128,7 +126,7 @@ class Assembly:
                 text.quote(facts.text, declaration.span, self.edits.get(facts.file, []))
         text.generate("\n" + tail)
         for written in self.written.values():
-            text.generate(_UNIFORM.sub(self.uniform, written) + "\n")
+            text.generate(renamed(written, {PARAMS: self.uniform}) + "\n")
         if self.skeleton is not None:
             self._quote_skeleton(text, self.skeleton)
         return text.finish()
@@ -146,25 +144,21 @@ class Assembly:
         return tuple(d for d in facts.declarations if not any(d is one for one in self.dropped))
 
     def _write(self, name: str) -> list[str]:
-        written = self.helpers[name]()
-        self.written[name] = written
-        self._note_fields(written)
-        return sorted(set(_GENERATED_NAME.findall(written)))
+        self.written[name] = written = self.helpers[name]()
+        facts = read(Text(COMPOSED, written))
+        self._note_fields(facts)
+        return sorted(facts.needs)
 
-    def _note_fields(self, text: str) -> None:
-        for name in _PARAMETER.findall(text):
+    def _note_fields(self, facts: Facts) -> None:
+        for name in resolve(facts.text).members.get(PARAMS, ()):
             if name in self.offers:
                 self.fields.setdefault(name, self.offers[name])
 
     def _quote_skeleton(self, text: Composition, skeleton: Facts) -> None:
         """Append the skeleton, its names changed where the author has the same."""
         clashing = {d.name for d in skeleton.declarations} & self.source.declared
-        names = {name: f"wk_{name}" for name in clashing} | {PARAMS: self.uniform}
-        edits = [
-            Edit(Span(token.begin, token.end), names[token.text])
-            for token in tokenize(skeleton.text)
-            if token.kind == NAME and token.text in names
-        ]
+        new = {name: f"wk_{name}" for name in clashing} | {PARAMS: self.uniform}
+        edits = rename(resolve(skeleton.text), new)
         for declaration in skeleton.declarations:
             text.quote(skeleton.text, declaration.span, edits)
             text.generate("\n")

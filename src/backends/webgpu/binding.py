@@ -16,7 +16,7 @@ from wgsl_kernels.backends.webgpu.uniforms import find_uniform, lay_out, uniform
 from wgsl_kernels.backends.webgpu.wgsl.evaluate import NotConstantError, evaluate
 from wgsl_kernels.backends.webgpu.wgsl.facts import Variable
 from wgsl_kernels.backends.webgpu.wgsl.places import Span
-from wgsl_kernels.backends.webgpu.wgsl.types import UnknownTypeError, round_up, split_arguments
+from wgsl_kernels.backends.webgpu.wgsl.types import UnknownTypeError, round_up, template_of
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -133,9 +133,9 @@ def _tensor(
 def _stride(composer: Composer, type_: str, variable: Variable) -> int:
     """Return the bytes from one element of an author's array to the next."""
     resolved = composer.types.resolve(type_)
-    if resolved.startswith("array<"):
-        parts = split_arguments(resolved.removeprefix("array<")[:-1])
-        return _layout(composer, parts[0] if parts else "", variable).stride
+    name, elements = template_of(resolved)
+    if name == "array" and elements:
+        return _layout(composer, elements[0], variable).stride
     return _layout(composer, resolved, variable).stride
 
 

@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.maps import add_map, can_vec4
 from wgsl_kernels.backends.webgpu.operands import Operand, classify
 from wgsl_kernels.backends.webgpu.reductions import Stage, add_reduction
 from wgsl_kernels.backends.webgpu.source import Source, load_file, shaders_folder
+from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,10 +83,19 @@ def compose(
         constants or {},
         Assembly(source, facts),
     )
-    vec4 = form == "map" and options.vec4 and can_vec4(composer.inputs, composer.outputs[0])
-    if form == "map":
+    try:
+        return _bound(composer, options)
+    except ShaderError as error:
+        raise ShaderError(f"{error}{source.syntax_error}") from None
+
+
+def _bound(composer: Composer, options: Options) -> Composed:
+    vec4 = (
+        composer.form == "map" and options.vec4 and can_vec4(composer.inputs, composer.outputs[0])
+    )
+    if composer.form == "map":
         start = add_map(composer, vec4=vec4, held=options.held)
-    elif form == "reduce":
+    elif composer.form == "reduce":
         start = add_reduction(composer, options.stage, options.kept)
     else:
         start = add_free(composer, options.entry)

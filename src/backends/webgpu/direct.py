@@ -137,4 +137,4 @@ def _input(source: Source, name: str, array: GpuArray) -> Operand:
 
 def _is_stored(source: Source, name: str) -> bool:
     stores = {f"store_{name}", f"store_{wgsl_name(name)}", f"store4_{name}"}
-    return any(stores & set(one.identifiers) for one in source.functions.values())
+    return any(stores & one.needs for one in source.functions.values())

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
+from wgsl_kernels.backends.webgpu.wgsl.types import template_of
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def classify(source: Source) -> Form:
         return "map"
     raise ShaderError(
         f"{source.file}: defines no kernel; want fn op (a map), fn init and fn combine "
-        f"(a reduction), or a @compute function."
+        f"(a reduction), or a @compute function.{source.syntax_error}"
     )
 
 
@@ -116,7 +117,7 @@ def allowed_access(source: Source, name: str) -> frozenset[Access]:
     fields = {field.name for struct in source.structs.values() for field in struct.fields}
     if {f"{wgsl}_strides", f"{wgsl}_offset"} <= fields:
         return frozenset({"flat", "strided"})
-    if any(wgsl in function.identifiers for function in source.functions.values()):
+    if any(wgsl in function.needs for function in source.functions.values()):
         return frozenset({"flat"})
     return frozenset({"flat", "strided", "value"})
 
@@ -131,7 +132,7 @@ def allowed_dtypes(source: Source, name: str) -> frozenset[str]:
     if form == "free":
         variable = source.variables.get(wgsl_name(name))
         written = variable.type if variable else ""
-        return _dtypes_of(written.removeprefix("array<").removesuffix(">"))
+        return _dtypes_of(next(iter(template_of(written)[1]), written))
     ops = source.functions
     if form == "reduce":
         written = _parameter_type(source, "lift", 0) if name != "y" else ""

@@ -74,6 +74,18 @@ class Source:
         """The names that the files declare at module level."""
         return frozenset(d.name for facts in self.files for d in facts.declarations if d.name)
 
+    @property
+    def syntax_error(self) -> str:
+        """What is wrong with the first declaration that could not be read, or nothing.
+
+        It belongs below a message that may only be true because the declaration is missing.
+        """
+        for facts in self.files:
+            if not facts.is_whole:
+                problem = facts.module.problems[0].describe(facts.text)
+                return f"\nPart of the text could not be read:\n{problem}"
+        return ""
+
     def text_of(self, declaration: Declaration) -> Text:
         """Return the file that holds ``declaration``."""
         return next(f.text for f in self.files if any(d is declaration for d in f.declarations))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.tokens import MARK, NAME, NUMBER, Token, tokenize
+from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.parser import parse_expression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.wgsl.facts import Constant
 
-_LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
 _WORD = 0xFFFFFFFF
 
 
@@ -34,52 +34,54 @@ def evaluate(
     Raises:
         NotConstantError: It holds something else; the message says what.
     """
-    return _Evaluator(expression, constants, given, frozenset()).whole()
+    try:
+        return _Evaluator(expression, constants, given, frozenset()).whole()
+    except RecursionError:
+        raise NotConstantError(f"{expression!r} is too long to compute") from None
 
 
+@dataclass(frozen=True, slots=True)
 class _Evaluator:
-    """A recursive-descent evaluator over the tokens of one expression."""
+    """The value of one expression, and what it may name."""
 
-    def __init__(
-        self,
-        expression: str,
-        constants: Mapping[str, Constant],
-        given: Mapping[str, float],
-        pending: frozenset[str],
-    ) -> None:
-        self.expression = expression
-        self.tokens = _with_shifts(tokenize(Text("", expression)))
-        self.constants = constants
-        self.given = given
-        self.pending = pending
-        self.at = 0
+    expression: str
+    constants: Mapping[str, Constant]
+    given: Mapping[str, float]
+    pending: frozenset[str]
 
     def whole(self) -> float:
-        value = self._level(0)
-        if self.at < len(self.tokens):
+        parsed = parse_expression(self.expression)
+        if parsed is None:
             raise self._failure()
-        return value
+        return self._value(parsed)
 
-    def _level(self, level: int) -> float:
-        if level == len(_LEVELS):
-            return self._unary()
-        value = self._level(level + 1)
-        while self._text() in _LEVELS[level]:
-            mark = self._text()
-            self.at += 1
-            value = self._combine(mark, value, self._level(level + 1))
-        return value
+    def _value(self, node: tree.Expression) -> float:
+        if isinstance(node, tree.Literal) and node.text not in ("true", "false"):
+            return _number(node.text)
+        if isinstance(node, tree.Paren):
+            return self._value(node.inner)
+        if isinstance(node, tree.Name) and not node.templates:
+            return self._constant(node.name)
+        if isinstance(node, tree.Unary) and node.operator == "-":
+            return -self._value(node.operand)
+        if isinstance(node, tree.Binary):
+            return self._combine(node.operator, self._value(node.left), self._value(node.right))
+        if isinstance(node, tree.Call):
+            return self._call(node)
+        raise self._failure()
 
     def _combine(self, mark: str, left: float, right: float) -> float:
-        if mark in "+-*":
+        if mark in ("+", "-", "*"):
             return {"+": left + right, "-": left - right, "*": left * right}[mark]
-        if mark in "/%":
+        if mark in ("/", "%"):
             return self._divide(mark, left, right)
         if not (isinstance(left, int) and isinstance(right, int)):
             raise self._failure()
         if mark in ("<<", ">>"):
             return left << (right & 31) & _WORD if mark == "<<" else left >> (right & 31)
-        return {"|": left | right, "^": left ^ right, "&": left & right}[mark]
+        if mark in ("|", "^", "&"):
+            return {"|": left | right, "^": left ^ right, "&": left & right}[mark]
+        raise self._failure()
 
     def _divide(self, mark: str, left: float, right: float) -> float:
         if right == 0:
@@ -89,39 +91,12 @@ class _Evaluator:
             return quotient if mark == "/" else left - right * quotient
         return left / right if mark == "/" else left - right * int(left / right)
 
-    def _unary(self) -> float:
-        if self._text() == "-":
-            self.at += 1
-            return -self._unary()
-        return self._primary()
-
-    def _primary(self) -> float:
-        if self.at >= len(self.tokens):
-            raise self._failure()
-        token = self.tokens[self.at]
-        self.at += 1
-        if token.kind == NUMBER:
-            return _number(token.text)
-        if token.kind == NAME and self._text() == "(":
-            return self._call(token.text)
-        if token.kind == NAME:
-            return self._constant(token.text)
-        if token.kind == MARK and token.text == "(":
-            value = self._level(0)
-            self._close()
-            return value
-        raise self._failure()
-
-    def _call(self, name: str) -> float:
-        self.at += 1
-        arguments = [self._level(0)]
-        while self._text() == ",":
-            self.at += 1
-            arguments.append(self._level(0))
-        self._close()
-        if name in ("min", "max"):
+    def _call(self, node: tree.Call) -> float:
+        name = node.callee.name
+        arguments = [self._value(argument) for argument in node.arguments]
+        if arguments and name in ("min", "max"):
             return min(arguments) if name == "min" else max(arguments)
-        if name in ("u32", "i32", "f32"):
+        if len(arguments) == 1 and name in ("u32", "i32", "f32"):
             return float(arguments[0]) if name == "f32" else int(arguments[0])
         raise self._failure()
 
@@ -134,27 +109,8 @@ class _Evaluator:
         inner = _Evaluator(constant.value, self.constants, self.given, self.pending | {name})
         return inner.whole()
 
-    def _close(self) -> None:
-        if self._text() != ")":
-            raise self._failure()
-        self.at += 1
-
-    def _text(self) -> str:
-        return self.tokens[self.at].text if self.at < len(self.tokens) else ""
-
     def _failure(self) -> NotConstantError:
         return NotConstantError(f"{self.expression!r} is not an expression of constants")
-
-
-def _with_shifts(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    joined: list[Token] = []
-    for token in tokens:
-        last = joined[-1] if joined else None
-        if token.text in "<>" and last and last.text == token.text and last.end == token.begin:
-            joined[-1] = Token(MARK, token.text * 2, last.begin, token.end)
-        else:
-            joined.append(token)
-    return tuple(joined)
 
 
 def _number(text: str) -> float:
@@ -162,9 +118,9 @@ def _number(text: str) -> float:
     if lower.startswith("0x"):
         if "." in lower or "p" in lower:
             return float.fromhex(lower.rstrip("fh"))
-        return int(lower.rstrip("iu"), 16)
+        return int(lower.rstrip("iul"), 16)
     if lower[-1] in "iu":
-        return int(lower[:-1])
+        return int(lower.rstrip("iul"))
     if lower[-1] in "fh" or "." in lower or "e" in lower:
-        return float(lower.rstrip("fh"))
+        return float(lower.rstrip("fhl"))
     return int(lower)

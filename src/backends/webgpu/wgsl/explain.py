@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Place, Text, caret
+from wgsl_kernels.backends.webgpu.wgsl.resolve import resolve
 from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED, SourceMap
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -30,10 +32,10 @@ def explain(
     if found is not None:
         text, place = source_map.origin(*found)
         note = " This line was written by the composer." if place.file == COMPOSED else ""
-        return _error(kernel, text, place, note, compiler_text)
+        return _error(kernel, text, place, note, _hint(source_map, found) + _words(compiler_text))
     if entry is not None:
         note = " The compiler named no line; this is where the kernel begins."
-        return _error(kernel, *entry, note, compiler_text)
+        return _error(kernel, *entry, note, _hint(source_map, None) + _words(compiler_text))
     return ShaderError(f"{kernel}: the shader does not compile.{_words(compiler_text)}")
 
 
@@ -57,12 +59,28 @@ def _column(line: str, blanks: int) -> int:
     return len(line) + 1
 
 
-def _error(kernel: str, text: Text, place: Place, note: str, compiler_text: str) -> ShaderError:
+def _hint(source_map: SourceMap, found: tuple[int, int] | None) -> str:
+    """Return what our own parser and names have to say about the place, or nothing.
+
+    A syntax error may show a line earlier there than the compiler found it; a name must stand at
+    the very place, lest one that we do not know draws eyes from the compiler's own reason.
+    """
+    composed = source_map.composed
+    for problem in parse(composed).problems:
+        place = composed.place(problem.begin)
+        if found is None or 0 <= found[0] - place.line <= 1:
+            _, place = source_map.origin(place.line, place.column)
+            return f"\nHint: {place.label}: {problem.message}"
+    for problem in resolve(composed).problems():
+        place = composed.place(problem.begin)
+        if found == (place.line, place.column):
+            return f"\nHint: {problem.message}"
+    return ""
+
+
+def _error(kernel: str, text: Text, place: Place, note: str, rest: str) -> ShaderError:
     line = caret(text.line(place.line), place.column)
-    words = _words(compiler_text)
-    return ShaderError(
-        f"{kernel}: {place.label}: the shader does not compile.{note}\n{line}{words}"
-    )
+    return ShaderError(f"{kernel}: {place.label}: the shader does not compile.{note}\n{line}{rest}")
 
 
 def _words(compiler_text: str) -> str:

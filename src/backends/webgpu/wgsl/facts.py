@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
+    from wgsl_kernels.backends.webgpu.wgsl.tree import Module
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,15 @@ class Declaration:
     """What every declaration at module level has.
 
     ``span`` covers it from its first attribute to its last character, semicolon included;
-    ``name_span`` only its name; ``identifiers`` are all the names that it mentions.
+    ``name_span`` only its name; ``identifiers`` are all the names that it mentions, ``needs``
+    those of them that come from outside: of the module, of the composer, of WGSL.
     """
 
     name: str
     span: Span
     name_span: Span
     identifiers: frozenset[str]
+    needs: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +69,11 @@ class Struct(Declaration):
 
 @dataclass(frozen=True, slots=True)
 class Function(Declaration):
-    """``fn name(parameters) -> returns { body }``; ``body`` spans the braces too."""
+    """``fn name(parameters) -> returns``, whose body is in the tree."""
 
     parameters: tuple[Member, ...]
     returns: str | None
-    returns_span: Span
     attributes: tuple[Attribute, ...]
-    body: Span
 
     @property
     def workgroup_size(self) -> tuple[str, ...] | None:
@@ -132,15 +133,14 @@ _Kind = TypeVar("_Kind", bound=Declaration)
 class Facts:
     """All that one file declares, in the file's order.
 
-    ``identifiers`` are all names used anywhere, members after a dot excepted; ``indexed`` are
-    those followed by ``[``.
+    ``module`` is its syntax tree; ``indexed`` are the names that stand before a ``[``.
     """
 
     text: Text
+    module: Module
     directives: tuple[Directive, ...]
     includes: tuple[Include, ...]
     declarations: tuple[Declaration, ...]
-    identifiers: frozenset[str]
     indexed: frozenset[str]
 
     @property
@@ -174,8 +174,13 @@ class Facts:
         return _named(self.declarations, Alias)
 
     @property
+    def needs(self) -> frozenset[str]:
+        """The names that its declarations take from outside of themselves."""
+        return frozenset(name for declaration in self.declarations for name in declaration.needs)
+
+    @property
     def is_whole(self) -> bool:
-        """Whether the reader understood every declaration."""
+        """Whether the reader understood every declaration, but for the bodies of functions."""
         return all(not isinstance(d, Other) or d.known for d in self.declarations)
 
 

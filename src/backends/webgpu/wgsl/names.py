@@ -21,7 +21,8 @@ subroutine super target template this thread_local throw trait try type typedef 
 typeof union unless unorm unsafe unsized use using varying virtual volatile wgsl where with
 writeonly yield
 """
-RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_RESERVED.split())
+KEYWORDS = frozenset(_KEYWORDS.split())
+RESERVED = KEYWORDS | frozenset(_RESERVED.split())
 """Keywords and reserved words. Source: WebGPU Shading Language, sections 15.1 and 15.2."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,8 @@ class Text:
 
     def __post_init__(self) -> None:
         """Note where each line begins."""
-        starts = [0]
-        starts.extend(at + 1 for at, letter in enumerate(self.text) if letter == "\n")
-        object.__setattr__(self, "line_starts", tuple(starts))
+        lengths = (len(line) + 1 for line in self.text.split("\n")[:-1])
+        object.__setattr__(self, "line_starts", tuple(accumulate(lengths, initial=0)))
 
     def place(self, offset: int) -> Place:
         """Return the place of the character at ``offset``."""

@@ -89,6 +89,10 @@ class Composition:
             at = edit.span.end
         self._append(source.text[at : span.end], Segment(self._length, source, at))
 
+    def write(self, text: str, source: Text, offset: int, *, exact: bool) -> None:
+        """Append text that stands for what an author wrote at ``offset``, or is that itself."""
+        self._append(text, Segment(self._length, source, offset, exact))
+
     def finish(self) -> SourceMap:
         """Return the text and its map."""
         return SourceMap(Text(COMPOSED, "".join(self._parts)), tuple(self._segments))

@@ -1,40 +1,53 @@
-"""Tokens of WGSL text, each with its place."""
+"""Tokens of WGSL text, each with its place; template lists told from comparisons."""
 
 from __future__ import annotations
 
-import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.wgsl.names import KEYWORDS
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 NAME = "name"
+KEYWORD = "keyword"
 NUMBER = "number"
 MARK = "mark"
+TEMPLATE = "template"
 INCLUDE = "include"
+END = "end"
 
-_LINE_END = re.compile("[\n\v\f\r\x85\u2028\u2029]")
-_BLANK = re.compile("[ \t\n\v\f\r\x85\u200e\u200f\u2028\u2029]+")
-_NAME = re.compile(r"[^\W\d]\w*")
-_NUMBER = re.compile(
-    r"0[xX](?:[0-9a-fA-F]*\.[0-9a-fA-F]+|[0-9a-fA-F]+\.?)(?:[pP][+-]?[0-9]+[fh]?)?[iu]?"
-    r"|(?:[0-9]*\.[0-9]+|[0-9]+\.?)(?:[eE][+-]?[0-9]+)?[fhiu]?"
+_LINE_ENDS = "\n\v\f\r\x85\u2028\u2029"
+_FOREIGN = "\u0080-\u0084\u0086-\u200d\u2010-\u2027\u202a-\U0010ffff"  # beyond ASCII, no blanks
+_TOKEN = re.compile(
+    rf"(?:[ \t{_LINE_ENDS}\u200e\u200f]+|//[^{_LINE_ENDS}]*)*(?:"
+    rf"([A-Za-z_{_FOREIGN}][A-Za-z0-9_{_FOREIGN}]*)"
+    r"|(0[xX](?:[0-9a-fA-F]*\.[0-9a-fA-F]+|[0-9a-fA-F]+\.?)(?:[pP][+-]?[0-9]+[fh]?)?(?:l?[iu])?"
+    r"|(?:[0-9]*\.[0-9]+|[0-9]+\.?)(?:[eE][+-]?[0-9]+)?(?:l[iuf]|[fhiu])?)"
+    r"|(/\*)"
+    r"|(->|\+\+|--|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^~!<>=(){}\[\],.;:@])"
+    r'|(\#include[ \t]+"[^"\n]*")'
+    r"|(.)"
+    r"|\Z)",
+    re.DOTALL,
 )
-_MARK = re.compile(r"->|==|!=|&&|\|\||[-+*/%&|^~!<>=(){}\[\],.;:@]")
+_KINDS = ("", NAME, NUMBER, "comment", MARK, INCLUDE, "stray")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
-_INCLUDE = re.compile(r'#include[ \t]+"([^"\n]*)"')
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+_ENDS_EXPRESSION = frozenset([";", "{", ":", "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="])
+_TEMPLATE_MARKS = _ENDS_EXPRESSION | frozenset(["<", ">", "(", "[", ")", "]", "&&", "||"])
+_JOINED = frozenset(["<<", "<<=", "<=", ">>", ">>=", ">="])
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token: ``text[begin:end]`` of the file; for an include, ``text`` is the path.
+    """One token: ``text[begin:end]`` of the file.
 
-    ``<`` and ``>`` are always single, so that template lists nest; two of them that touch are a
-    shift operator only where an expression is read.
+    ``kind`` is TEMPLATE for the angle brackets of a template list; other ``<`` and ``>`` are
+    marks, and joined to operators like ``>>=``.
     """
 
     kind: str
@@ -43,46 +56,79 @@ class Token:
     end: int
 
 
-@functools.lru_cache(maxsize=256)
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A file's tokens as columns, which a parser reads faster than rows.
+
+    The last one is of kind END, empty, and stands where the text ends.
+    """
+
+    kinds: list[str]
+    texts: list[str]
+    begins: list[int]
+    ends: list[int]
+
+
 def tokenize(source: Text) -> tuple[Token, ...]:
+    """Return the tokens of ``source`` without blanks and comments; see ``scan``."""
+    found = scan(source)
+    rows = zip(found.kinds, found.texts, found.begins, found.ends, strict=True)
+    return tuple(Token(*row) for row in rows)[:-1]
+
+
+def scan(source: Text) -> Tokens:
     """Return the tokens of ``source`` without blanks and comments.
 
     Characters that no token of WGSL begins with become marks of their own: the compiler names
-    them better than a reader of declarations could.
+    them better than a reader could.
 
     Raises:
-        ShaderError: A block comment is never closed, or an include line is malformed.
+        ShaderError: A block comment is never closed, brackets do not match, or an include line
+            is malformed.
     """
-    text = source.text
-    found: list[Token] = []
-    at = 0
-    while at < len(text):
-        if blank := _BLANK.match(text, at):
-            at = blank.end()
-        elif text.startswith("//", at):
-            line_end = _LINE_END.search(text, at)
-            at = line_end.start() if line_end else len(text)
-        elif text.startswith("/*", at):
-            at = _comment_end(source, at)
-        else:
-            token = _token(source, at)
-            found.append(token)
-            at = token.end
-    return tuple(found)
+    tokens = _scan(source)
+    _check_brackets(source, tokens)
+    if _mark_templates(tokens):
+        tokens = _join(tokens)
+    return tokens
 
 
-def _token(source: Text, at: int) -> Token:
+def _scan(source: Text) -> Tokens:
     text = source.text
-    if text[at] == "#":
-        include = _INCLUDE.match(text, at)
-        if include is None:
-            raise ShaderError(source.point('want #include "path"; WGSL has no other # line.', at))
-        return Token(INCLUDE, include.group(1), at, include.end())
-    for kind, pattern in ((NAME, _NAME), (NUMBER, _NUMBER), (MARK, _MARK)):
-        match = pattern.match(text, at)
-        if match is not None:
-            return Token(kind, match.group(), at, match.end())
-    return Token(MARK, text[at], at, at + 1)
+    kinds: list[str] = []
+    texts: list[str] = []
+    begins: list[int] = []
+    ends: list[int] = []
+    at: int | None = 0
+    while at is not None:
+        start, at = at, None
+        for match in _TOKEN.finditer(text, start):
+            group = match.lastindex
+            if group is None:
+                break
+            begin, end = match.span(group)
+            word = match.group(group)
+            kind = _KINDS[group]
+            if kind is NAME:
+                if word in KEYWORDS:
+                    kind = KEYWORD
+            elif kind == "comment":
+                at = _comment_end(source, begin)
+                break
+            elif kind == "stray":
+                kind = MARK
+                if word == "#":
+                    message = 'want #include "path"; WGSL has no other # line.'
+                    raise ShaderError(source.point(message, begin))
+            kinds.append(kind)
+            texts.append(word)
+            begins.append(begin)
+            ends.append(end)
+    kinds.append(END)
+    texts.append("")
+    begins.append(len(text))
+    ends.append(len(text))
+    return Tokens(kinds, texts, begins, ends)
 
 
 def _comment_end(source: Text, at: int) -> int:
@@ -92,3 +138,94 @@ def _comment_end(source: Text, at: int) -> int:
         if depth == 0:
             return edge.end()
     raise ShaderError(source.point("this comment is never closed; want */.", at))
+
+
+def _check_brackets(source: Text, tokens: Tokens) -> None:
+    open_: list[tuple[str, int]] = []
+    for at, text in enumerate(tokens.texts):
+        if text in _CLOSERS:
+            open_.append((text, tokens.begins[at]))
+        elif text in (")", "]", "}"):
+            begin = tokens.begins[at]
+            if not open_:
+                raise ShaderError(source.point(f"this {text} closes nothing.", begin))
+            opener, opened = open_.pop()
+            if _CLOSERS[opener] != text:
+                message = (
+                    f"this {opener} is not closed before the {text} of line "
+                    f"{source.place(begin).line}; want {_CLOSERS[opener]}."
+                )
+                raise ShaderError(source.point(message, opened))
+    if open_:
+        opener, opened = open_[-1]
+        message = f"this {opener} is never closed; want {_CLOSERS[opener]}."
+        raise ShaderError(source.point(message, opened))
+
+
+def _mark_templates(tokens: Tokens) -> bool:
+    """Give the brackets of template lists their kind; say whether other ``<`` or ``>`` touch.
+
+    Source: WebGPU Shading Language, section 3.9, template list discovery.
+    """
+    kinds, texts, begins = tokens.kinds, tokens.texts, tokens.begins
+    pending: list[tuple[int, int]] = []
+    depth = 0
+    touch = False
+    for at, text in enumerate(texts):
+        if text not in _TEMPLATE_MARKS:
+            continue
+        if text == "<":
+            followed = begins[at + 1] == begins[at] + 1 and texts[at + 1] in ("<", "=")
+            touch = touch or followed
+            if not followed and at and kinds[at - 1] in (NAME, KEYWORD):
+                pending.append((at, depth))
+        elif text == ">":
+            if pending and pending[-1][1] == depth:
+                kinds[pending.pop()[0]] = kinds[at] = TEMPLATE
+            else:
+                touch = touch or begins[at + 1] == begins[at] + 1
+        elif text in ("(", "["):
+            depth += 1
+        elif text in (")", "]"):
+            while pending and pending[-1][1] >= depth:
+                pending.pop()
+            depth = max(depth - 1, 0)
+        elif text in ("&&", "||"):
+            while pending and pending[-1][1] >= depth:
+                pending.pop()
+        elif text != "=" or not _is_comparison(tokens, at):
+            depth = 0
+            pending.clear()
+    return touch
+
+
+def _is_comparison(tokens: Tokens, at: int) -> bool:
+    """Say whether the ``=`` at ``at`` ends ``<=``, ``>=`` or ``>>=``, which end no expression."""
+    touches = at > 0 and tokens.ends[at - 1] == tokens.begins[at]
+    if not touches or tokens.kinds[at - 1] == TEMPLATE or tokens.texts[at - 1] not in "<>":
+        return False
+    is_shift = (
+        at > 1 and tokens.texts[at - 2] == "<" and tokens.ends[at - 2] == tokens.begins[at - 1]
+    )
+    return not is_shift
+
+
+def _join(tokens: Tokens) -> Tokens:
+    """Return the tokens with ``<`` and ``>`` outside templates joined to longer operators."""
+    kinds: list[str] = []
+    texts: list[str] = []
+    begins: list[int] = []
+    ends: list[int] = []
+    rows = zip(tokens.kinds, tokens.texts, tokens.begins, tokens.ends, strict=True)
+    for kind, text, begin, end in rows:
+        if kind is MARK and ends and ends[-1] == begin and kinds[-1] is MARK:
+            joined = texts[-1] + text
+            if joined in _JOINED:
+                texts[-1] = joined
+                ends[-1] = end
+                continue
+        kinds.append(kind)
+        texts.append(text)
+        begins.append(begin)
+        ends.append(end)
+    return Tokens(kinds, texts, begins, ends)

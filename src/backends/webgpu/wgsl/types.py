@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.wgsl.evaluate import NotConstantError, evaluate
+from wgsl_kernels.backends.webgpu.wgsl.parser import parse_expression
+from wgsl_kernels.backends.webgpu.wgsl.printer import spell
+from wgsl_kernels.backends.webgpu.wgsl.tree import Ident, Name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.wgsl.facts import Alias, Constant, Member, Struct
+    from wgsl_kernels.backends.webgpu.wgsl.tree import Expression
 
 SCALARS: Mapping[str, int] = {"f32": 4, "i32": 4, "u32": 4, "bool": 4, "f16": 2}
 _SUFFIXES = {"f": "f32", "i": "i32", "u": "u32", "h": "f16"}
 _SHORT = re.compile(r"(vec[234]|mat[234]x[234])([fiuh])$")
 _VECTOR = re.compile(r"vec([234])$")
 _MATRIX = re.compile(r"mat([234])x([234])$")
-_GENERIC = re.compile(r"(\w+)<(.*)>$", re.DOTALL)
 
 
 class UnknownTypeError(Exception):
@@ -63,16 +66,8 @@ class Types:
 
     def resolve(self, text: str) -> str:
         """Return ``text`` with aliases followed and short forms written out."""
-        seen: set[str] = set()
-        while text in self.aliases and text not in seen:
-            seen.add(text)
-            text = self.aliases[text]
-        if short := _SHORT.match(text):
-            return f"{short.group(1)}<{_SUFFIXES[short.group(2)]}>"
-        if generic := _GENERIC.match(text):
-            parts = [self.resolve(part) for part in split_arguments(generic.group(2))]
-            return f"{generic.group(1)}<{', '.join(parts)}>"
-        return text
+        node = parse_expression(text)
+        return text if node is None else spell(self._resolved(node))
 
     def layout(self, text: str) -> Layout:
         """Return size and alignment of the type that ``text`` names.
@@ -80,14 +75,10 @@ class Types:
         Raises:
             UnknownTypeError: It has no fixed size, or its name is not known.
         """
-        text = self.resolve(text)
-        if text in SCALARS:
-            return Layout(SCALARS[text], SCALARS[text])
-        if text in self.structs:
-            return self.members(self.structs[text].fields)[1]
-        if generic := _GENERIC.match(text):
-            return self._generic(generic.group(1), split_arguments(generic.group(2)), text)
-        raise UnknownTypeError(text)
+        node = parse_expression(text)
+        if node is None:
+            raise UnknownTypeError(text)
+        return self._layout(self._resolved(node))
 
     def members(self, fields: tuple[Member, ...]) -> tuple[tuple[int, ...], Layout]:
         """Return the offsets of a struct's fields, and the whole struct's layout."""
@@ -103,20 +94,40 @@ class Types:
             align = max(align, own_align)
         return tuple(offsets), Layout(round_up(end, align), align)
 
-    def _generic(self, name: str, arguments: tuple[str, ...], text: str) -> Layout:
-        if not arguments:
-            raise UnknownTypeError(text)
-        element = self.layout(arguments[0])
-        if name == "atomic":
+    def _resolved(self, node: Expression) -> Expression:
+        seen: set[str] = set()
+        while isinstance(node, Name) and node.name in self.aliases and node.name not in seen:
+            seen.add(node.name)
+            node = parse_expression(self.aliases[node.name]) or node
+        if not isinstance(node, Name):
+            return node
+        if short := _SHORT.match(node.name):
+            ident = replace(node.ident, name=short.group(1))
+            element = Ident(node.begin, node.end, _SUFFIXES[short.group(2)])
+            return replace(node, ident=ident, templates=(Name(node.begin, node.end, element, ()),))
+        return replace(node, templates=tuple(self._resolved(one) for one in node.templates))
+
+    def _layout(self, node: Expression) -> Layout:
+        text = spell(node)
+        if text in SCALARS:
+            return Layout(SCALARS[text], SCALARS[text])
+        if text in self.structs:
+            return self.members(self.structs[text].fields)[1]
+        if isinstance(node, Name) and node.templates:
+            return self._generic(node, text)
+        raise UnknownTypeError(text)
+
+    def _generic(self, node: Name, text: str) -> Layout:
+        element = self._layout(node.templates[0])
+        if node.name == "atomic":
             return element
-        if vector := _VECTOR.match(name):
-            count = int(vector.group(1))
-            return Layout(element.size * count, element.size * (2 if count == 2 else 4))
-        if matrix := _MATRIX.match(name):
-            column = self._generic(f"vec{matrix.group(2)}", arguments, text)
+        if vector := _VECTOR.match(node.name):
+            return _vector(element, int(vector.group(1)))
+        if matrix := _MATRIX.match(node.name):
+            column = _vector(element, int(matrix.group(2)))
             return Layout(column.stride * int(matrix.group(1)), column.align)
-        if name == "array" and len(arguments) == 2:
-            return Layout(element.stride * self._value(arguments[1]), element.align)
+        if node.name == "array" and len(node.templates) == 2:
+            return Layout(element.stride * self._value(spell(node.templates[1])), element.align)
         raise UnknownTypeError(text)
 
     def _value(self, expression: str) -> int:
@@ -126,17 +137,16 @@ class Types:
             raise UnknownTypeError(f"{expression} ({error})") from None
 
 
-def split_arguments(text: str) -> tuple[str, ...]:
-    """Return the parts of a template list between its top-level commas."""
-    parts = [""]
-    depth = 0
-    for letter in text:
-        depth += (letter in "<([") - (letter in ">)]")
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return tuple(part.strip() for part in parts if part.strip())
+def _vector(element: Layout, count: int) -> Layout:
+    return Layout(element.size * count, element.size * (2 if count == 2 else 4))
+
+
+def template_of(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name of the type ``text`` and the texts in its template list, if it has one."""
+    node = parse_expression(text)
+    if not isinstance(node, Name):
+        return text, ()
+    return node.name, tuple(spell(one) for one in node.templates)
 
 
 def round_up(value: int, multiple: int) -> int:

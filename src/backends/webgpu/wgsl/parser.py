@@ -1,0 +1,223 @@
+"""Parsing WGSL: text in, a syntax tree out, by recursive descent.
+
+What is not understood stays in the tree as ``Broken``, and the module says what was wanted: the
+compiler has the last word on whether a shader is valid.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.wgsl.expressions import WantedError
+from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.backends.webgpu.wgsl.statements import Statements
+from wgsl_kernels.backends.webgpu.wgsl.tokens import END, INCLUDE, NAME
+from wgsl_kernels.backends.webgpu.wgsl.tree import (
+    Alias,
+    Attribute,
+    Block,
+    Broken,
+    Declaration,
+    Directive,
+    Expression,
+    Function,
+    Ident,
+    Include,
+    Module,
+    Parameter,
+    Struct,
+)
+from wgsl_kernels.engine.errors import ShaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_DIRECTIVES = frozenset({"enable", "requires", "diagnostic"})
+_STARTERS = frozenset({"fn", "struct", "var", "const", "override", "alias", "const_assert"})
+_OPENERS, _CLOSERS = frozenset("([{"), frozenset(")]}")
+
+
+@functools.lru_cache(maxsize=512)
+def parse(source: Text) -> Module:
+    """Return the syntax tree of ``source``.
+
+    Raises:
+        ShaderError: A comment is never closed, brackets do not match, or an include is malformed.
+    """
+    return _Parser(source).module()
+
+
+@functools.lru_cache(maxsize=1024)
+def parse_expression(text: str) -> Expression | None:
+    """Return the tree of one expression or type, None where ``text`` is no such."""
+    try:
+        parser = _Parser(Text("", text))
+        found = parser.expression()
+    except (WantedError, ShaderError):
+        return None
+    return found if parser.kinds[parser.at] is END else None
+
+
+class _Parser(Statements):
+    """The parts of the grammar that stand at module level."""
+
+    def module(self) -> Module:
+        directives: list[Directive] = []
+        includes: list[Include] = []
+        declarations: list[Declaration] = []
+        while self.kinds[self.at] is not END:
+            text = self.texts[self.at]
+            if text == ";":
+                self.at += 1
+            elif self.kinds[self.at] is INCLUDE:
+                path = text.partition('"')[2].rstrip('"')
+                includes.append(Include(self.begins[self.at], self.ends[self.at], path))
+                self.at += 1
+            else:
+                found = self._guarded(self._directive if text in _DIRECTIVES else self._declaration)
+                if isinstance(found, Directive):
+                    directives.append(found)
+                else:
+                    declarations.append(found)
+        problems = tuple(sorted(self.problems, key=lambda problem: problem.begin))
+        return Module(
+            self.source, tuple(directives), tuple(includes), tuple(declarations), problems
+        )
+
+    def _guarded(self, read: Callable[[], Declaration | Directive]) -> Declaration | Directive:
+        start = self.at
+        self.depth = 0
+        try:
+            return read()
+        except WantedError as error:
+            self.problems.append(error.problem)
+        return self._skip_declaration(start)
+
+    def _directive(self) -> Directive:
+        begin = self.begins[self.at]
+        keyword = self.texts[self.at]
+        self.at += 1
+        if self.texts[self.at] == "(":
+            arguments = self.arguments()
+        else:
+            arguments = (self.type(),)
+            while self.skip(",") and self.texts[self.at] != ";":
+                arguments += (self.type(),)
+        self.expect(";")
+        return Directive(begin, self.ends[self.at - 1], keyword, arguments)
+
+    def _declaration(self) -> Declaration:
+        begin = self.begins[self.at]
+        attributes = self.attributes()
+        keyword = self.texts[self.at]
+        if keyword == "fn":
+            return self._function(begin, attributes)
+        if keyword == "struct":
+            return self._struct(begin)
+        if keyword == "var":
+            found: Declaration = self.variable(begin, attributes)
+        elif keyword in ("const", "override"):
+            found = self.value(begin, attributes)
+        elif keyword == "alias":
+            found = self._alias(begin)
+        elif keyword == "const_assert":
+            found = self.const_assert(begin)
+        else:
+            self.fail("a declaration")
+        self.expect(";")
+        return dataclasses.replace(found, end=self.ends[self.at - 1])
+
+    def _function(self, begin: int, attributes: tuple[Attribute, ...]) -> Function:
+        self.at += 1
+        ident = self.ident("a function")
+        self.expect("(")
+        parameters = self._parameters(")")
+        return_attributes: tuple[Attribute, ...] = ()
+        returns = None
+        if self.skip("->"):
+            return_attributes = self.attributes()
+            returns = self.type()
+        inner = self.attributes()
+        body = self._body(inner)
+        end = self.ends[self.at - 1]
+        return Function(begin, end, attributes, ident, parameters, return_attributes, returns, body)
+
+    def _body(self, attributes: tuple[Attribute, ...]) -> Block | Broken:
+        start = self.at
+        if self.texts[start] != "{":
+            self.fail("'{'")
+        try:
+            return self.block(attributes)
+        except WantedError as error:
+            self.problems.append(error.problem)
+        self.at = start
+        self._skip_group()
+        return self._broken(start)
+
+    def _struct(self, begin: int) -> Struct:
+        self.at += 1
+        ident = self.ident("a struct")
+        self.expect("{")
+        members = self._parameters("}")
+        return Struct(begin, self.ends[self.at - 1], ident, members)
+
+    def _alias(self, begin: int) -> Alias:
+        self.at += 1
+        ident = self.ident("an alias")
+        self.expect("=")
+        type_ = self.type()
+        return Alias(begin, type_.end, ident, type_)
+
+    def _parameters(self, closer: str) -> tuple[Parameter, ...]:
+        """Read ``name: type, ...`` up to and with ``closer``."""
+        what = "a parameter" if closer == ")" else "a field"
+        found: list[Parameter] = []
+        while not self.skip(closer):
+            begin = self.begins[self.at]
+            attributes = self.attributes()
+            ident = self.ident(what)
+            self.expect(":")
+            type_ = self.type()
+            found.append(Parameter(begin, type_.end, attributes, ident, type_))
+            if not self.skip(",") and self.texts[self.at] != closer:
+                self.fail(f"',' or {closer!r}")
+        return tuple(found)
+
+    # Going on behind what is not understood.
+
+    def _skip_group(self) -> None:
+        """Pass a bracketed group; brackets are known to match."""
+        depth = 0
+        while True:
+            text = self.texts[self.at]
+            depth += (text in _OPENERS) - (text in _CLOSERS)
+            self.at += 1
+            if depth == 0:
+                return
+
+    def _skip_declaration(self, start: int) -> Broken:
+        """Take what stands from ``start`` to where the next declaration can begin."""
+        self.at = start
+        depth = 0
+        seen_keyword = False
+        while self.kinds[self.at] is not END:
+            text = self.texts[self.at]
+            if depth == 0 and seen_keyword and (text in _STARTERS or text == "@"):
+                break
+            seen_keyword = seen_keyword or text in _STARTERS or text in _DIRECTIVES
+            depth += (text in _OPENERS) - (text in _CLOSERS)
+            self.at += 1
+            if depth == 0 and text in (";", "}"):
+                break
+        return self._broken(start)
+
+    def _broken(self, start: int) -> Broken:
+        names = tuple(
+            Ident(self.begins[at], self.ends[at], self.texts[at])
+            for at in range(start, self.at)
+            if self.kinds[at] is NAME and self.texts[at - 1] != "."
+        )
+        begin, end = self.begins[start], self.ends[self.at - 1]
+        return Broken(begin, end, self.source.text[begin:end], names)

@@ -1,0 +1,343 @@
+"""Which declaration every name of a module means, by WGSL's rules of scope."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.parser import parse
+from wgsl_kernels.backends.webgpu.wgsl.predeclared import PREDECLARED, is_predeclared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
+
+Kind = Literal["function", "struct", "alias", "var", "const", "override", "let", "parameter"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Symbol:
+    """One declared name and where its declaration has it. No two are equal."""
+
+    name: str
+    kind: Kind
+    ident: tree.Ident
+    is_global: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One name in use and what it means: None for what the module does not declare."""
+
+    ident: tree.Ident
+    symbol: Symbol | None
+
+    @property
+    def is_unresolved(self) -> bool:
+        """Whether neither the module nor WGSL declares the name."""
+        return self.symbol is None and not is_predeclared(self.ident.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """All names of one module.
+
+    Attributes:
+        module: The module.
+        symbols: Every declared name but the fields of structs, in the order of the text.
+        uses: Every use, in the order of the text.
+        visible: For each unresolved use, by where it begins, the local names that it could see.
+        needs: For each declaration of the module, the names that it takes from outside of
+            itself: of the module, of the composer, of WGSL, built-in values included.
+        indexed: The names that stand before a ``[``.
+        members: For each name that stands before a dot, the members that are asked of it.
+    """
+
+    module: tree.Module
+    symbols: tuple[Symbol, ...]
+    uses: tuple[Use, ...]
+    visible: Mapping[int, frozenset[str]]
+    needs: tuple[frozenset[str], ...]
+    indexed: frozenset[str]
+    members: Mapping[str, tuple[str, ...]]
+
+    @property
+    def unresolved(self) -> tuple[Use, ...]:
+        """The uses of names that neither the module nor WGSL declares."""
+        return tuple(use for use in self.uses if use.is_unresolved)
+
+    def uses_of(self, symbol: Symbol) -> tuple[Use, ...]:
+        """Return where ``symbol`` is used."""
+        return tuple(use for use in self.uses if use.symbol is symbol)
+
+    def problems(self, known: Iterable[str] = ()) -> tuple[tree.Problem, ...]:
+        """Return what to say of each unresolved name that is not ``known`` from elsewhere."""
+        given = frozenset(known)
+        outer = given | PREDECLARED | {s.name for s in self.symbols if s.is_global}
+        found: list[tree.Problem] = []
+        for use in self.unresolved:
+            name = use.ident.name
+            if name not in given:
+                near = _nearest(name, outer | self.visible[use.ident.begin])
+                hint = f" Did you mean {near!r}?" if near else ""
+                message = f"nothing is called {name!r} here.{hint}"
+                found.append(tree.Problem(message, use.ident.begin))
+        return tuple(found)
+
+
+def _nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that ``name`` is most likely a slip of, None where none is near."""
+    by_case = {one.lower().replace("_", ""): one for one in sorted(candidates)}
+    if same := by_case.get(name.lower().replace("_", "")):
+        return same
+    near = difflib.get_close_matches(name, sorted(candidates), n=1, cutoff=0.7)
+    return near[0] if near else None
+
+
+@functools.lru_cache(maxsize=512)
+def resolve(source: Text) -> Names:
+    """Return what every name of a file means.
+
+    Raises:
+        ShaderError: See ``parse``.
+    """
+    return _Resolver(parse(source)).names()
+
+
+_GLOBAL_KINDS: Mapping[type[tree.Node], Kind] = {
+    tree.Function: "function",
+    tree.Struct: "struct",
+    tree.Alias: "alias",
+    tree.Var: "var",
+}
+_CONTEXTUAL = frozenset({"builtin", "interpolate", "diagnostic"})
+_VALUES: Mapping[str, Kind] = {"const": "const", "let": "let", "override": "override"}
+
+
+class _Resolver:
+    """A walk over a module with the scopes that are open."""
+
+    def __init__(self, module: tree.Module) -> None:
+        self.module = module
+        self.symbols: list[Symbol] = []
+        self.uses: list[Use] = []
+        self.visible: dict[int, frozenset[str]] = {}
+        self.globals: dict[str, Symbol] = {}
+        self.scopes: list[dict[str, Symbol]] = []
+        self.needed: set[str] = set()
+        self.indexed: set[str] = set()
+        self.members: dict[str, dict[str, None]] = {}
+
+    def names(self) -> Names:
+        for declaration in self.module.declarations:
+            if isinstance(declaration, tree.Value):
+                self._declare(declaration.ident, _VALUES[declaration.keyword])
+            elif not isinstance(declaration, (tree.ConstAssert, tree.Broken)):
+                self._declare(declaration.ident, _GLOBAL_KINDS[type(declaration)])
+        needs: list[frozenset[str]] = []
+        for declaration in self.module.declarations:
+            self.needed = set()
+            _VISITS[type(declaration)](self, declaration)
+            needs.append(frozenset(self.needed))
+        symbols = sorted(self.symbols, key=lambda symbol: symbol.ident.begin)
+        uses = sorted(self.uses, key=lambda use: use.ident.begin)
+        return Names(
+            self.module,
+            tuple(symbols),
+            tuple(uses),
+            self.visible,
+            tuple(needs),
+            frozenset(self.indexed),
+            {name: tuple(members) for name, members in self.members.items()},
+        )
+
+    def _declare(self, ident: tree.Ident, kind: Kind) -> None:
+        symbol = Symbol(ident.name, kind, ident, not self.scopes)
+        self.symbols.append(symbol)
+        if self.scopes:
+            self.scopes[-1][ident.name] = symbol
+        else:
+            self.globals.setdefault(ident.name, symbol)
+
+    def use(self, ident: tree.Ident) -> None:
+        name = ident.name
+        for scope in reversed(self.scopes):
+            if name in scope:
+                self.uses.append(Use(ident, scope[name]))
+                return
+        symbol = self.globals.get(name)
+        self.uses.append(Use(ident, symbol))
+        self.needed.add(name)
+        if symbol is None and not is_predeclared(name):
+            self.visible[ident.begin] = frozenset(n for scope in self.scopes for n in scope)
+
+    def visit(self, node: tree.Node | None) -> None:
+        if node is not None:
+            _VISITS[type(node)](self, node)
+
+    def all(self, nodes: Iterable[tree.Node | None]) -> None:
+        for node in nodes:
+            if node is not None:
+                _VISITS[type(node)](self, node)
+
+    # One method for each node that declares, opens a scope, or holds a name.
+
+    def attribute(self, node: tree.Attribute) -> None:
+        if node.name in _CONTEXTUAL:
+            self.needed.update(a.name for a in node.arguments or () if isinstance(a, tree.Name))
+        else:
+            self.all(node.arguments or ())
+
+    def name(self, node: tree.Name) -> None:
+        self.use(node.ident)
+        if node.templates:
+            self.all(node.templates)
+
+    def literal(self, node: tree.Node) -> None:
+        """Nothing is named."""
+
+    def call(self, node: tree.Call) -> None:
+        self.name(node.callee)
+        self.all(node.arguments)
+
+    def unary(self, node: tree.Unary) -> None:
+        self.visit(node.operand)
+
+    def binary(self, node: tree.Binary) -> None:
+        rights: list[tree.Expression] = []
+        left: tree.Expression = node
+        while isinstance(left, tree.Binary):  # long sums lean to the left, too far to recurse
+            rights.append(left.right)
+            left = left.left
+        self.visit(left)
+        self.all(reversed(rights))
+
+    def index(self, node: tree.Index) -> None:
+        if isinstance(node.base, tree.Name):
+            self.indexed.add(node.base.name)
+        self.visit(node.base)
+        self.visit(node.index)
+
+    def access(self, node: tree.Access) -> None:
+        if isinstance(node.base, tree.Name):
+            self.members.setdefault(node.base.name, {})[node.member.name] = None
+        self.visit(node.base)
+
+    def paren(self, node: tree.Paren) -> None:
+        self.visit(node.inner)
+
+    def var(self, node: tree.Var) -> None:
+        self.all((*node.attributes, *node.templates, node.type, node.value))
+        if self.scopes:
+            self._declare(node.ident, "var")
+
+    def value(self, node: tree.Value) -> None:
+        self.all((*node.attributes, node.type, node.value))
+        if self.scopes:
+            self._declare(node.ident, _VALUES[node.keyword])
+
+    def condition(self, node: tree.ConstAssert | tree.BreakIf) -> None:
+        self.visit(node.condition)
+
+    def block(self, node: tree.Block) -> None:
+        self.scopes.append({})
+        self.all(node.statements)
+        self.scopes.pop()
+
+    def assign(self, node: tree.Assign) -> None:
+        self.visit(node.target)
+        self.visit(node.value)
+
+    def step(self, node: tree.Step) -> None:
+        self.visit(node.target)
+
+    def call_statement(self, node: tree.CallStatement) -> None:
+        self.call(node.call)
+
+    def return_(self, node: tree.Return) -> None:
+        self.visit(node.value)
+
+    def if_(self, node: tree.If) -> None:
+        self.visit(node.condition)
+        self.block(node.body)
+        self.visit(node.otherwise)
+
+    def switch(self, node: tree.Switch) -> None:
+        self.visit(node.selector)
+        for clause in node.clauses:
+            self.all(clause.selectors)
+            self.block(clause.body)
+
+    def body(self, node: tree.Loop | tree.Continuing) -> None:
+        self.block(node.body)
+
+    def while_(self, node: tree.While) -> None:
+        self.visit(node.condition)
+        self.block(node.body)
+
+    def for_(self, node: tree.For) -> None:
+        self.scopes.append({})
+        self.all((node.first, node.condition, node.update))
+        self.block(node.body)
+        self.scopes.pop()
+
+    def parameter(self, node: tree.Parameter) -> None:
+        self.all((*node.attributes, node.type))
+
+    def function(self, node: tree.Function) -> None:
+        self.all((*node.attributes, *node.parameters, *node.return_attributes, node.returns))
+        self.scopes.append({})
+        for parameter in node.parameters:
+            self._declare(parameter.ident, "parameter")
+        body = node.body
+        self.all(body.statements if isinstance(body, tree.Block) else (body,))
+        self.scopes.pop()
+
+    def struct(self, node: tree.Struct) -> None:
+        self.all(node.fields)
+
+    def alias(self, node: tree.Alias) -> None:
+        self.visit(node.type)
+
+    def broken(self, node: tree.Broken) -> None:
+        """Take every name for one from outside, since what it means cannot be told."""
+        self.needed.update(ident.name for ident in node.names)
+
+
+# Keyed by the node's own type: one look-up, where isinstance would ask for each in turn.
+_VISITS: dict[type[tree.Node], Callable[[_Resolver, Any], None]] = {
+    tree.Attribute: _Resolver.attribute,
+    tree.Name: _Resolver.name,
+    tree.Literal: _Resolver.literal,
+    tree.Jump: _Resolver.literal,
+    tree.Call: _Resolver.call,
+    tree.Unary: _Resolver.unary,
+    tree.Binary: _Resolver.binary,
+    tree.Index: _Resolver.index,
+    tree.Access: _Resolver.access,
+    tree.Paren: _Resolver.paren,
+    tree.Var: _Resolver.var,
+    tree.Value: _Resolver.value,
+    tree.ConstAssert: _Resolver.condition,
+    tree.BreakIf: _Resolver.condition,
+    tree.Block: _Resolver.block,
+    tree.Assign: _Resolver.assign,
+    tree.Step: _Resolver.step,
+    tree.CallStatement: _Resolver.call_statement,
+    tree.Return: _Resolver.return_,
+    tree.If: _Resolver.if_,
+    tree.Switch: _Resolver.switch,
+    tree.Loop: _Resolver.body,
+    tree.Continuing: _Resolver.body,
+    tree.While: _Resolver.while_,
+    tree.For: _Resolver.for_,
+    tree.Parameter: _Resolver.parameter,
+    tree.Function: _Resolver.function,
+    tree.Struct: _Resolver.struct,
+    tree.Alias: _Resolver.alias,
+    tree.Broken: _Resolver.broken,
+}
