@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -124,13 +123,3 @@ def tensors_in(obj: Any) -> Iterator[Tensor]:
     elif isinstance(obj, (list, tuple, set, frozenset)):
         for one in obj:
             yield from tensors_in(one)
-
-
-def tidied(f: Callable[..., F]) -> Callable[..., F]:
-    """Return ``f`` with every call inside a `tidy`."""
-
-    @functools.wraps(f)
-    def wrapped(*args: Any, **kwargs: Any) -> F:
-        return tidy(lambda: f(*args, **kwargs))
-
-    return wrapped

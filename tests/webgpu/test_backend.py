@@ -171,3 +171,39 @@ def test_a_thousand_steps_leave_memory_flat(backend: WebGpuBackend) -> None:
     assert (after.num_tensors, after.num_buffers) == (before.num_tensors, before.num_buffers)
     assert after.num_bytes == before.num_bytes
     assert after.by_backend["webgpu"].pool_bytes <= 2 * before.by_backend["webgpu"].pool_bytes
+
+
+def test_a_number_of_the_host_and_one_of_the_device_take_recipes_of_their_own(
+    backend: WebGpuBackend,
+) -> None:
+    shader = """
+    @group(0) @binding(0) var<storage, read_write> out: array<f32>;
+
+    @compute @workgroup_size(1)
+    fn main() {
+      out[0] = load_x(0u) * 2.0;
+    }
+    """
+
+    @wk.signature("TestDoubledNumber")
+    def _(x: wk.Spec, /) -> wk.Spec:
+        return x.like()
+
+    @wk.wgsl_kernel("TestDoubledNumber")
+    def _(gpu: Any, x: Any) -> Any:
+        out = gpu.empty(x.shape, x.dtype)
+        gpu.dispatch(shader, {"x": x, "out": out})
+        return out
+
+    try:
+        uploaded = wk.tensor([3.0])
+        backend.make_resident(uploaded.array)
+        for x, want in (
+            (uploaded, 6.0),
+            (wk.sqrt(wk.tensor([16.0])), 8.0),
+            (wk.tensor([5.0]), 10.0),
+        ):
+            y = wk.engine().run_kernel("TestDoubledNumber", {"x": x})
+            assert y.tolist() == [want]
+    finally:
+        wk.unregister_kernel("TestDoubledNumber", "webgpu")

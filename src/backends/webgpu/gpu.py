@@ -112,7 +112,7 @@ class Gpu:
                 self._backend.make_resident(array)
         fields = params or {}
         layouts = [
-            (name, a.shape, a.dtype, a.layout, a.storage is None) for name, a in arrays.items()
+            (name, a.shape, a.dtype, a.layout, a.is_scalar_on_host) for name, a in arrays.items()
         ]
         more = None if constants is None else tuple(constants.items())
         key = (

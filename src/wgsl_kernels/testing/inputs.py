@@ -9,7 +9,7 @@ import numpy as np
 
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.tensor import Tensor, tensor
-from wgsl_kernels.ops import operators, shape
+from wgsl_kernels.ops import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.testing.sample import Sample
 
 Array = np.ndarray[Any, Any]
-INDEXING = operators.__name__
-"""The module behind ``x[...]``, which the layouts below are made with."""
 
 _WORDS = ("", "a", "to be", " or  not", "naïve", "日本 語", "x" * 9)
 
