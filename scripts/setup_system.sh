@@ -22,7 +22,7 @@ installed() {
 
 wanted=()
 found=$(adapters)
-if [[ -z $found ]]; then
+if [[ $found != *Vulkan* ]]; then
   wanted+=(libvulkan1 mesa-vulkan-drivers)
 fi
 if [[ $found != *OpenGL* ]]; then
