@@ -52,7 +52,9 @@ def test_an_allocation_beyond_the_limit_says_what_was_asked(
 def test_many_small_allocations_meet_the_limit_too(backend: str) -> None:
     with wk.config.using(memory_limit=3 << 20):
         message = refusal(
-            backend, lambda: [wk.ones((1024, 100)) for _ in range(20)], wk.OutOfMemoryError
+            backend,
+            lambda: wk.evaluate([wk.ones((1024, 100)) for _ in range(20)]),
+            wk.OutOfMemoryError,
         )
 
     assert message.splitlines()[0] == "asked for 409600 bytes ([1024, 100] float32)."

@@ -74,11 +74,15 @@ class Config:
         _check(name, value)
         self.__dict__["_process"][name] = value
 
+    def value(self, name: str, now: context.Context) -> Any:
+        """Return a switch in a context that is at hand; for hot paths."""
+        if now.config and name in now.config:
+            return now.config[name]
+        return self.__dict__["_process"][name]
+
     def is_on(self, name: str, now: context.Context) -> bool:
         """Return a yes-or-no switch in a context that is at hand; for hot paths."""
-        if now.config and name in now.config:
-            return bool(now.config[name])
-        return bool(self.__dict__["_process"][name])
+        return bool(self.value(name, now))
 
     @contextmanager
     def using(self, **values: Any) -> Iterator[None]:

@@ -45,6 +45,28 @@ def user_line() -> str:
     return f"{file}:{line}" if line else file
 
 
+def user_code(depth: int) -> tuple[Any, int] | None:
+    """Return code and instruction of the nearest frame outside this package, for `line_of`.
+
+    Args:
+        depth: How many frames above the caller's are this package's for certain.
+    """
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith("wgsl_kernels.") and module != "wgsl_kernels":
+            return frame.f_code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+def line_of(place: tuple[Any, int]) -> str:
+    """Return ``file:line`` of a place that `user_code` gave."""
+    code, last = place
+    lines = (line for start, end, line in code.co_lines() if start <= last < end and line)
+    return f"{code.co_filename}:{next(lines, code.co_firstlineno)}"
+
+
 def user_place() -> tuple[str, int]:
     """Return file and line of the nearest frame outside this package."""
     frame: FrameType | None = sys._getframe(1)

@@ -27,8 +27,10 @@ class KernelRow:
 
     Attributes:
         wall_ms: Milliseconds that the caller waited for the run to be recorded (webgpu) or done.
-        device_ms: Milliseconds on the device, where it can tell, else None.
+        device_ms: Milliseconds on the device, where it can tell, else None. The last kernel of a
+            fused dispatch has all its time.
         bytes: Bytes of the outputs.
+        dispatches: How many dispatches end with it; 0 for one fused into a later kernel's.
     """
 
     name: str
@@ -43,12 +45,23 @@ class KernelRow:
 
 @dataclass(frozen=True)
 class DispatchRow:
-    """One dispatch on a device: the kernels in it and its milliseconds there."""
+    """One dispatch on a device: the kernels in it and its milliseconds there.
 
-    label: str
+    Attributes:
+        kernels: Several where they were fused.
+        device_ms: None where the device cannot tell.
+        cause: Why pending work was done then; empty where the op was not put off.
+    """
+
     backend: str
     kernels: tuple[str, ...]
     device_ms: float | None
+    cause: str = ""
+
+    @property
+    def label(self) -> str:
+        """The kernels, as one text."""
+        return " + ".join(self.kernels)
 
 
 @dataclass
@@ -58,7 +71,7 @@ class Profile:
     Attributes:
         kernels: A row per kernel run, in order.
         dispatches: A row per dispatch, in order.
-        peak_bytes: Most bytes that live arrays held after any kernel.
+        peak_bytes: Most bytes that live arrays held at any time.
         result: What the function returned.
     """
 
@@ -100,6 +113,7 @@ class _Watcher:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
+        self.spans: list[tuple[int, int]] = []
 
     def __call__(self, call: Call, proceed: Proceed) -> Result:
         counts = {driver.name: _recorded(driver) for driver in running_drivers()}
@@ -108,17 +122,18 @@ class _Watcher:
         wall = (clock.perf_counter() - start) * 1e3
         outputs = result if isinstance(result, tuple) else (result,)
         ran_on = call.plan.driver if call.plan is not None else None
-        dispatches = 0 if ran_on is None else _recorded(ran_on) - counts.get(ran_on.name, 0)
+        name = "" if ran_on is None else ran_on.name
+        last = 0 if ran_on is None else _recorded(ran_on)
+        self.spans.append((counts.get(name, 0), last))
         self.profile.kernels.append(
             KernelRow(
                 name=call.name,
-                backend="" if ran_on is None else ran_on.name,
+                backend=name,
                 input_shapes=tuple(one.shape for one in flat(call.inputs)),
                 output_shapes=tuple(one.shape for one in outputs),
                 wall_ms=wall,
                 device_ms=None,
                 bytes=sum(one.spec.nbytes for one in outputs),
-                dispatches=dispatches,
             )
         )
         self.profile.peak_bytes = max(self.profile.peak_bytes, memory().num_bytes)
@@ -129,6 +144,7 @@ def profile(f: Callable[[], Any]) -> Profile:
     """Run ``f`` and return which kernels ran and for how long; forces all work at the end."""
     seen = Profile(peak_bytes=memory().num_bytes)
     watcher = _Watcher(seen)
+    begun = {driver.name: _recorded(driver) for driver in running_drivers()}
     with _timing() as timings:
         context.push_interceptor(watcher)
         try:
@@ -137,7 +153,11 @@ def profile(f: Callable[[], Any]) -> Profile:
             context.pop_interceptor(watcher)
         evaluate(seen.result)
         synchronize()
-    _attribute(seen, timings)
+    for driver in running_drivers():
+        seen.peak_bytes = max(seen.peak_bytes, int(getattr(driver, "peak_bytes", 0)))
+    for name, noted in timings.items():
+        seen.dispatches += [DispatchRow(name, kernels, ms, why) for kernels, why, ms in noted]
+        _attribute(seen.kernels, watcher.spans, name, noted, begun.get(name, 0))
     return seen
 
 
@@ -149,7 +169,7 @@ def time(f: Callable[[], Any]) -> Times:
         evaluate(f())
         synchronize()
         wall = (clock.perf_counter() - start) * 1e3
-    device = [ms for _, _, ms in timings if ms is not None]
+    device = [ms for noted in timings.values() for _, _, ms in noted if ms is not None]
     return Times(wall, sum(device) if device else None)
 
 
@@ -175,13 +195,14 @@ def synchronize() -> None:
         driver.wait()
 
 
-Timing = tuple[str, str, float | None]
-"""A dispatch's backend, label and milliseconds."""
+Noted = tuple[tuple[str, ...], str, float | None]
+"""A dispatch's kernels, its cause and its milliseconds."""
 
 
 @contextmanager
-def _timing() -> Iterator[list[Timing]]:
-    found: list[Timing] = []
+def _timing() -> Iterator[dict[str, list[Noted]]]:
+    """Note the dispatches of a block, by backend."""
+    found: dict[str, list[Noted]] = {}
     timed: list[Any] = [one for one in running_drivers() if hasattr(one, "take_timings")]
     for driver in timed:
         driver.wait()
@@ -190,8 +211,7 @@ def _timing() -> Iterator[list[Timing]]:
         yield found
     finally:
         for driver in timed:
-            for label, milliseconds in driver.take_timings():
-                found.append((driver.name, label, milliseconds))
+            found[driver.name] = driver.take_timings()
             driver.profile(False)
 
 
@@ -199,17 +219,29 @@ def _recorded(driver: Driver) -> int:
     return int(getattr(driver, "recorded", 0))
 
 
-def _attribute(seen: Profile, timings: list[Timing]) -> None:
-    """Give each kernel row the times of the dispatches that it recorded, in order."""
-    waiting: dict[str, list[Timing]] = {}
-    for one in timings:
-        waiting.setdefault(one[0], []).append(one)
-    for row in seen.kernels:
-        mine = waiting.get(row.backend, [])[: row.dispatches]
-        if mine:
-            waiting[row.backend] = waiting[row.backend][row.dispatches :]
-        known = [ms for _, _, ms in mine if ms is not None]
-        row.device_ms = sum(known) if known else None
-        seen.dispatches.extend(
-            DispatchRow(label, backend, (row.name,), ms) for backend, label, ms in mine
-        )
+def _attribute(
+    rows: list[KernelRow],
+    spans: list[tuple[int, int]],
+    backend: str,
+    noted: list[Noted],
+    begun: int,
+) -> None:
+    """Give kernel rows the times of their dispatches.
+
+    A dispatch without a cause belongs to the kernel that was running; a deferred one to the
+    earliest kernels of its names that have none yet.
+    """
+    mine = [(row, span) for row, span in zip(rows, spans, strict=True) if row.backend == backend]
+    waiting: dict[str, list[KernelRow]] = {}
+    for row, _ in mine:
+        waiting.setdefault(row.name, []).append(row)
+    ran = {at: row for row, (first, last) in mine for at in range(first - begun, last - begun)}
+    for at, (kernels, cause, ms) in enumerate(noted):
+        owner = ran.get(at)
+        if cause:
+            owners = [waiting[name].pop(0) for name in kernels if waiting.get(name)]
+            owner = owners[-1] if owners else owner
+        if owner is not None:
+            owner.dispatches += 1
+            if ms is not None:
+                owner.device_ms = (owner.device_ms or 0.0) + ms

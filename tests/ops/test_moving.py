@@ -77,6 +77,7 @@ def test_a_view_keeps_its_values_when_its_source_goes(backend: str) -> None:
 def test_views_dispatch_nothing() -> None:
     with wk.use_backend("webgpu"):
         x = add(wk.tensor(VALUES), 0.0)
+        wk.evaluate(x)
         found = wk.profile(lambda: view(shape.reshape(x, (4, 3, 5))))
 
     assert len(found.kernels) == 6

@@ -29,6 +29,7 @@ def test_host_values_reach_the_device_when_a_kernel_reads_them(backend: WebGpuBa
     x = wk.tensor([1.0, 2.0])
     before = x.array.storage
     y = wk.sqrt(x)
+    wk.evaluate(y)
     assert before is None
     assert x.array.storage is not None
     assert y.numpy().tolist() == np.sqrt(np.array([1, 2], np.float32)).tolist()

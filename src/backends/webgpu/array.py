@@ -10,6 +10,8 @@ import numpy as np
 from wgsl_kernels.engine.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.backends.webgpu.pool import Storage
     from wgsl_kernels.engine.dtypes import DType
@@ -57,10 +59,16 @@ class GpuArray:
         host: The values on the host, where they came from there.
         packed: A row-major copy of a view, once one was needed.
         sealed: Whether a tensor holds the values, so that no kernel may write there.
+        op: Of a pending array, what makes it from ``inputs``; ``None`` once it is made.
+        inputs: The arrays that it is made of.
+        weight: About how many pending arrays it depends on, itself included.
+        burden: About how many bytes its inputs keep, each counted as often as it is used.
+        place: Code and instruction that called the op.
     """
 
     __slots__ = (
-        "device", "dtype", "host", "layout", "packed", "sealed", "shape", "size", "storage",
+        "burden", "device", "dtype", "host", "inputs", "layout", "op", "packed", "place",
+        "sealed", "shape", "size", "storage", "weight",
     )  # fmt: skip
 
     def __init__(
@@ -82,6 +90,11 @@ class GpuArray:
         self.host = host
         self.packed: GpuArray | None = None
         self.sealed = False
+        self.op: Any = None
+        self.inputs: Sequence[GpuArray] = ()
+        self.weight = 0
+        self.burden = 0
+        self.place: tuple[Any, int] | None = None
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -113,7 +126,7 @@ def row_major(shape: Shape) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def is_row_major(shape: Shape, strides: tuple[int, ...]) -> bool:
+def is_row_major(shape: Shape, strides: Sequence[int]) -> bool:
     """Say whether ``strides`` walk ``shape`` without gaps; axes of length 1 do not matter."""
     expected = 1
     for length, stride in zip(reversed(shape), reversed(strides), strict=True):

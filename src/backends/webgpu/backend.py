@@ -17,6 +17,7 @@ from wgsl_kernels.backends.webgpu.array import (
     to_host_values,
 )
 from wgsl_kernels.backends.webgpu.device import Device
+from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
 from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launch import FreeLaunch, ShaderLaunch
@@ -24,6 +25,7 @@ from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.operands import classify
 from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.driver import Launch, Usage
 from wgsl_kernels.engine.dtypes import DType, numpy_dtype
 from wgsl_kernels.engine.errors import (
@@ -60,7 +62,12 @@ class WebGpuBackend:
     def __init__(self) -> None:
         self._device: Device | None = None
         self._copies: dict[tuple[Any, ...], MapLaunch] = {}
+        self.fuser = Fuser(self)
         self.open()
+
+    def fusion(self) -> str:
+        """Return what `config.fusion` says here."""
+        return str(config.value("fusion", current()))
 
     def open(self) -> Device:
         """Return the device; a new one if there is none or it was lost."""
@@ -118,12 +125,14 @@ class WebGpuBackend:
                 "(config.memory_limit)."
             )
 
-    def make_resident(self, array: GpuArray) -> None:
-        """Have the array's elements on the device.
+    def make_resident(self, array: GpuArray, why: str = "") -> None:
+        """Have the array's elements on the device; ``why`` explains it where it was pending.
 
         Raises:
             DeviceLostError: They were on a device that is lost, and the host has no copy.
         """
+        if array.op is not None:
+            self.fuser.make(array, why or "its buffer is needed")
         device = self.open()
         if array.size == 0 or (array.storage is not None and array.device is device):
             return
@@ -154,7 +163,7 @@ class WebGpuBackend:
             spec = Spec(array.shape, array.dtype)
             launch = MapLaunch(self, _COPY, ("x",), {}, (spec,), ("y",))
             self._copies[key] = launch
-        array.packed = launch([array])[0]
+        array.packed = launch.run_now([array])[0]
         array.packed.sealed = array.sealed
         return array.packed
 
@@ -165,8 +174,8 @@ class WebGpuBackend:
         if array.host is not None:
             return np.array(array.host.values.reshape(spec.shape), order="C")
         device = self.open()
-        if array.device is not device:
-            self.make_resident(array)
+        if array.op is not None or array.device is not device:
+            self.make_resident(array, "it is read")
         if array.layout is not None and array.layout[0] != row_major(array.shape):
             array = self.contiguous(array)
         assert array.storage is not None
@@ -237,7 +246,10 @@ class WebGpuBackend:
         self.open().flush()
 
     def evaluate(self, arrays: list[Any]) -> None:
-        """Hand over what is recorded: nothing is pending but that."""
+        """Make what is pending of ``arrays`` and hand over what is recorded."""
+        for one in arrays:
+            if one.op is not None:
+                self.fuser.make(one, "it is evaluated")
         self.submit()
 
     def wait(self) -> None:
@@ -245,13 +257,24 @@ class WebGpuBackend:
         self.open().wait()
 
     def profile(self, on: bool) -> None:
-        """Begin or end timing dispatches."""
-        self.open().profile(on)
-
-    def take_timings(self) -> list[tuple[str, float | None]]:
-        """Return label and milliseconds of each dispatch since `profile` began."""
+        """Begin or end noting dispatches, with their times where the device can tell."""
         device = self.open()
-        return [(label, nanoseconds / 1e6) for label, nanoseconds in device.take_timings()]
+        device.profile(on)
+        if on:
+            device.reset_peak()
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that live buffers had since `profile` began."""
+        return self.open().memory().peak_bytes
+
+    def take_timings(self) -> list[tuple[tuple[str, ...], str, float | None]]:
+        """Return kernels, cause and milliseconds of each dispatch since `profile` began."""
+        noted = self.open().take_timings()
+        return [
+            (one.kernels, one.cause, None if one.nanoseconds is None else one.nanoseconds / 1e6)
+            for one in noted
+        ]
 
     def close(self) -> None:
         """Close the device."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.assembly import Assembly, Offer
@@ -25,6 +26,22 @@ VALUE_FIELDS = {
     "bool": "u32",
     "complex64": "vec2<f32>",
 }
+
+
+COMMON_FUNCTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "hold": (
+            "fn hold(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ wk_params.wk_zero); }"
+        ),
+        "wk_hold_f16": "fn wk_hold_f16(x: f16) -> f16 { return f16(hold(f32(x))); }",
+        "wk_hold_vec2": (
+            "fn wk_hold_vec2(x: vec2<f32>) -> vec2<f32> { return vec2<f32>(hold(x.x), hold(x.y)); }"
+        ),
+        "wk_nan": "fn wk_nan() -> f32 { return bitcast<f32>(0x7fc00000u ^ wk_params.wk_zero); }",
+        "wk_inf": "fn wk_inf() -> f32 { return bitcast<f32>(0x7f800000u ^ wk_params.wk_zero); }",
+    }
+)
+"""Generated functions that are the same for every kernel."""
 
 
 @dataclass
@@ -64,11 +81,8 @@ class Composer:
         helpers = self.assembly.helpers
         for name, type_ in self.aliases.items():
             helpers[name] = functools.partial(_alias, name, type_)
-        helpers["hold"] = lambda: _HOLD
-        helpers["wk_hold_f16"] = lambda: _HOLD_F16
-        helpers["wk_hold_vec2"] = lambda: _HOLD_VEC2
-        helpers["wk_nan"] = lambda: _NAN
-        helpers["wk_inf"] = lambda: _INF
+        for name, text in COMMON_FUNCTIONS.items():
+            helpers[name] = functools.partial(str, text)
         for operand in self.operands:
             present = "false" if operand.access == "absent" else "true"
             for name in operand.spellings:
@@ -212,13 +226,6 @@ def _report_of(function: str, code: int) -> str:
 
 
 _KNOWN = frozenset({"f32", "f16", "i32", "u32", "bool", "vec2<f32>"})
-_HOLD = "fn hold(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ wk_params.wk_zero); }"
-_HOLD_F16 = "fn wk_hold_f16(x: f16) -> f16 { return f16(hold(f32(x))); }"
-_HOLD_VEC2 = (
-    "fn wk_hold_vec2(x: vec2<f32>) -> vec2<f32> { return vec2<f32>(hold(x.x), hold(x.y)); }"
-)
-_NAN = "fn wk_nan() -> f32 { return bitcast<f32>(0x7fc00000u ^ wk_params.wk_zero); }"
-_INF = "fn wk_inf() -> f32 { return bitcast<f32>(0x7f800000u ^ wk_params.wk_zero); }"
 _REPORT = f"""fn wk_report(code: u32, bad: i32) {{
   let slot = wk_params.wk_status_slot * 2u;
   if (atomicMax(&{STATUS}[slot], code) < code) {{

@@ -27,9 +27,10 @@ from wgsl_kernels.backends.webgpu.recorder import (
     Recorder,
     bytes_of,
     is_empty,
+    shown,
 )
 from wgsl_kernels.backends.webgpu.status import SLOT_BYTES, STATUS_BYTES, Status
-from wgsl_kernels.backends.webgpu.timing import Timer
+from wgsl_kernels.backends.webgpu.timing import Watch
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DeviceLostError,
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter import AdapterInfo, Choice
     from wgsl_kernels.backends.webgpu.pipeline import Group, Kind, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.pool import Block, MemoryUse, Storage
-    from wgsl_kernels.backends.webgpu.recorder import Bytes
+    from wgsl_kernels.backends.webgpu.recorder import Bytes, Label
+    from wgsl_kernels.backends.webgpu.timing import Noted
 
 WANTED_FEATURES = ("shader-f16", "subgroup", "timestamp-query")
 STORAGE_USAGE = 128 | 8 | 4  # wgpu.BufferUsage: STORAGE, COPY_DST, COPY_SRC
@@ -104,7 +106,8 @@ class Device:
         self._most_groups = self.limits["max-compute-workgroups-per-dimension"]
         self._status = Status()
         self._status_storage: Storage | None = None
-        self._timer: Timer | None = None
+        self._watch = Watch(self._device, self._calls, self.has_timestamps)
+        self.cause = ""
         self._token = self.pool.allocate(4, "token")
         self.spare = self.pool.allocate(16, "spare")
         forks.watch(self)
@@ -219,7 +222,7 @@ class Device:
         ranges: Ranges | None,
         params: bytes,
         groups: tuple[int, int, int],
-        label: str = "",
+        label: Label = "",
     ) -> None:
         """Record one dispatch; it is submitted with others.
 
@@ -229,7 +232,7 @@ class Device:
             ranges: (offset, size) in bytes for each; None for the whole of each storage.
             params: The uniform's bytes; ignored where the pipeline has no uniform binding.
             groups: Workgroups along x, y and z; a 0 means that there is nothing to do.
-            label: For errors and profiles; by default the pipeline's.
+            label: The kernel, or all kernels of a fused dispatch; by default the pipeline's.
 
         Raises:
             ArgumentError: A grid, a range or a pair of bindings that WebGPU does not allow.
@@ -250,9 +253,11 @@ class Device:
             x, y, z = groups
             most = self._most_groups
             inside = 0 < x <= most and 0 < y <= most and 0 < z <= most
-            if not inside and is_empty(groups, most, label or pipeline.label):
+            if not inside and is_empty(groups, most, shown(label or pipeline.label)):
                 return
             self.recorded += 1
+            if self._watch.log is not None:
+                self._watch.log.append((label or pipeline.label, self.cause))
             recorder.record(pipeline, group, blocks, params, groups, label)
 
     def flush(self) -> None:
@@ -289,23 +294,16 @@ class Device:
         return "timestamp-query" in self.features
 
     def profile(self, on: bool) -> None:
-        """Begin or end timing dispatches, if the device can; each submit then waits."""
+        """Begin or end noting dispatches, and timing them if the device can: each submit waits."""
         with self.lock:
             self.flush()
-            if not self.has_timestamps:
-                return
-            if on and self._timer is None:
-                self._timer = Timer(self._device, self._calls.timestamp_period(self._device.queue))
-            self._recorder.timer = self._timer if on else None
+            self._recorder.timer = self._watch.turn(on)
 
-    def take_timings(self) -> list[tuple[str, int]]:
-        """Submit what is recorded; return (label, nanoseconds) of each dispatch since then."""
+    def take_timings(self) -> list[Noted]:
+        """Submit what is recorded; return what was noted of each dispatch since then."""
         with self.lock:
             self.flush()
-            if self._timer is None:
-                return []
-            rows, self._timer.rows = self._timer.rows, []
-            return rows
+            return self._watch.take()
 
     def memory(self) -> MemoryUse:
         """Return the buffers and bytes in use, but for the device's own, and those in the pool."""

@@ -6,8 +6,15 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray, device_bytes, view_of
+from wgsl_kernels.backends.webgpu.array import (
+    ITEMSIZE,
+    GpuArray,
+    device_bytes,
+    is_row_major,
+    view_of,
+)
 from wgsl_kernels.backends.webgpu.direct import DirectRecipe, build
+from wgsl_kernels.backends.webgpu.fusion.pending import pending_view
 from wgsl_kernels.backends.webgpu.launch import RECIPES_MAX
 from wgsl_kernels.backends.webgpu.recipe import fold
 from wgsl_kernels.backends.webgpu.source import find_source
@@ -70,6 +77,10 @@ class Gpu:
 
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer; strides and offset count elements."""
+        if array.op is not None:
+            if offset == 0 and math.prod(shape) == array.size and is_row_major(shape, strides):
+                return pending_view(array, tuple(shape))
+            self._backend.make_resident(array, f"{self._kernel} makes a view of it")
         one_to_one = array.size == 1 and math.prod(shape) == 1  # still travels as a parameter
         if array.storage is None and array.host is not None and not one_to_one:
             self._backend.make_resident(array)
@@ -109,7 +120,7 @@ class Gpu:
         for array in arrays.values():
             away = array.storage is None or array.device is not device
             if away and not array.is_scalar_on_host:
-                self._backend.make_resident(array)
+                self._backend.make_resident(array, f"{self._kernel} takes buffers")
         fields = params or {}
         layouts = [
             (name, a.shape, a.dtype, a.layout, a.is_scalar_on_host) for name, a in arrays.items()

@@ -76,7 +76,7 @@ class ShaderLaunch:
                 states.append(VALUE)
             else:
                 if array.storage is None or array.device is not device:
-                    self.backend.make_resident(array)
+                    self.backend.make_resident(array, f"{self.kernel} takes buffers")
                 states.append(array.layout)
         return self.start(device, arrays, states)
 

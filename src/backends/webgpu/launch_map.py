@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
+from wgsl_kernels.backends.webgpu.fusion.eligible import kind_of
+from wgsl_kernels.backends.webgpu.fusion.pending import MAPS_MAX, PENDING_BYTES, waiting
 from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, ShaderLaunch, State
 from wgsl_kernels.backends.webgpu.operands import Operand
 from wgsl_kernels.backends.webgpu.recipe import (
@@ -16,11 +19,13 @@ from wgsl_kernels.backends.webgpu.recipe import (
     fold,
     record,
 )
+from wgsl_kernels.engine.origin import user_code
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.fusion.structure import Kind
 
 GROUP = 64
 MANY = 1 << 16
@@ -50,7 +55,75 @@ class MapRecipe:
 
 
 class MapLaunch(ShaderLaunch):
-    """Runs a map."""
+    """Runs a map, or notes that it is to be run.
+
+    Attributes:
+        kind: The map as a part of a fused shader; None where it runs by itself.
+        fixed: The facts that fill its attributes.
+        checked: The device on which that was decided.
+    """
+
+    checked: Device | None = None
+    kind: Kind | None = None
+    fixed: Mapping[str, Any] = MappingProxyType({})
+
+    def __call__(self, arrays: list[Any]) -> Sequence[GpuArray]:
+        """Return a pending array where fusion is on, else record the dispatches."""
+        backend = self.backend
+        if backend.fusion() == "never":
+            return self.run_now(arrays)
+        device = backend.open()
+        if device is not self.checked:
+            self._begin(device, arrays)
+        if self.kind is None:
+            return self.run_now(arrays)
+        spec = self.outputs[0]
+        if self.large:
+            backend.check_size(spec)
+        weight, burden = 1, self.nbytes[0]
+        for one in arrays:
+            if one.op is not None:
+                weight += one.weight
+                burden += one.burden
+        if weight > MAPS_MAX:
+            weight = waiting(arrays, MAPS_MAX) + 1
+        if weight > MAPS_MAX or burden > PENDING_BYTES:
+            for one in arrays:
+                if one.op is not None:
+                    backend.fuser.make(one, f"a group has at most {MAPS_MAX} maps")
+            weight, burden = 1, self.nbytes[0]
+        made = GpuArray(spec.shape, spec.dtype, spec.size, None, device)
+        made.op = self
+        made.inputs = arrays
+        made.weight = weight
+        made.burden = burden
+        made.place = user_code(4)
+        return (made,)
+
+    def run_now(self, arrays: list[Any]) -> Sequence[GpuArray]:
+        """Record the dispatches and return the output arrays."""
+        return super().__call__(arrays)
+
+    def _begin(self, device: Device, arrays: list[Any]) -> None:
+        """Compile the kernel alone, so that its errors show where it is called, not later."""
+        if device is not self.device:
+            self.recipes.clear()
+        self.device = self.checked = device
+        self.kind = None
+        if None in arrays or self.outputs[0].size == 0:
+            return
+        kind = kind_of(self.shader, self.names, arrays, self.outputs, self.output_names, self.attrs)
+        if kind is None or any(bound_bytes(one) > device.largest_binding for one in arrays):
+            return
+        states = [VALUE if one.is_scalar_on_host else one.layout for one in arrays]
+        key: Any = tuple(states)
+        if len(arrays) > 1:
+            key = (key, _same(arrays))
+        if self.remember(key, self.build(device, arrays, states)).bound is not None:
+            facts = dict(self.attrs)
+            self.add_facts(facts, arrays)
+            self.fixed = facts
+            self.kind = kind
 
     def start(self, device: Device, arrays: list[Any], states: list[State]) -> Sequence[GpuArray]:
         """Record the one dispatch, several where arrays are above the binding limit."""
@@ -138,7 +211,7 @@ class MapLaunch(ShaderLaunch):
         items = -(-spec.size // 4) if compiled.composed.vec4 else spec.size
         per = PER_INVOCATION if items > MANY else 1
         recipe = MapRecipe(compiled, facts, fold(-(-items // (GROUP * per))), tuple(values))
-        largest = max([self.nbytes[0], *(_bound_bytes(a) for a in arrays if a is not None)])
+        largest = max([self.nbytes[0], *(bound_bytes(a) for a in arrays if a is not None)])
         if not compiled.composed.uses_status and largest <= device.largest_binding:
             self._bind(recipe, arrays)
         return recipe
@@ -153,7 +226,7 @@ class MapLaunch(ShaderLaunch):
                 index, nbytes = -1, self.nbytes[0]
             else:
                 index = self.names.index(slot.name)
-                nbytes = _bound_bytes(arrays[index])
+                nbytes = bound_bytes(arrays[index])
             bound.append(index)
             ranges.append((0, -(-nbytes // step) * step))
         recipe.bound = tuple(bound)
@@ -208,10 +281,8 @@ def _same(arrays: list[Any]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _bound_bytes(array: GpuArray) -> int:
+def bound_bytes(array: GpuArray) -> int:
     """Return the bytes to bind: of a view up to its last element, whatever lies behind it."""
-    if array.storage is None:
-        return 0
     reach = array.size
     if array.layout is not None and array.size:
         steps = zip(array.shape, array.layout[0], strict=True)

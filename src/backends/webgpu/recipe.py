@@ -56,11 +56,22 @@ def compile_kernel(
     composed = compose(
         kernel, source, inputs, outputs, attrs=attrs, constants=constants, options=options
     )
+    return compiled_from(device, composed, constants)
+
+
+def compiled_from(
+    device: Device, composed: Composed, constants: Mapping[str, float] | None = None
+) -> Compiled:
+    """Make the pipeline of a composed shader.
+
+    Raises:
+        ShaderError: It does not compile; the message shows the author's line.
+    """
     try:
         pipeline = device.pipeline(
             composed.text,
             [(one.number, one.access) for one in composed.bindings],
-            kernel,
+            composed.kernel,
             composed.workgroup_bytes,
             workgroup_size=composed.workgroup_size,
             constants=constants,

@@ -38,7 +38,8 @@ COPY_SRC, COPY_DST, MAP_READ, UNIFORM = 4, 8, 1, 64  # wgpu.BufferUsage
 
 # Pipeline, bind group, where the parameters begin (as the C call takes it), workgroups, label.
 # A plain tuple: a named one costs 0.3 microseconds more on the hot path.
-Dispatch: TypeAlias = "tuple[Pipeline, Group, Any, tuple[int, int, int], str]"
+Dispatch: TypeAlias = "tuple[Pipeline, Group, Any, tuple[int, int, int], Label]"
+Label: TypeAlias = "str | tuple[str, ...]"  # a kernel's name, or all of a fused dispatch
 
 
 class Piece(NamedTuple):
@@ -90,7 +91,7 @@ class Recorder:
         blocks: tuple[Block, ...],
         params: bytes,
         groups: tuple[int, int, int],
-        label: str,
+        label: Label,
     ) -> None:
         """Keep one dispatch, and submit when the batch is full; everything in it was checked."""
         start = self.used
@@ -257,7 +258,12 @@ class Recorder:
 
 def label_of(record: Dispatch) -> str:
     """Return what a dispatch is called: its own label, or its pipeline's."""
-    return record[4] or record[0].label
+    return shown(record[4] or record[0].label)
+
+
+def shown(label: Label) -> str:
+    """Return a label as errors and tables have it."""
+    return label if isinstance(label, str) else " + ".join(label)
 
 
 def is_empty(groups: tuple[int, int, int], most: int, label: str) -> bool:

@@ -14,6 +14,8 @@ from wgsl_kernels.backends.webgpu.wgsl.types import UnknownTypeError, round_up
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wgsl_kernels.backends.webgpu.composer import Composer
     from wgsl_kernels.backends.webgpu.wgsl.facts import Variable
 
@@ -72,11 +74,7 @@ def lay_out(composer: Composer, variable: Variable | None, struct: Struct | None
         offsets, layout = composer.types.members((*own, *added))
     except UnknownTypeError as error:
         raise _bad_type(composer, struct, str(error)) from None
-    fields = [
-        _author_field(composer, struct, member, offset)
-        for member, offset in zip(own, offsets, strict=False)
-        if struct is not None
-    ]
+    fields = [] if struct is None else author_fields(composer, struct, offsets)
     for member, offset in zip(added, offsets[len(own) :], strict=True):
         offer = offers[member.name]
         scalar, slots = _shape_of(composer, member.type) or ("u32", 1)
@@ -93,6 +91,18 @@ def lay_out(composer: Composer, variable: Variable | None, struct: Struct | None
             composer.source.text_of(struct), Span(end, end), f",\n  {text}" if own else text
         )
     return Uniform(declaration, tuple(fields), round_up(layout.size, 16))
+
+
+def author_fields(composer: Composer, struct: Struct, offsets: Sequence[int]) -> list[Field]:
+    """Return the packing plan of the fields that the author wrote.
+
+    Raises:
+        ShaderError: A field has a type or a name that nothing fills.
+    """
+    return [
+        _author_field(composer, struct, member, offset)
+        for member, offset in zip(struct.fields, offsets, strict=False)
+    ]
 
 
 def uniform_type(variable: Variable | None, struct: Struct | None) -> str | None:

@@ -1,0 +1,96 @@
+"""How each leaf of a dispatch is read: which layouts allow four elements at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.collapse import collapse
+from wgsl_kernels.backends.webgpu.fusion.structure import Leaf, Mode
+from wgsl_kernels.backends.webgpu.recipe import broadcast_strides
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.engine.spec import Shape
+
+Strides = tuple[int, ...]
+
+
+class Reading:
+    """The leaves of one dispatch.
+
+    Attributes:
+        leaves: How each is read.
+        spaces: The rank of each coordinate system.
+        vec4: Whether an item is four elements.
+        facts: What fills the parameter block, but for values.
+        values: The leaves that travel as parameters.
+    """
+
+    def __init__(
+        self, arrays: Sequence[GpuArray], shapes: Sequence[Shape], dtypes: set[str]
+    ) -> None:
+        """Decide for each leaf.
+
+        Args:
+            arrays: The leaves; ones that are one host number travel as parameters.
+            shapes: For each the shape that it is broadcast to.
+            dtypes: The dtypes of the outputs and steps.
+        """
+        self.facts: dict[str, Any] = {}
+        self.values: list[int] = []
+        strided: dict[Shape, list[int]] = {}
+        flat: list[int] = []
+        for number, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
+            if array.is_scalar_on_host:
+                self.values.append(number)
+            elif array.layout is None and fills(array, shape):
+                flat.append(number)
+            else:
+                strided.setdefault(shape, []).append(number)
+        spaces = [
+            (members, *collapse(shape, [broadcast_strides(arrays[n], shape) for n in members])[:2])
+            for shape, members in strided.items()
+        ]
+        all_dtypes = dtypes | {array.dtype for array in arrays}
+        self.vec4 = "complex64" not in all_dtypes and all(
+            shape and shape[-1] % 4 == 0 for _, shape, _ in spaces
+        )
+        found: dict[int, Leaf] = {n: Leaf(arrays[n].dtype, "value") for n in self.values}
+        found |= {n: Leaf(arrays[n].dtype, "flat") for n in flat}
+        self.spaces = tuple(len(shape) for _, shape, _ in spaces)
+        for space, (members, shape, strides) in enumerate(spaces):
+            inner = shape[-1] // 4 if self.vec4 else 0
+            self.facts[f"wk_n{space}"] = (*shape[:-1], inner) if self.vec4 else shape
+            for number, own in zip(members, strides, strict=True):
+                mode = self._place(number, own, arrays[number].offset)
+                found[number] = Leaf(arrays[number].dtype, mode, space)
+        self.leaves = tuple(found[n] for n in range(len(arrays)))
+
+    def _place(self, number: int, strides: Strides, offset: int) -> Mode:
+        """Note the strides and the offset of a leaf in items; return how it is read."""
+        mode: Mode = "strided"
+        if self.vec4:
+            inner = strides[-1]
+            aligned = not any(one % 4 for one in (offset, *strides[:-1]))
+            if inner == 0:
+                mode = "splat"
+            elif inner == 1 and aligned:
+                mode = "wide"
+                offset, strides = offset // 4, (*(one // 4 for one in strides[:-1]), 1)
+            else:
+                mode = "gather"
+                self.facts[f"wk_g{number}"] = inner
+                strides = (*strides[:-1], 4 * inner)
+        self.facts[f"wk_t{number}"] = strides
+        self.facts[f"wk_o{number}"] = offset
+        return mode
+
+
+def fills(array: GpuArray, shape: Shape) -> bool:
+    """Say whether a row-major array has the elements of ``shape`` in its order."""
+    size = 1
+    for length in shape:
+        size *= length
+    return array.size == size

@@ -1,0 +1,133 @@
+"""Pending arrays: what a group of them is, and what of it others still need.
+
+A pending array has ``op``, the launch of the map that makes it, and ``inputs``, that map's arrays.
+It becomes an ordinary array when its group is dispatched.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.array import GpuArray, row_major, view_of
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.spec import Shape
+
+MAPS_MAX = 32
+"""The most maps in one dispatch, and about the most that one array may wait for."""
+PENDING_BYTES = 256 << 20
+"""The most bytes of inputs that one array may hold back, each counted as often as it is used."""
+
+
+class View:
+    """What makes a reshaped array of a pending one: it shares its storage."""
+
+    def __repr__(self) -> str:
+        return "view"
+
+
+VIEW = View()
+
+
+def pending_view(array: GpuArray, shape: Shape) -> GpuArray:
+    """Return a pending array reshaped; it stays pending."""
+    base = array.inputs[0] if array.op is VIEW else array
+    if base.op is None:  # made meanwhile, which the view has not noticed
+        return view_of(base, shape, row_major(shape), 0)
+    view = GpuArray(shape, array.dtype, array.size, None, array.device)
+    view.op = VIEW
+    view.inputs = (base,)
+    view.weight = base.weight
+    view.burden = base.burden
+    view.place = base.place
+    view.sealed = array.sealed
+    return view
+
+
+class Group:
+    """Pending arrays of one size that one array is made of.
+
+    Attributes:
+        nodes: The arrays, operands first; the last is the one asked for.
+        leaves: The arrays that are read.
+        refs: For each node its operands: a node's number, or ``~n`` for leaf ``n``.
+        held: For each node whether anything outside the group refers to it.
+        foreign: Pending arrays of another size that must be made first.
+    """
+
+    __slots__ = ("_uses", "foreign", "held", "leaves", "nodes", "refs")
+
+    def __init__(self, root: GpuArray) -> None:
+        self.nodes: list[GpuArray] = []
+        self.leaves: list[GpuArray] = []
+        self.refs: list[tuple[int, ...]] = []
+        self.foreign: list[GpuArray] = []
+        self._uses: list[int] = []
+        _visit(root, root.size, {}, self)
+        self.held = _outside(self.nodes, self._uses)
+        self.held[-1] = True
+        self._hold_under_views()
+
+    def key(self) -> tuple[Any, ...]:
+        """Return what is equal where the same dispatches do, but for how the leaves lie."""
+        return (tuple([one.op for one in self.nodes]), tuple(self.refs), tuple(self.held))
+
+    def _hold_under_views(self) -> None:
+        """A view that somebody holds needs its base written; one that nobody holds needs nothing.
+
+        What a view shares is written once, as its base.
+        """
+        for number in range(len(self.nodes) - 1, -1, -1):
+            if self.nodes[number].op is VIEW and self.held[number]:
+                base = self.refs[number][0]
+                if base >= 0:
+                    self.held[base] = True
+
+
+def _visit(array: GpuArray, size: int, number: dict[int, int], group: Group) -> int:
+    refs: list[int] = []
+    uses = group._uses
+    for one in array.inputs:
+        key = id(one)
+        known = number.get(key)
+        if known is None:
+            if one.op is not None and one.size == size:
+                known = _visit(one, size, number, group)
+            else:
+                known = number[key] = ~len(group.leaves)
+                group.leaves.append(one)
+                if one.op is not None:
+                    group.foreign.append(one)
+        if known >= 0:
+            uses[known] += 1
+        refs.append(known)
+    nodes = group.nodes
+    number[id(array)] = mine = len(nodes)
+    nodes.append(array)
+    group.refs.append(tuple(refs))
+    uses.append(0)
+    return mine
+
+
+def _outside(nodes: list[Any], uses: list[int]) -> list[bool]:
+    """Return for each node whether it has more references than the group's own."""
+    count = sys.getrefcount
+    return [count(nodes[i]) > _OWN + uses[i] for i in range(len(nodes))]
+
+
+_OWN = 0
+_OWN = next(n for n in range(16) if not _outside([object()], [n])[0])
+"""The references that an array has for being in the list and being counted."""
+
+
+def waiting(arrays: list[Any], most: int) -> int:
+    """Return how many pending arrays these depend on; ``most`` if there are more."""
+    seen: set[int] = set()
+    stack = [one for one in arrays if one is not None and one.op is not None]
+    while stack and len(seen) < most:
+        one = stack.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            stack += [before for before in one.inputs if before.op is not None]
+    return len(seen)

@@ -1,0 +1,101 @@
+"""What a fused shader is made for: its steps, leaves and outputs, without sizes and values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.source import Source
+    from wgsl_kernels.engine.dtypes import DType
+
+Mode = Literal["flat", "value", "strided", "wide", "splat", "gather"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """An array that a fused shader reads.
+
+    Attributes:
+        dtype: Its dtype.
+        mode: How one item is found. ``flat``: at the item's index. ``value``: a parameter.
+            ``strided``: by coordinates. Of items of four elements: ``wide``, four neighbours as
+            one vec4; ``splat``, one element for all four; ``gather``, four apart.
+        space: Which of the shader's coordinate systems it is seen from.
+    """
+
+    dtype: DType
+    mode: Mode
+    space: int = 0
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it takes a binding."""
+        return self.mode != "value"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Kind:
+    """A map kernel for certain dtypes: one copy of its functions.
+
+    Attributes:
+        kernel: The kernel's name.
+        source: Its files.
+        names: What its inputs are called.
+        dtypes: Their dtypes.
+        output_name: What its output is called.
+        output: The output's dtype.
+        attrs: Names of attributes and of fields that ``params=`` returns.
+        key: What tells kinds apart.
+    """
+
+    kernel: str
+    source: Source
+    names: tuple[str, ...]
+    dtypes: tuple[DType, ...]
+    output_name: str
+    output: DType
+    attrs: tuple[str, ...]
+    key: tuple[Any, ...]
+
+
+Ref = int
+"""An operand: the number of an earlier step, or ``~n`` for leaf ``n``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One map of a group and where its operands come from."""
+
+    kind: Kind
+    operands: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A group of maps.
+
+    Attributes:
+        steps: In an order in which operands come first.
+        leaves: What is read.
+        spaces: The rank of each coordinate system.
+        outputs: The steps whose results are written.
+        vec4: Whether an item is four elements.
+    """
+
+    steps: tuple[Step, ...]
+    leaves: tuple[Leaf, ...]
+    spaces: tuple[int, ...]
+    outputs: tuple[int, ...]
+    vec4: bool
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What is equal where the text is."""
+        steps = tuple((step.kind.key, step.operands) for step in self.steps)
+        return (steps, self.leaves, self.spaces, self.outputs, self.vec4)
+
+    @property
+    def label(self) -> str:
+        """The kernels' names, for errors and profiles."""
+        return " + ".join(step.kind.kernel for step in self.steps)
