@@ -1,20 +1,8 @@
 // y = x cut toward zero and saturated; 0 where it is NaN
 #include "include/safe_math.wgsl"
 
-const GROUP = 64u;
-
-struct Params {
-  y_size: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-
-@compute @workgroup_size(GROUP)
-fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let i = id.x + id.y * groups.x * GROUP;
-  if (i < params.y_size) {
-    store_y(i, to_int32(f32(load_x(i))));
-  }
+fn op(x: T) -> i32 {
+  return to_int32(f32(x));
 }
 
 fn to_int32(x: f32) -> i32 {

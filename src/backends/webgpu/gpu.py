@@ -15,7 +15,9 @@ from wgsl_kernels.backends.webgpu.array import (
 )
 from wgsl_kernels.backends.webgpu.direct import DirectRecipe, build
 from wgsl_kernels.backends.webgpu.fusion.pending import pending_view
+from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launch import RECIPES_MAX
+from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.recipe import fold
 from wgsl_kernels.backends.webgpu.source import find_source
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
@@ -43,6 +45,7 @@ class Gpu:
         self._kernel = kernel
         self._origin = origin
         self._recipes: dict[Any, DirectRecipe] = {}
+        self._maps: dict[Any, MapLaunch] = {}
 
     @property
     def is_software(self) -> bool:
@@ -92,6 +95,32 @@ class Gpu:
         Past 65,535 workgroups they fold in two: ``i = id.x + id.y * groups.x * group``.
         """
         return fold(-(-invocations // group))
+
+    def map(
+        self, shader: str, arrays: Mapping[str, GpuArray], shape: Shape, dtype: DType
+    ) -> GpuArray:
+        """Return what a map gives for each element; it may be fused with what is done to that.
+
+        Args:
+            shader: WGSL text that defines ``op``, or a path as for `dispatch`.
+            arrays: By the names of op's parameters; they broadcast to ``shape``.
+            shape: The result's shape.
+            dtype: Its dtype; op calls it ``T_y``.
+
+        Raises:
+            ShaderError: The shader does not compose or compile.
+        """
+        specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
+        key = (shader, specs, shape, dtype)
+        launch = self._maps.get(key)
+        if launch is None:
+            kernel = ShaderKernel(self._kernel, shader, self._origin)
+            outputs = (Spec(tuple(shape), dtype),)
+            launch = MapLaunch(self._backend, kernel, tuple(arrays), {}, outputs, ("y",))
+            if len(self._maps) >= RECIPES_MAX:
+                self._maps.clear()
+            self._maps[key] = launch
+        return launch(list(arrays.values()))[0]
 
     def dispatch(
         self,

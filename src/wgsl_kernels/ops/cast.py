@@ -71,9 +71,7 @@ def _cast_webgpu(gpu: Gpu, x: GpuArray, *, dtype: DType) -> GpuArray:
 
 
 def _converted(gpu: Gpu, shader: str, x: GpuArray, dtype: DType) -> GpuArray:
-    y = gpu.empty(x.shape, dtype)
-    gpu.dispatch(f"cast/{shader}.wgsl", {"x": x, "y": y})
-    return y
+    return gpu.map(f"cast/{shader}.wgsl", {"x": x}, x.shape, dtype)
 
 
 @gradient("Cast")

@@ -102,7 +102,7 @@ class Fuser:
     def _run(self, device: Device, group: Group) -> None:
         try:
             states = self._states(device, group)
-            if len(group.nodes) == 1:
+            if len(group.nodes) == 1 and _is_flat(group, states):
                 self._alone(group, 0)
                 return
             key = (group.key(), states)
@@ -276,6 +276,15 @@ def _structure(
     outputs = tuple(inside[n] for n in part.outputs)
     structure = Structure(tuple(steps), reading.leaves, reading.spaces, outputs, reading.vec4)
     return structure, reading
+
+
+def _is_flat(group: Group, states: tuple[Any, ...]) -> bool:
+    """Say whether every leaf is one number, or has the elements of the group in order."""
+    size = group.nodes[0].size
+    return all(
+        state == "value" or (state is None and leaf.size == size)
+        for leaf, state in zip(group.leaves, states, strict=True)
+    )
 
 
 def settle(array: GpuArray, made: GpuArray) -> None:
