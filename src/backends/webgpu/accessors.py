@@ -72,7 +72,7 @@ def _coords(composer: Composer, operand: Operand, name: str) -> str:
 
 def _load(composer: Composer, operand: Operand, name: str) -> str:
     if operand.access == "flat":
-        lines = [f"return {composer.variable(operand)}[wk_i];"]
+        lines = [f"return {composer.loaded(operand, 'wk_i')};"]
     elif operand.access == "strided":
         lines, coordinates = unravel("wk_i", _sizes(composer, operand), "wk_c")
         lines.append(
@@ -87,7 +87,7 @@ def _load_at(composer: Composer, operand: Operand, name: str) -> str:
     coordinates = [f"wk_c[{axis}]" for axis in range(operand.rank)]
     if operand.access == "flat":
         place = ravel(coordinates, _sizes(composer, operand))
-        line = f"return {composer.variable(operand)}[{place}];"
+        line = f"return {composer.loaded(operand, place)};"
     elif operand.access == "strided":
         line = f"return {composer.variable(operand)}[{_place(composer, operand, coordinates)}];"
     else:
@@ -102,19 +102,16 @@ def _load4(operand: Operand, name: str) -> str:
 
 
 def _store(composer: Composer, operand: Operand, name: str) -> str:
-    array = composer.variable(operand)
     signature = f"store_{name}(wk_i: u32, wk_v: {operand.storage_type})"
-    return _function(signature, [f"{array}[wk_i] = wk_v;"])
+    return _function(signature, [composer.stored(operand, "wk_i", "wk_v")])
 
 
 def _store4(composer: Composer, operand: Operand, name: str) -> str:
-    array = composer.variable(operand)
     size = composer.word(f"wk_{operand.wgsl}_size", f"{operand.name}_size")
-    lines = [f"{array}[wk_i] = wk_v.x;"]
-    lines += [
-        f"if (wk_i + {lane}u < {size}) {{ {array}[wk_i + {lane}u] = wk_v.{'xyzw'[lane]}; }}"
-        for lane in range(1, 4)
-    ]
+    lines = [composer.stored(operand, "wk_i", "wk_v.x")]
+    for lane in range(1, 4):
+        store = composer.stored(operand, f"wk_i + {lane}u", f"wk_v.{'xyzw'[lane]}")
+        lines.append(f"if (wk_i + {lane}u < {size}) {{ {store} }}")
     return _function(f"store4_{name}(wk_i: u32, wk_v: vec4<{operand.storage_type}>)", lines)
 
 

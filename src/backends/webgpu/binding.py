@@ -122,7 +122,7 @@ def _tensor(
     if operand.wgsl in composer.bound:
         stride = composer.types.layout(composer.bound[operand.wgsl]).stride
         return BoundBuffer(operand.name, access, number, "tensor", stride)
-    if is_output and not composer.writes_partials:
+    if is_output and not composer.writes_partials and composer.after is None:
         raise ShaderError(
             f"{composer.kernel}: {composer.source.file} writes no output '{operand.wgsl}'; declare "
             f"the binding, or call store_{operand.wgsl}."

@@ -9,6 +9,15 @@ from wgsl_kernels.backends.webgpu.accessors import add_free
 from wgsl_kernels.backends.webgpu.assembly import Assembly
 from wgsl_kernels.backends.webgpu.binding import bind
 from wgsl_kernels.backends.webgpu.composer import Composer
+from wgsl_kernels.backends.webgpu.fusion.attach import (
+    AFTER,
+    After,
+    Before,
+    attach,
+    leaves_of,
+    outputs_of,
+    prefix_of,
+)
 from wgsl_kernels.backends.webgpu.maps import add_map, can_vec4
 from wgsl_kernels.backends.webgpu.operands import Operand, classify
 from wgsl_kernels.backends.webgpu.reductions import Stage, add_reduction
@@ -33,6 +42,8 @@ class Options:
         stage: Which part of a reduction this is.
         kept: How many leading axes of a reduction's input remain.
         entry: A free kernel's entry point, where it has several.
+        before: Groups of maps that stand for inputs.
+        after: The group of maps that the output is handed on to.
     """
 
     vec4: bool = False
@@ -41,6 +52,8 @@ class Options:
     stage: Stage = "whole"
     kept: int = 0
     entry: str | None = None
+    before: tuple[Before, ...] = ()
+    after: After | None = None
 
 
 def compose(
@@ -74,15 +87,25 @@ def compose(
         "free": None,
     }[form]
     facts = load_file(shaders_folder() / skeleton).facts if skeleton else None
+    leaves = [
+        leaf for one in options.before for leaf in leaves_of(one.structure, prefix_of(one.name))
+    ]
+    written: tuple[Operand, ...] = ()
+    if options.after is not None:
+        leaves += leaves_of(options.after.structure, AFTER)
+        written = outputs_of(options.after.structure, AFTER)
     composer = Composer(
         kernel,
         form,
-        tuple(inputs),
-        tuple(outputs),
+        (*inputs, *leaves),
+        (*outputs, *written),
         tuple(attrs),
         constants or {},
         Assembly(source, facts),
+        before={one.name: one for one in options.before},
+        after=options.after,
     )
+    attach(composer)
     try:
         return _bound(composer, options)
     except ShaderError as error:

@@ -15,6 +15,7 @@ from wgsl_kernels.engine.errors import ShaderError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wgsl_kernels.backends.webgpu.fusion.attach import After, Before
     from wgsl_kernels.backends.webgpu.operands import Form, Operand
     from wgsl_kernels.backends.webgpu.source import Source
     from wgsl_kernels.backends.webgpu.wgsl.facts import Function
@@ -58,6 +59,8 @@ class Composer:
         assembly: The text so far.
         bound: Element types of the arrays that the composer declares, by WGSL name.
         uses_status: Whether the status buffer is bound.
+        before: Groups of maps that stand for inputs, by the input's name.
+        after: The group of maps that the output is handed on to.
         partials: The element type of the array of partial results, None without one.
         writes_partials: Whether partial results are written rather than read.
     """
@@ -70,6 +73,8 @@ class Composer:
     constants: Mapping[str, float]
     assembly: Assembly
     bound: dict[str, str] = field(default_factory=dict[str, str])
+    before: Mapping[str, Before] = field(default_factory=dict[str, "Before"])
+    after: After | None = None
     uses_status: bool = False
     partials: str | None = None
     writes_partials: bool = False
@@ -141,6 +146,18 @@ class Composer:
             return operand.wgsl
         self.bound[operand.wgsl] = element or operand.storage_type
         return self.name_of(operand)
+
+    def loaded(self, operand: Operand, place: str) -> str:
+        """Return the expression of the element at a place of a row-major or strided array."""
+        if operand.name in self.before:
+            return f"wk_get_{operand.wgsl}({place})"
+        return f"{self.variable(operand)}[{place}]"
+
+    def stored(self, operand: Operand, place: str, value: str) -> str:
+        """Return the statement that writes an element, of the type in which buffers have it."""
+        if self.after is not None:
+            return f"wk_hand_on({place}, {value});"
+        return f"{self.variable(operand)}[{place}] = {value};"
 
     def name_of(self, operand: Operand) -> str:
         """Return the variable's name: the tensor's own, unless the author uses it otherwise."""

@@ -10,7 +10,9 @@ from wgsl_kernels.backends.webgpu.indexing import dot, unravel
 from wgsl_kernels.backends.webgpu.operands import STORAGE_TYPES
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.fusion.fields import Fields
+    from collections.abc import Callable
+
+    from wgsl_kernels.backends.webgpu.fusion.fields import FieldMaker
     from wgsl_kernels.backends.webgpu.fusion.functions import Functions
     from wgsl_kernels.backends.webgpu.fusion.structure import Leaf, Ref, Structure
     from wgsl_kernels.engine.dtypes import DType
@@ -24,15 +26,15 @@ class Expressions:
     """Statements that compute a structure's steps for the item ``wk_i``.
 
     Attributes:
+        array: Gives the variable of a leaf that is bound.
         lines: The statements.
-        given: Steps whose values come from elsewhere: a value per lane, by step.
     """
 
     structure: Structure
     functions: Functions
-    fields: Fields
+    fields: FieldMaker
+    array: Callable[[int], str]
     lines: list[str] = field(default_factory=list[str])
-    given: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
     _coordinates: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
 
     @property
@@ -45,12 +47,7 @@ class Expressions:
         leaves = [self._load(number, leaf) for number, leaf in enumerate(self.structure.leaves)]
         values: list[list[str]] = []
         for number, step in enumerate(self.structure.steps):
-            if number in self.given:
-                values.append(self.given[number])
-                continue
-            op, function, attrs = self.functions.add(step.kind, number)
-            if attrs is not None:
-                self.fields.attributes(attrs)
+            op, function = self.functions.add(step.kind, number)
             by_name = dict(zip(step.kind.names, step.operands, strict=True))
             by_name |= {f"{name}_": ref for name, ref in by_name.items()}
             dtypes = dict(zip(step.kind.names, step.kind.dtypes, strict=True))
@@ -96,7 +93,10 @@ class Expressions:
         """Write what loads a leaf; return the expressions of its lanes."""
         if leaf.mode == "value":
             return [self._value(number, leaf)] * self.lanes
-        array, name = f"wk_l{number}", f"wk_v{number}"
+        if leaf.mode == "given":
+            given = self._held("wk_given", leaf.dtype)
+            return ["(wk_given != 0u)" if leaf.dtype == "bool" else given]
+        array, name = self.array(number), f"wk_v{number}"
         if leaf.mode == "flat":
             self.lines.append(f"let {name} = {array}[wk_i];")
             raw = [name] if self.lanes == 1 else [f"{name}.{lane}" for lane in LANES]

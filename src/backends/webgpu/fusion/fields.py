@@ -3,16 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from wgsl_kernels.backends.webgpu.assembly import Offer
+from wgsl_kernels.backends.webgpu.composed import PARAMS
 from wgsl_kernels.backends.webgpu.params import Field
-from wgsl_kernels.backends.webgpu.wgsl.types import round_up
+from wgsl_kernels.backends.webgpu.wgsl.types import Types, round_up
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.fusion.functions import Attrs
+    from wgsl_kernels.backends.webgpu.composer import Composer
 
-_SCALARS = {"u32": ("u32", 4, 1), "i32": ("i32", 4, 1), "f32": ("f32", 4, 1)}
-_TYPES = {**_SCALARS, "vec2<f32>": ("f32", 8, 2)}
+_TYPES = {"u32": ("u32", 1), "i32": ("i32", 1), "f32": ("f32", 1), "vec2<f32>": ("f32", 2)}
+
+
+class FieldMaker(Protocol):
+    """Where generated text gets its parameters from."""
+
+    def word(self, name: str, type_: str = "u32") -> str:
+        """Return the expression of a field that the fact of the same name fills."""
+
+    def words(self, name: str, count: int, pad: int = 0) -> list[str]:
+        """Return the expressions of ``count`` words, padded in front."""
+
+    def attribute(self, name: str, type_: str, step: int, plan: Field) -> str:
+        """Return the expression of a step's attribute, which ``plan`` says how to fill."""
+
+
+@dataclass
+class Offered:
+    """Fields in the block of a kernel that others are fused into; names begin with ``prefix``."""
+
+    composer: Composer
+    prefix: str
+
+    def word(self, name: str, type_: str = "u32") -> str:
+        """Return the expression of a field that the fact of the same name fills."""
+        return self._offer(self.prefix + name, Offer(type_, self.prefix + name))
+
+    def words(self, name: str, count: int, pad: int = 0) -> list[str]:
+        """Return the expressions of ``count`` words, padded in front."""
+        if count == 0:
+            return []
+        return self.composer.slots(self.prefix + name, self.prefix + name, count, pad=pad)
+
+    def attribute(self, name: str, type_: str, step: int, plan: Field) -> str:
+        """Return the expression of a step's attribute."""
+        fact = f"{self.prefix}{step}.{plan.fact}"
+        return self._offer(self.prefix + name, Offer(type_, fact, plan.pad, plan.constant))
+
+    def _offer(self, name: str, offer: Offer) -> str:
+        self.composer.assembly.offers[name] = offer
+        return f"{PARAMS}.{name}"
 
 
 @dataclass
@@ -31,11 +72,11 @@ class Fields:
     def word(self, name: str, type_: str = "u32", *, constant: bool = False) -> str:
         """Return the expression of a field that the fact of the same name fills."""
         if name not in self._known:
-            scalar, align, slots = _TYPES[type_]
-            at = round_up(self.size, align)
+            scalar, slots = _TYPES[type_]
+            at = round_up(self.size, 4 * slots)
             self._add(f"{name}: {type_}", Field(name, name, at, scalar, slots, 0, constant))
             self.size = at + 4 * slots
-        return f"wk_params.{name}"
+        return f"{PARAMS}.{name}"
 
     def words(self, name: str, count: int, pad: int = 0) -> list[str]:
         """Return the expressions of ``count`` words, padded in front."""
@@ -48,15 +89,17 @@ class Fields:
             self._add(f"{name}: array<vec4<u32>, {rows}>", one)
             self.size = at + 16 * rows
         used = range(4 * rows - count, 4 * rows)
-        return [f"wk_params.{name}[{word // 4}].{'xyzw'[word % 4]}" for word in used]
+        return [f"{PARAMS}.{name}[{word // 4}].{'xyzw'[word % 4]}" for word in used]
 
-    def attributes(self, attrs: Attrs) -> None:
-        """Add a step's struct of attributes."""
-        at = round_up(self.size, 16)
-        self.lines.append(f"@align(16) @size({attrs.size}) {attrs.name}: {attrs.struct}")
-        for one in attrs.fields:
-            self.plan.append(replace(one, offset=at + one.offset))
-        self.size = at + attrs.size
+    def attribute(self, name: str, type_: str, step: int, plan: Field) -> str:
+        """Return the expression of a step's attribute."""
+        layout = Types.of({}, {}, {}, {}, {}).layout(type_)
+        at = round_up(self.size, layout.align)
+        self._known.add(name)
+        self.lines.append(f"{name}: {type_}")
+        self.plan.append(replace(plan, name=name, fact=f"{step}.{plan.fact}", offset=at))
+        self.size = at + layout.size
+        return f"{PARAMS}.{name}"
 
     def declaration(self) -> str:
         """Return the struct."""

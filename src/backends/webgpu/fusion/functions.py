@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.assembly import Assembly
-from wgsl_kernels.backends.webgpu.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composer import COMMON_FUNCTIONS, Composer
 from wgsl_kernels.backends.webgpu.maps import choose_op
 from wgsl_kernels.backends.webgpu.operands import OP_NAMES, Operand
 from wgsl_kernels.backends.webgpu.uniforms import author_fields
+from wgsl_kernels.backends.webgpu.wgsl.places import Span
 from wgsl_kernels.backends.webgpu.wgsl.rename import rename, renamed
 from wgsl_kernels.backends.webgpu.wgsl.resolve import resolve
-from wgsl_kernels.backends.webgpu.wgsl.types import round_up
+from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, Edit
+from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.fusion.fields import FieldMaker
     from wgsl_kernels.backends.webgpu.fusion.structure import Kind
-    from wgsl_kernels.backends.webgpu.params import Field
     from wgsl_kernels.backends.webgpu.wgsl.facts import Declaration, Facts, Function
-    from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
-    from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, Edit
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 
 SKELETON = frozenset({"GROUP", "main"})
 """What the skeleton declares."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attrs:
-    """A step's attributes in the parameter block: ``struct`` at a multiple of 16 bytes."""
-
-    name: str
-    struct: str
-    fields: tuple[Field, ...]
-    size: int
 
 
 @dataclass
@@ -42,52 +35,64 @@ class Functions:
     """The functions of one text.
 
     Attributes:
+        fields: Where attributes go.
+        prefix: What the names begin with; with one, nothing is shared with the rest of the text.
         common: Generated functions that any kernel may share, by name.
         pieces: What is quoted: a file, a span, its edits; or generated text alone.
+        start: The first op: its file and the function.
     """
 
+    fields: FieldMaker
+    prefix: str = ""
     common: dict[str, str] = field(default_factory=dict[str, str])
     pieces: list[tuple[Text, Span, tuple[Edit, ...]] | str] = field(
         default_factory=list["tuple[Text, Span, tuple[Edit, ...]] | str"]
     )
+    start: tuple[Text, Function] | None = None
     _shared: dict[str, Text] = field(default_factory=dict[str, "Text"])
     _copies: dict[object, tuple[str, Function]] = field(
         default_factory=dict[object, "tuple[str, Function]"]
     )
-    start: tuple[Text, Function] | None = None
 
-    def add(self, kind: Kind, step: int) -> tuple[str, Function, Attrs | None]:
-        """Have the functions of ``kind`` written.
+    def add(self, kind: Kind, step: int) -> tuple[str, Function]:
+        """Have the functions of ``kind`` written; one with attributes is copied for each step.
 
         Returns:
-            The name under which its ``op`` is called, the author's op, and the step's attributes:
-            a kind with attributes is copied for each step.
+            The name under which its ``op`` is called, and the author's op.
         """
         struct = kind.source.structs.get("Attrs")
         key = kind.key if struct is None else (kind.key, step)
         if key in self._copies:
-            return (*self._copies[key], None)
+            return self._copies[key]
         composer, op = _composer(kind)
-        prefix = f"k{len(self._copies)}_"
-        attrs = None
-        new: dict[str, str] = {}
+        members: dict[str, str] = {}
         if struct is not None:
-            offsets, layout = composer.types.members(struct.fields)
-            name = f"a{step}"
-            fields = author_fields(composer, struct, offsets)
-            own = tuple(replace(one, fact=f"{step}.{one.fact}") for one in fields)
-            attrs = Attrs(name, f"{prefix}Attrs", own, round_up(layout.size, 16))
-            new["attrs"] = f"{PARAMS}.{name}"
-        self._write(composer, prefix, new)
+            offsets, _ = composer.types.members(struct.fields)
+            planned = author_fields(composer, struct, offsets)
+            for member, plan in zip(struct.fields, planned, strict=True):
+                type_ = composer.types.resolve(member.type)
+                name = f"a{step}_{member.name}"
+                members[member.name] = self.fields.attribute(name, type_, step, plan)
+        prefix = f"{self.prefix}k{len(self._copies)}_"
+        self._write(composer, prefix, members)
         if self.start is None:
             self.start = (kind.source.text_of(op), op)
         self._copies[key] = (prefix + op.name, op)
-        return prefix + op.name, op, attrs
+        return self._copies[key]
 
     def quote(self, text: Composition) -> None:
         """Append everything."""
         for written in self.common.values():
             text.generate(written + "\n")
+        self._quote_pieces(text)
+
+    def render(self) -> str:
+        """Return everything but common functions as generated text."""
+        text = Composition()
+        self._quote_pieces(text)
+        return text.finish().composed.text
+
+    def _quote_pieces(self, text: Composition) -> None:
         for piece in self.pieces:
             if isinstance(piece, str):
                 text.generate(piece)
@@ -100,32 +105,33 @@ class Functions:
         for one in ("hold", name):
             self.common.setdefault(one, COMMON_FUNCTIONS[one])
 
-    def _write(self, composer: Composer, prefix: str, new: dict[str, str]) -> None:
+    def _write(self, composer: Composer, prefix: str, members: dict[str, str]) -> None:
         assembly, source = composer.assembly, composer.source
         assembly.resolve()
-        own = {d.name for d in source.facts.declarations if d.name}
-        special = (
-            {name for name in assembly.written if name not in COMMON_FUNCTIONS} | own | new.keys()
-        )
+        special = {d.name for d in source.facts.declarations if d.name}
+        special |= {name for name in assembly.written if name not in COMMON_FUNCTIONS}
         for name in assembly.written.keys() & COMMON_FUNCTIONS.keys():
             self.common[name] = assembly.written[name]
         reached = [(facts, d) for facts in source.included for d in assembly.reached[facts.file]]
         special |= self._not_shared(reached, special)
-        new |= {name: prefix + name for name in special - new.keys()}
+        new = {name: prefix + name for name in special}
+        if self.prefix:
+            new |= {d.name: self.prefix + d.name for _, d in reached if d.name not in special}
         for name, written in assembly.written.items():
             if name not in COMMON_FUNCTIONS:
                 self.pieces.append(renamed(written, new) + "\n")
-        edits = rename(resolve(source.facts.text), new)
+        edits = _edits(source.facts.text, new, members)
         for declaration in source.facts.declarations:
-            if not any(declaration is one for one in assembly.dropped):
+            is_dropped = any(declaration is one for one in assembly.dropped)
+            if not is_dropped and declaration.name != "Attrs":
                 self.pieces.append((source.facts.text, declaration.span, edits))
         for facts, declaration in reached:
-            if declaration.name in special:
-                edits = rename(resolve(facts.text), new)
-                self.pieces.append((facts.text, declaration.span, edits))
-            elif declaration.name not in self._shared:
+            if declaration.name not in special:
+                if declaration.name in self._shared:
+                    continue
                 self._shared[declaration.name] = facts.text
-                self.pieces.append((facts.text, declaration.span, ()))
+            edits = _edits(facts.text, new, members)
+            self.pieces.append((facts.text, declaration.span, edits))
 
     def _not_shared(self, reached: list[tuple[Facts, Declaration]], special: set[str]) -> set[str]:
         """Return the included declarations that this kernel cannot share with the others.
@@ -155,3 +161,22 @@ def _composer(kind: Kind) -> tuple[Composer, Function]:
     declarations = kind.source.facts.declarations
     assembly.dropped += [d for d in declarations if d.name in OP_NAMES - {op.name}]
     return composer, op
+
+
+def _edits(text: Text, new: Mapping[str, str], members: Mapping[str, str]) -> tuple[Edit, ...]:
+    """Return the edits that rename a file's names, and say ``attrs.<member>`` otherwise."""
+    names = resolve(text)
+    declared = {symbol.name for symbol in names.symbols if symbol.is_global}
+    used = {use.ident.name for use in names.uses if use.symbol is None}
+    edits = list(rename(names, {old: new[old] for old in new if old in declared | used}))
+    for use in names.uses:
+        if use.ident.name == "attrs" and use.symbol is None:
+            member = _MEMBER.match(text.text, use.ident.end)
+            if member is None:
+                raise ShaderError(text.point("attrs: want one of its fields.", use.ident.begin))
+            span = Span(use.ident.begin, member.end())
+            edits.append(Edit(span, members[member.group(1)]))
+    return tuple(sorted(edits, key=lambda one: one.span.begin))
+
+
+_MEMBER = re.compile(r"\s*\.\s*(\w+)")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.source import Source
     from wgsl_kernels.engine.dtypes import DType
 
-Mode = Literal["flat", "value", "strided", "wide", "splat", "gather"]
+Mode = Literal["flat", "value", "given", "strided", "wide", "splat", "gather"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Leaf:
     Attributes:
         dtype: Its dtype.
         mode: How one item is found. ``flat``: at the item's index. ``value``: a parameter.
-            ``strided``: by coordinates. Of items of four elements: ``wide``, four neighbours as
+            ``given``: by the kernel that the group is fused into. ``strided``: by coordinates. Of items of four elements: ``wide``, four neighbours as
             one vec4; ``splat``, one element for all four; ``gather``, four apart.
         space: Which of the shader's coordinate systems it is seen from.
     """
@@ -31,7 +31,7 @@ class Leaf:
     @property
     def is_bound(self) -> bool:
         """Whether it takes a binding."""
-        return self.mode != "value"
+        return self.mode not in ("value", "given")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

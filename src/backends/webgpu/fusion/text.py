@@ -21,9 +21,10 @@ _ITEMSIZE = {"f32": 4, "i32": 4, "u32": 4, "f16": 2, "vec2<f32>": 8}
 
 def compose_group(structure: Structure) -> Composed:
     """Return the shader that computes ``structure``: one dispatch, one pass over memory."""
-    functions, fields = Functions(), Fields()
+    fields = Fields()
+    functions = Functions(fields)
     size = fields.word("wk_size")
-    expressions = Expressions(structure, functions, fields)
+    expressions = Expressions(structure, functions, fields, lambda number: f"wk_l{number}")
     values = expressions.compute()
     for number in structure.outputs:
         dtype = structure.steps[number].kind.output
