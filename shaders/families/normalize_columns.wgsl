@@ -17,7 +17,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   let done = four % fours * 4u - column;
   let row = four / fours * wk_inner() + column;
   let base = wk_begin(row);
-  let totals = wk_totals(row, base);
+  let found = wk_totals(row, base);
+  let totals = array<wk_Settled, 4>(
+    wk_settled(found[0]), wk_settled(found[1]), wk_settled(found[2]), wk_settled(found[3])
+  );
   let there = wk_y_begin(row);
   let begin = wk_part_begin(part);
   let end = wk_part_end(begin);

@@ -27,7 +27,7 @@ fn main(
     }
   }
   workgroupBarrier();
-  let total = totals[0];
+  let total = wk_settled(totals[0]);
   let there = wk_y_begin(row);
   let begin = wk_part_begin(part);
   let end = wk_part_end(begin);

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import ITEMSIZE, device_bytes, row_major
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
+from wgsl_kernels.backends.webgpu.kernel import call_with
 from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, ShaderLaunch, State
 from wgsl_kernels.backends.webgpu.operands import Operand
-from wgsl_kernels.backends.webgpu.recipe import Compiled, compile_kernel, fold, record
+from wgsl_kernels.backends.webgpu.recipe import (
+    Compiled,
+    compile_kernel,
+    fold,
+    record,
+    tensor_facts,
+)
 from wgsl_kernels.backends.webgpu.reductions import CHUNK, is_normalization
 from wgsl_kernels.backends.webgpu.spreads import GROUP, Layout, Spread, spreads
 from wgsl_kernels.engine.errors import ShapeError
@@ -97,15 +104,19 @@ class ReduceLaunch(ShaderLaunch):
             grid = _grid("rows", rows, rows, last - first)
             record(device, recipe.stages[0], bound, facts, grid, partials, window)
 
-    def axes(self, rank: int) -> tuple[int, ...]:
-        """Return the reduced axes, counted from the front."""
-        given = next((self.attrs[name] for name in AXIS_ATTRS if name in self.attrs), None)
-        return normalize_axes(self.kernel, given, rank)
+    def axes(self, array: GpuArray) -> tuple[int, ...]:
+        """Return the reduced axes, counted from the front; what ``params=`` returns wins."""
+        known = dict(self.attrs)
+        if self.shader.params is not None:
+            facts = {**tensor_facts({self.names[0]: array}), **known}
+            known |= call_with(self.shader.params, facts, self.kernel)
+        given = next((known[name] for name in AXIS_ATTRS if name in known), None)
+        return normalize_axes(self.kernel, given, len(array.shape))
 
     def build(self, device: Device, arrays: list[Any], states: list[State]) -> ReduceRecipe:
         """Compose the stages for this layout."""
         array, source = arrays[0], self.shader.source
-        reduced = self.axes(len(array.shape))
+        reduced = self.axes(array)
         count = math.prod(array.shape[axis] for axis in reduced)
         maps = is_normalization(source)
         rows = self.outputs[0].size // count if maps else self.outputs[0].size

@@ -86,6 +86,7 @@ def quad_of(element: str, values: list[str]) -> str:
 
 
 def add_loads(reduction: Reduction) -> None:
+    """Add the functions that find, load and lift the elements of a row."""
     composer = reduction.composer
     operand = composer.inputs[0]
     helpers = composer.assembly.helpers
@@ -98,6 +99,7 @@ def add_loads(reduction: Reduction) -> None:
 
 
 def add_partial_loads(reduction: Reduction) -> None:
+    """Add those functions for the partial results, which are lifted already."""
     helpers = reduction.composer.assembly.helpers
     helpers["wk_begin"] = lambda: "fn wk_begin(row: u32) -> u32 { return row; }"
     helpers["wk_place"] = lambda: _PARTIAL_PLACE

@@ -8,6 +8,8 @@ from wgsl_kernels.backends.webgpu.row_loads import places
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wgsl_kernels.backends.webgpu.operands import Operand
     from wgsl_kernels.backends.webgpu.row_loads import Reduction
 
@@ -38,6 +40,8 @@ def add_writes(reduction: Reduction) -> None:
     helpers["wk_total"] = lambda: JOINED if joins else _WHOLE_TOTAL
     helpers["wk_totals"] = lambda: _JOINED_TOTALS if joins else _WHOLE_TOTALS
     helpers["wk_lane_total"] = lambda: JOINED_BY_LANES if joins else _WHOLE_LANE
+    helpers["wk_Settled"] = lambda: f"alias wk_Settled = {_settled_type(reduction)};"
+    helpers["wk_settled"] = lambda: _settled(reduction)
     helpers["wk_y_begin"] = lambda: places(reduction, output, "y_")[0]
     helpers["wk_y_place"] = lambda: places(reduction, output, "y_")[1]
     helpers["wk_store"] = lambda: _store(reduction)
@@ -46,26 +50,41 @@ def add_writes(reduction: Reduction) -> None:
     helpers["wk_write4"] = lambda: _write4(reduction)
     helpers["wk_write_across"] = lambda: _write_across(reduction)
     for operand in composer.inputs[1:]:
-        helpers[f"wk_{operand.wgsl}_at"] = lambda operand=operand: _other(reduction, operand)
+        name = f"wk_{operand.wgsl}"
+        helpers[f"{name}_at"] = lambda operand=operand: _other(reduction, operand)
+        helpers[f"{name}_four"] = lambda operand=operand: _other_four(reduction, operand)
 
 
 def _check(reduction: Reduction) -> None:
     """Refuse types that vectors cannot have."""
     composer = reduction.composer
-    for operand in (composer.inputs[0], composer.outputs[0]):
+    for operand in composer.operands:
         if operand.dtype in ("complex64", "bool"):
             apply = composer.source.functions["apply"]
             message = f"{composer.kernel}: apply has {operand.name} of {operand.dtype}; want a real"
             raise ShaderError(composer.source.point(f"{message} number.", apply))
 
 
-def _call(reduction: Reduction, x: str, i: str, total: str) -> str:
+def _settled_type(reduction: Reduction) -> str:
+    settle = reduction.composer.source.functions.get("settle")
+    return "wk_Total" if settle is None else settle.returns or ""
+
+
+def _settled(reduction: Reduction) -> str:
+    """Return the function that makes of a row's total, once, what apply is given."""
+    composer = reduction.composer
+    settle = composer.source.functions.get("settle")
+    value = "total"
+    if settle is not None:
+        count = f", {composer.word('wk_n', 'wk_n')}" if len(settle.parameters) > 1 else ""
+        value = f"settle(total{count})"
+    return f"fn wk_settled(total: wk_Total) -> wk_Settled {{ return {value}; }}"
+
+
+def _call(reduction: Reduction, x: str, i: str, total: str, others: Mapping[str, str]) -> str:
     """Return the call of apply: inputs by name, ``i`` and ``n``, and the total under any other."""
     composer = reduction.composer
-    values = {"i": i}
-    for operand in composer.inputs[1:]:
-        for name in operand.spellings:
-            values[name] = f"wk_{operand.wgsl}_at({i})"
+    values = {"i": i, **others}
     for name in composer.inputs[0].spellings:
         values[name] = x
     names = [parameter.name for parameter in composer.source.functions["apply"].parameters]
@@ -74,32 +93,63 @@ def _call(reduction: Reduction, x: str, i: str, total: str) -> str:
     return f"apply({', '.join(values.get(name, total) for name in names)})"
 
 
+def _others_at(reduction: Reduction, write: str) -> dict[str, str]:
+    """Return an expression for each further input by its name, ``{}`` standing for its variable."""
+    inputs = reduction.composer.inputs[1:]
+    return {name: write.format(f"wk_{one.wgsl}") for one in inputs for name in one.spellings}
+
+
 def _other(reduction: Reduction, operand: Operand) -> str:
     """Return the function that loads element ``i`` of a further input, which has one per column."""
-    composer = reduction.composer
-    if operand.access == "absent":
-        value = f"{operand.value_type}()"
-    elif operand.access == "value":
-        value = composer.value(operand)
-    else:
-        value = f"{composer.variable(operand)}[i]"
+    place = "[i]" if reduction.variant == "columns" else "[i / 4u][i % 4u]"
+    value = _value_of(reduction, operand, place) or f"{operand.value_type}()"
     return f"fn wk_{operand.wgsl}_at(i: u32) -> {operand.value_type} {{ return {value}; }}"
 
 
+def _other_four(reduction: Reduction, operand: Operand) -> str:
+    """Return the function that loads the four elements from ``i`` on, a multiple of four."""
+    type_ = f"vec4<{operand.value_type}>"
+    value = _value_of(reduction, operand, "[i / 4u]") or ""
+    return f"fn wk_{operand.wgsl}_four(i: u32) -> {type_} {{ return {type_}({value}); }}"
+
+
+def _value_of(reduction: Reduction, operand: Operand, place: str) -> str | None:
+    composer = reduction.composer
+    if operand.access == "absent":
+        return None
+    if operand.access == "value":
+        return composer.value(operand)
+    wide = f"vec4<{operand.storage_type}>"
+    element = operand.storage_type if reduction.variant == "columns" else wide
+    return f"{composer.variable(operand, element)}{place}"
+
+
 def _write(reduction: Reduction) -> str:
-    call = _call(reduction, "wk_load(wk_place(base, i))", "i", "total")
+    others = _others_at(reduction, "{}_at(i)")
+    call = _call(reduction, "wk_load(wk_place(base, i))", "i", "total", others)
     return (
-        "fn wk_write(base: u32, there: u32, i: u32, total: wk_Total) "
+        "fn wk_write(base: u32, there: u32, i: u32, total: wk_Settled) "
         f"{{ wk_store(wk_y_place(there, i), {call}); }}"
     )
 
 
 def _write4(reduction: Reduction) -> str:
-    calls = [_call(reduction, f"x[{lane}]", f"i + {lane}u", "total") for lane in range(4)]
+    names = [f"wk_{one.wgsl}" for one in reduction.composer.inputs[1:]]
+    loads = "".join(f"  let {name} = {name}_four(i);\n" for name in names)
+    calls = [
+        _call(
+            reduction,
+            f"x[{lane}]",
+            f"i + {lane}u",
+            "total",
+            _others_at(reduction, f"{{}}[{lane}]"),
+        )
+        for lane in range(4)
+    ]
     value = f"vec4<{reduction.composer.outputs[0].value_type}>({', '.join(calls)})"
     return (
-        "fn wk_write4(base: u32, there: u32, i: u32, total: wk_Total) {\n"
-        f"  let x = wk_quad(base, i);\n  let value = {value};\n  {_stores(reduction)}\n}}"
+        "fn wk_write4(base: u32, there: u32, i: u32, total: wk_Settled) {\n"
+        f"  let x = wk_quad(base, i);\n{loads}  let value = {value};\n  {_stores(reduction)}\n}}"
     )
 
 
@@ -113,7 +163,10 @@ def _stores(reduction: Reduction) -> str:
 
 
 def _write_across(reduction: Reduction) -> str:
-    calls = [_call(reduction, f"x[{lane}]", "i", f"totals[{lane}]") for lane in range(4)]
+    others = _others_at(reduction, "{}")
+    names = [f"wk_{one.wgsl}" for one in reduction.composer.inputs[1:]]
+    loads = "".join(f"  let {name} = {name}_at(i);\n" for name in names)
+    calls = [_call(reduction, f"x[{lane}]", "i", f"totals[{lane}]", others) for lane in range(4)]
     value = f"vec4<{reduction.composer.outputs[0].value_type}>({', '.join(calls)})"
     if reduction.wide:
         stores = "wk_store4(place, value);"
@@ -122,9 +175,10 @@ def _write_across(reduction: Reduction) -> str:
             f"if (done < {lane + 1}u) {{ wk_store(place + {lane}u, value[{lane}]); }}"
             for lane in range(4)
         )
+    signature = "base: u32, there: u32, i: u32, done: u32, totals: array<wk_Settled, 4>"
     return (
-        f"fn wk_write_across(base: u32, there: u32, i: u32, done: u32, totals: {_FOUR_TOTALS}) {{\n"
-        "  let x = wk_quad(base, i);\n"
+        f"fn wk_write_across({signature}) {{\n"
+        f"  let x = wk_quad(base, i);\n{loads}"
         f"  let value = {value};\n  let place = wk_y_place(there, i);\n  {stores}\n}}"
     )
 

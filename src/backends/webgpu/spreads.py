@@ -25,7 +25,6 @@ SOFTWARE_COLUMN_PART = 16
 SOFTWARE_NARROW_PART = 256  # where the elements of a column lie near each other
 NARROW = 256  # elements from one of a column to the next, up to which they are near
 MOST_COLUMN_PARTS = 1024
-SOFTWARE_MAPPED_PART = 64  # of a column that is written too: each part joins the results of all
 SOFTWARE_INVOCATIONS = 512  # a few vectors of 8 for each of many cores
 SOFTWARE_MAPPED = 128  # of rows that are written too
 SOFTWARE_PART = 2048  # elements below which another dispatch, about 50 us, costs more than it saves
@@ -100,7 +99,7 @@ def _row_parts(layout: Layout) -> int:
         return 1
     wanted = GPU_INVOCATIONS
     if layout.is_software:
-        wanted = SOFTWARE_MAPPED if layout.maps else SOFTWARE_INVOCATIONS
+        wanted = SOFTWARE_MAPPED if layout.maps else SOFTWARE_INVOCATIONS  # each part joins all
     return max(1, min(layout.count // SOFTWARE_PART, wanted // layout.rows))
 
 
@@ -114,8 +113,7 @@ def _column_parts(layout: Layout) -> int:
     if not layout.is_software:
         wanted = GPU_INVOCATIONS * 4 // layout.rows
         return max(1, min(layout.count // GPU_COLUMN_PART, wanted))
-    if layout.step > NARROW:
-        part = SOFTWARE_MAPPED_PART if layout.maps else SOFTWARE_COLUMN_PART
-        return min(-(-layout.count // part), MOST_COLUMN_PARTS) if layout.count >= 4 * part else 1
+    if layout.step > NARROW and layout.count >= 64 and not layout.maps:
+        return min(-(-layout.count // SOFTWARE_COLUMN_PART), MOST_COLUMN_PARTS)
     wanted = SOFTWARE_INVOCATIONS * 4 // layout.rows
     return max(1, min(layout.count // SOFTWARE_NARROW_PART, wanted))
