@@ -156,7 +156,8 @@ class ReduceLaunch(ShaderLaunch):
         least: int,
     ) -> ReduceRecipe:
         size = -(-facts["wk_n"] // spread.parts)
-        size = -(-size // 4) * 4
+        if not least or rows == 1:  # else columns, in windows that have no room to spare
+            size = -(-size // 4) * 4
         parts = -(-facts["wk_n"] // size)
         facts |= {"wk_parts": parts, "wk_part_size": size}
         facts |= {"wk_first_part": 0, "wk_last_part": parts}
