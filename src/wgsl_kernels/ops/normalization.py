@@ -18,10 +18,15 @@ from wgsl_kernels.ops import reduce, statistics, unary
 from wgsl_kernels.ops.epilogue import spread
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Spec
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
+
+_STEPS = 16
+"""Rows that an invocation of a batch norm takes."""
 
 
 def batch_norm(
@@ -114,6 +119,10 @@ def _batch_norm_webgpu(
     if y.size == 0:
         return y
     given = {"mean": mean, "variance": variance, "offset": offset, "scale": scale}
+    channels = x.shape[-1] if x.shape else 1
+    if channels % 4 == 0 and all(one is None or one.shape == (channels,) for one in given.values()):
+        _by_channels(gpu, x, given, y, variance_epsilon)
+        return y
     views = {name: spread(gpu, one, x.shape, x.dtype) for name, one in given.items()}
     gpu.dispatch(
         "normalization/fused_batch_norm.wgsl",
@@ -122,6 +131,41 @@ def _batch_norm_webgpu(
         constants={"with_offset": offset is not None, "with_scale": scale is not None},
     )
     return y
+
+
+def _by_channels(
+    gpu: Gpu,
+    x: GpuArray,
+    given: Mapping[str, GpuArray | None],
+    y: GpuArray,
+    variance_epsilon: float,
+) -> None:
+    """Normalize with one number of each kind per channel."""
+    channels = x.shape[-1]
+    rows = x.size // channels
+    steps = min(_STEPS, rows)
+    parts = -(-rows // steps)
+    params = {
+        "rows": rows,
+        "fours": channels // 4,
+        "parts": parts,
+        "steps": steps,
+        # neighbours on a GPU load neighbouring rows; a CPU's invocation walks along its own
+        "first": steps if gpu.is_software else 1,
+        "apart": 1 if gpu.is_software else parts,
+        "variance_epsilon": variance_epsilon,
+    }
+    present = {name: x if one is None else one for name, one in given.items()}
+    gpu.dispatch(
+        "normalization/batch_norm_channels.wgsl",
+        {"x": x, **present, "y": y},
+        params=params,
+        groups=gpu.grid(parts * (channels // 4), 64),
+        constants={
+            "with_offset": given["offset"] is not None,
+            "with_scale": given["scale"] is not None,
+        },
+    )
 
 
 @gradient("FusedBatchNorm")
