@@ -1,11 +1,7 @@
-// Reduction, one workgroup per row and part: y[row] = finish(combine over i of lift(x[row, i])).
-//
-// The kernel gives init and combine; the composer gives wk_lift, wk_finish and the sizes. A row
-// is one element of y; a part is a run of at most 16,384 of its elements, and rows of several
-// parts take a second run of this skeleton over the partial results. The lanes stride through
-// the part, at most 256 elements each, and are then combined in a tree. So a sum's error is at
-// most (256 + 6 + parts/64 + 6) units in the last place of the sum of absolute values, the last
-// two terms only where there are several parts.
+// Reduction, one workgroup per row and part; rows, parts, init and combine are those of
+// reduce_rows. The lanes stride through the part and are then combined in a tree, so a sum's error
+// is at most 73 units in the last place of the sum of absolute values, twice that where there
+// are several parts.
 
 const GROUP = 64u;
 
@@ -18,20 +14,13 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
 ) {
   let number = group.x + group.y * groups.x; // grids past 65,535 groups fold into two dimensions
-  let parts = wk_last_part() - wk_first_part();
-  let row = number / parts;
-  let part = wk_first_part() + number % parts;
-  if (row >= wk_rows()) { // the same for the whole group
+  let row = number % wk_rows();
+  let part = wk_first_part() + number / wk_rows();
+  if (part >= wk_last_part()) { // the same for the whole group
     return;
   }
-  let base = wk_base(row);
-  let begin = part * wk_part_size();
-  let end = min(begin + wk_part_size(), wk_length());
-  var total = init();
-  for (var i = begin + lane; i < end; i += GROUP) {
-    total = combine(total, wk_lift(base, i));
-  }
-  totals[lane] = total;
+  let begin = wk_part_begin(part);
+  totals[lane] = wk_strided(wk_begin(row), begin, wk_part_end(begin), lane);
   for (var half = GROUP / 2u; half > 0u; half /= 2u) {
     workgroupBarrier();
     if (lane < half) {

@@ -1,17 +1,16 @@
 // y = x - log(sum of e^x) along the axis: (x - top) - log(total), top being the row's maximum
 
-#include "softmax/rows.wgsl"
-#include "include/safe_math.wgsl"
+#include "softmax/exponentials.wgsl"
 
-fn normalized(shifted: f32, total: f32) -> f32 {
-  return shifted - safe_log(total);
+struct Lowered {
+  top: f32,
+  log_total: f32,
 }
 
-@compute @workgroup_size(GROUP)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) local: u32,
-) {
-  write_rows(group.x + group.y * groups.x, local);
+fn settle(sum: Exponentials) -> Lowered {
+  return Lowered(sum.top, select(wk_nan(), safe_log(sum.total), is_ordinary(sum)));
+}
+
+fn apply(logits: T, row: Lowered) -> T_y {
+  return T_y((f32(logits) - row.top) - row.log_total);
 }

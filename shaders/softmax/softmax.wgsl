@@ -1,17 +1,16 @@
 // y = e^x / sum of e^x along the axis dim: e^(x - top) / total, top being the row's maximum
 
-#include "softmax/rows.wgsl"
-#include "include/safe_math.wgsl"
+#include "softmax/exponentials.wgsl"
 
-fn normalized(shifted: f32, total: f32) -> f32 {
-  return safe_div(safe_exp(shifted), total);
+struct Scaled {
+  top: f32,
+  scale: f32,
 }
 
-@compute @workgroup_size(GROUP)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) local: u32,
-) {
-  write_rows(group.x + group.y * groups.x, local);
+fn settle(sum: Exponentials) -> Scaled {
+  return Scaled(sum.top, select(wk_nan(), 1.0 / sum.total, is_ordinary(sum)));
+}
+
+fn apply(logits: T, row: Scaled) -> T_y {
+  return T_y(exp_below(f32(logits) - row.top) * row.scale);
 }

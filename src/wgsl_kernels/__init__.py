@@ -144,6 +144,7 @@ from wgsl_kernels.ops.matrix import dot as dot
 from wgsl_kernels.ops.matrix import matmul as matmul
 from wgsl_kernels.ops.matrix import outer as outer
 from wgsl_kernels.ops.normalization import batch_norm as batch_norm
+from wgsl_kernels.ops.normalization import layer_norm as layer_norm
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
 from wgsl_kernels.ops.pool import max_pool as max_pool
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
@@ -177,6 +178,9 @@ from wgsl_kernels.ops.sort import topk as topk
 from wgsl_kernels.ops.sort import unique as unique
 from wgsl_kernels.ops.spectral import fft as fft
 from wgsl_kernels.ops.spectral import ifft as ifft
+from wgsl_kernels.ops.statistics import moments as moments
+from wgsl_kernels.ops.statistics import std as std
+from wgsl_kernels.ops.statistics import var as var
 from wgsl_kernels.ops.strings import SplitStrings as SplitStrings
 from wgsl_kernels.ops.strings import string_split as string_split
 from wgsl_kernels.ops.unary import abs as abs

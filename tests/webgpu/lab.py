@@ -101,7 +101,9 @@ class Lab:
             size = len(data)
             if bound.name in arrays and not composed.vec4:
                 stored = arrays[bound.name]
-                size = -(-stored.size * (4 if stored.dtype == bool else stored.itemsize) // 4) * 4
+                step = max(4, bound.stride)
+                itemsize = 4 if stored.dtype == bool else stored.itemsize
+                size = -(-stored.size * itemsize // step) * step
             resource = {"buffer": buffer, "offset": 0, "size": size}
             entries.append({"binding": bound.number, "resource": resource})
         group = self.device.create_bind_group(layout=layout, entries=entries)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.accessors import add_free
 from wgsl_kernels.backends.webgpu.assembly import Assembly
@@ -20,7 +20,8 @@ from wgsl_kernels.backends.webgpu.fusion.attach import (
 )
 from wgsl_kernels.backends.webgpu.maps import add_map, can_vec4
 from wgsl_kernels.backends.webgpu.operands import Operand, classify
-from wgsl_kernels.backends.webgpu.reductions import Stage, add_reduction
+from wgsl_kernels.backends.webgpu.reductions import add_reduction, skeleton_of
+from wgsl_kernels.backends.webgpu.row_loads import Reduction, Stage, Variant
 from wgsl_kernels.backends.webgpu.source import Source, load_file, shaders_folder
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -37,10 +38,10 @@ class Options:
     Attributes:
         vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
         held: Inputs of a map that are the same array as another: their loads are held.
-        variant: How a reduction is spread: ``lanes``, a workgroup per row, or ``rows``, an
-            invocation per row.
+        variant: How a reduction is spread over invocations; see ``Reduction``.
         stage: Which part of a reduction this is.
         kept: How many leading axes of a reduction's input remain.
+        wide: Whether a reduction binds its input as vec4; see ``Reduction``.
         entry: A free kernel's entry point, where it has several.
         before: Groups of maps that stand for inputs.
         after: The group of maps that the output is handed on to.
@@ -48,9 +49,10 @@ class Options:
 
     vec4: bool = False
     held: tuple[str, ...] = ()
-    variant: Literal["lanes", "rows"] = "lanes"
+    variant: Variant = "lanes"
     stage: Stage = "whole"
     kept: int = 0
+    wide: bool = False
     entry: str | None = None
     before: tuple[Before, ...] = ()
     after: After | None = None
@@ -83,7 +85,7 @@ def compose(
     form = classify(source)
     skeleton = {
         "map": "families/map.wgsl",
-        "reduce": f"families/reduce_{options.variant}.wgsl",
+        "reduce": skeleton_of(source, options.variant, options.stage),
         "free": None,
     }[form]
     facts = load_file(shaders_folder() / skeleton).facts if skeleton else None
@@ -119,7 +121,8 @@ def _bound(composer: Composer, options: Options) -> Composed:
     if composer.form == "map":
         start = add_map(composer, vec4=vec4, held=options.held)
     elif composer.form == "reduce":
-        start = add_reduction(composer, options.stage, options.kept)
+        chosen = options.variant, options.stage, options.kept, options.wide
+        start = add_reduction(Reduction(composer, *chosen))
     else:
         start = add_free(composer, options.entry)
     return bind(composer, start, vec4=vec4)

@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import ITEMSIZE, device_bytes
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE, device_bytes, row_major
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
-from wgsl_kernels.backends.webgpu.launch import VALUE, ShaderLaunch, State
+from wgsl_kernels.backends.webgpu.kernel import call_with
+from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, ShaderLaunch, State
 from wgsl_kernels.backends.webgpu.operands import Operand
-from wgsl_kernels.backends.webgpu.recipe import Compiled, compile_kernel, fold, record
-from wgsl_kernels.backends.webgpu.reductions import CHUNK
+from wgsl_kernels.backends.webgpu.recipe import (
+    Compiled,
+    compile_kernel,
+    fold,
+    record,
+    tensor_facts,
+)
+from wgsl_kernels.backends.webgpu.reductions import CHUNK, is_normalization
+from wgsl_kernels.backends.webgpu.spreads import GROUP, Layout, Spread, spreads
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.shapes import normalize_axes
 
@@ -23,9 +31,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.pool import Storage
 
 AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
-ROWS_PER_GROUP = 64
-SPREAD = 2048
-"""Elements from which a reduction to few outputs is spread over several workgroups."""
 
 
 class ReduceRecipe:
@@ -48,19 +53,22 @@ class ReduceRecipe:
 
 
 class ReduceLaunch(ShaderLaunch):
-    """Runs a reduction of its one input."""
+    """Runs a reduction of its first input; others are a normalization's, one number per column."""
 
     def start(self, device: Device, arrays: list[Any], states: list[State]) -> Sequence[GpuArray]:
         """Record the one or two dispatches."""
         key = tuple(states)
         recipe: ReduceRecipe | None = self.recipes.get(key)
         if recipe is None:
-            recipe = self.remember(key, self.build(device, arrays[0], states[0]))
+            recipe = self.remember(key, self.build(device, arrays, states))
         outputs = self.allocate(device)
         facts = dict(recipe.facts)
-        if states[0] is VALUE:
-            facts[f"{self.names[0]}_value"] = arrays[0].scalar
-        bound = {self.names[0]: arrays[0], self.output_names[0]: outputs[0]}
+        bound = {self.output_names[0]: outputs[0]}
+        for index, (name, array) in enumerate(zip(self.names, arrays, strict=True)):
+            if states[index] is VALUE:
+                facts[f"{name}_value"] = array.scalar
+            elif array is not None:
+                bound[name] = self.backend.contiguous(array) if index else array
         partials = None
         if recipe.partial_bytes:
             partials = device.storage(recipe.partial_bytes, self.kernel, "partial results")
@@ -83,7 +91,7 @@ class ReduceLaunch(ShaderLaunch):
         name = self.names[0]
         array = bound[name]
         itemsize = ITEMSIZE[array.dtype]
-        rows = self.outputs[0].size
+        rows = facts["wk_rows"]
         for first, last in recipe.windows:
             begin = first * facts["wk_part_size"] * rows * itemsize // 256 * 256
             end = min(last * facts["wk_part_size"] * rows, array.size) * itemsize
@@ -93,79 +101,110 @@ class ReduceLaunch(ShaderLaunch):
                 f"wk_{name}_offset": -(begin // itemsize),  # wraps: indices count from the window
             }
             window = {name: (begin, end - begin)}
-            grid = _grid(rows * (last - first), "rows")
+            grid = _grid("rows", rows, rows, last - first)
             record(device, recipe.stages[0], bound, facts, grid, partials, window)
 
-    def axes(self, rank: int) -> tuple[int, ...]:
-        """Return the reduced axes, counted from the front."""
-        given = next((self.attrs[name] for name in AXIS_ATTRS if name in self.attrs), None)
-        return normalize_axes(self.kernel, given, rank)
+    def axes(self, array: GpuArray) -> tuple[int, ...]:
+        """Return the reduced axes, counted from the front; what ``params=`` returns wins."""
+        known = dict(self.attrs)
+        if self.shader.params is not None:
+            facts = {**tensor_facts({self.names[0]: array}), **known}
+            known |= call_with(self.shader.params, facts, self.kernel)
+        given = next((known[name] for name in AXIS_ATTRS if name in known), None)
+        return normalize_axes(self.kernel, given, len(array.shape))
 
-    def build(self, device: Device, array: GpuArray, state: State) -> ReduceRecipe:
+    def build(self, device: Device, arrays: list[Any], states: list[State]) -> ReduceRecipe:
         """Compose the stages for this layout."""
-        rank = len(array.shape)
-        reduced = self.axes(rank)
-        order = [axis for axis in range(rank) if axis not in reduced] + list(reduced)
-        shape = tuple(array.shape[axis] for axis in order)
+        array, source = arrays[0], self.shader.source
+        reduced = self.axes(array)
         count = math.prod(array.shape[axis] for axis in reduced)
-        facts = {**self.attrs, f"{self.output_names[0]}_size": self.outputs[0].size, "wk_n": count}
-        least = self._least_parts(device, array, state, reduced)
-        windowed = least > 0
-        seen = (array.strides, array.offset) if windowed else state
-        operand, kept = self._operand(array, seen, order, shape, rank - len(reduced), facts)
-        parts = max(self._parts(count), least)
-        by_rows = windowed or self._by_rows(device, parts, count)
-        variant: Any = "rows" if by_rows else "lanes"
-        source = self.shader.source
+        maps = is_normalization(source)
+        rows = self.outputs[0].size // count if maps else self.outputs[0].size
+        facts = {**self.attrs, f"{self.output_names[0]}_size": self.outputs[0].size}
+        facts |= {"wk_n": count, "wk_rows": rows}
+        least = 0 if maps else self._least_parts(device, array, states[0], reduced)
+        walk = _Walk(array, states[0], reduced, strided=least > 0)
+        spread = self._choose(device, walk, rows, count, maps, least)
+        walk.add_facts(facts, self.names[0], self.output_names[0])
+        operands = [walk.operand(self.names[0]), *self._others(arrays, states)]
+        outputs = self.output_operands()
+        self.add_facts(facts, arrays)
+        facts |= {"wk_inner": walk.inner}
 
-        def stage(which: Any) -> Compiled:
-            options = Options(variant=variant, stage=which, kept=kept)
-            outputs = self.output_operands()
+        def stage(which: Any, variant: Any) -> Compiled:
+            wide = walk.is_wide(variant, maps)
+            options = Options(variant=variant, stage=which, kept=walk.kept, wide=wide)
             return compile_kernel(
-                device, self.kernel, source, [operand], outputs, list(facts), options
+                device, self.kernel, source, operands, outputs, list(facts), options
             )
 
-        self.add_facts(facts, [array])
-        rows = self.outputs[0].size
-        if parts == 1:
-            return ReduceRecipe([stage("whole")], [_grid(rows, variant)], facts, 0)
-        size = -(-count // parts)
+        if spread.parts == 1:
+            grid = _grid(spread.variant, rows, walk.inner, 1)
+            return ReduceRecipe([stage("whole", spread.variant)], [grid], facts, 0)
+        return self._in_parts(device, array, spread, stage, rows, walk.inner, facts, maps, least)
+
+    def _in_parts(
+        self,
+        device: Device,
+        array: GpuArray,
+        spread: Spread,
+        stage: Any,
+        rows: int,
+        inner: int,
+        facts: dict[str, Any],
+        maps: bool,
+        least: int,
+    ) -> ReduceRecipe:
+        size = -(-facts["wk_n"] // spread.parts)
+        if not least or rows == 1:  # else columns, in windows that have no room to spare
+            size = -(-size // 4) * 4
+        parts = -(-facts["wk_n"] // size)
         facts |= {"wk_parts": parts, "wk_part_size": size}
         facts |= {"wk_first_part": 0, "wk_last_part": parts}
-        stages = [stage("partial"), stage("final")]
-        grids = [_grid(rows * parts, variant), _grid(rows, variant)]
+        last: Any = spread.variant
+        if not maps:
+            by_group = not device.is_software and parts > rows and parts >= GROUP
+            last = "lanes" if by_group else "rows"
+        stages = [
+            stage("partial", spread.variant),
+            stage("apply" if maps else "final", last),
+        ]
+        grids = [
+            _grid(spread.variant, rows, inner, parts),
+            _grid(last, rows, inner, parts if maps else 1),
+        ]
         partial_bytes = rows * parts * stages[0].composed.partial_bytes
         recipe = ReduceRecipe(stages, grids, facts, partial_bytes)
-        if windowed:
+        if least:
             each = device.largest_binding // (size * rows * ITEMSIZE[array.dtype] + 256)
             recipe.windows = [
                 (first, min(first + each, parts)) for first in range(0, parts, max(each, 1))
             ]
         return recipe
 
-    def _operand(
-        self,
-        array: GpuArray,
-        state: State,
-        order: list[int],
-        shape: tuple[int, ...],
-        kept: int,
-        facts: dict[str, Any],
-    ) -> tuple[Operand, int]:
-        name = self.names[0]
-        if state is VALUE or array.size == 0:
-            facts.setdefault(f"{name}_value", 0)
-            return Operand(name, array.dtype, len(shape), "value"), kept
-        if state is None and order == sorted(order):
-            return Operand(name, array.dtype, len(shape), "flat"), kept
-        strides = tuple(array.strides[axis] for axis in order)
-        merged, (own,), left = collapse(shape, [strides], kept)
-        facts |= {
-            "wk_shape": merged,
-            f"wk_{name}_strides": own,
-            f"wk_{name}_offset": array.offset,
-        }
-        return Operand(name, array.dtype, len(merged), "strided"), left
+    def _choose(
+        self, device: Device, walk: _Walk, rows: int, count: int, maps: bool, least: int
+    ) -> Spread:
+        if -(-count // CHUNK) > CHUNK:
+            raise ShapeError(
+                f"{self.kernel}: {count} elements are reduced into one; at most {CHUNK * CHUNK} "
+                "can be. Reduce one axis after the other."
+            )
+        layout = Layout(rows, count, walk.inner, walk.step, device.is_software, maps)
+        if least:
+            return Spread("rows", max(least, -(-count // CHUNK)))
+        return spreads(layout)[0]
+
+    def _others(self, arrays: list[Any], states: list[State]) -> list[Operand]:
+        operands: list[Operand] = []
+        rest = list(zip(self.names, arrays, states, strict=True))[1:]
+        for name, array, state in rest:
+            if state is ABSENT:
+                operands.append(Operand(name, arrays[0].dtype, 0, "absent"))
+            else:
+                access: Any = "value" if state is VALUE else "flat"
+                operands.append(Operand(name, array.dtype, len(array.shape), access))
+        return operands
 
     def _least_parts(
         self, device: Device, array: GpuArray, state: State, reduced: tuple[int, ...]
@@ -179,24 +218,78 @@ class ReduceLaunch(ShaderLaunch):
         row = self.outputs[0].size * ITEMSIZE[array.dtype]
         return -(-count // max(1, (int(device.largest_binding) - 256) // row))
 
-    def _parts(self, count: int) -> int:
-        """Return over how many partial results each output is spread."""
-        rows = self.outputs[0].size
-        least = -(-count // CHUNK)
-        if least > CHUNK:
-            raise ShapeError(
-                f"{self.kernel}: {count} elements are reduced into one; at most {CHUNK * CHUNK} "
-                "can be. Reduce one axis after the other."
-            )
-        wanted = 1
-        if count >= SPREAD and rows * ROWS_PER_GROUP < SPREAD:
-            wanted = min(-(-count // 1024), max(1, SPREAD // rows))
-        return max(least, wanted)
 
-    def _by_rows(self, device: Device, parts: int, count: int) -> bool:
-        """Say whether an invocation takes a row: best on CPUs, and for short rows anywhere."""
-        return device.is_software or count // parts <= 32
+class _Walk:
+    """The order in which an input's elements are met: kept axes, then reduced ones, merged.
+
+    Attributes:
+        kept: How many of the merged axes are kept.
+        inner: How many neighbouring rows have neighbouring elements, 1 where there are none.
+        step: Elements from one of a row to the next.
+    """
+
+    def __init__(
+        self, array: GpuArray, state: State, reduced: tuple[int, ...], *, strided: bool
+    ) -> None:
+        axes = range(len(array.shape))
+        order = [axis for axis in axes if axis not in reduced] + list(reduced)
+        self.dtype = array.dtype
+        self.offset = array.offset
+        self.rank = len(order)
+        self.kept = len(order) - len(reduced)
+        self.inner = self.step = 1
+        self.access: Any = "value" if state is VALUE or array.size == 0 else "strided"
+        self.shape: tuple[int, ...] = ()
+        self.own: tuple[int, ...] = ()
+        self.written: tuple[int, ...] = ()
+        if self.access == "value":
+            return
+        shape = tuple(array.shape[axis] for axis in order)
+        plain = row_major(array.shape)
+        strides = [[one[axis] for axis in order] for one in (array.strides, plain)]
+        self.shape, (self.own, self.written), self.kept = collapse(
+            shape, [tuple(one) for one in strides], self.kept
+        )
+        self.rank = len(self.shape)
+        if not strided and state is None and order == sorted(order):
+            self.access = "flat"
+            return
+        self.step = self.own[-1] if self.rank > self.kept else 1
+        beside = self.kept > 0 and self.own[self.kept - 1] == self.written[self.kept - 1] == 1
+        if beside and self.step != 1 and not strided:
+            self.inner = self.shape[self.kept - 1]
+
+    def operand(self, name: str) -> Operand:
+        """Return the input as the composer wants it."""
+        return Operand(name, self.dtype, self.rank, self.access)
+
+    def add_facts(self, facts: dict[str, Any], name: str, output: str) -> None:
+        """Add sizes, strides and offset to the facts of the dispatches."""
+        if self.access == "value":
+            facts.setdefault(f"{name}_value", 0)
+            return
+        facts |= {
+            "wk_shape": self.shape,
+            f"wk_{name}_strides": self.own,
+            f"wk_{name}_offset": self.offset,
+            f"wk_{output}_strides": self.written,
+        }
+
+    def is_wide(self, variant: str, maps: bool) -> bool:
+        """Say whether the fours that ``variant`` loads and stores lie at multiples of four."""
+        if self.access == "value" or self.dtype == "complex64" or self.offset % 4:
+            return False
+        both = [self.own, self.written] if maps else [self.own]
+        if variant == "columns":
+            others = [one[: self.kept - 1] + one[self.kept :] for one in both]
+            return self.inner % 4 == 0 and all(s % 4 == 0 for one in others for s in one)
+        if any(one[self.kept :] != (1,) for one in both):
+            return False
+        return all(s % 4 == 0 for one in both for s in one[: self.kept])
 
 
-def _grid(rows: int, variant: str) -> tuple[int, int, int]:
-    return fold(-(-rows // ROWS_PER_GROUP) if variant == "rows" else rows)
+def _grid(variant: str, rows: int, inner: int, parts: int) -> tuple[int, int, int]:
+    if variant == "lanes":
+        return fold(rows * parts)
+    runs = rows if variant == "rows" else rows // inner * -(-inner // 4)
+    return fold(-(-runs * parts // GROUP))

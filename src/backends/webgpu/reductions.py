@@ -1,157 +1,118 @@
-"""Composing reductions: y[row] = finish(combine of lift(x[row, i]) over i)."""
+"""Composing reductions: y[row] = finish(combine of lift(x[row, i]) over i), and the rows' maps.
+
+Whatever reads the input goes through ``wk_load(place)`` and ``wk_load4(place)``, whatever writes
+the output through ``wk_finish`` or ``wk_store``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composed import PARTIALS
-from wgsl_kernels.backends.webgpu.indexing import dot, unravel
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.backends.webgpu.row_loads import (
+    Reduction,
+    Stage,
+    Variant,
+    add_loads,
+    add_partial_loads,
+    partial_at,
+    require_same,
+)
+from wgsl_kernels.backends.webgpu.row_writes import add_writes
+from wgsl_kernels.backends.webgpu.source import load_file, shaders_folder
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composer import Composer
+    from wgsl_kernels.backends.webgpu.source import Source
     from wgsl_kernels.backends.webgpu.wgsl.facts import Function
 
-Stage = Literal["whole", "partial", "final"]
-
 CHUNK = 16384
-"""The most elements that one workgroup or one invocation reduces. Larger ones take two stages."""
+"""The most elements that one workgroup or one invocation reduces. Longer rows take two stages."""
+
+LOOPS = ("along", "across", "strided")
 
 
-def add_reduction(composer: Composer, stage: Stage, kept: int) -> Function:
-    """Add to ``composer`` what the reduction skeletons call; return the author's ``combine``.
+def is_normalization(source: Source) -> bool:
+    """Say whether a reduction also maps the elements that it has reduced."""
+    return "apply" in source.functions
 
-    Args:
-        composer: The kernel being composed; its one input has ``kept`` + reduced axes.
-        stage: ``whole`` reduces all at once, ``partial`` one chunk to a partial result each,
-            ``final`` the partial results.
-        kept: How many of the input's axes remain, which are the leading ones.
-    """
-    functions = composer.source.functions
-    element = functions["init"].returns or ""
-    parts = _partials(composer, element)
+
+def skeleton_of(source: Source, variant: Variant, stage: Stage) -> str:
+    """Return the path of the loop around a stage."""
+    maps = is_normalization(source) and stage in ("whole", "apply")
+    return f"families/{'normalize' if maps else 'reduce'}_{variant}.wgsl"
+
+
+def add_reduction(reduction: Reduction) -> Function:
+    """Add what the reduction skeletons call; return the author's ``combine``."""
+    composer, stage = reduction.composer, reduction.stage
     helpers = composer.assembly.helpers
-    helpers["wk_Total"] = lambda: f"alias wk_Total = {element};"
-    helpers["wk_rows"] = lambda: _word(composer, "wk_rows", f"{composer.outputs[0].name}_size")
-    if stage == "partial":
-        helpers["wk_parts"] = lambda: _word(composer, "wk_parts", "wk_parts")
-        helpers["wk_first_part"] = lambda: _word(composer, "wk_first_part", "wk_first_part")
-        helpers["wk_last_part"] = lambda: _word(composer, "wk_last_part", "wk_last_part")
-        helpers["wk_part_size"] = lambda: _word(composer, "wk_part_size", "wk_part_size")
-        helpers["wk_finish"] = lambda: parts.store
+    helpers["wk_Total"] = lambda: f"alias wk_Total = {reduction.element};"
+    for loop in LOOPS:
+        helpers[f"wk_{loop}"] = lambda loop=loop: _loop(loop)
+    helpers["wk_rows"] = lambda: _word(composer, "wk_rows")
+    helpers["wk_inner"] = lambda: _word(composer, "wk_inner")
+    helpers["wk_parts"] = lambda: _word(composer, "wk_parts")
+    helpers["wk_part_size"] = lambda: _word(composer, "wk_part_size")
+    length = "wk_parts" if stage == "final" else "wk_n"
+    helpers["wk_length"] = lambda: _word(composer, "wk_length", length)
+    if stage == "partial" or stage == "apply":
+        helpers["wk_first_part"] = lambda: _word(composer, "wk_first_part")
+        helpers["wk_last_part"] = lambda: _word(composer, "wk_last_part")
+        helpers["wk_part_begin"] = lambda: _PART_BEGIN
+        helpers["wk_part_end"] = lambda: _PART_END
     else:
         helpers["wk_first_part"] = lambda: "fn wk_first_part() -> u32 { return 0u; }"
         helpers["wk_last_part"] = lambda: "fn wk_last_part() -> u32 { return 1u; }"
-        helpers["wk_part_size"] = lambda: "fn wk_part_size() -> u32 { return wk_length(); }"
-        helpers["wk_finish"] = lambda: _finish(composer, element)
+        helpers["wk_part_begin"] = lambda: "fn wk_part_begin(part: u32) -> u32 { return 0u; }"
+        helpers["wk_part_end"] = lambda: _WHOLE_END
+    helpers["wk_finish"] = lambda: _finish(reduction)
     if stage == "final":
-        helpers["wk_length"] = lambda: _word(composer, "wk_length", "wk_parts")
-        helpers["wk_base"] = lambda: "fn wk_base(row: u32) -> u32 { return row * wk_length(); }"
-        helpers["wk_lift"] = lambda: parts.load
+        add_partial_loads(reduction)
     else:
-        helpers["wk_length"] = lambda: _word(composer, "wk_length", "wk_n")
-        helpers["wk_base"] = lambda: _base(composer, kept)
-        helpers["wk_lift"] = lambda: _lift(composer, element, kept)
+        add_loads(reduction)
+    helpers["wk_partial"] = lambda: _partial(reduction)
     if stage != "whole":
-        composer.partials = parts.storage
+        composer.partials = "u32" if reduction.is_bool else reduction.element
         composer.writes_partials = stage == "partial"
-    return functions["combine"]
+    if is_normalization(composer.source) and stage in ("whole", "apply"):
+        add_writes(reduction)
+    return composer.source.functions["combine"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Partials:
-    """How partial results lie in a buffer, and the functions that move them."""
-
-    storage: str
-    load: str
-    store: str
+def _loop(name: str) -> str:
+    return load_file(shaders_folder() / f"families/{name}.wgsl").facts.text.text
 
 
-def _partials(composer: Composer, element: str) -> _Partials:
-    is_bool = composer.types.resolve(element) == "bool"
-    loaded = f"{PARTIALS}[base + i]" + (" != 0u" if is_bool else "")
-    value = "u32(total)" if is_bool else "total"
-    return _Partials(
-        "u32" if is_bool else element,
-        f"fn wk_lift(base: u32, i: u32) -> {element} {{ return {loaded}; }}",
-        f"fn wk_finish(row: u32, part: u32, total: {element}) "
-        f"{{ {PARTIALS}[row * wk_parts() + part] = {value}; }}",
-    )
+def _word(composer: Composer, name: str, fact: str = "") -> str:
+    word = fact or name
+    return f"fn {name}() -> u32 {{ return {composer.word(word, word)}; }}"
 
 
-def _word(composer: Composer, function: str, fact: str) -> str:
-    return f"fn {function}() -> u32 {{ return {composer.word(f'wk_{fact}', fact)}; }}"
+def _partial(reduction: Reduction) -> str:
+    loaded = partial_at(reduction, "part * wk_rows() + row")
+    return f"fn wk_partial(row: u32, part: u32) -> wk_Total {{ return {loaded}; }}"
 
 
-def _base(composer: Composer, kept: int) -> str:
-    """Return the function from a row to where its elements begin."""
-    operand = composer.inputs[0]
-    if operand.access == "value":
-        return "fn wk_base(row: u32) -> u32 { return 0u; }"
-    if operand.access == "flat":
-        return f"fn wk_base(row: u32) -> u32 {{ return row * {composer.word('wk_n', 'wk_n')}; }}"
-    sizes, strides, offset = _view(composer)
-    lines, coordinates = unravel("row", sizes[:kept], "wk_c")
-    lines.append(f"return {dot(coordinates, strides[:kept], offset)};")
-    return "fn wk_base(row: u32) -> u32 {\n  " + "\n  ".join(lines) + "\n}"
-
-
-def _lift(composer: Composer, element: str, kept: int) -> str:
-    """Return the function from a row's beginning and an element's number to what is combined."""
-    operand = composer.inputs[0]
-    lines: list[str] = []
-    if operand.access == "value":
-        loaded = composer.value(operand)
-    else:
-        place = "base + i"
-        if operand.access == "strided":
-            sizes, strides, _ = _view(composer)
-            lines, coordinates = unravel("i", sizes[kept:], "wk_c")
-            place = dot(coordinates, strides[kept:], "base")
-        loaded = f"{composer.variable(operand)}[{place}]"
-        loaded = f"({loaded} != 0u)" if operand.dtype == "bool" else loaded
-    lift = composer.source.functions.get("lift")
-    if lift is None:
-        _require_same(composer, "init", element, operand.value_type, "fn lift(x: T, i: u32)")
-    elif lift.parameters:
-        composer.check_type(lift, lift.parameters[0].type, operand.value_type, operand.name)
-        loaded = f"lift({loaded}, i)" if len(lift.parameters) > 1 else f"lift({loaded})"
-    lines.append(f"return {loaded};")
-    signature = f"fn wk_lift(base: u32, i: u32) -> {element}"
-    return f"{signature} {{\n  " + "\n  ".join(lines) + "\n}"
-
-
-def _finish(composer: Composer, element: str) -> str:
+def _finish(reduction: Reduction) -> str:
+    composer, element = reduction.composer, reduction.element
+    signature = "fn wk_finish(row: u32, part: u32, total: wk_Total)"
+    if reduction.stage == "partial":
+        value = "u32(total)" if reduction.is_bool else "total"
+        return f"{signature} {{ {PARTIALS}[part * wk_rows() + row] = {value}; }}"
     output = composer.outputs[0]
     finish = composer.source.functions.get("finish")
     value = "total"
     if finish is None:
-        _require_same(composer, "combine", element, output.value_type, "fn finish(a, n: u32)")
+        require_same(composer, "combine", element, output.value_type, "fn finish(a, n: u32)")
     else:
         composer.check_type(finish, finish.returns or "", output.value_type, output.name)
         count = f", {composer.word('wk_n', 'wk_n')}" if len(finish.parameters) > 1 else ""
         value = f"finish(total{count})"
     value = f"u32({value})" if output.dtype == "bool" else value
-    return (
-        f"fn wk_finish(row: u32, part: u32, total: {element}) "
-        f"{{ {composer.variable(output)}[row] = {value}; }}"
-    )
+    return f"{signature} {{ {composer.variable(output)}[row] = {value}; }}"
 
 
-def _view(composer: Composer) -> tuple[list[str], list[str], str]:
-    operand = composer.inputs[0]
-    sizes = composer.slots("wk_shape", "wk_shape", operand.rank, pad=1)
-    name = f"wk_{operand.wgsl}"
-    strides = composer.slots(f"{name}_strides", f"wk_{operand.name}_strides", operand.rank)
-    return sizes, strides, composer.word(f"{name}_offset", f"wk_{operand.name}_offset")
-
-
-def _require_same(composer: Composer, function: str, element: str, wanted: str, need: str) -> None:
-    if composer.types.resolve(element) != wanted:
-        found = composer.source.functions[function]
-        message = (
-            f"{composer.kernel}: {function} has {composer.types.resolve(element)} where the "
-            f"tensor has {wanted}; want {need}."
-        )
-        raise ShaderError(composer.source.point(message, found))
+_PART_BEGIN = "fn wk_part_begin(part: u32) -> u32 { return part * wk_part_size(); }"
+_PART_END = "fn wk_part_end(begin: u32) -> u32 { return min(begin + wk_part_size(), wk_length()); }"
+_WHOLE_END = "fn wk_part_end(begin: u32) -> u32 { return wk_length(); }"

@@ -26,7 +26,7 @@ _OURS = """
     logSoftmax:log_softmax logSumExp:logsumexp losses.huberLoss:huber_loss
     losses.meanSquaredError:mean_squared_error losses.sigmoidCrossEntropy:sigmoid_cross_entropy
     losses.softmaxCrossEntropy:softmax_cross_entropy matMul:matmul max maximum maxPool:max_pool
-    mean min minimum mul:multiply neg:negative notEqual:not_equal oneHot:one_hot ones
+    mean min minimum moments mul:multiply neg:negative notEqual:not_equal oneHot:one_hot ones
     onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad pad4d:pad pow prelu
     prod raggedGather:ragged_gather randomNormal:random_normal randomUniform:random_uniform
     range:arange real reciprocal relu relu6 reshape reverse:flip reverse1d:flip reverse2d:flip
@@ -50,7 +50,7 @@ _PLANNED = """
     image.transform irfft isFinite isInf isNaN linalg.bandPart linalg.gramSchmidt linalg.qr
     localResponseNormalization logicalXor logSigmoid losses.absoluteDifference
     losses.computeWeightedLoss losses.cosineDistance losses.hingeLoss losses.logLoss lowerBound
-    maxPool3d maxPoolWithArgmax meshgrid mirrorPad mod moments movingAverage multinomial
+    maxPool3d maxPoolWithArgmax meshgrid mirrorPad mod movingAverage multinomial
     multiRNNCell norm pool raggedRange raggedTensorToTensor randomGamma randomStandardNormal
     randomUniformInt rfft scatterND searchSorted selu separableConv2d signal.frame
     signal.hammingWindow signal.hannWindow signal.stft sinh spaceToBatchND

@@ -1,8 +1,8 @@
-"""Normalization by means and variances that are given."""
+"""Normalization by means and variances that are given, or are those of the elements."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,16 +12,21 @@ from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
+from wgsl_kernels.engine.shapes import broadcast_shapes, normalize_axis, require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops import unary
+from wgsl_kernels.ops import reduce, statistics, unary
 from wgsl_kernels.ops.epilogue import spread
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Spec
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
+
+_STEPS = 16
+"""Rows that an invocation of a batch norm takes."""
 
 
 def batch_norm(
@@ -114,6 +119,10 @@ def _batch_norm_webgpu(
     if y.size == 0:
         return y
     given = {"mean": mean, "variance": variance, "offset": offset, "scale": scale}
+    channels = x.shape[-1] if x.shape else 1
+    if channels % 4 == 0 and all(one is None or one.shape == (channels,) for one in given.values()):
+        _by_channels(gpu, x, given, y, variance_epsilon)
+        return y
     views = {name: spread(gpu, one, x.shape, x.dtype) for name, one in given.items()}
     gpu.dispatch(
         "normalization/fused_batch_norm.wgsl",
@@ -122,6 +131,41 @@ def _batch_norm_webgpu(
         constants={"with_offset": offset is not None, "with_scale": scale is not None},
     )
     return y
+
+
+def _by_channels(
+    gpu: Gpu,
+    x: GpuArray,
+    given: Mapping[str, GpuArray | None],
+    y: GpuArray,
+    variance_epsilon: float,
+) -> None:
+    """Normalize with one number of each kind per channel."""
+    channels = x.shape[-1]
+    rows = x.size // channels
+    steps = min(_STEPS, rows)
+    parts = -(-rows // steps)
+    params = {
+        "rows": rows,
+        "fours": channels // 4,
+        "parts": parts,
+        "steps": steps,
+        # neighbours on a GPU load neighbouring rows; a CPU's invocation walks along its own
+        "first": steps if gpu.is_software else 1,
+        "apart": 1 if gpu.is_software else parts,
+        "variance_epsilon": variance_epsilon,
+    }
+    present = {name: x if one is None else one for name, one in given.items()}
+    gpu.dispatch(
+        "normalization/batch_norm_channels.wgsl",
+        {"x": x, **present, "y": y},
+        params=params,
+        groups=gpu.grid(parts * (channels // 4), 64),
+        constants={
+            "with_offset": given["offset"] is not None,
+            "with_scale": given["scale"] is not None,
+        },
+    )
 
 
 @gradient("FusedBatchNorm")
@@ -146,4 +190,107 @@ def _batch_norm_grad(
         unbroadcast(d_variance, variance.shape),
         None if offset is None else unbroadcast(dy, offset.shape),
         None if scale is None else unbroadcast(dy * normal, scale.shape),
+    )
+
+
+def layer_norm(
+    x: TensorLike,
+    scale: TensorLike | None = None,
+    offset: TensorLike | None = None,
+    *,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+) -> Tensor:
+    """Return ``(x - mean) / sqrt(variance + epsilon) * scale + offset``.
+
+    Mean and variance are those of the elements along the axes from ``axis`` to the last.
+
+    Args:
+        x: At least one axis, float.
+        scale: The shape of ``x`` from ``axis`` on; without it 1.
+        offset: Likewise; without it 0.
+        axis: The first of the axes along which elements are normalized.
+        epsilon: Added to the variance, so that nothing is divided by 0.
+
+    Raises:
+        ShapeError: ``scale`` or ``offset`` has another shape.
+
+    Example:
+        >>> layer_norm(tensor([[1.0, 3.0], [5.0, 5.0]]), epsilon=0.0001, axis=1).numpy().round(2)
+        array([[-1.,  1.],
+               [ 0.,  0.]], dtype=float32)
+
+    Source: Ba, Kiros, Hinton, Layer Normalization, 2016.
+    """
+    return run("LayerNorm", x, scale, offset, axis=axis, epsilon=epsilon)
+
+
+@signature("LayerNorm", promote=("x", "scale", "offset"))
+def _layer_norm_signature(
+    x: Spec,
+    scale: Spec | None = None,
+    offset: Spec | None = None,
+    /,
+    *,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+) -> Spec:
+    del epsilon  # any number will do
+    require_dtype("LayerNorm", "x", x, "float32")
+    want = x.shape[normalize_axis("LayerNorm", axis, x.ndim) :]
+    for name, spec in {"scale": scale, "offset": offset}.items():
+        if spec is not None and spec.shape != want:
+            raise ShapeError(
+                f"LayerNorm: {name} is {show(spec.shape)}, x is {show(x.shape)} and axis {axis}; "
+                f"want {show(want)}."
+            )
+    return x
+
+
+@cpu_kernel("LayerNorm")
+def _layer_norm_cpu(
+    x: Array, scale: Array | None, offset: Array | None, *, axis: int, epsilon: float
+) -> Array:
+    wide = numerics.WIDER.get(x.dtype, x.dtype)
+    axes = tuple(range(axis % x.ndim, x.ndim))
+    with np.errstate(all="ignore"):
+        deviation = x.astype(wide) - np.mean(x, axis=axes, keepdims=True, dtype=wide)
+        variance = np.mean(np.square(deviation), axis=axes, keepdims=True)
+        y = deviation * numerics.rsqrt(variance + wide.type(epsilon))
+        y = y if scale is None else y * scale
+        return np.asarray(y if offset is None else y + offset).astype(x.dtype)
+
+
+wgsl_kernel(
+    "LayerNorm",
+    "normalization/layer_norm.wgsl",
+    dtypes=("float32", "float16"),
+    params=lambda x_shape, axis: {"axis": tuple(range(axis % len(x_shape), len(x_shape)))},
+)
+
+
+@gradient("LayerNorm")
+def _layer_norm_grad(
+    dy: Tensor,
+    x: Tensor,
+    scale: Tensor | None,
+    offset: Tensor | None,
+    axis: int,
+    epsilon: float,
+) -> tuple[Any, ...]:
+    # With n the normalized x and g = dy * scale: dx = (g - mean(g) - n * mean(g * n)) / deviation
+    axes = tuple(range(axis % x.ndim, x.ndim))
+    normal = layer_norm(x, axis=axis, epsilon=epsilon)
+    scaled = dy if scale is None else dy * scale
+
+    def dx() -> Tensor:
+        inverse = unary.rsqrt(statistics.var(x, axis=axes, keepdims=True) + epsilon)
+        mean = reduce.mean(scaled, axis=axes, keepdims=True)
+        along = reduce.mean(scaled * normal, axis=axes, keepdims=True)
+        return (scaled - mean - normal * along) * inverse
+
+    return (
+        dx,
+        None if scale is None else lambda: unbroadcast(dy * normal, scale.shape),
+        None if offset is None else lambda: unbroadcast(dy, offset.shape),
     )

@@ -1,0 +1,24 @@
+// The elements begin..end of four neighbouring rows, combined by one invocation: what it loads
+// at a time is one element of each. A chain is a block of 128 steps, then one step per block.
+
+const WK_BLOCK = 128u;
+
+fn wk_across(base: u32, begin: u32, end: u32) -> array<wk_Total, 4> {
+  var totals = array<wk_Total, 4>(init(), init(), init(), init());
+  for (var first = begin; first < end; first += WK_BLOCK) {
+    let stop = min(first + WK_BLOCK, end);
+    var block = array<wk_Total, 4>(init(), init(), init(), init());
+    for (var i = first; i < stop; i++) {
+      let quad = wk_quad(base, i);
+      block[0] = combine(block[0], wk_lift(quad[0], i));
+      block[1] = combine(block[1], wk_lift(quad[1], i));
+      block[2] = combine(block[2], wk_lift(quad[2], i));
+      block[3] = combine(block[3], wk_lift(quad[3], i));
+    }
+    totals[0] = combine(totals[0], block[0]);
+    totals[1] = combine(totals[1], block[1]);
+    totals[2] = combine(totals[2], block[2]);
+    totals[3] = combine(totals[3], block[3]);
+  }
+  return totals;
+}

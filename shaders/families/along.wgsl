@@ -1,0 +1,32 @@
+// The elements begin..end of one row, combined by one invocation, four at a time. A part of a
+// row begins at a multiple of four.
+//
+// Each of four accumulators goes through blocks of 128 steps, whose results are combined one
+// after the other; of 16,384 elements that is a chain of 128 + 32 + 2, and 3 at a ragged end.
+// An invocation takes fewer loop turns than the 65,535 after which some drivers stop silently.
+
+const WK_BLOCK = 512u;
+
+fn wk_along(base: u32, begin: u32, end: u32) -> wk_Total {
+  var totals = array<wk_Total, 4>(init(), init(), init(), init());
+  for (var first = begin; first < end; first += WK_BLOCK) {
+    let stop = min(first + WK_BLOCK, end);
+    var block = array<wk_Total, 4>(init(), init(), init(), init());
+    for (var i = first; i + 4u <= stop; i += 4u) {
+      let quad = wk_quad(base, i);
+      block[0] = combine(block[0], wk_lift(quad[0], i));
+      block[1] = combine(block[1], wk_lift(quad[1], i + 1u));
+      block[2] = combine(block[2], wk_lift(quad[2], i + 2u));
+      block[3] = combine(block[3], wk_lift(quad[3], i + 3u));
+    }
+    totals[0] = combine(totals[0], block[0]);
+    totals[1] = combine(totals[1], block[1]);
+    totals[2] = combine(totals[2], block[2]);
+    totals[3] = combine(totals[3], block[3]);
+  }
+  var total = combine(combine(totals[0], totals[1]), combine(totals[2], totals[3]));
+  for (var i = end - (end - begin) % 4u; i < end; i++) {
+    total = combine(total, wk_lift(wk_load(wk_place(base, i)), i));
+  }
+  return total;
+}

@@ -1,0 +1,32 @@
+// Reduction and map in one, one invocation per row and part: y[row, i] = apply(x[row, i], total)
+// with total = combine over i of lift(x[row, i]).
+//
+// The kernel gives init, combine and apply, and settle, if what apply is given is to be made of a
+// row's total once; the composer gives wk_total, wk_write and the sizes.
+// A row has one total; a part is a run of at most 16,384 of its elements, and where there are
+// several, wk_total joins the totals that an earlier run of reduce_rows has left. Sums are as
+// accurate as there.
+
+const GROUP = 64u;
+
+@compute @workgroup_size(GROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let number = id.x + id.y * groups.x * GROUP; // grids past 65,535 groups fold into two dimensions
+  let row = number % wk_rows();
+  let part = number / wk_rows();
+  if (part >= wk_last_part()) {
+    return;
+  }
+  let base = wk_begin(row);
+  let total = wk_settled(wk_total(row, base));
+  let there = wk_y_begin(row);
+  let begin = wk_part_begin(part);
+  let end = wk_part_end(begin);
+  var i = begin;
+  for (; i + 4u <= end; i += 4u) {
+    wk_write4(base, there, i, total);
+  }
+  for (; i < end; i++) {
+    wk_write(base, there, i, total);
+  }
+}

@@ -1,0 +1,119 @@
+"""How a reduction is spread over invocations: the variants there are, and which one is taken.
+
+A choice is a plain value, so that a tuner may time those of `spreads` and hand back another than
+the first, which is the one taken without measuring.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from wgsl_kernels.backends.webgpu.reductions import CHUNK
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.row_loads import Variant
+
+GROUP = 64
+SHORT = 32
+"""Elements up to which a row is left to one invocation, on a GPU too."""
+
+# Measured on lavapipe (2 cores), 2048 x 2048 in float32, least of 40 runs: rows as such 1.6 ms; a
+# column sum in parts of 16 rows 2.7, of 32 rows 3.3, of 256 rows 9, in one part 24. A column's
+# elements lie pages apart, so that only short parts stay in the first cache.
+SOFTWARE_COLUMN_PART = 16
+SOFTWARE_NARROW_PART = 256  # where the elements of a column lie near each other
+NARROW = 256  # elements from one of a column to the next, up to which they are near
+MOST_COLUMN_PARTS = 1024
+SOFTWARE_INVOCATIONS = 512  # a few vectors of 8 for each of many cores
+SOFTWARE_MAPPED = 128  # of rows that are written too
+SOFTWARE_PART = 2048  # elements below which another dispatch, about 50 us, costs more than it saves
+WORTH_PARTS = 1 << 16  # elements, likewise
+
+GPU_GROUPS = 2048  # workgroups of 64 that fill a large GPU
+GPU_PART = 4096  # elements of a row for a workgroup
+GPU_INVOCATIONS = 1 << 16
+GPU_COLUMN_PART = 32
+
+
+class Layout(NamedTuple):
+    """What the choice depends on.
+
+    Attributes:
+        rows: How many results there are.
+        count: How many elements are reduced to each.
+        inner: How many neighbouring results come from neighbouring elements; 1 where a row's own
+            elements are neighbours, or nothing is.
+        step: Elements from one element of a row to the next.
+        is_software: Whether the adapter is the CPU, where a workgroup's barriers cost more than
+            all else: 2048 rows of 2048 by a workgroup each take 20 times as long as by an
+            invocation each.
+        maps: Whether the elements are mapped and written, too.
+    """
+
+    rows: int
+    count: int
+    inner: int
+    step: int
+    is_software: bool
+    maps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A variant, and into how many parts each row goes."""
+
+    variant: Variant
+    parts: int
+
+
+def spreads(layout: Layout) -> tuple[Spread, ...]:
+    """Return the variants that can serve ``layout``; the first is taken where none is measured."""
+    parts = {
+        "rows": _row_parts(layout),
+        "lanes": _lane_parts(layout),
+        "columns": _column_parts(layout),
+    }
+    first = _default(layout)
+    order: list[Variant] = [first, *(one for one in ("rows", "lanes") if one != first)]
+    if layout.inner >= 4 and first != "columns":
+        order.append("columns")
+    return tuple(Spread(one, max(parts[one], least_parts(layout.count))) for one in order)
+
+
+def least_parts(count: int) -> int:
+    """Return into how many parts a row of ``count`` elements must go."""
+    return max(1, -(-count // CHUNK))
+
+
+def _default(layout: Layout) -> Variant:
+    if layout.inner >= 4:
+        return "columns"
+    if layout.is_software or layout.count <= SHORT:
+        return "rows"
+    return "lanes"
+
+
+def _row_parts(layout: Layout) -> int:
+    if layout.rows * layout.count < WORTH_PARTS:
+        return 1
+    wanted = GPU_INVOCATIONS
+    if layout.is_software:
+        wanted = SOFTWARE_MAPPED if layout.maps else SOFTWARE_INVOCATIONS  # each part joins all
+    return max(1, min(layout.count // SOFTWARE_PART, wanted // layout.rows))
+
+
+def _lane_parts(layout: Layout) -> int:
+    return max(1, min(layout.count // GPU_PART, GPU_GROUPS // layout.rows))
+
+
+def _column_parts(layout: Layout) -> int:
+    if layout.rows * layout.count < WORTH_PARTS:
+        return 1
+    if not layout.is_software:
+        wanted = GPU_INVOCATIONS * 4 // layout.rows
+        return max(1, min(layout.count // GPU_COLUMN_PART, wanted))
+    if layout.step > NARROW and layout.count >= 64 and not layout.maps:
+        return min(-(-layout.count // SOFTWARE_COLUMN_PART), MOST_COLUMN_PARTS)
+    wanted = SOFTWARE_INVOCATIONS * 4 // layout.rows
+    return max(1, min(layout.count // SOFTWARE_NARROW_PART, wanted))

@@ -1,0 +1,113 @@
+"""Ops that tell how far elements lie from their mean along axes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.numerics import WIDER, silent
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import normalize_axes, require_dtype
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.ops import reduce, unary
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.spec import Spec
+    from wgsl_kernels.ops.reduce import Axes
+
+
+def moments(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the mean along ``axis``, and the mean of the squared deviations from it.
+
+    Args:
+        x: Any shape, real or bool.
+        axis: One axis, several, or None for all.
+        keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> mean, variance = moments(tensor([1.0, 3.0, 5.0]))
+        >>> mean.item(), round(variance.item(), 4)
+        (3.0, 2.6667)
+    """
+    given = as_tensor(x)
+    mean = reduce.mean(given, axis=axis, keepdims=keepdims)
+    return mean, var(given, axis=axis, keepdims=keepdims)
+
+
+def std(
+    x: TensorLike, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False
+) -> Tensor:
+    """Return the standard deviation along ``axis``, the root of ``var``.
+
+    Args:
+        x: Any shape, real or bool.
+        axis: One axis, several, or None for all.
+        correction: Subtracted from the number of elements; see ``var``.
+        keepdims: Whether the reduced axes stay, of length 1.
+    """
+    return unary.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
+def var(
+    x: TensorLike, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False
+) -> Tensor:
+    """Return the sum of squared deviations from the mean along ``axis``, divided by their number.
+
+    It is computed from differences, never from a difference of large squares. NaN of no elements.
+
+    Args:
+        x: Any shape, real or bool; of int32 and bool the result is float32.
+        axis: One axis, several, or None for all.
+        correction: Subtracted from the number of elements, which then is at least 0; 1 estimates
+            the variance that a sample was drawn from.
+        keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> var(tensor([[1.0, 3.0], [2.0, 6.0]]), axis=1, correction=1.0).tolist()
+        [2.0, 8.0]
+
+    Source: Chan, Golub, LeVeque, Algorithms for Computing the Sample Variance, 1983.
+    """
+    return run("Variance", x, axis=axis, correction=correction, keep_dims=keepdims)
+
+
+@signature("Variance")
+def _var_signature(
+    x: Spec, /, *, axis: Axes = None, correction: float = 0.0, keep_dims: bool = False
+) -> Spec:
+    del correction  # any number will do
+    require_dtype("Variance", "x", x, "float32", "int32", "bool")
+    dtype = "float32" if x.dtype in ("int32", "bool") else x.dtype
+    return reduce.spec_without("Variance", x, axis, keep_dims).like(dtype=dtype)
+
+
+@cpu_kernel("Variance")
+@silent
+def _var_cpu(x: Array, *, axis: Axes, correction: float, keep_dims: bool) -> Array:
+    is_whole = x.dtype.kind in "ib"
+    wide = np.dtype(np.float64) if is_whole else WIDER.get(x.dtype, x.dtype)
+    axes = reduce.axes_of(axis, x)
+    given = x.astype(wide)
+    count = math.prod(x.shape[one] for one in axes)
+    mean = np.divide(np.sum(given, axis=axes, keepdims=True), count)
+    total = np.asarray(np.sum(np.square(given - mean), axis=axes, keepdims=keep_dims))
+    variance = np.divide(total, max(count - correction, 0.0) if count else np.nan)
+    return np.asarray(variance).astype(np.float32 if is_whole else x.dtype)
+
+
+wgsl_kernel("Variance", "normalization/variance.wgsl")
+
+
+@gradient("Variance")
+def _var_grad(dy: Tensor, x: Tensor, axis: Axes, correction: float) -> Tensor:
+    # d/dx_i sum_j (x_j - mean)^2 = 2 (x_i - mean): what the mean's own change adds up to is 0
+    count = math.prod(x.shape[one] for one in normalize_axes("Variance", axis, x.ndim))
+    freedom = max(count - correction, 0.0)
+    deviation = x - reduce.mean(x, axis=axis, keepdims=True)
+    return reduce.kept(dy, x.shape, axis) * deviation * (2.0 / freedom if freedom else math.nan)
