@@ -36,6 +36,8 @@ BINARY: list[Callable[[Any, Any], Any]] = [
     lambda a, b: a * a - b,
 ]
 
+KINDS = ["unary", "binary", "view", "reduce", "rows", "product", "drop", "read", "assign", "grad"]
+
 
 @dataclass
 class Program:
@@ -65,8 +67,8 @@ class Program:
         self, choose: np.random.Generator, held: list[Any], variable: Any, read: list[Any]
     ) -> None:
         kind = choose.choice(
-            ["unary", "binary", "view", "reduce", "product", "drop", "read", "assign", "grad"],
-            p=[0.27, 0.28, 0.12, 0.08, 0.04, 0.08, 0.04, 0.05, 0.04],
+            KINDS,
+            p=[0.26, 0.27, 0.11, 0.08, 0.05, 0.04, 0.08, 0.03, 0.04, 0.04],
         )
         one = held[choose.integers(len(held))]
         if kind == "unary":
@@ -82,6 +84,14 @@ class Program:
             keepdims = bool(choose.integers(2))
             reduce = [wk.sum, wk.mean, wk.max][choose.integers(3)]
             held.append(reduce(one, axis=axis, keepdims=keepdims))
+        elif kind == "rows" and one.ndim:
+            rows: list[Callable[[Any], Any]] = [
+                wk.softmax,
+                wk.log_softmax,
+                wk.layer_norm,
+                lambda x: wk.sum(x) + x,
+            ]
+            held.append(rows[choose.integers(4)](one))
         elif kind == "product" and one.ndim == 2:
             held.append(wk.matmul(one, wk.permute_dims(one, (1, 0))) * 0.1)
         elif kind == "drop" and len(held) > 3:

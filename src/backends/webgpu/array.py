@@ -67,8 +67,21 @@ class GpuArray:
     """
 
     __slots__ = (
-        "burden", "device", "dtype", "host", "inputs", "layout", "op", "packed", "place",
-        "sealed", "shape", "size", "storage", "weight",
+        "__weakref__",
+        "burden",
+        "device",
+        "dtype",
+        "host",
+        "inputs",
+        "layout",
+        "op",
+        "packed",
+        "place",
+        "sealed",
+        "shape",
+        "size",
+        "storage",
+        "weight",
     )  # fmt: skip
 
     def __init__(

@@ -20,7 +20,7 @@ from wgsl_kernels.backends.webgpu.device import Device
 from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
 from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.launch import FreeLaunch, ShaderLaunch
+from wgsl_kernels.backends.webgpu.launch_free import FreeLaunch
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.operands import classify
@@ -43,6 +43,7 @@ from wgsl_kernels.engine.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from wgsl_kernels.backends.webgpu.launch import ShaderLaunch
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.registry import Kernel
 

@@ -9,6 +9,7 @@ from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
 from wgsl_kernels.backends.webgpu.fusion.eligible import kind_of
+from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.fusion.pending import MAPS_MAX, PENDING_BYTES, waiting
 from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, ShaderLaunch, State
 from wgsl_kernels.backends.webgpu.operands import Operand
@@ -100,10 +101,6 @@ class MapLaunch(ShaderLaunch):
         made.place = user_code(4)
         return (made,)
 
-    def run_now(self, arrays: list[Any]) -> Sequence[GpuArray]:
-        """Record the dispatches and return the output arrays."""
-        return super().__call__(arrays)
-
     def _begin(self, device: Device, arrays: list[Any]) -> None:
         """Compile the kernel alone, so that its errors show where it is called, not later."""
         if device is not self.device:
@@ -125,7 +122,9 @@ class MapLaunch(ShaderLaunch):
             self.fixed = facts
             self.kind = kind
 
-    def start(self, device: Device, arrays: list[Any], states: list[State]) -> Sequence[GpuArray]:
+    def start(
+        self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE
+    ) -> Sequence[GpuArray]:
         """Record the one dispatch, several where arrays are above the binding limit."""
         key: Any = tuple(states)
         if len(arrays) > 1:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import ITEMSIZE, device_bytes, row_major
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
+from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.kernel import call_with
-from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, ShaderLaunch, State
+from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, State
+from wgsl_kernels.backends.webgpu.launch_anchor import COMPUTED, AnchorLaunch
 from wgsl_kernels.backends.webgpu.operands import Operand
 from wgsl_kernels.backends.webgpu.recipe import (
     Compiled,
@@ -27,8 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.pool import Storage
+    from wgsl_kernels.engine.spec import Spec
 
 AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
 
@@ -52,19 +57,39 @@ class ReduceRecipe:
         self.windows: list[tuple[int, int]] = []
 
 
-class ReduceLaunch(ShaderLaunch):
+class ReduceLaunch(AnchorLaunch):
     """Runs a reduction of its first input; others are a normalization's, one number per column."""
 
-    def start(self, device: Device, arrays: list[Any], states: list[State]) -> Sequence[GpuArray]:
+    swallows = (0,)
+    hands_on = True
+
+    def __init__(
+        self,
+        backend: WebGpuBackend,
+        shader: ShaderKernel,
+        names: Sequence[str],
+        attrs: dict[str, Any],
+        outputs: Sequence[Spec],
+        output_names: Sequence[str],
+    ) -> None:
+        super().__init__(backend, shader, names, attrs, outputs, output_names)
+        self.reads = 2 if is_normalization(shader.source) else 1
+
+    def start(
+        self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE
+    ) -> Sequence[GpuArray]:
         """Record the one or two dispatches."""
-        key = tuple(states)
+        key: Any = tuple(states) if extras is ALONE else (tuple(states), extras.key)
+        states = [None if state is COMPUTED else state for state in states]
         recipe: ReduceRecipe | None = self.recipes.get(key)
         if recipe is None:
-            recipe = self.remember(key, self.build(device, arrays, states))
-        outputs = self.allocate(device)
-        facts = dict(recipe.facts)
-        bound = {self.output_names[0]: outputs[0]}
+            recipe = self.remember(key, self.build(device, arrays, states, extras))
+        outputs = self.allocate(device) if extras.keeps else []
+        facts = {**recipe.facts, **extras.values()}
+        bound = {**extras.arrays(), **dict(zip(self.output_names, outputs, strict=False))}
         for index, (name, array) in enumerate(zip(self.names, arrays, strict=True)):
+            if index in extras.before:
+                continue
             if states[index] is VALUE:
                 facts[f"{name}_value"] = array.scalar
             elif array is not None:
@@ -76,7 +101,8 @@ class ReduceLaunch(ShaderLaunch):
             if recipe.windows and compiled is recipe.stages[0]:
                 self._in_windows(device, recipe, bound, facts, partials)
             else:
-                record(device, compiled, bound, facts, groups, partials)
+                label = extras.label(self.kernel)
+                record(device, compiled, bound, facts, groups, partials, label=label)
         return outputs
 
     def _in_windows(
@@ -113,7 +139,9 @@ class ReduceLaunch(ShaderLaunch):
         given = next((known[name] for name in AXIS_ATTRS if name in known), None)
         return normalize_axes(self.kernel, given, len(array.shape))
 
-    def build(self, device: Device, arrays: list[Any], states: list[State]) -> ReduceRecipe:
+    def build(
+        self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE
+    ) -> ReduceRecipe:
         """Compose the stages for this layout."""
         array, source = arrays[0], self.shader.source
         reduced = self.axes(array)
@@ -130,10 +158,18 @@ class ReduceLaunch(ShaderLaunch):
         outputs = self.output_operands()
         self.add_facts(facts, arrays)
         facts |= {"wk_inner": walk.inner}
+        facts |= extras.facts(wide=walk.is_wide(spread.variant, maps) and extras.can_be_wide)
 
         def stage(which: Any, variant: Any) -> Compiled:
-            wide = walk.is_wide(variant, maps)
-            options = Options(variant=variant, stage=which, kept=walk.kept, wide=wide)
+            wide = walk.is_wide(variant, maps) and extras.can_be_wide
+            options = Options(
+                variant=variant,
+                stage=which,
+                kept=walk.kept,
+                wide=wide,
+                before=() if which == "final" else extras.befores(self.names, wide=wide),
+                after=None if which == "partial" else extras.handed_on,
+            )
             return compile_kernel(
                 device, self.kernel, source, operands, outputs, list(facts), options
             )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.operands import Operand
     from wgsl_kernels.backends.webgpu.pipeline import Pipeline
     from wgsl_kernels.backends.webgpu.pool import Storage
+    from wgsl_kernels.backends.webgpu.recorder import Label
     from wgsl_kernels.backends.webgpu.source import Source
 
 FOLD = 65535
@@ -91,6 +92,7 @@ def record(
     groups: tuple[int, int, int],
     partials: Storage | None = None,
     windows: Mapping[str, tuple[int, int]] | None = None,
+    label: Label = "",
 ) -> None:
     """Record one dispatch of a compiled kernel on these arrays.
 
@@ -102,6 +104,7 @@ def record(
         groups: The grid.
         partials: The partial results of a reduction in two stages.
         windows: (offset, bytes) of the part of an array that this dispatch binds, by name.
+        label: All kernels of the dispatch, where there are several.
     """
     storages = [_storage(device, slot, arrays, partials) for slot in compiled.slots]
     ranges = bound_ranges(device, compiled, arrays, partials, windows)
@@ -114,7 +117,7 @@ def record(
             ranges,
             compiled.composed.pack(facts),
             groups,
-            compiled.composed.kernel,
+            label or compiled.composed.kernel,
         )
 
 

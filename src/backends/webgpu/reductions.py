@@ -110,7 +110,7 @@ def _finish(reduction: Reduction) -> str:
         count = f", {composer.word('wk_n', 'wk_n')}" if len(finish.parameters) > 1 else ""
         value = f"finish(total{count})"
     value = f"u32({value})" if output.dtype == "bool" else value
-    return f"{signature} {{ {composer.variable(output)}[row] = {value}; }}"
+    return f"{signature} {{ {composer.stored(output, 'row', value)} }}"
 
 
 _PART_BEGIN = "fn wk_part_begin(part: u32) -> u32 { return part * wk_part_size(); }"

@@ -123,21 +123,27 @@ def _view(composer: Composer, operand: Operand) -> tuple[list[str], list[str], s
 def _load(reduction: Reduction, operand: Operand) -> str:
     """Return the function that loads one element: of a plain input the one of that flat index."""
     composer = reduction.composer
+    is_computed = operand.name in composer.before
     if operand.access == "value":
         loaded = composer.value(operand)
+    elif reduction.wide and is_computed:
+        loaded = f"{composer.loaded(operand, 'place / 4u')}[place % 4u]"
     elif reduction.wide:
         loaded = f"{_wide(composer, operand)}[place / 4u][place % 4u]"
     else:
-        loaded = f"{composer.variable(operand)}[place]"
-    if operand.dtype == "bool" and operand.access != "value":
+        loaded = composer.loaded(operand, "place")
+    if operand.dtype == "bool" and operand.access != "value" and not is_computed:
         loaded = f"{loaded} != 0u"
     return f"fn wk_load(place: u32) -> {operand.value_type} {{ return {loaded}; }}"
 
 
 def _load4(reduction: Reduction, operand: Operand) -> str:
     """Return the function that loads four elements together, from a multiple of four on."""
-    loaded = f"{_wide(reduction.composer, operand)}[place / 4u]"
-    if operand.dtype == "bool":
+    composer = reduction.composer
+    is_computed = operand.name in composer.before
+    array = "" if is_computed else _wide(composer, operand)
+    loaded = composer.loaded(operand, "place / 4u") if is_computed else f"{array}[place / 4u]"
+    if operand.dtype == "bool" and not is_computed:
         loaded = f"{loaded} != vec4<u32>()"
     return f"fn wk_load4(place: u32) -> vec4<{operand.value_type}> {{ return {loaded}; }}"
 

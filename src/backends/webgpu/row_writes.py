@@ -187,17 +187,22 @@ def _store(reduction: Reduction) -> str:
     composer = reduction.composer
     output = composer.outputs[0]
     signature = f"fn wk_store(place: u32, value: {output.value_type})"
-    if reduction.wide:
+    if reduction.wide and composer.after is None:
         array = composer.variable(output, f"vec4<{output.storage_type}>")
         return f"{signature} {{ {array}[place / 4u][place % 4u] = value; }}"
-    return f"{signature} {{ {composer.variable(output)}[place] = value; }}"
+    return f"{signature} {{ {composer.stored(output, 'place', 'value')} }}"
 
 
 def _store4(reduction: Reduction) -> str:
     composer = reduction.composer
     output = composer.outputs[0]
-    array = composer.variable(output, f"vec4<{output.storage_type}>")
     signature = f"fn wk_store4(place: u32, value: vec4<{output.value_type}>)"
+    if composer.after is not None:
+        stores = [
+            composer.stored(output, f"place + {lane}u", f"value[{lane}]") for lane in range(4)
+        ]
+        return f"{signature} {{\n  " + "\n  ".join(stores) + "\n}"
+    array = composer.variable(output, f"vec4<{output.storage_type}>")
     return f"{signature} {{ {array}[place / 4u] = value; }}"
 
 

@@ -30,7 +30,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """A group of maps of what a kernel writes; ``keeps``: the kernel's own result is written too."""
+    """A group of maps of what a kernel writes; with ``keeps`` its own result is written too."""
 
     structure: Structure
     keeps: bool

@@ -44,6 +44,13 @@ def kind_of(
     return Kind(shader.name, source, names, dtypes, output_names[0], outputs[0].dtype, given, key)
 
 
+def can_wait(source: Source) -> bool:
+    """Say whether a kernel of another form may be put off: whole, and silent about indices."""
+    asked = {name for facts in source.files for name in facts.needs}
+    whole = all(facts.is_whole and facts.module.is_whole for facts in source.files)
+    return whole and not any(name.startswith("report_index") for name in asked)
+
+
 def _is_plain(source: Source) -> bool:
     whole = all(facts.is_whole and facts.module.is_whole for facts in source.files)
     directives = [one for facts in source.files for one in facts.directives]

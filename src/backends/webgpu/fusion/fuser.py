@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import device_bytes
-from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut, resolved
-from wgsl_kernels.backends.webgpu.fusion.modes import Reading, fills
+from wgsl_kernels.backends.webgpu.fusion.anchors import Anchors
+from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
+from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
 from wgsl_kernels.backends.webgpu.fusion.pending import VIEW, Group
-from wgsl_kernels.backends.webgpu.fusion.structure import Step, Structure
 from wgsl_kernels.backends.webgpu.fusion.text import compose_group
 from wgsl_kernels.backends.webgpu.launch_map import GROUP, MANY, PER_INVOCATION, bound_bytes
 from wgsl_kernels.backends.webgpu.recipe import Compiled, compiled_from, fold
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.device import Device
-    from wgsl_kernels.engine.spec import Shape
+    from wgsl_kernels.backends.webgpu.fusion.modes import Reading
+    from wgsl_kernels.backends.webgpu.fusion.structure import Structure
 
 PLANS_MAX = 4096
 SEEN_MAX = 65536
@@ -62,6 +63,7 @@ class Fuser:
         self._plans: dict[Any, list[PartRecipe]] = {}
         self._compiled: dict[Any, Compiled] = {}
         self._seen: set[Any] = set()
+        self.anchors = Anchors(self)
 
     def make(self, root: GpuArray, why: str) -> None:
         """Make ``root`` an ordinary array, and with it what else its dispatches write.
@@ -86,22 +88,50 @@ class Fuser:
             self.device = device
             self._plans.clear()
             self._compiled.clear()
+            self.anchors.clear()
         while root.op is not None:
             if root.op is VIEW:
                 _share(root, self)
                 continue
-            group = Group(root)
-            foreign = group.foreign
-            if foreign:
-                del group  # it would count as somebody who holds these arrays
-                while foreign:
-                    self.make(foreign.pop(), "it has another shape than what it is used for")
+            if root.op.is_anchor:
+                self.anchors.make(device, root)
                 continue
+            self._run_group(device, root)
+
+    def _run_group(self, device: Device, root: GpuArray) -> None:
+        """Make a map's group, or something that it needs first."""
+        group = Group(root)
+        if not group.foreign:
             self._run(device, group)
+            return
+        at = self._anchor_of(group)
+        others = [n for n in group.foreign if n != at]
+        if at is not None and not others:
+            before = self.anchors.before(device, group.leaves[at])
+            if before is None:
+                return  # something was made that this group may have had in it
+            behind = self.anchors.behind(device, group, at)
+            if behind is not None:
+                self.anchors.run(device, group, at, before, behind)
+                self._share_views(group)
+                return
+            others = [at]
+        first = group.leaves[others[0]]
+        del group  # it would count as somebody who holds these arrays
+        self.make(first, "what uses it has another shape or another kernel before it")
+
+    def _anchor_of(self, group: Group) -> int | None:
+        """Return the leaf whose kernel the group may follow."""
+        size = group.nodes[-1].size
+        for number in group.foreign:
+            one = group.leaves[number]
+            if one.op.is_anchor and one.op.hands_on and one.size == size:
+                return number
+        return None
 
     def _run(self, device: Device, group: Group) -> None:
         try:
-            states = self._states(device, group)
+            states = self.states(device, group)
             if len(group.nodes) == 1 and _is_flat(group, states):
                 self._alone(group, 0)
                 return
@@ -123,14 +153,20 @@ class Fuser:
             place = group.nodes[-1].place
             line = "" if place is None else f"\nThe op was called at {line_of(place)}."
             raise OutOfMemoryError(f"{error}{line}") from None
+        self._share_views(group)
+
+    def _share_views(self, group: Group) -> None:
         for array, is_held in zip(group.nodes, group.held, strict=True):
             if array.op is VIEW and is_held:
                 _share(array, self)
 
-    def _states(self, device: Device, group: Group) -> tuple[Any, ...]:
-        """Have the leaves on the device; return how each lies and which share a buffer."""
+    def states(self, device: Device, group: Group, given: int | None = None) -> tuple[Any, ...]:
+        """Have the leaves but ``given`` on the device; return how each lies."""
         states: list[Any] = []
-        for array in group.leaves:
+        for number, array in enumerate(group.leaves):
+            if number == given:
+                states.append("given")
+                continue
             if array.size == 1 and array.host is not None:
                 states.append("value")
                 continue
@@ -192,27 +228,37 @@ class Fuser:
         """Return the dispatches of a group; None if a structure is new or cannot be fused."""
         most = device.limits["max-storage-buffers-per-shader-stage"]
         parts = cut(group, [state != "value" for state in states], most)
-        always = self.backend.fusion() == "always"
-        refs = resolved(group)
         made: list[tuple[Part, Structure, Reading]] = []
         fits = True
         for part in parts:
-            found = _structure(group, part, refs)
+            found = structure_of(group, part)
             if found is None:
                 return None
             structure, reading = found
-            key = structure.key
-            if key not in self._seen and not always:
-                if len(self._seen) > SEEN_MAX:
-                    self._seen.clear()
-                self._seen.add(key)
-                fits = False
+            fits = not self.is_new(structure.key) and fits
             made.append((part, structure, reading))
         arrays = [group.leaves[n] for n, state in enumerate(states) if state != "value"]
         largest = max(bound_bytes(one) for one in (*arrays, *group.nodes))
         if not fits or largest > device.largest_binding:
             return None
         return [self._recipe(device, group, *one) for one in made]
+
+    def is_new(self, key: Any) -> bool:
+        """Say whether a structure was never seen: such ones are not fused until they recur."""
+        if key in self._seen or self.backend.fusion() == "always":
+            return False
+        if len(self._seen) > SEEN_MAX:
+            self._seen.clear()
+        self._seen.add(key)
+        return True
+
+    def note(self, array: GpuArray) -> None:
+        """Count a pending array of a kernel that is no map."""
+        self.anchors.note(array)
+
+    def settle(self, array: GpuArray, made: GpuArray) -> None:
+        """Give a pending array what was made for it."""
+        settle(array, made)
 
     def _recipe(
         self, device: Device, group: Group, part: Part, structure: Structure, reading: Reading
@@ -248,34 +294,6 @@ class Fuser:
         recipe.groups = fold(-(-items // (GROUP * (PER_INVOCATION if items > MANY else 1))))
         recipe.params = b"" if recipe.values else compiled.composed.pack(recipe.facts)
         return recipe
-
-
-def _structure(
-    group: Group, part: Part, refs: list[tuple[int, ...]]
-) -> tuple[Structure, Reading] | None:
-    """Return what one dispatch is made for, and how its leaves lie; None if it cannot be."""
-    inside = {n: step for step, n in enumerate(part.nodes)}
-    leaf_of = {ref: n for n, ref in enumerate(part.leaves)}
-    seen_as: dict[int, set[Shape]] = {}
-    steps: list[Step] = []
-    for number in part.nodes:
-        operands = [inside[ref] if ref in inside else ~leaf_of[ref] for ref in refs[number]]
-        for ref in refs[number]:
-            if ref not in inside:
-                seen_as.setdefault(ref, set()).add(group.nodes[number].shape)
-        steps.append(Step(group.nodes[number].op.kind, tuple(operands)))
-    leaves = [group.leaves[~ref] if ref < 0 else group.nodes[ref] for ref in part.leaves]
-    dtypes = {step.kind.output for step in steps}
-    shapes = [next(iter(seen_as[ref])) for ref in part.leaves]
-    if any(
-        len(seen_as[ref]) > 1 and not fills(array, shape)
-        for ref, array, shape in zip(part.leaves, leaves, shapes, strict=True)
-    ):
-        return None  # it is broadcast to two shapes, before and after a reshape
-    reading = Reading(leaves, shapes, dtypes)
-    outputs = tuple(inside[n] for n in part.outputs)
-    structure = Structure(tuple(steps), reading.leaves, reading.spaces, outputs, reading.vec4)
-    return structure, reading
 
 
 def _is_flat(group: Group, states: tuple[Any, ...]) -> bool:

@@ -29,7 +29,13 @@ class Reading:
     """
 
     def __init__(
-        self, arrays: Sequence[GpuArray], shapes: Sequence[Shape], dtypes: set[str]
+        self,
+        arrays: Sequence[GpuArray],
+        shapes: Sequence[Shape],
+        dtypes: set[str],
+        *,
+        vec4: bool = True,
+        given: GpuArray | None = None,
     ) -> None:
         """Decide for each leaf.
 
@@ -37,13 +43,18 @@ class Reading:
             arrays: The leaves; ones that are one host number travel as parameters.
             shapes: For each the shape that it is broadcast to.
             dtypes: The dtypes of the outputs and steps.
+            vec4: Whether an item may be four elements.
+            given: The leaf whose elements the kernel gives that the group is fused into.
         """
         self.facts: dict[str, Any] = {}
         self.values: list[int] = []
         strided: dict[Shape, list[int]] = {}
         flat: list[int] = []
+        found: dict[int, Leaf] = {}
         for number, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
-            if array.is_scalar_on_host:
+            if array is given:
+                found[number] = Leaf(array.dtype, "given")
+            elif array.is_scalar_on_host:
                 self.values.append(number)
             elif array.layout is None and fills(array, shape):
                 flat.append(number)
@@ -54,10 +65,12 @@ class Reading:
             for shape, members in strided.items()
         ]
         all_dtypes = dtypes | {array.dtype for array in arrays}
-        self.vec4 = "complex64" not in all_dtypes and all(
-            shape and shape[-1] % 4 == 0 for _, shape, _ in spaces
+        self.vec4 = (
+            vec4
+            and "complex64" not in all_dtypes
+            and all(shape and shape[-1] % 4 == 0 for _, shape, _ in spaces)
         )
-        found: dict[int, Leaf] = {n: Leaf(arrays[n].dtype, "value") for n in self.values}
+        found |= {n: Leaf(arrays[n].dtype, "value") for n in self.values}
         found |= {n: Leaf(arrays[n].dtype, "flat") for n in flat}
         self.spaces = tuple(len(shape) for _, shape, _ in spaces)
         for space, (members, shape, strides) in enumerate(spaces):

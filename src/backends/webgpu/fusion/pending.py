@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import GpuArray, row_major, view_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wgsl_kernels.engine.spec import Shape
 
 MAPS_MAX = 32
@@ -22,6 +24,8 @@ PENDING_BYTES = 256 << 20
 
 class View:
     """What makes a reshaped array of a pending one: it shares its storage."""
+
+    is_anchor = False
 
     def __repr__(self) -> str:
         return "view"
@@ -46,28 +50,43 @@ def pending_view(array: GpuArray, shape: Shape) -> GpuArray:
 
 
 class Group:
-    """Pending arrays of one size that one array is made of.
+    """Pending maps of one size that one array is made of.
 
     Attributes:
         nodes: The arrays, operands first; the last is the one asked for.
         leaves: The arrays that are read.
         refs: For each node its operands: a node's number, or ``~n`` for leaf ``n``.
         held: For each node whether anything outside the group refers to it.
-        foreign: Pending arrays of another size that must be made first.
+        held_leaves: The same for each leaf.
+        foreign: The leaves that are pending: of another size, or made by another kind of kernel.
     """
 
-    __slots__ = ("_uses", "foreign", "held", "leaves", "nodes", "refs")
+    __slots__ = ("_leaf_uses", "_uses", "foreign", "held", "held_leaves", "leaves", "nodes", "refs")
 
     def __init__(self, root: GpuArray) -> None:
+        """Collect what ``root`` is made of; it counts as held."""
+        self._collect((root,), 0, 0)
+        self.held[-1] = True
+        self._hold_under_views()
+
+    @classmethod
+    def below(cls, anchor: GpuArray, index: int) -> Group:
+        """Collect what an input of ``anchor`` is made of; that it is an input does not hold it."""
+        self = cls.__new__(cls)
+        self._collect(anchor.inputs, index, 1)
+        return self
+
+    def _collect(self, roots: Sequence[GpuArray], at: int, uses: int) -> None:
         self.nodes: list[GpuArray] = []
         self.leaves: list[GpuArray] = []
         self.refs: list[tuple[int, ...]] = []
-        self.foreign: list[GpuArray] = []
+        self.foreign: list[int] = []
         self._uses: list[int] = []
-        _visit(root, root.size, {}, self)
+        self._leaf_uses: list[int] = []
+        _visit(roots[at], roots[at].size, {}, self)  # no name here may refer to the root
+        self._uses[-1] += uses
         self.held = _outside(self.nodes, self._uses)
-        self.held[-1] = True
-        self._hold_under_views()
+        self.held_leaves = _outside(self.leaves, self._leaf_uses) if self.foreign else []
 
     def key(self) -> tuple[Any, ...]:
         """Return what is equal where the same dispatches do, but for how the leaves lie."""
@@ -92,15 +111,19 @@ def _visit(array: GpuArray, size: int, number: dict[int, int], group: Group) -> 
         key = id(one)
         known = number.get(key)
         if known is None:
-            if one.op is not None and one.size == size:
+            op = one.op
+            if op is not None and one.size == size and not op.is_anchor:
                 known = _visit(one, size, number, group)
             else:
                 known = number[key] = ~len(group.leaves)
+                if op is not None:
+                    group.foreign.append(~known)
                 group.leaves.append(one)
-                if one.op is not None:
-                    group.foreign.append(one)
+                group._leaf_uses.append(0)
         if known >= 0:
             uses[known] += 1
+        else:
+            group._leaf_uses[~known] += 1
         refs.append(known)
     nodes = group.nodes
     number[id(array)] = mine = len(nodes)
@@ -129,5 +152,6 @@ def waiting(arrays: list[Any], most: int) -> int:
         one = stack.pop()
         if id(one) not in seen:
             seen.add(id(one))
-            stack += [before for before in one.inputs if before.op is not None]
+            if not one.op.is_anchor:
+                stack += [before for before in one.inputs if before.op is not None]
     return len(seen)

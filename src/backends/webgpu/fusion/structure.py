@@ -19,8 +19,9 @@ class Leaf:
     Attributes:
         dtype: Its dtype.
         mode: How one item is found. ``flat``: at the item's index. ``value``: a parameter.
-            ``given``: by the kernel that the group is fused into. ``strided``: by coordinates. Of items of four elements: ``wide``, four neighbours as
-            one vec4; ``splat``, one element for all four; ``gather``, four apart.
+            ``given``: by the kernel that the group is fused into. ``strided``: by coordinates.
+            Of items of four elements: ``wide``, four neighbours as one vec4; ``splat``, one
+            element for all four; ``gather``, four apart.
         space: Which of the shader's coordinate systems it is seen from.
     """
 

@@ -1,0 +1,173 @@
+"""Making kernels that are no maps: with the maps before and behind them in one dispatch."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes
+from wgsl_kernels.backends.webgpu.fusion.attach import AFTER, prefix_of
+from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
+from wgsl_kernels.backends.webgpu.fusion.extras import Extras
+from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
+from wgsl_kernels.backends.webgpu.fusion.pending import MAPS_MAX, Group
+from wgsl_kernels.backends.webgpu.launch_map import bound_bytes
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
+
+WAITING_MAX = 6
+"""The most pending kernels that are no maps; they keep inputs larger than their results."""
+REPEATED_MAPS_MAX = 3
+"""The most maps that are computed more than once for an element rather than written."""
+OWN_BINDINGS = 3
+"""What a kernel binds besides inputs: its result, partial results, the status."""
+
+
+class Anchors:
+    """Makes the pending arrays of kernels with loops of their own."""
+
+    def __init__(self, fuser: Fuser) -> None:
+        self.fuser = fuser
+        self._waiting: deque[weakref.ref[GpuArray]] = deque()
+        self._fused: dict[Any, Fused | None] = {}
+
+    def clear(self) -> None:
+        """Forget what was composed for a device that is gone."""
+        self._fused.clear()
+
+    def note(self, array: GpuArray) -> None:
+        """Count a pending array; the oldest of too many is made."""
+        self._waiting.append(weakref.ref(array))
+        if len(self._waiting) > WAITING_MAX:
+            oldest = self._waiting.popleft()()
+            if oldest is not None and oldest.op is not None:
+                self.fuser.make(oldest, f"at most {WAITING_MAX} such kernels wait")
+
+    def make(self, device: Device, anchor: GpuArray) -> None:
+        """Make the array of a kernel, with the maps before it."""
+        while True:
+            before = self.before(device, anchor)
+            if before is not None:
+                break
+        if anchor.op is None:
+            return  # made meanwhile, for one of its inputs
+        made = anchor.op.fuse(anchor.inputs, Extras(before)) if before else None
+        self.fuser.settle(anchor, (made or anchor.op.run_now(list(anchor.inputs)))[0])
+
+    def before(self, device: Device, anchor: GpuArray) -> dict[int, tuple[Fused, Group]] | None:
+        """Return the groups that stand for inputs; make the other inputs that are pending.
+
+        None if something was made: then what was collected before may be out of date.
+        """
+        op, inputs = anchor.op, anchor.inputs
+        if op is None:
+            return {}
+        found: dict[int, tuple[Fused, Group]] = {}
+        left = _bindings(device, anchor)
+        for index in range(len(inputs)):
+            if inputs[index] is None or inputs[index].op is None:
+                continue
+            taken = None
+            if index in op.swallows and not inputs[index].op.is_anchor:
+                taken = self._swallow(device, anchor, index, left)
+            if taken is None:
+                self.fuser.make(inputs[index], f"{op.kernel} takes buffers")
+                return None
+            left -= len(taken[0].part.leaves)
+            found[index] = taken
+        return found
+
+    def behind(
+        self, device: Device, group: Group, at: int
+    ) -> tuple[Fused, tuple[int, ...], bool] | None:
+        """Return how ``group`` can follow the kernel that makes its leaf ``at``.
+
+        Returns:
+            The group, its outputs, and whether the kernel's own result is needed too; None if the
+            group must be made by itself.
+        """
+        anchor = group.leaves[at]
+        if not anchor.op.hands_on or anchor.size != group.nodes[-1].size:
+            return None
+        states = self.fuser.states(device, group, at)
+        most = _bindings(device, anchor) + 1
+        bound = [state != "value" and n != at for n, state in enumerate(states)]
+        keeps = group.held_leaves[at]
+        parts = cut(group, bound, most - keeps)
+        if len(parts) != 1 or self._is_too_large(device, group):
+            return None
+        key = (AFTER, anchor.op, at, keeps, group.key(), states)
+        fused = self._find(key, AFTER, group, parts[0], anchor)
+        return None if fused is None else (fused, parts[0].outputs, keeps)
+
+    def run(
+        self,
+        device: Device,
+        group: Group,
+        at: int,
+        before: dict[int, tuple[Fused, Group]],
+        behind: tuple[Fused, tuple[int, ...], bool],
+    ) -> None:
+        """Record a kernel with the maps before and behind it."""
+        anchor = group.leaves[at]
+        fused, outputs, keeps = behind
+        made: dict[int, GpuArray] = {}
+        for step, number in enumerate(fused.part.nodes):
+            if number in outputs:
+                node = group.nodes[number]
+                nbytes = device_bytes(node.size, node.dtype)
+                storage = device.pool.allocate(nbytes, anchor.op.kernel, "fused")
+                made[step] = GpuArray(node.shape, node.dtype, node.size, storage, device)
+        extras = Extras(before, (fused, group), keeps, made)
+        own = anchor.op.fuse(anchor.inputs, extras)
+        if keeps:
+            self.fuser.settle(anchor, own[0])
+        for step, array in made.items():
+            self.fuser.settle(group.nodes[fused.part.nodes[step]], array)
+
+    def _swallow(
+        self, device: Device, anchor: GpuArray, index: int, left: int
+    ) -> tuple[Fused, Group] | None:
+        group = Group.below(anchor, index)
+        part = whole(group)
+        if part is None or any(group.held) or group.foreign or len(part.leaves) > left:
+            return None
+        op = anchor.op
+        if len(part.nodes) > (REPEATED_MAPS_MAX if op.reads > 1 else MAPS_MAX):
+            return None
+        states = self.fuser.states(device, group)
+        if self._is_too_large(device, group):
+            return None
+        name = op.names[index]
+        key = (name, op, group.key(), states)
+        fused = self._find(key, prefix_of(name), group, part, None)
+        return None if fused is None else (fused, group)
+
+    def _find(
+        self, key: Any, prefix: str, group: Group, part: Part, given: GpuArray | None
+    ) -> Fused | None:
+        """Return what is composed for a structure; None if it is new or cannot be."""
+        if key in self._fused:
+            return self._fused[key]
+        fused = Fused(prefix, group, part, key, given)
+        if fused.plain is None:
+            self._fused[key] = None
+            return None
+        kernel = key[1].kernel
+        if self.fuser.is_new((prefix, kernel, fused.plain[0].key)):
+            return None
+        self._fused[key] = fused
+        return fused
+
+    def _is_too_large(self, device: Device, group: Group) -> bool:
+        arrays = (*group.leaves, *group.nodes)
+        return any(bound_bytes(one) > device.largest_binding for one in arrays)
+
+
+def _bindings(device: Device, anchor: GpuArray) -> int:
+    """Return how many more bindings a kernel's dispatch may have."""
+    most: int = device.limits["max-storage-buffers-per-shader-stage"]
+    return most - len(anchor.inputs) - OWN_BINDINGS
