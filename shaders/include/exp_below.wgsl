@@ -3,8 +3,7 @@
 //
 // A power of 2^-127 is the bits 0, so that what lies below is 0 without a test.
 // Polynomial: (e^r - 1 - r) / r^2 for |r| < 0.3475, to 2^-28 of e^r; a weighted minimax fit.
-
-#include "include/safe_math.wgsl"
+// Needs include/safe_math.wgsl.
 
 fn exp_below(x: f32) -> f32 {
   let k = round(max(x, -88.0) * 1.44269504f);

@@ -7,6 +7,7 @@
 // Source: Milakov and Gimelshein, Online Normalizer Calculation for Softmax, 2018.
 
 #include "include/exp_below.wgsl"
+#include "include/safe_math.wgsl"
 
 const LARGEST = 0x1.fffffep127f;
 

@@ -192,6 +192,7 @@ def _dispatch(device: Any, text: str, words: np.ndarray, count: int) -> np.ndarr
 NUMERICAL = (
     "complex",
     "error_function",
+    "exp_below",
     "hyperbolic",
     "integer",
     "power",

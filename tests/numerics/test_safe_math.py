@@ -91,6 +91,17 @@ def test_function_of_one_number_keeps_its_bound(
         assert_within(interval, actual, floats)
 
 
+def test_the_exponential_of_what_is_below_0_keeps_its_bound(
+    evaluate: Evaluate, floats: Array
+) -> None:
+    below = floats[floats <= 0]
+    wide = below.astype(np.float64)
+    interval = bounds.ulp(3)([wide], np.exp(wide))
+
+    for _, actual in evaluate("exp_below(a)", below):
+        assert_within(interval, actual, below)
+
+
 @pytest.mark.parametrize("name", BINARY)
 def test_function_of_two_numbers_keeps_its_bound(
     evaluate: Evaluate, pairs: Array, name: str

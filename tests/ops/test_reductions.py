@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops import extremes, reduce, segment, softmax, sort
+from wgsl_kernels.ops import extremes, normalization, reduce, segment, softmax, sort, statistics
 
 NAN, INF = np.nan, np.inf
 BACKENDS = ["cpu", "webgpu"]
@@ -84,6 +84,71 @@ def test_softmax_keeps_infinities_and_nan() -> None:
     np.testing.assert_allclose(softmax.softmax(x).numpy(), expected)
     total = softmax.logsumexp(x, axis=1).numpy()
     np.testing.assert_allclose(total, [np.log(2), -INF, INF, NAN], rtol=1e-6)
+
+
+def test_logsumexp_of_nothing_and_of_very_long_columns() -> None:
+    assert softmax.logsumexp(wk.tensor(np.zeros((2, 0), np.float32)), axis=1).tolist() == [-INF] * 2
+    x = np.random.default_rng(3).normal(0, 9, (5000, 8))
+    found = softmax.logsumexp(wk.tensor(x), axis=0).numpy()
+    np.testing.assert_allclose(found, np.log(np.exp(x).sum(0)), rtol=1e-5)
+
+
+def test_the_gradient_of_logsumexp_is_the_softmax_also_where_all_is_lost() -> None:
+    x = wk.tensor([[0.0, 0.0], [-INF, -INF], [1.0, -INF]])
+    found = wk.grad(lambda x: softmax.logsumexp(x, axis=1))(x)
+    assert found.tolist() == [[0.5, 0.5], [0, 0], [1, 0]]
+
+
+def test_variance_survives_a_mean_far_from_zero_and_a_first_element_far_from_the_mean() -> None:
+    x = np.random.default_rng(4).normal(0, 1, (3, 5000)).astype(np.float32)
+    x[1] += 1e4
+    x[2, 0] = 1e3
+    exact = x.astype(np.float64).var(1)
+    close = [1e-5, 1e-5, 129 * 2.0**-21]  # the last by what the head of deviations.wgsl says
+    rows = statistics.var(wk.tensor(x), axis=1).numpy()
+    assert (np.abs(rows - exact) <= close * exact).all()
+    columns = statistics.var(wk.tensor(np.ascontiguousarray(x.T)), axis=0).numpy()
+    assert (np.abs(columns - exact) <= close * exact).all()
+
+
+def test_variance_of_few_elements_and_of_none() -> None:
+    x = wk.tensor([[3.0], [INF]])
+    np.testing.assert_array_equal(statistics.var(x, axis=1).numpy(), [0, NAN])
+    np.testing.assert_array_equal(statistics.var(x, axis=1, correction=1).numpy(), [NAN, NAN])
+    pair = wk.tensor([[1.0, 3.0], [NAN, 1.0], [2.0, 2.0]])
+    np.testing.assert_array_equal(
+        statistics.var(pair, axis=1, correction=2).numpy(), [INF, NAN, NAN]
+    )
+    assert np.isnan(statistics.var(wk.tensor(np.zeros((2, 0), np.float32)), axis=1).numpy()).all()
+    assert statistics.std(wk.tensor([1.0, 3.0])).item() == 1
+    mean, variance = statistics.moments(wk.tensor([[1.0, 3.0], [5.0, 5.0]]), axis=1, keepdims=True)
+    assert mean.tolist() == [[2], [5]]
+    assert variance.tolist() == [[1], [0]]
+
+
+def test_layer_norm_takes_rows_longer_than_an_invocation_reduces() -> None:
+    x = np.random.default_rng(5).normal(7, 3, (2, 40_003)).astype(np.float32)
+    scale, offset = np.linspace(0, 2, 40_003), np.linspace(-1, 1, 40_003)
+    found = normalization.layer_norm(x, scale, offset).numpy()
+    wide = x.astype(np.float64)
+    normal = (wide - wide.mean(1, keepdims=True)) / wide.std(1, keepdims=True)
+    np.testing.assert_allclose(found, normal * scale + offset, rtol=1e-4, atol=1e-4)
+
+
+def test_layer_norm_keeps_nan_and_infinities_in_their_rows() -> None:
+    x = wk.tensor([[1.0, 2.0, 3.0], [NAN, 0.0, 1.0], [INF, 0.0, 1.0], [2.0, 2.0, 2.0]])
+    found = normalization.layer_norm(x).numpy()
+    assert np.isfinite(found[0]).all()
+    assert np.isnan(found[1:3]).all()
+    np.testing.assert_array_equal(found[3], [0, 0, 0])
+
+
+def test_layer_norm_names_the_shape_that_it_wants() -> None:
+    x = wk.tensor(np.zeros((2, 3, 4), np.float32))
+    with pytest.raises(
+        wk.ShapeError, match=r"offset is \[4\], x is \[2, 3, 4\] and axis 1; want \[3, 4\]"
+    ):
+        normalization.layer_norm(x, np.ones((3, 4)), np.ones(4), axis=1)
 
 
 def test_topk_is_stable_and_puts_nan_first() -> None:

@@ -86,7 +86,7 @@ def reduce(
     arrays = {"x": whole.reshape(-1), "y": np.zeros(expected.shape, expected.dtype)}
 
     def made(**choices: Any) -> Any:
-        last = "rows" if variant == "columns" else variant
+        last: Any = "rows" if variant == "columns" else variant
         chosen = last if choices.get("stage") == "final" else variant
         options = Options(variant=chosen, kept=len(kept), wide=wide, **choices)
         names = tuple(attrs or ())
@@ -144,8 +144,9 @@ def test_four_columns_are_reduced_together(inner: int, part: int) -> None:
     want = x.argmax(1).astype(np.int32)
     np.testing.assert_array_equal(reduce(ARG_MAX, x, (1,), want, "columns", part=part), want)
     flags = x > 0.99
-    found = reduce(ANY, flags, (1,), flags.any(1), "columns", part=part)
-    np.testing.assert_array_equal(found, flags.any(1))
+    want_any: Array = np.asarray(flags.any(1))
+    found = reduce(ANY, flags, (1,), want_any, "columns", part=part)
+    np.testing.assert_array_equal(found, want_any)
     if inner % 4 == 0:
         means = reduce(MEAN, x, (1,), x.mean(1), "columns", part=part, wide=True)
         np.testing.assert_allclose(means, x.mean(1), rtol=1e-5, atol=1e-6)
@@ -159,8 +160,9 @@ def test_rows_are_loaded_by_fours_where_they_lie_so(variant: Any, part: int) -> 
     found = reduce(ARG_MAX, x, (1,), want, variant, part=part, wide=True)
     np.testing.assert_array_equal(found, want)
     flags = x > 0.99
-    found = reduce(ANY, flags, (1,), flags.any(1), variant, flat=True, part=part, wide=True)
-    np.testing.assert_array_equal(found, flags.any(1))
+    want_any: Array = np.asarray(flags.any(1))
+    found = reduce(ANY, flags, (1,), want_any, variant, flat=True, part=part, wide=True)
+    np.testing.assert_array_equal(found, want_any)
     view = x[::-1, 4:132]
     found = reduce(SUM, view, (1,), view.sum(1), variant, part=part, wide=True)
     np.testing.assert_allclose(found, view.sum(1), atol=1e-5)

@@ -6,6 +6,7 @@ the output through ``wk_finish`` or ``wk_store``.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composed import PARTIALS
@@ -49,7 +50,7 @@ def add_reduction(reduction: Reduction) -> Function:
     helpers = composer.assembly.helpers
     helpers["wk_Total"] = lambda: f"alias wk_Total = {reduction.element};"
     for loop in LOOPS:
-        helpers[f"wk_{loop}"] = lambda loop=loop: _loop(loop)
+        helpers[f"wk_{loop}"] = functools.partial(_loop, loop)
     helpers["wk_rows"] = lambda: _word(composer, "wk_rows")
     helpers["wk_inner"] = lambda: _word(composer, "wk_inner")
     helpers["wk_parts"] = lambda: _word(composer, "wk_parts")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.row_loads import places
@@ -51,8 +52,8 @@ def add_writes(reduction: Reduction) -> None:
     helpers["wk_write_across"] = lambda: _write_across(reduction)
     for operand in composer.inputs[1:]:
         name = f"wk_{operand.wgsl}"
-        helpers[f"{name}_at"] = lambda operand=operand: _other(reduction, operand)
-        helpers[f"{name}_four"] = lambda operand=operand: _other_four(reduction, operand)
+        helpers[f"{name}_at"] = functools.partial(_other, reduction, operand)
+        helpers[f"{name}_four"] = functools.partial(_other_four, reduction, operand)
 
 
 def _check(reduction: Reduction) -> None:

@@ -7,7 +7,7 @@ the first, which is the one taken without measuring.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.reductions import CHUNK
 
@@ -36,7 +36,8 @@ GPU_INVOCATIONS = 1 << 16
 GPU_COLUMN_PART = 32
 
 
-class Layout(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Layout:
     """What the choice depends on.
 
     Attributes:
