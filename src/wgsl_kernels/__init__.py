@@ -37,6 +37,7 @@ from wgsl_kernels.engine.errors import OutOfMemoryError as OutOfMemoryError
 from wgsl_kernels.engine.errors import ShaderError as ShaderError
 from wgsl_kernels.engine.errors import ShapeError as ShapeError
 from wgsl_kernels.engine.errors import WgslKernelsError as WgslKernelsError
+from wgsl_kernels.engine.explain import explain as explain
 from wgsl_kernels.engine.facade import engine as engine
 from wgsl_kernels.engine.gradients import get_gradient as get_gradient
 from wgsl_kernels.engine.gradients import gradient as gradient

@@ -136,10 +136,9 @@ class Device:
             return storage
 
     def upload(self, storage: Storage, offset: int, data: Any) -> None:
-        """Write ``data``, an array or a buffer of bytes, at byte ``offset`` (a multiple of 4).
+        """Write ``data`` at byte ``offset`` (a multiple of 4), after all that is recorded.
 
-        Happens after all dispatches recorded before. A length that is no multiple of 4 is padded
-        with zeros.
+        A length that is no multiple of 4 is padded with zeros.
         """
         values = bytes_of(data)
         if not values.nbytes:
@@ -328,6 +327,11 @@ class Device:
     def refusal(self) -> Exception | None:
         """Why the device can no longer be used; ``None`` while it can."""
         return self._recorder.refusal
+
+    @property
+    def num_pipelines(self) -> int:
+        """How many pipelines were made."""
+        return len(self._pipelines)
 
     @property
     def submits(self) -> int:

@@ -32,8 +32,8 @@ def moments(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> tupl
 
     Example:
         >>> mean, variance = moments(tensor([1.0, 3.0, 5.0]))
-        >>> mean.item(), round(variance.item(), 4)
-        (3.0, 2.6667)
+        >>> f"{mean.item()}, {variance.item():.4f}"
+        '3.0, 2.6667'
     """
     given = as_tensor(x)
     mean = reduce.mean(given, axis=axis, keepdims=keepdims)

@@ -13,6 +13,7 @@ import numpy as np
 from wgsl_kernels.engine.autodiff import stop_gradient, variable_grads
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, GradientNotFound, ShapeError
+from wgsl_kernels.engine.profile import evaluate
 from wgsl_kernels.engine.scopes import tidy
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import hidden_from_tapes
@@ -110,7 +111,9 @@ class Optimizer(ABC):
             raise GradientNotFound(
                 f"{self._name}.minimize: the loss depends on no trainable variable."
             )
-        self.apply_gradients(found)
+        chosen = self._chosen(found)
+        found.clear()
+        self._change(chosen)
         return loss
 
     def apply_gradients(self, gradients: Pairs) -> None:
@@ -124,12 +127,20 @@ class Optimizer(ABC):
             ShapeError: A gradient has not its variable's shape. Nothing has changed then.
             ArgumentError: A variable stands twice, or two have the same name.
         """
-        chosen = self._chosen(gradients)
+        self._change(self._chosen(gradients))
+
+    def _change(self, chosen: list[tuple[Tensor, Variable]]) -> None:
+        """Do one step, giving up each gradient once it is used.
+
+        What nobody holds any more need not be written where kernels are put off and fused.
+        """
+        chosen.reverse()
         with tidy(), hidden_from_tapes():
             results: list[tuple[Variable, Tensor]] = []
             step = stop_gradient(self._step) + 1
             shared: dict[DType, tuple[Tensor, ...]] = {}
-            for gradient, target in chosen:
+            while chosen:
+                gradient, target = chosen.pop()
                 dtype, state = target.dtype, self._slots_of(target)
                 if dtype not in shared:
                     shared[dtype] = self.shared(astype(self._rate, dtype), astype(step, dtype))
@@ -140,9 +151,13 @@ class Optimizer(ABC):
                     shared[dtype],
                 )
                 results += zip((target, *state), new, strict=True)
+                del gradient, new
             for holder, value in results:
                 holder.assign(value)
             self._step.assign(step)
+            changed = [holder for holder, _ in results]
+            del results, shared
+        evaluate(changed)
 
     def _chosen(self, gradients: Pairs) -> list[tuple[Tensor, Variable]]:
         chosen: dict[str, tuple[Tensor, Variable]] = {}

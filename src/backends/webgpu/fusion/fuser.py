@@ -140,6 +140,7 @@ class Fuser:
             if plan is None:
                 plan = self._plan(device, group, states)
                 if plan is None:
+                    device.cause += "; one by one, since such a group is new or too large"
                     self._apart(group)
                     return
                 if len(self._plans) >= PLANS_MAX:

@@ -1,0 +1,58 @@
+"""Explaining: which dispatches a function makes, what is in each, and why it was cut there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.engine.profile import profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wgsl_kernels.engine.profile import DispatchRow
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What `explain` saw; print it.
+
+    Attributes:
+        dispatches: A row per dispatch, in order, with its kernels and why it was made then.
+        kernel_runs: How many kernels ran.
+        result: What the function returned.
+    """
+
+    dispatches: tuple[DispatchRow, ...]
+    kernel_runs: int
+    result: Any
+
+    def __str__(self) -> str:
+        count = len(self.dispatches)
+        noun = "dispatch" if count == 1 else "dispatches"
+        lines = [f"{count} {noun} for {self.kernel_runs} kernel runs"]
+        width = max((len(row.label) for row in self.dispatches), default=0)
+        for number, row in enumerate(self.dispatches, start=1):
+            why = row.cause or "it is never put off"
+            lines.append(f"{number:>4}  {row.label:<{width}}  {why}")
+        return "\n".join(lines)
+
+
+def explain(f: Callable[[], Any]) -> Explanation:
+    """Run ``f``, force its work, and return which dispatches that took and why.
+
+    Kernels that are put off are fused with others; each dispatch says what ended its group. In
+    ``config.fusion = "auto"`` a structure is fused from its second run on, so call ``f`` once
+    before, or set ``"always"`` for a block.
+
+    Args:
+        f: Takes nothing.
+
+    Returns:
+        What prints, for ``lambda: wk.sum(wk.square(x))``, as::
+
+            1 dispatch for 2 kernel runs
+               1  Square + Sum  it is evaluated
+    """
+    seen = profile(f)
+    return Explanation(tuple(seen.dispatches), len(seen.kernels), seen.result)

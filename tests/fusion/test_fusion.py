@@ -1,0 +1,262 @@
+"""Which maps share a dispatch, what is written, and what pending arrays cost."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.gpu
+
+RNG = np.random.default_rng(4)
+
+
+@pytest.fixture(autouse=True)
+def fused() -> Iterator[None]:
+    with wk.use_backend("webgpu"), wk.config.using(fusion="always"):
+        yield
+
+
+def values(*shape: int) -> wk.Tensor:
+    return wk.tensor(RNG.standard_normal(shape).astype(np.float32))
+
+
+def labels(f: Callable[[], Any]) -> list[str]:
+    return [row.label for row in wk.explain(f).dispatches]
+
+
+def test_a_chain_of_ten_maps_is_one_dispatch() -> None:
+    x = values(64, 64)
+
+    def chain() -> wk.Tensor:
+        y = x
+        for _ in range(5):
+            y = y * 1.01 + 0.5
+        return y
+
+    assert labels(chain) == [" + ".join(["Multiply", "Add"] * 5)]
+
+
+def test_a_map_before_and_a_map_behind_ride_in_a_reduction() -> None:
+    x, m = values(40, 30), values(40, 30)
+
+    assert labels(lambda: wk.sqrt(wk.mean(wk.square(x - m), axis=1) + 1.0)) == [
+        "Sub + Square + Mean + Add + Sqrt"
+    ]
+
+
+def test_softmax_takes_scale_and_mask_along() -> None:
+    x, mask = values(16, 33), values(1, 33)
+
+    assert labels(lambda: wk.softmax(x * 0.125 + mask)) == ["Multiply + Add + Softmax"]
+
+
+def test_what_somebody_holds_is_written_by_the_same_dispatch() -> None:
+    x = values(100)
+    held: list[wk.Tensor] = []
+
+    def f() -> wk.Tensor:
+        held.append(wk.exp(x))
+        return held[-1] * 2.0
+
+    assert labels(f) == ["Exp + Multiply"]
+    assert labels(held[-1].numpy) == []
+    np.testing.assert_allclose(held[-1].numpy(), np.exp(x.numpy()), rtol=1e-6)
+
+
+def test_a_reshape_in_between_cuts_nothing() -> None:
+    x, b = values(6, 8), values(4)
+
+    assert labels(lambda: wk.reshape(wk.exp(x), (12, 4)) + b) == ["Exp + Add"]
+
+
+def test_a_product_of_two_shapes_makes_the_smaller_first() -> None:
+    x, b = values(6, 8), values(8)
+
+    assert labels(lambda: x + wk.exp(b)) == ["Exp", "Add"]
+
+
+def test_a_gradient_is_fused_as_any_map() -> None:
+    x = values(50)
+
+    found = wk.explain(lambda: wk.grad(lambda x: wk.sum(wk.tanh(x) * 2.0))(x))
+
+    assert found.kernel_runs > len(found.dispatches)
+    np.testing.assert_allclose(
+        found.result.numpy(), 2 * (1 - np.tanh(x.numpy()) ** 2), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_a_group_ends_at_its_limit_of_maps() -> None:
+    x = values(10)
+
+    def long() -> wk.Tensor:
+        y = x
+        for _ in range(100):
+            y = y + 1.0
+        return y
+
+    rows = wk.explain(long).dispatches
+    assert len(rows) == 4
+    assert max(len(row.kernels) for row in rows) == 32
+    assert "at most 32 maps" in rows[0].cause
+
+
+def test_a_group_ends_where_bindings_do() -> None:
+    many = [values(12) for _ in range(40)]
+
+    def total() -> wk.Tensor:
+        y = many[0]
+        for one in many[1:20]:
+            y = y + one
+        return y
+
+    expected = sum(one.numpy() for one in many[1:20])
+    np.testing.assert_allclose(
+        wk.explain(total).result.numpy(), expected + many[0].numpy(), rtol=1e-4, atol=1e-5
+    )
+    assert all("fused" not in row.cause for row in wk.explain(total).dispatches)
+
+
+def test_in_auto_a_structure_is_fused_when_it_is_seen_again() -> None:
+    x = values(31)
+
+    def f() -> wk.Tensor:
+        return wk.sin(wk.exp(x) * 0.25 - 3.0)
+
+    with wk.config.using(fusion="auto"):
+        counts = [len(wk.explain(f).dispatches) for _ in range(3)]
+
+    assert counts == [4, 1, 1]
+
+
+def test_never_dispatches_at_once() -> None:
+    x = values(5)
+    with wk.config.using(fusion="never"):
+        before = x.driver.recorded  # type: ignore[attr-defined]  # of the webgpu backend
+        y = wk.exp(x) + 1.0
+        assert x.driver.recorded == before + 2  # type: ignore[attr-defined]  # likewise
+    assert y.shape == (5,)
+
+
+def test_a_users_map_is_fused_with_ours() -> None:
+    wk.wgsl_kernel(
+        "FusedHere",
+        "struct Attrs { by: f32 }\nfn twice(x: T) -> T { return x * attrs.by; }\n"
+        "fn op(x: T) -> T { return twice(x); }\n",
+        override=True,
+    )
+    wk.signature("FusedHere", override=True)(lambda x, /, *, by: x.like())
+    x = values(9)
+    try:
+        run = wk.engine().run_kernel
+        found = wk.explain(
+            lambda: run("FusedHere", {"x": run("FusedHere", {"x": x}, {"by": 2.0})}, {"by": 3.0})
+        )
+    finally:
+        wk.unregister_kernel("FusedHere", "webgpu")
+
+    assert [row.label for row in found.dispatches] == ["FusedHere + FusedHere"]
+    np.testing.assert_allclose(found.result.numpy(), 6 * x.numpy(), rtol=1e-6)
+
+
+FREE = """
+struct Params { y_size: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x < params.y_size) { store_y(id.x, load_x(id.x) * 3.0); }
+}
+"""
+
+
+def test_a_free_kernel_with_accessors_takes_maps_before_and_behind() -> None:
+    wk.wgsl_kernel("TripledHere", FREE, override=True)
+    wk.signature("TripledHere", override=True)(lambda x, /: x.like())
+    x = values(70)
+    try:
+        found = wk.explain(
+            lambda: wk.tanh(wk.engine().run_kernel("TripledHere", {"x": x + 1.0}))  # type: ignore[arg-type]  # one output
+        )
+    finally:
+        wk.unregister_kernel("TripledHere", "webgpu")
+
+    assert [row.label for row in found.dispatches] == ["Add + TripledHere + Tanh"]
+    np.testing.assert_allclose(found.result.numpy(), np.tanh((x.numpy() + 1) * 3), rtol=1e-5)
+
+
+def test_pending_arrays_count_as_tensors_but_not_as_buffers() -> None:
+    x = values(1000)
+    wk.evaluate(x + 0.0)
+    gc.collect()
+    before = wk.memory()
+    y = wk.exp(x)
+    between = wk.memory()
+    wk.evaluate(y)
+    after = wk.memory()
+
+    assert between.num_tensors == before.num_tensors + 1
+    assert (between.num_buffers, between.num_bytes) == (before.num_buffers, before.num_bytes)
+    assert after.num_bytes == before.num_bytes + 4000
+
+
+def test_an_input_may_go_before_the_result_is_asked_for() -> None:
+    x = values(20)
+    expected = np.exp(x.numpy())
+    variable = wk.variable(x)
+    y, z = wk.exp(x), wk.exp(variable)
+    x.dispose()
+    variable.assign(wk.zeros((20,)))
+
+    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(z.numpy(), expected, rtol=1e-6)
+
+
+def test_a_reduction_of_a_map_beside_the_map_itself_is_right() -> None:
+    x = values(30)
+    y = wk.exp(x)
+    z = y + wk.sum(y)
+
+    np.testing.assert_allclose(z.numpy(), np.exp(x.numpy()) + np.exp(x.numpy()).sum(), rtol=1e-5)
+
+
+def test_dropping_many_pending_arrays_runs_nothing() -> None:
+    x = values(4)
+    before = x.driver.recorded  # type: ignore[attr-defined]  # of the webgpu backend
+    for _ in range(1000):
+        wk.exp(x) + 1.0
+    assert x.driver.recorded == before  # type: ignore[attr-defined]  # likewise
+
+
+def test_memory_that_is_missing_later_names_the_line_of_the_op() -> None:
+    x = values(256, 1024)
+    y = [wk.exp(x * float(n)) for n in range(8)]  # this line
+    with wk.config.using(memory_limit=3 << 20), pytest.raises(wk.OutOfMemoryError) as caught:
+        wk.evaluate(y)
+
+    lines = Path(__file__).read_text().splitlines()
+    line = next(n for n, text in enumerate(lines, start=1) if text.endswith("# this line"))
+    assert f"{__file__}:{line}" in str(caught.value)
+    assert wk.sum(y[0]).shape == ()
+
+
+def test_a_loop_that_reads_once_a_turn_makes_no_pipeline_after_its_second() -> None:
+    x, w = values(8, 16), wk.variable(RNG.standard_normal((16, 4)).astype(np.float32))
+    optimizer = wk.train.SGD(0.01)
+    counts: list[int] = []
+    with wk.config.using(fusion="auto"):
+        for _ in range(5):
+            loss = optimizer.minimize(lambda: wk.mean(wk.square(wk.tanh(x @ w) - 0.5)), [w])
+            loss.item()
+            device = x.driver.open()  # type: ignore[attr-defined]  # of the webgpu backend
+            counts.append(device.num_pipelines)
+
+    assert counts[1] == counts[-1]
