@@ -93,15 +93,17 @@ class Anchors:
         if not anchor.op.hands_on or anchor.size != group.nodes[-1].size:
             return None
         states = self.fuser.states(device, group, at)
-        most = _bindings(device, anchor) + 1
-        bound = [state != "value" and n != at for n, state in enumerate(states)]
         keeps = group.held_leaves[at]
-        parts = cut(group, bound, most - keeps)
-        if len(parts) != 1 or self._is_too_large(device, group):
-            return None
         key = (AFTER, anchor.op, at, keeps, group.key(), states)
-        fused = self._find(key, AFTER, group, parts[0], anchor)
-        return None if fused is None else (fused, parts[0].outputs, keeps)
+        if key in self._fused:
+            fused = self._fused[key]
+        else:
+            bound = [state != "value" and n != at for n, state in enumerate(states)]
+            parts = cut(group, bound, _bindings(device, anchor) + 1 - keeps)
+            if len(parts) != 1 or self._is_too_large(device, group):
+                return None
+            fused = self._find(key, AFTER, group, parts[0], anchor)
+        return None if fused is None else (fused, fused.part.outputs, keeps)
 
     def run(
         self,
