@@ -49,11 +49,16 @@ fn steps_of(strides: vec4<u32>) -> vec4<u32> {
   return select(strides, strides.xzwy, params.channels_first != 0u);
 }
 
-fn load_x(line: u32, place: i32) -> Value {
+struct Line {
+  start: u32,
+  inside: bool,
+}
+
+fn load_x(line: Line, place: i32) -> Value {
   let at = u32(place); // what is negative becomes large
-  let inside = at < params.image.y;
+  let inside = line.inside && at < params.image.y;
   let offset = select(0u, at * steps_of(params.x_strides).z, inside);
-  return select(Value(), Value(x[(line + offset) / LANES]), inside);
+  return select(Value(), Value(x[(line.start + offset) / LANES]), inside);
 }
 
 fn store(part: u32, row: u32, element: u32, channel: u32, sum: Value) {
@@ -92,18 +97,17 @@ fn gather_filter(i: u32) {
   for (var line = first; line < line_end; line++) {
     let image = line / params.places.x;
     let at = line % params.places.x;
-    let x_line = u32(i32(at * params.step.x + row * params.dilation.x) - i32(params.before.x));
-    if (x_line >= params.image.x) {
-      continue;
-    }
-    let x_at = x_start + image * x_steps.x + x_line * x_steps.y;
+    let above = u32(i32(at * params.step.x + row * params.dilation.x) - i32(params.before.x));
+    let inside = above < params.image.x;
+    let x_at = x_start + image * x_steps.x + select(0u, above * x_steps.y, inside);
+    let x_line = Line(x_at, inside);
     let dy_at = dy_start + image * dy_steps.x + at * dy_steps.y;
     for (var begin = column; begin < min(column + params.spread, column_end); begin++) {
       var place = i32(begin * params.step.y) + shift;
-      var x0 = load_x(x_at, place);
-      var x1 = load_x(x_at, place + apart);
+      var x0 = load_x(x_line, place);
+      var x1 = load_x(x_line, place + apart);
       for (var j = begin; j < column_end; j += params.spread) {
-        let x2 = load_x(x_at, place + apart * 2);
+        let x2 = load_x(x_line, place + apart * 2);
         let d = Value(dy[(dy_at + j * dy_steps.z) / LANES]);
         sum0 = fma(x0, d, sum0);
         sum1 = fma(x1, d, sum1);

@@ -1,16 +1,13 @@
 // y[n, i, j, c] = sum over p, q, m of dy[n, (i + before - p * dilation) / step, .. j, q ..,
-//                   c * multiplier + m] * filter[p, q, c, m], over whole quotients inside dy
+//                   c * multiplier + m] * filter[p, q, c, m], over whole quotients, with zeros around dy
 //
 // dy may be a view, its channels may stand before the places (NCHW), and so do y's then. Large
-// windows are summed in parts: y is then [parts * batch, ..]. With some declarations changed
-// (depthwise_conv2d_native_backprop_input_vec4.wgsl) an invocation takes four channels.
+// windows are summed in parts: y is then [parts * batch, ..]. Where channels lie in fours and the
+// multiplier is 1, depthwise_conv2d_native_vec4.wgsl does this instead.
 
 const GROUP = 64u;
-const LANES = 1u; // channels of a Value
 
 alias Sum = f32;
-alias Value = Sum;
-alias Stored = T_y;
 
 struct Params {
   places: vec2<u32>,
@@ -33,7 +30,7 @@ struct Params {
 
 @group(0) @binding(0) var<storage, read> dy: array<T_dy>;
 @group(0) @binding(1) var<storage, read> filter_: array<T_filter_>;
-@group(0) @binding(2) var<storage, read_write> y: array<Stored>;
+@group(0) @binding(2) var<storage, read_write> y: array<T_y>;
 @group(0) @binding(3) var<uniform> params: Params;
 
 // What belongs to n, i, j and c, in this order.
@@ -44,7 +41,7 @@ fn steps_of(strides: vec4<u32>) -> vec4<u32> {
 // The image or part of it, line, column and channel of an invocation; neighbours are next to each
 // other in memory.
 fn place_of(i: u32) -> vec4<u32> {
-  let depth = params.depth / LANES;
+  let depth = params.depth;
   if (params.channels_first != 0u) {
     let line = i / params.image.y;
     let plane = line / params.image.x;
@@ -61,7 +58,7 @@ fn spread_back(i: u32) {
     return;
   }
   let place = place_of(i);
-  let channel = place.w * LANES;
+  let channel = place.w;
   let part = place.x / params.batch;
   let across = (params.multiplier + params.part_multiples - 1u) / params.part_multiples;
   let multiple = part % across * params.part_multiples;
@@ -70,19 +67,21 @@ fn spread_back(i: u32) {
   let tap_end = min(tap + params.part_taps, params.window.x * params.window.y);
   let steps = steps_of(params.dy_strides);
   let image = params.dy_offset + place.x % params.batch * steps.x;
+  let step = vec2<i32>(params.step);
   let last = vec2<i32>(place.yz + params.before); // where the window at 0, 0 would begin
-  var sum = Value();
+  var sum = 0.0;
   var element = vec2<u32>(tap / params.window.y, tap % params.window.y);
   for (var at = tap; at < tap_end; at++) {
     let reach = last - vec2<i32>(element * params.dilation);
-    let window = vec2<u32>(max(reach, vec2<i32>(0))) / params.step;
-    let whole = all(reach >= vec2<i32>(0)) && all(window * params.step == vec2<u32>(reach));
-    if (whole && all(window < params.places)) {
-      let start = image + window.x * steps.y + window.y * steps.z;
+    if (all(reach % step == vec2<i32>(0))) {
+      let window = vec2<u32>(reach / step); // what is negative becomes large
+      let inside = all(window < params.places);
+      let start = image + select(0u, window.x * steps.y + window.y * steps.z, inside);
       for (var m = multiple; m < multiple_end; m++) {
         let from_channel = channel * params.multiplier + m;
-        let weight = filter_[(at * params.depth * params.multiplier + from_channel) / LANES];
-        sum = fma(Value(weight), Value(dy[(start + from_channel * steps.w) / LANES]), sum);
+        let weight = filter_[at * params.depth * params.multiplier + from_channel];
+        let value = select(0.0, Sum(dy[start + from_channel * steps.w]), inside);
+        sum = fma(Sum(weight), value, sum);
       }
     }
     element.y++;
@@ -91,7 +90,7 @@ fn spread_back(i: u32) {
     }
   }
   let terms = vec4<u32>(place.xyz, channel) * steps_of(params.y_strides);
-  y[(terms.x + terms.y + terms.z + terms.w) / LANES] = Stored(sum);
+  y[terms.x + terms.y + terms.z + terms.w] = T_y(sum);
 }
 
 @compute @workgroup_size(GROUP)

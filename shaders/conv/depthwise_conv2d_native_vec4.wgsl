@@ -1,5 +1,6 @@
 // depthwise_conv2d_native.wgsl where the channels lie in fours and the multiplier is 1
-#include "conv/depthwise_conv2d_native.wgsl"
+#include "conv/depthwise_plain.wgsl"
+#include "conv/depthwise_four.wgsl"
 
 const LANES = 4u;
 

@@ -1,5 +1,6 @@
 // fused_depthwise_conv2d.wgsl where the channels lie in fours and the multiplier is 1
-#include "conv/fused_depthwise_conv2d.wgsl"
+#include "conv/depthwise_bias_and_activation.wgsl"
+#include "conv/depthwise_four.wgsl"
 
 const LANES = 4u;
 

@@ -136,15 +136,19 @@ def input_by_channel(sliding: Sliding, dy: Array, filter: Array) -> Array:
         [batch, height, width, channels].
     """
     y = np.zeros((dy.shape[0], sliding.rows.size, sliding.cols.size, dy.shape[3]), dy.dtype)
-    for down, row_elements, rows in _turned(sliding.rows):
-        for right, col_elements, cols in _turned(sliding.cols):
+    for down, row_elements, rows in turned(sliding.rows):
+        for right, col_elements, cols in turned(sliding.cols):
             elements = filter[row_elements, col_elements][::-1, ::-1]
             y[:, down, right] = by_channel(replace(sliding, rows=rows, cols=cols), dy, elements)
     return y
 
 
-def _turned(axis: Axis) -> Iterator[tuple[slice, slice, Axis]]:
-    """Yield elements of the image, the window's elements that reach them, and how these move."""
+def turned(axis: Axis) -> Iterator[tuple[slice, slice, Axis]]:
+    """Yield elements of the image, the window's elements that reach them, and how these move.
+
+    The last is over the places, with those elements of the window from their end. Elements of the
+    image that no element of the window reaches do not occur.
+    """
     turns = turns_of(axis)
     apart = axis.dilation * turns // axis.stride
     for turn in range(min(turns, axis.window)):

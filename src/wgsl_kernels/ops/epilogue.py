@@ -125,9 +125,9 @@ def finished(
     alpha: float | None,
     data_format: str,
 ) -> Array:
-    """Return the activation of images ``z`` plus ``bias`` on the CPU, in the dtype of ``z``."""
+    """Return the activation of images ``z`` plus ``bias`` on the CPU, in the place of ``z``."""
     if bias is not None:
-        z = z + bias.astype(z.dtype, copy=False).reshape(aligned(bias.shape, data_format))
+        z += bias.astype(z.dtype, copy=False).reshape(aligned(bias.shape, data_format))
     if slopes is None:
         return activated(z, activation, np.asarray(alpha or 0, z.dtype))
     spread_slopes = slopes.astype(z.dtype, copy=False).reshape(aligned(slopes.shape, data_format))
