@@ -3,11 +3,12 @@
 // depthwise_four.wgsl and depthwise_eight.wgsl TILE and fn convolve(i: u32).
 //
 // An invocation sums TILE places of a line, three elements of the window's line at a time, so that
-// what it reads of x serves up to three times. Place t and element q read x at t * step + q * dilation,
-// so the same as place t + spread and element q - turns, if spread * step = turns * dilation: these
-// are the places that an invocation takes and the elements that it takes together. x may be a view,
-// its channels may stand before the image (NCHW), and so do y's then. Large windows are summed in
-// parts: y is then [parts * batch, ..]. What would cost divisions is a constant of the pipeline.
+// what it reads of x serves up to three times. Place t and element q read x at t * step +
+// q * dilation, so the same as place t + spread and element q - turns, if spread * step = turns *
+// dilation: these are the places that an invocation takes and the elements that it takes together.
+// x may be a view, its channels may stand before the image (NCHW), and so do y's then. Large
+// windows are summed in parts: y is then [parts * batch, ..]. What would cost divisions is a
+// constant of the pipeline.
 
 const GROUP = 64u;
 const LANES = 1u; // channels of a Value

@@ -1,5 +1,5 @@
-// y[n, i, j, c * multiplier + m] = sum over p, q of x[n, i * step + p * dilation - before, .. j, q ..,
-//                                     c] * filter[p, q, c, m], with zeros around x
+// y[n, i, j, c * multiplier + m] = sum over p, q of x[n, i * step + p * dilation - before,
+//                                     .. j, q .., c] * filter[p, q, c, m], with zeros around x
 #include "conv/depthwise_plain.wgsl"
 #include "conv/depthwise_four.wgsl"
 

@@ -3,10 +3,9 @@
 //
 // An invocation sums three elements of a line of y over a part of the places: element q reads x at
 // j * step + q * dilation, so the same as element q + turns at j - spread, if spread * step =
-// turns * dilation. These are the elements that an invocation takes together, and the places that it
-// takes one after another, so that it reads x once for all three. x and dy may be views, their
-// channels may stand before the image (NCHW). With some declarations changed
-// (depthwise_conv2d_native_backprop_filter_vec4.wgsl) an invocation takes four channels.
+// turns * dilation. These are the elements that an invocation takes together, and the places that
+// it takes one after another, so that it reads x once for all three. x and dy may be views, their
+// channels may stand before the image (NCHW).
 
 const GROUP = 64u;
 const LANES = 1u; // channels of a Value

@@ -1,4 +1,4 @@
-// depthwise_conv2d_native_backprop_filter.wgsl where the channels lie in fours and the multiplier is 1
+// depthwise_conv2d_native_backprop_filter.wgsl where the channels lie in fours, the multiplier is 1
 #include "conv/depthwise_conv2d_native_backprop_filter.wgsl"
 
 const LANES = 4u;

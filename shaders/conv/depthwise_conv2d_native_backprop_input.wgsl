@@ -1,5 +1,6 @@
 // y[n, i, j, c] = sum over p, q, m of dy[n, (i + before - p * dilation) / step, .. j, q ..,
-//                   c * multiplier + m] * filter[p, q, c, m], over whole quotients, with zeros around dy
+//                                        c * multiplier + m] * filter[p, q, c, m],
+// over whole quotients, with zeros around dy
 //
 // dy may be a view, its channels may stand before the places (NCHW), and so do y's then. Large
 // windows are summed in parts: y is then [parts * batch, ..]. Where channels lie in fours and the
@@ -67,14 +68,16 @@ fn spread_back(i: u32) {
   let tap_end = min(tap + params.part_taps, params.window.x * params.window.y);
   let steps = steps_of(params.dy_strides);
   let image = params.dy_offset + place.x % params.batch * steps.x;
-  let step = vec2<i32>(params.step);
-  let last = vec2<i32>(place.yz + params.before); // where the window at 0, 0 would begin
+  // Places are counted from so far before the first that remainders are of positive numbers only:
+  // OpenGL leaves those of others open.
+  let ahead = params.window * params.dilation;
+  let last = place.yz + params.before + ahead * params.step;
   var sum = 0.0;
   var element = vec2<u32>(tap / params.window.y, tap % params.window.y);
   for (var at = tap; at < tap_end; at++) {
-    let reach = last - vec2<i32>(element * params.dilation);
-    if (all(reach % step == vec2<i32>(0))) {
-      let window = vec2<u32>(reach / step); // what is negative becomes large
+    let reach = last - element * params.dilation;
+    if (all(reach % params.step == vec2<u32>(0u))) {
+      let window = reach / params.step - ahead; // what is negative becomes large
       let inside = all(window < params.places);
       let start = image + select(0u, window.x * steps.y + window.y * steps.z, inside);
       for (var m = multiple; m < multiple_end; m++) {

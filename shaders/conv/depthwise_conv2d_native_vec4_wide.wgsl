@@ -1,4 +1,4 @@
-// depthwise_conv2d_native.wgsl where the channels lie in fours and the multiplier is 1, on adapters that are CPUs
+// depthwise_conv2d_native_vec4.wgsl for adapters that are CPUs
 #include "conv/depthwise_plain.wgsl"
 #include "conv/depthwise_eight.wgsl"
 

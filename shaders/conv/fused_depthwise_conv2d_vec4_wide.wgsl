@@ -1,4 +1,4 @@
-// fused_depthwise_conv2d.wgsl where the channels lie in fours and the multiplier is 1, on adapters that are CPUs
+// fused_depthwise_conv2d_vec4.wgsl for adapters that are CPUs
 #include "conv/depthwise_bias_and_activation.wgsl"
 #include "conv/depthwise_eight.wgsl"
 

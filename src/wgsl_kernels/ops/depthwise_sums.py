@@ -81,8 +81,9 @@ def by_channel(sliding: Sliding, x: Array, filter: Array) -> Array:
     """
     rows, cols = sliding.rows, sliding.cols
     channels = filter.shape[2]
-    y = np.zeros((x.shape[0], rows.out, cols.out, channels), x.dtype)
+    y = np.empty((x.shape[0], rows.out, cols.out, channels), x.dtype)
     if not (x.size and filter.size and y.size):
+        y.fill(0)
         return y
     across = _columns_at_once(cols.out, filter.nbytes)
     lines = np.ascontiguousarray(
@@ -187,9 +188,7 @@ def _lines(sliding: Sliding, x: Array, across: int) -> Iterator[tuple[slice, sli
     channels = x.shape[3]
     turns = turns_of(cols)
     count = max(BLOCK // x[0].nbytes, 1)
-    for first in range(0, x.shape[0], count):
-        images = slice(first, min(first + count, x.shape[0]))
-        padded = _padded(sliding, x[images])
+    for images, padded in _padded(sliding, x, min(count, len(x))):
         for turn in range(min(turns, cols.window)):
             places, phase = divmod(turn * cols.dilation, cols.stride)
             lines = np.ascontiguousarray(padded[:, :, phase :: cols.stride])
@@ -217,11 +216,22 @@ def _lines(sliding: Sliding, x: Array, across: int) -> Iterator[tuple[slice, sli
             yield images, slice(turn, None, turns), view
 
 
-def _padded(sliding: Sliding, x: Array) -> Array:
-    """Return images with the padding that the window needs; padding below 0 is cut off."""
-    rows, cols = (
-        (max(axis.before, 0), axis.after, max(-axis.before, 0))
-        for axis in (sliding.rows, sliding.cols)
-    )
-    x = x[:, rows[2] :, cols[2] :]
-    return np.pad(x, ((0, 0), rows[:2], cols[:2], (0, 0)))
+def _padded(sliding: Sliding, x: Array, count: int) -> Iterator[tuple[slice, Array]]:
+    """Yield ``count`` images at a time with the padding that the window needs, in one room for all.
+
+    Padding below 0 is cut off.
+    """
+    axes = (sliding.rows, sliding.cols)
+    cut = [slice(max(-axis.before, 0), None) for axis in axes]
+    seen = x[:, cut[0], cut[1]]
+    before = [max(axis.before, 0) for axis in axes]
+    inside = [slice(begin, begin + n) for begin, n in zip(before, seen.shape[1:3], strict=True)]
+    sizes = [place.stop + axis.after for place, axis in zip(inside, axes, strict=True)]
+    is_padded = tuple(sizes) != seen.shape[1:3]
+    room = np.zeros((count, *sizes, x.shape[3]), x.dtype) if is_padded else seen
+    for first in range(0, len(x), count):
+        images = slice(first, min(first + count, len(x)))
+        padded = room[: images.stop - first] if is_padded else seen[images]
+        if is_padded:
+            padded[:, inside[0], inside[1]] = seen[images]
+        yield images, padded
