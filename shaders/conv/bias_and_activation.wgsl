@@ -62,3 +62,7 @@ fn slope_at(i: u32) -> Sum {
   let at = index_at(i, params.prelu_activation_weights_strides);
   return Sum(prelu_activation_weights[params.prelu_activation_weights_offset + at]);
 }
+
+fn activation_code() -> u32 {
+  return params.activation_code;
+}

@@ -1,6 +1,6 @@
-// What fused kernels do last: params.activation_code says what, by the numbers of ACTIVATIONS in
-// ops/epilogue.py. Needs params.leakyrelu_alpha, alias Sum, and safe_math.wgsl; for PRELU the kernel
-// gives fn slope_at(i: u32) -> Sum.
+// What fused kernels do last: fn activation_code() -> u32 of the kernel says what, by the numbers
+// of ACTIVATIONS in ops/epilogue.py. Needs params.leakyrelu_alpha, alias Sum, and safe_math.wgsl;
+// for PRELU the kernel gives fn slope_at(i: u32) -> Sum.
 
 const RELU = 1u;
 const RELU6 = 2u;
@@ -10,7 +10,7 @@ const LEAKY_RELU = 5u;
 const PRELU = 6u;
 
 fn activated(value: Sum, i: u32) -> Sum {
-  switch params.activation_code {
+  switch activation_code() {
     case RELU: {
       return select(value, 0.0, value < 0.0);
     }

@@ -60,3 +60,7 @@ fn slope_at(i: u32) -> Sum {
   let at = index_of(i, params.prelu_activation_weights_offset, strides);
   return Sum(prelu_activation_weights[at]);
 }
+
+fn activation_code() -> u32 {
+  return params.activation_code;
+}

@@ -113,6 +113,8 @@ from wgsl_kernels.ops.creation import ones as ones
 from wgsl_kernels.ops.creation import ones_like as ones_like
 from wgsl_kernels.ops.creation import zeros as zeros
 from wgsl_kernels.ops.creation import zeros_like as zeros_like
+from wgsl_kernels.ops.depthwise import depthwise_conv2d as depthwise_conv2d
+from wgsl_kernels.ops.depthwise import separable_conv2d as separable_conv2d
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
@@ -127,6 +129,7 @@ from wgsl_kernels.ops.extremes import argmin as argmin
 from wgsl_kernels.ops.extremes import max as max
 from wgsl_kernels.ops.extremes import min as min
 from wgsl_kernels.ops.fused import fused_conv2d as fused_conv2d
+from wgsl_kernels.ops.fused_depthwise import fused_depthwise_conv2d as fused_depthwise_conv2d
 from wgsl_kernels.ops.fused_matrix import fused_mat_mul as fused_mat_mul
 from wgsl_kernels.ops.gather import take as take
 from wgsl_kernels.ops.joining import concat as concat

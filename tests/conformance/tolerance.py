@@ -42,7 +42,8 @@ EXACT = _names(
 SUMS = _names(
     """
     AddN AvgPool AvgPoolGrad BatchMatMul Conv2D Conv2DBackpropFilter Conv2DBackpropInput
-    _FusedMatMul FusedConv2D MaxPoolGrad Mean Sum UnsortedSegmentSum
+    DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput
+    _FusedMatMul FusedConv2D FusedDepthwiseConv2D MaxPoolGrad Mean Sum UnsortedSegmentSum
     """
 )
 AVERAGES = frozenset({"AvgPool", "AvgPoolGrad", "Mean"})

@@ -64,20 +64,30 @@ def _conv2d_backprop_filter_signature(
     dim_rounding_mode: str | None = None,
 ) -> Spec:
     kernel = "Conv2DBackpropFilter"
-    filter = x.like(shape=_four(kernel, "filter_shape", filter_shape))
+    filter = x.like(shape=four(kernel, "filter_shape", filter_shape))
     geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
-    _check_dy(kernel, dy, convolved(kernel, x, filter, **geometry))
+    check_dy(kernel, dy, convolved(kernel, x, filter, **geometry))
     return filter
 
 
-def _four(kernel: str, name: str, shape: Sequence[int]) -> Shape:
+def four(kernel: str, name: str, shape: Sequence[int]) -> Shape:
+    """Return an attribute that is a shape of images or of a filter.
+
+    Raises:
+        ArgumentError: It is not four lengths.
+    """
     lengths = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if len(lengths) != 4 or not all(type(one) is int and one >= 0 for one in lengths):
         raise ArgumentError(f"{kernel}: {name} is {shape!r}; want four lengths.")
     return lengths
 
 
-def _check_dy(kernel: str, dy: Spec, shape: Shape) -> None:
+def check_dy(kernel: str, dy: Spec, shape: Shape) -> None:
+    """Refuse a gradient that has not the shape of what the convolution gives.
+
+    Raises:
+        DTypeError, ShapeError: It has another dtype or shape.
+    """
     require_dtype(kernel, "dy", dy, "float32")
     if dy.shape != shape:
         raise ShapeError(
@@ -150,9 +160,9 @@ def _conv2d_backprop_input_signature(
     dim_rounding_mode: str | None = None,
 ) -> Spec:
     kernel = "Conv2DBackpropInput"
-    x = dy.like(shape=_four(kernel, "input_shape", input_shape))
+    x = dy.like(shape=four(kernel, "input_shape", input_shape))
     geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
-    _check_dy(kernel, dy, convolved(kernel, x, filter, **geometry))
+    check_dy(kernel, dy, convolved(kernel, x, filter, **geometry))
     return x
 
 

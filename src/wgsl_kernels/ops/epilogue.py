@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.gradients import unbroadcast
 from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.ops import logical
 
 if TYPE_CHECKING:
@@ -89,3 +91,121 @@ def before_activation(
             return logical.where((y if z is None else z) < 0.0, dy * slope, dy)
         case _:
             return dy
+
+
+def check_spreads(
+    kernel: str, name: str, spec: Spec | None, shape: Shape, data_format: str
+) -> None:
+    """Refuse a bias, or slopes, that do not broadcast to the images that a convolution gives.
+
+    Raises:
+        DTypeError: They are not float32.
+        ShapeError: They do not broadcast to ``shape``.
+    """
+    if spec is None:
+        return
+    require_dtype(kernel, name, spec, "float32")
+    if broadcast_shapes(aligned(spec.shape, data_format), shape) != shape:
+        raise ShapeError(
+            f"{kernel}: {name} is {show(spec.shape)}, the convolution gives {show(shape)} "
+            f"({data_format}); want one number, one per out channel, or what broadcasts to it."
+        )
+
+
+def aligned(shape: Shape, data_format: str) -> Shape:
+    """Return the shape in which one number per channel broadcasts to images of a format."""
+    return (*shape, 1, 1) if data_format == "NCHW" and len(shape) == 1 else shape
+
+
+def finished(
+    z: Array,
+    bias: Array | None,
+    slopes: Array | None,
+    activation: str,
+    alpha: float | None,
+    data_format: str,
+) -> Array:
+    """Return the activation of images ``z`` plus ``bias`` on the CPU, in the place of ``z``."""
+    if bias is not None:
+        z += bias.astype(z.dtype, copy=False).reshape(aligned(bias.shape, data_format))
+    if slopes is None:
+        return activated(z, activation, np.asarray(alpha or 0, z.dtype))
+    spread_slopes = slopes.astype(z.dtype, copy=False).reshape(aligned(slopes.shape, data_format))
+    return activated(z, activation, spread_slopes)
+
+
+def spreads(
+    gpu: Gpu,
+    bias: GpuArray | None,
+    slopes: GpuArray | None,
+    shape: Shape,
+    dtype: DType,
+    data_format: str,
+) -> dict[str, GpuArray]:
+    """Return the arrays that shaders name, as views of images of ``shape``."""
+    given = {"bias": bias, "prelu_activation_weights": slopes}
+    return {
+        name: spread(gpu, one and _aligned_view(gpu, one, data_format), shape, dtype)
+        for name, one in given.items()
+    }
+
+
+def _aligned_view(gpu: Gpu, given: GpuArray, data_format: str) -> GpuArray:
+    own = aligned(given.shape, data_format)
+    return gpu.view(given, own, aligned(given.strides, data_format), given.offset)
+
+
+def end_fields(
+    bias: GpuArray | None, activation: str, alpha: float | None, shape: Shape
+) -> dict[str, Any]:
+    """Return the fields that shaders name."""
+    return {
+        "with_bias": int(bias is not None),
+        "activation_code": ACTIVATIONS.index(activation),
+        "leakyrelu_alpha": alpha or 0.0,
+        "out_shape": shape,
+    }
+
+
+def needs_sum(activation: str, alpha: float | None) -> bool:
+    """Say whether the gradient of an activation is told by its argument only, not its result."""
+    return activation == "prelu" or (activation == "leakyrelu" and (alpha or 0.0) <= 0.0)
+
+
+def end_gradients(
+    dy: Tensor,
+    y: Tensor,
+    z: Tensor | None,
+    bias: Tensor | None,
+    slopes: Tensor | None,
+    activation: str,
+    alpha: float | None,
+    data_format: str,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Return the gradients of the convolution, of ``bias`` and of the slopes.
+
+    Args:
+        dy: The gradient that arrives.
+        y: The result.
+        z: What the activation was applied to, where `needs_sum`.
+        bias: What was added, if anything.
+        slopes: Those of ``"prelu"``.
+        activation: Its name.
+        alpha: The slope of ``"leakyrelu"``.
+        data_format: ``"NHWC"`` or ``"NCHW"``.
+    """
+    slope: Tensor | float | None = alpha
+    if slopes is not None:
+        slope = run("Reshape", slopes, shape=aligned(slopes.shape, data_format))
+    dz = before_activation(dy, y, z, activation, slope)
+    d_slopes = None
+    if z is not None and slopes is not None:
+        d_slopes = _summed_to(logical.where(z < 0.0, dy * z, 0.0), slopes, data_format)
+    return dz, None if bias is None else _summed_to(dz, bias, data_format), d_slopes
+
+
+def _summed_to(d_spread: Tensor, given: Tensor, data_format: str) -> Tensor:
+    """Return the gradient of an input that was broadcast to the result."""
+    return run(
+        "Reshape", unbroadcast(d_spread, aligned(given.shape, data_format)), shape=given.shape
+    )

@@ -8,28 +8,27 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.errors import ShapeError
-from wgsl_kernels.engine.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import logical
 from wgsl_kernels.ops.conv import conv2d_cpu, forward_product, forward_tiling, on_batch
 from wgsl_kernels.ops.epilogue import (
-    ACTIVATIONS,
-    activated,
-    before_activation,
     check_activation,
-    spread,
+    check_spreads,
+    end_fields,
+    end_gradients,
+    finished,
+    needs_sum,
+    spreads,
 )
 from wgsl_kernels.ops.products import Shaders, multiply
-from wgsl_kernels.ops.windows import Padding, Pair, convolved, slide
+from wgsl_kernels.ops.windows import Padding, Pair, convolved, geometry_of, slide
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
-    from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.spec import Spec
 
 SHADERS = Shaders(
     "conv/fused_conv2d.wgsl", last="conv/fused_sum_parts.wgsl", parts="conv/conv2d.wgsl"
@@ -115,27 +114,9 @@ def _fused_conv2d_signature(
         dilations=dilations,
         dim_rounding_mode=dim_rounding_mode,
     )
-    _check_spreads(kernel, "bias", bias, shape, data_format)
-    _check_spreads(kernel, "prelu_activation_weights", prelu_activation_weights, shape, data_format)
+    check_spreads(kernel, "bias", bias, shape, data_format)
+    check_spreads(kernel, "prelu_activation_weights", prelu_activation_weights, shape, data_format)
     return x.like(shape=shape)
-
-
-def _check_spreads(
-    kernel: str, name: str, spec: Spec | None, shape: Shape, data_format: str
-) -> None:
-    if spec is None:
-        return
-    require_dtype(kernel, name, spec, "float32")
-    if broadcast_shapes(aligned(spec.shape, data_format), shape) != shape:
-        raise ShapeError(
-            f"{kernel}: {name} is {show(spec.shape)}, the convolution gives {show(shape)} "
-            f"({data_format}); want one number, one per out channel, or what broadcasts to it."
-        )
-
-
-def aligned(shape: Shape, data_format: str) -> Shape:
-    """Return the shape in which one number per channel broadcasts to images of a format."""
-    return (*shape, 1, 1) if data_format == "NCHW" and len(shape) == 1 else shape
 
 
 @cpu_kernel("FusedConv2D")
@@ -152,14 +133,8 @@ def _fused_conv2d_cpu(
     data_format = geometry["data_format"]
     wide = np.float32 if x.dtype == np.float16 else x.dtype  # one rounding, at the end
     z = conv2d_cpu(x.astype(wide, copy=False), filter.astype(wide, copy=False), **geometry)
-    if bias is not None:
-        z = z + bias.astype(wide, copy=False).reshape(aligned(bias.shape, data_format))
-    if prelu_activation_weights is not None:
-        slopes = prelu_activation_weights.astype(wide, copy=False)
-        slopes = slopes.reshape(aligned(slopes.shape, data_format))
-    else:
-        slopes = np.asarray(leakyrelu_alpha or 0, wide)
-    return activated(z, activation, slopes).astype(x.dtype, copy=False)
+    y = finished(z, bias, prelu_activation_weights, activation, leakyrelu_alpha, data_format)
+    return y.astype(x.dtype, copy=False)
 
 
 @wgsl_kernel("FusedConv2D", dtypes=("float32", "float16"))
@@ -177,17 +152,7 @@ def _fused_conv2d_webgpu(
     sliding = slide("FusedConv2D", x.shape, filter.shape, **geometry)
     shape = sliding.shape_with(filter.shape[3])
     data_format = sliding.data_format
-    given = {"bias": bias, "prelu_activation_weights": prelu_activation_weights}
-    epilogue = {
-        name: spread(gpu, one and _aligned(gpu, one, data_format), shape, x.dtype)
-        for name, one in given.items()
-    }
-    ends = {
-        "with_bias": int(bias is not None),
-        "activation_code": ACTIVATIONS.index(activation),
-        "leakyrelu_alpha": leakyrelu_alpha or 0.0,
-        "out_shape": shape,
-    }
+    ends = end_fields(bias, activation, leakyrelu_alpha, shape)
     return multiply(
         gpu,
         SHADERS,
@@ -196,16 +161,10 @@ def _fused_conv2d_webgpu(
         shape,
         x.dtype,
         params={**sliding.fields(), **ends},
-        epilogue=epilogue,
+        epilogue=spreads(gpu, bias, prelu_activation_weights, shape, x.dtype, data_format),
         last_params=ends,
         in_fours=forward_tiling(x, filter, data_format),
     )
-
-
-def _aligned(gpu: Gpu, given: GpuArray, data_format: str) -> GpuArray:
-    """Return a view of ``given`` that broadcasts to images of a format."""
-    own = aligned(given.shape, data_format)
-    return gpu.view(given, own, aligned(given.strides, data_format), given.offset)
 
 
 @gradient("FusedConv2D")
@@ -224,34 +183,17 @@ def _fused_conv2d_grad(
     activation: str,
     leakyrelu_alpha: float | None,
 ) -> tuple[Tensor | None, ...]:
-    geometry: dict[str, Any] = {
-        "strides": strides,
-        "pad": pad,
-        "data_format": data_format,
-        "dilations": dilations,
-        "dim_rounding_mode": dim_rounding_mode,
-    }
+    geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
     z = None
-    if activation == "prelu" or (activation == "leakyrelu" and (leakyrelu_alpha or 0.0) <= 0.0):
+    if needs_sum(activation, leakyrelu_alpha):
         z = run("FusedConv2D", x, filter, bias, None, activation="linear", **geometry)
-    slopes = None
-    if prelu_activation_weights is not None:
-        own_shape = prelu_activation_weights.shape
-        slopes = run("Reshape", prelu_activation_weights, shape=aligned(own_shape, data_format))
-    dz = before_activation(dy, y, z, activation, leakyrelu_alpha if slopes is None else slopes)
-    d_slopes = None
-    if z is not None and prelu_activation_weights is not None:
-        d_slopes = _back(logical.where(z < 0.0, dy * z, 0.0), prelu_activation_weights, data_format)
+    slopes = prelu_activation_weights
+    dz, d_bias, d_slopes = end_gradients(
+        dy, y, z, bias, slopes, activation, leakyrelu_alpha, data_format
+    )
     return (
         run("Conv2DBackpropInput", dz, filter, input_shape=x.shape, **geometry),
         run("Conv2DBackpropFilter", x, dz, filter_shape=filter.shape, **geometry),
-        None if bias is None else _back(dz, bias, data_format),
+        d_bias,
         d_slopes,
-    )
-
-
-def _back(d_spread: Tensor, given: Tensor, data_format: str) -> Tensor:
-    """Return the gradient of an input that was broadcast to the result."""
-    return run(
-        "Reshape", unbroadcast(d_spread, aligned(given.shape, data_format)), shape=given.shape
     )

@@ -18,9 +18,10 @@ _OURS = """
     batchNorm2d:batch_norm batchNorm3d:batch_norm batchNorm4d:batch_norm broadcastTo:broadcast_to
     cast:astype ceil clipByValue:clip clone complex concat concat1d:concat concat2d:concat
     concat3d:concat concat4d:concat conv2d conv2dTranspose:conv2d_transpose cos
-    cumprod:cumulative_prod cumsum:cumulative_sum div:divide dot elu equal erf exp
-    expandDims:expand_dims expm1 eye fft fill:full floor floorDiv:floor_divide
-    fused.conv2d:fused_conv2d fused.matMul:fused_mat_mul gather:take greater
+    cumprod:cumulative_prod cumsum:cumulative_sum depthwiseConv2d:depthwise_conv2d div:divide dot
+    elu equal erf exp expandDims:expand_dims expm1 eye fft fill:full floor floorDiv:floor_divide
+    fused.conv2d:fused_conv2d fused.depthwiseConv2d:fused_depthwise_conv2d
+    fused.matMul:fused_mat_mul gather:take greater
     greaterEqual:greater_equal ifft imag leakyRelu:leaky_relu less lessEqual:less_equal linspace
     log log1p logicalAnd:logical_and logicalNot:logical_not logicalOr:logical_or
     logSoftmax:log_softmax logSumExp:logsumexp losses.huberLoss:huber_loss
@@ -30,7 +31,8 @@ _OURS = """
     onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad pad4d:pad pow prelu
     prod raggedGather:ragged_gather randomNormal:random_normal randomUniform:random_uniform
     range:arange real reciprocal relu relu6 reshape reverse:flip reverse1d:flip reverse2d:flip
-    reverse3d:flip reverse4d:flip round rsqrt scalar:tensor sigmoid sign sin slice slice1d:slice
+    reverse3d:flip reverse4d:flip round rsqrt scalar:tensor separableConv2d:separable_conv2d
+    sigmoid sign sin slice slice1d:slice
     slice2d:slice slice3d:slice slice4d:slice softmax softplus spectral.fft:fft spectral.ifft:ifft
     split sqrt square squaredDifference:squared_difference squeeze stack step
     stridedSlice:strided_slice string.stringSplit:string_split sub:subtract sum tan tanh tensor
@@ -42,8 +44,8 @@ _OURS = """
 _PLANNED = """
     acos acosh asin asinh atan atan2 atanh avgPool3d basicLSTMCell batchToSpaceND bincount
     bitwiseAnd broadcastArgs confusionMatrix conv1d conv3d conv3dTranspose cosh cosineWindow
-    denseBincount depthToSpace depthwiseConv2d diag dilation2d divNoNan dropout einsum
-    enclosingPowerOfTwo ensureShape euclideanNorm fused.depthwiseConv2d gatherND
+    denseBincount depthToSpace diag dilation2d divNoNan dropout einsum
+    enclosingPowerOfTwo ensureShape euclideanNorm gatherND
     image.cropAndResize image.flipLeftRight image.grayscaleToRGB image.nonMaxSuppression
     image.nonMaxSuppressionPadded image.nonMaxSuppressionWithScore image.resizeBilinear
     image.resizeNearestNeighbor image.rgbToGrayscale image.rotateWithOffset image.threshold
@@ -52,7 +54,7 @@ _PLANNED = """
     losses.computeWeightedLoss losses.cosineDistance losses.hingeLoss losses.logLoss lowerBound
     maxPool3d maxPoolWithArgmax meshgrid mirrorPad mod movingAverage multinomial
     multiRNNCell norm pool raggedRange raggedTensorToTensor randomGamma randomStandardNormal
-    randomUniformInt rfft scatterND searchSorted selu separableConv2d signal.frame
+    randomUniformInt rfft scatterND searchSorted selu signal.frame
     signal.hammingWindow signal.hannWindow signal.stft sinh spaceToBatchND
     sparse.sparseFillEmptyRows sparse.sparseReshape sparse.sparseSegmentMean
     sparse.sparseSegmentSum sparseToDense spectral.irfft spectral.rfft
@@ -76,8 +78,12 @@ NOT_OURS: Mapping[str, str] = MappingProxyType(
         "buffer": "build a NumPy array and pass it to tensor",
         "conv2DBackpropFilter": 'run_kernel("Conv2DBackpropFilter", ...)',
         "conv2DBackpropInput": 'run_kernel("Conv2DBackpropInput", ...)',
-        "depthwiseConv2dNativeBackpropFilter": "planned, as a kernel",
-        "depthwiseConv2dNativeBackpropInput": "planned, as a kernel",
+        "depthwiseConv2dNativeBackpropFilter": (
+            'run_kernel("DepthwiseConv2dNativeBackpropFilter", ...)'
+        ),
+        "depthwiseConv2dNativeBackpropInput": (
+            'run_kernel("DepthwiseConv2dNativeBackpropInput", ...)'
+        ),
         "op": "a Python function needs no wrapper",
         "print": "Python's own print shows a tensor's values",
         "rand": "draw the values with NumPy and pass them to tensor",

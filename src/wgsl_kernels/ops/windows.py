@@ -256,7 +256,11 @@ def convolved(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
 
 
 def geometry_of(
-    strides: Pair, pad: Padding, data_format: str, dilations: Pair, dim_rounding_mode: str | None
+    strides: Pair,
+    pad: Padding,
+    data_format: str,
+    dilations: Pair | None,
+    dim_rounding_mode: str | None,
 ) -> dict[str, Any]:
     """Return a convolution's attributes by name."""
     return {

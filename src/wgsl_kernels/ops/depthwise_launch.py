@@ -1,0 +1,282 @@
+"""How the depthwise shaders are launched: tiles, parts of large windows, grid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.ops.depthwise_sums import turned, turns_of
+from wgsl_kernels.ops.products import GROUPS_WANTED, ITERATIONS, SHORTEST_SUM, lie_in_fours
+from wgsl_kernels.ops.windows import CHANNELS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape
+    from wgsl_kernels.ops.windows import Sliding
+
+GROUP = 64
+"""Invocations of a workgroup."""
+
+TILE, WIDE_TILE = 4, 8
+"""Places of a line that an invocation of the forward shaders sums."""
+
+ELEMENTS = 3
+"""Elements of a window's line that an invocation takes at a time."""
+
+NATIVE = "conv/depthwise_conv2d_native.wgsl"
+TO_INPUT = "conv/depthwise_conv2d_native_backprop_input.wgsl"
+TO_FILTER = "conv/depthwise_conv2d_native_backprop_filter.wgsl"
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """What is done to each sum of a depthwise convolution.
+
+    Attributes:
+        whole: The shader that sums all in one part.
+        last: The one that sums the parts of large windows.
+        arrays: Further arrays of both.
+        fields: Further fields of both.
+        constants: Overrides of ``whole``.
+    """
+
+    whole: str
+    last: str
+    arrays: Mapping[str, GpuArray]
+    fields: Mapping[str, Any]
+    constants: Mapping[str, float]
+
+
+PLAIN = Ends(NATIVE, "matrix/sum_parts.wgsl", {}, {}, {})
+
+
+def convolve(
+    gpu: Gpu, sliding: Sliding, x: GpuArray, filter: GpuArray, ends: Ends = PLAIN
+) -> GpuArray:
+    """Return a depthwise convolution as a new array.
+
+    Args:
+        gpu: The device.
+        sliding: How the filter moves.
+        x: Images in the format of ``sliding``.
+        filter: [window height, window width, channels, multiplier].
+        ends: What follows.
+    """
+    _, width, channels, multiplier = filter.shape
+    depth = channels * multiplier
+    shape = sliding.shape_with(depth)
+    y = gpu.empty(shape, x.dtype)
+    if y.size == 0:
+        return y
+    if not (x.size and filter.size):
+        return _sum_parts(gpu, ends, gpu.empty((0,), "float32"), y, 0)
+    lanes = _lanes(sliding, multiplier, x)
+    elements = {"filter_start": 0, "filter_steps": (width * depth, depth)}
+    parts = _parts(sliding)
+    if parts == 1:
+        fields = {**elements, "out_offset": 0, "out_strides": y.strides, **ends.fields}
+        arrays = {**ends.arrays, "x": x, "filter": filter, "y": y}
+        _convolve(gpu, ends, lanes, sliding, multiplier, arrays, fields)
+        return y
+    sums = gpu.empty((parts * shape[0], *shape[1:]), "float32")
+    fields = {**elements, "out_offset": 0, "out_strides": sums.strides}
+    arrays = {"x": x, "filter": filter, "y": sums}
+    _convolve(gpu, PLAIN, lanes, sliding, multiplier, arrays, fields)
+    return _sum_parts(gpu, ends, sums, y, parts)
+
+
+def _parts(sliding: Sliding) -> int:
+    """Return how many sums each result is made of, so that no invocation loops too long."""
+    part_rows, part_chunks = _part(sliding)
+    triples = _triples(sliding)
+    return math.ceil(sliding.rows.window / part_rows) * math.ceil(triples / part_chunks)
+
+
+def _part(sliding: Sliding) -> tuple[int, int]:
+    part_rows = min(sliding.rows.window, ITERATIONS)
+    return part_rows, min(_triples(sliding), max(ITERATIONS // part_rows, 1))
+
+
+def _triples(sliding: Sliding) -> int:
+    """Return how many times three elements a line of the window is taken in."""
+    turns = turns_of(sliding.cols)
+    return turns * math.ceil(math.ceil(sliding.cols.window / turns) / ELEMENTS)
+
+
+def _convolve(
+    gpu: Gpu,
+    ends: Ends,
+    lanes: int,
+    sliding: Sliding,
+    multiplier: int,
+    arrays: Mapping[str, GpuArray],
+    fields: Mapping[str, Any],
+) -> None:
+    _, _, channels, _ = arrays["filter"].shape
+    depth = channels * multiplier
+    steps, constants = _steps(sliding)
+    part_rows, part_chunks = _part(sliding)
+    parts = _parts(sliding)
+    spread = constants["spread"]
+    wide = gpu.is_software and lanes == 4 and sliding.cols.out > TILE
+    tile = WIDE_TILE if wide else TILE
+    tiles = math.ceil(sliding.cols.out / (tile * spread)) * spread
+    invocations = parts * sliding.batch * sliding.rows.out * tiles * (depth // lanes)
+    params = {
+        **sliding.fields(),
+        **steps,
+        "batch": sliding.batch,
+        "depth": depth,
+        "part_rows": part_rows,
+        "part_chunks": part_chunks,
+        "tiles": tiles,
+        "invocations": invocations,
+        **fields,
+    }
+    gpu.dispatch(
+        _shader(ends.whole, lanes, wide=wide),
+        arrays,
+        params=params,
+        groups=gpu.grid(invocations, GROUP),
+        constants={
+            **constants,
+            **ends.constants,
+            "multiplier": multiplier,
+            "is_whole": int(parts == 1),
+        },
+    )
+
+
+def spread_back(
+    gpu: Gpu, sliding: Sliding, dy: GpuArray, filter: GpuArray, shape: Shape
+) -> GpuArray:
+    """Return the gradient of the images, of ``shape``, as a new array."""
+    height, width, channels, multiplier = filter.shape
+    y = gpu.empty(shape, dy.dtype)
+    if y.size == 0:
+        return y
+    if not (dy.size and filter.size):
+        return _sum_parts(gpu, PLAIN, gpu.empty((0,), "float32"), y, 0)
+    if _lanes(sliding, multiplier, dy) == 4 and _parts(sliding) == 1:
+        _convolve_back(gpu, sliding, dy, filter, y)
+        return y
+    part_multiples = min(multiplier, ITERATIONS)
+    part_taps = min(height * width, max(ITERATIONS // (part_multiples + 1), 1))
+    parts = math.ceil(height * width / part_taps) * math.ceil(multiplier / part_multiples)
+    invocations = parts * y.size
+    params = {
+        **sliding.fields(),
+        "batch": sliding.batch,
+        "depth": channels,
+        "multiplier": multiplier,
+        "part_taps": part_taps,
+        "part_multiples": part_multiples,
+        "invocations": invocations,
+    }
+    sums = y if parts == 1 else gpu.empty((parts * shape[0], *shape[1:]), "float32")
+    arrays = {"dy": dy, "filter": filter, "y": sums}
+    grid = gpu.grid(invocations, GROUP)
+    gpu.dispatch(TO_INPUT, arrays, params=params, groups=grid)
+    return y if parts == 1 else _sum_parts(gpu, PLAIN, sums, y, parts)
+
+
+def _convolve_back(gpu: Gpu, sliding: Sliding, dy: GpuArray, filter: GpuArray, y: GpuArray) -> None:
+    """Write to ``y`` the gradient of the images: convolutions of ``dy``, see `turned`."""
+    depth = filter.shape[2]
+    image, down, right, channel = y.strides
+    across = (filter.shape[1] * depth, depth)
+    all_rows, all_cols = list(turned(sliding.rows)), list(turned(sliding.cols))
+    if len(all_rows) * len(all_cols) < sliding.rows.stride * sliding.cols.stride:
+        _sum_parts(gpu, PLAIN, gpu.empty((0,), "float32"), y, 0)
+    for rows_of_y, row_elements, rows in all_rows:
+        for cols_of_y, col_elements, cols in all_cols:
+            if not (rows.out and cols.out):
+                continue
+            last = (
+                row_elements.start + (rows.window - 1) * row_elements.step,
+                col_elements.start + (cols.window - 1) * col_elements.step,
+            )
+            fields = {
+                "filter_start": last[0] * across[0] + last[1] * across[1],
+                "filter_steps": (
+                    -row_elements.step * across[0] % 2**32,
+                    -col_elements.step * across[1] % 2**32,
+                ),
+                "out_offset": rows_of_y.start * down + cols_of_y.start * right,
+                "out_strides": (image, rows_of_y.step * down, cols_of_y.step * right, channel),
+            }
+            phase = replace(sliding, rows=rows, cols=cols)
+            arrays = {"x": dy, "filter": filter, "y": y}
+            _convolve(gpu, PLAIN, 4, phase, 1, arrays, fields)
+
+
+def gather_filter(gpu: Gpu, sliding: Sliding, x: GpuArray, dy: GpuArray, shape: Shape) -> GpuArray:
+    """Return the gradient of the filter, of ``shape``, as a new array."""
+    height, _, channels, multiplier = shape
+    y = gpu.empty(shape, x.dtype)
+    if y.size == 0:
+        return y
+    if not (x.size and dy.size):
+        return _sum_parts(gpu, PLAIN, gpu.empty((0,), "float32"), y, 0)
+    lanes = min(_lanes(sliding, multiplier, x), _lanes(sliding, multiplier, dy))
+    depth = channels * multiplier
+    steps, constants = _steps(sliding)
+    once = height * _triples(sliding) * (depth // lanes)
+    lines, columns = sliding.batch * sliding.rows.out, sliding.cols.out
+    wanted = math.ceil(GROUPS_WANTED * GROUP / once)
+    part_columns = min(columns, ITERATIONS // 2)
+    longest = max(math.ceil(lines / wanted), math.ceil(SHORTEST_SUM / part_columns))
+    of_each = part_columns + constants["spread"] + 1
+    part_lines = min(lines, longest, max(ITERATIONS // of_each, 1))
+    parts = math.ceil(lines / part_lines) * math.ceil(columns / part_columns)
+    params = {
+        **sliding.fields(),
+        **steps,
+        **constants,
+        "depth": depth,
+        "multiplier": multiplier,
+        "lines": lines,
+        "part_lines": part_lines,
+        "part_columns": part_columns,
+        "invocations": parts * once,
+    }
+    sums = y if parts == 1 else gpu.empty((parts, *shape), "float32")
+    arrays = {"x": x, "dy": dy, "y": sums}
+    grid = gpu.grid(parts * once, GROUP)
+    gpu.dispatch(_shader(TO_FILTER, lanes), arrays, params=params, groups=grid)
+    return y if parts == 1 else _sum_parts(gpu, PLAIN, sums, y, parts)
+
+
+def _steps(sliding: Sliding) -> tuple[dict[str, int], dict[str, int]]:
+    """Return which elements of a window's line are taken together: as fields and as constants."""
+    cols = sliding.cols
+    turns = turns_of(cols)
+    fields = {"apart": cols.dilation * turns, "chunks": _triples(sliding) // turns}
+    constants = {
+        "turns": turns,
+        "spread": cols.dilation * turns // cols.stride,
+        "channels_first": int(sliding.data_format == "NCHW"),
+    }
+    return fields, constants
+
+
+def _lanes(sliding: Sliding, multiplier: int, x: GpuArray) -> int:
+    """Return how many channels an invocation may take at a time."""
+    last = sliding.data_format == "NHWC" and multiplier == 1
+    return 4 if last and lie_in_fours(x, CHANNELS["NHWC"]) else 1
+
+
+def _shader(name: str, lanes: int, *, wide: bool = False) -> str:
+    if lanes == 1:
+        return name
+    return name.replace(".wgsl", "_vec4_wide.wgsl" if wide else "_vec4.wgsl")
+
+
+def _sum_parts(gpu: Gpu, ends: Ends, parts: GpuArray, y: GpuArray, count: int) -> GpuArray:
+    arrays = {**ends.arrays, "parts": parts, "y": y}
+    gpu.dispatch(ends.last, arrays, params={"parts_count": count, **ends.fields})
+    return y

@@ -1,0 +1,237 @@
+"""Depthwise convolution on the CPU: sums over views of whole lines, three factors like any other.
+
+The elements of a line and their channels lie next to each other, so a line of results is a sum
+over the window of long contiguous products: lines of the image, each shifted, times the filter's
+elements, each repeated along the line. `einsum` walks both at once and copies no windows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
+from wgsl_kernels.ops.windows import Axis, slide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from wgsl_kernels.backends.cpu.kernel import Array
+    from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.ops.windows import Sliding
+
+BLOCK = 2**20
+"""Bytes of images, and of the filter repeated along a line, that are worked on at a time."""
+
+
+def sliding_of(kernel: str, shape: Shape, filter_shape: Shape, **geometry: Any) -> Sliding:
+    """Return how a filter moves over images; without ``dilations`` it reads neighbours."""
+    dilations = geometry["dilations"]
+    return slide(
+        kernel,
+        shape,
+        filter_shape,
+        **{**geometry, "dilations": 1 if dilations is None else dilations},
+    )
+
+
+def convolved_by_channel(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
+    """Return the shape that a depthwise convolution gives; ``geometry`` is its attributes.
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: It cannot be.
+    """
+    for name, spec in (("x", x), ("filter", filter)):
+        require_dtype(kernel, name, spec, "float32")
+        require_rank(kernel, name, spec, 4)
+    sliding = sliding_of(kernel, x.shape, filter.shape, **geometry)
+    if sliding.channels != filter.shape[2]:
+        raise ShapeError(
+            f"{kernel}: channels differ: x is {show(x.shape)} ({sliding.data_format}), filter is "
+            f"{show(filter.shape)}; want filter[2] == {sliding.channels}."
+        )
+    return sliding.shape_with(filter.shape[2] * filter.shape[3])
+
+
+def spread_out(x: Array, multiplier: int) -> Array:
+    """Return images with each channel as often as the multiplier says."""
+    return x if multiplier == 1 else np.repeat(x, multiplier, axis=3)
+
+
+def turns_of(axis: Axis) -> int:
+    """Return after how many elements of the window it reads what a later place reads before."""
+    return axis.stride // math.gcd(axis.stride, axis.dilation)
+
+
+def by_channel(sliding: Sliding, x: Array, filter: Array) -> Array:
+    """Return the sum over each window of ``x`` times ``filter``, channel by channel.
+
+    Args:
+        sliding: How the window moves.
+        x: [batch, height, width, channels].
+        filter: [window height, window width, channels].
+
+    Returns:
+        [batch, places down, places across, channels].
+    """
+    rows, cols = sliding.rows, sliding.cols
+    channels = filter.shape[2]
+    y = np.empty((x.shape[0], rows.out, cols.out, channels), x.dtype)
+    if not (x.size and filter.size and y.size):
+        y.fill(0)
+        return y
+    across = _columns_at_once(cols.out, filter.nbytes)
+    lines = np.ascontiguousarray(
+        np.broadcast_to(filter[:, :, np.newaxis], (*filter.shape[:2], across, channels))
+    ).reshape(*filter.shape[:2], across * channels)
+    for images, elements, view in _lines(sliding, x, across):
+        part = y[images].reshape(view.shape[:3] + view.shape[5:])
+        if elements.start == 0:
+            np.einsum("nibpqj,pqj->nibj", view, lines[:, elements], out=part)
+        else:
+            part += np.einsum("nibpqj,pqj->nibj", view, lines[:, elements])
+    return y
+
+
+def filter_by_channel(sliding: Sliding, x: Array, dy: Array) -> Array:
+    """Return the sum over all places of each window's elements times ``dy``.
+
+    Args:
+        sliding: How the window moves.
+        x: [batch, height, width, channels].
+        dy: [batch, places down, places across, channels], contiguous.
+
+    Returns:
+        [window height, window width, channels].
+    """
+    rows, cols = sliding.rows, sliding.cols
+    channels = x.shape[3]
+    y = np.zeros((rows.window, cols.window, channels), x.dtype)
+    if not (x.size and dy.size and y.size):
+        return y
+    across = _columns_at_once(cols.out, y.nbytes)
+    for images, elements, view in _lines(sliding, x, across):
+        part = dy[images].reshape(view.shape[:3] + view.shape[5:])
+        lines = np.einsum("nibpqj,nibj->pqj", view, part)
+        y[:, elements] += lines.reshape(*lines.shape[:2], across, channels).sum(2)
+    return y
+
+
+def input_by_channel(sliding: Sliding, dy: Array, filter: Array) -> Array:
+    """Return, for each element of the image, the sum of ``dy`` times ``filter`` over its windows.
+
+    Elements that are ``stride`` apart are covered alike: they are a convolution of ``dy`` with
+    those elements of the filter that reach them, from its end.
+
+    Args:
+        sliding: How the window moves over the image.
+        dy: [batch, places down, places across, channels].
+        filter: [window height, window width, channels].
+
+    Returns:
+        [batch, height, width, channels].
+    """
+    y = np.zeros((dy.shape[0], sliding.rows.size, sliding.cols.size, dy.shape[3]), dy.dtype)
+    for down, row_elements, rows in turned(sliding.rows):
+        for right, col_elements, cols in turned(sliding.cols):
+            elements = filter[row_elements, col_elements][::-1, ::-1]
+            y[:, down, right] = by_channel(replace(sliding, rows=rows, cols=cols), dy, elements)
+    return y
+
+
+def turned(axis: Axis) -> Iterator[tuple[slice, slice, Axis]]:
+    """Yield elements of the image, the window's elements that reach them, and how these move.
+
+    The last is over the places, with those elements of the window from their end. Elements of the
+    image that no element of the window reaches do not occur.
+    """
+    turns = turns_of(axis)
+    apart = axis.dilation * turns // axis.stride
+    for turn in range(min(turns, axis.window)):
+        places, phase = divmod(turn * axis.dilation, axis.stride)
+        skipped = -((phase - axis.before) // axis.stride)
+        start = skipped * axis.stride + phase - axis.before
+        elements = len(range(turn, axis.window, turns))
+        yield (
+            slice(start, None, axis.stride),
+            slice(turn, None, turns),
+            Axis(
+                size=axis.out,
+                out=len(range(start, axis.size, axis.stride)),
+                window=elements,
+                stride=1,
+                dilation=apart,
+                before=(elements - 1) * apart + places - skipped,
+            ),
+        )
+
+
+def _columns_at_once(columns: int, nbytes: int) -> int:
+    """Return the largest divisor of ``columns`` of which as many filters fit into a block, or 1."""
+    return next(
+        n for n in range(columns, 0, -1) if columns % n == 0 and (n * nbytes <= BLOCK or n == 1)
+    )
+
+
+def _lines(sliding: Sliding, x: Array, across: int) -> Iterator[tuple[slice, slice, Array]]:
+    """Yield images, elements of the window's line, and what these elements read of these images.
+
+    The last is a view: [images, places down, blocks of places, window rows, elements, ``across``
+    places with their channels].
+    """
+    rows, cols = sliding.rows, sliding.cols
+    channels = x.shape[3]
+    turns = turns_of(cols)
+    count = max(BLOCK // x[0].nbytes, 1)
+    for images, padded in _padded(sliding, x, min(count, len(x))):
+        for turn in range(min(turns, cols.window)):
+            places, phase = divmod(turn * cols.dilation, cols.stride)
+            lines = np.ascontiguousarray(padded[:, :, phase :: cols.stride])
+            image, down, right, item = lines.strides
+            view = np.lib.stride_tricks.as_strided(
+                lines[:, :, places:],
+                (
+                    len(lines),
+                    rows.out,
+                    cols.out // across,
+                    rows.window,
+                    len(range(turn, cols.window, turns)),
+                    across * channels,
+                ),
+                (
+                    image,
+                    down * rows.stride,
+                    right * across,
+                    down * rows.dilation,
+                    right * cols.dilation * turns // cols.stride,
+                    item,
+                ),
+                writeable=False,
+            )
+            yield images, slice(turn, None, turns), view
+
+
+def _padded(sliding: Sliding, x: Array, count: int) -> Iterator[tuple[slice, Array]]:
+    """Yield ``count`` images at a time with the padding that the window needs, in one room for all.
+
+    Padding below 0 is cut off.
+    """
+    axes = (sliding.rows, sliding.cols)
+    cut = [slice(max(-axis.before, 0), None) for axis in axes]
+    seen = x[:, cut[0], cut[1]]
+    before = [max(axis.before, 0) for axis in axes]
+    inside = [slice(begin, begin + n) for begin, n in zip(before, seen.shape[1:3], strict=True)]
+    sizes = [place.stop + axis.after for place, axis in zip(inside, axes, strict=True)]
+    is_padded = tuple(sizes) != seen.shape[1:3]
+    room = np.zeros((count, *sizes, x.shape[3]), x.dtype) if is_padded else seen
+    for first in range(0, len(x), count):
+        images = slice(first, min(first + count, len(x)))
+        padded = room[: images.stop - first] if is_padded else seen[images]
+        if is_padded:
+            padded[:, inside[0], inside[1]] = seen[images]
+        yield images, padded
