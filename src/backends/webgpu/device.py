@@ -100,7 +100,7 @@ class Device:
             forget=self._forget,
             settle=self._settle,
         )
-        self._pipelines = PipelineCache(self._device, self._calls, self.limits)
+        self.pipelines = PipelineCache(self._device, self._calls, self.limits)
         self._groups = GroupCache(self._device, self._calls, self.limits, self.pool)
         self._found = self._groups.found
         self._most_groups = self.limits["max-compute-workgroups-per-dimension"]
@@ -113,9 +113,9 @@ class Device:
         forks.watch(self)
 
     def storage(self, nbytes: int, label: str = "", what: str = "") -> Storage:
-        """Return a storage of ``nbytes`` bytes with undefined contents.
+        """Return a storage of undefined contents; drop it to free it.
 
-        Drop it to free it. ``what`` says in an OutOfMemoryError what it was for.
+        ``what`` says in an OutOfMemoryError what it was for.
         """
         with self.lock:
             if self._recorder.refusal is not None:
@@ -200,7 +200,7 @@ class Device:
         with self.lock:
             self._recorder.check()
             try:
-                return self._pipelines.find(
+                return self.pipelines.find(
                     text,
                     bindings,
                     label,
@@ -327,11 +327,6 @@ class Device:
     def refusal(self) -> Exception | None:
         """Why the device can no longer be used; ``None`` while it can."""
         return self._recorder.refusal
-
-    @property
-    def num_pipelines(self) -> int:
-        """How many pipelines were made."""
-        return len(self._pipelines)
 
     @property
     def submits(self) -> int:
