@@ -199,6 +199,11 @@ def _accumulated(combine: np.ufunc, x: Array, axis: int, exclusive: bool, revers
     return np.moveaxis(totals, -1, axis).reshape(x.shape)
 
 
+def running_sums(gpu: Gpu, counts: GpuArray) -> GpuArray:
+    """Return for each element of int32 rows, [rows, length], the sum of those before it."""
+    return _by_rows(gpu, "cumsum", "int32", counts, 1, exclusive=True, reverse=False)
+
+
 def _by_rows(
     gpu: Gpu, op: str, total: DType, x: GpuArray, axis: int, exclusive: bool, reverse: bool
 ) -> GpuArray:

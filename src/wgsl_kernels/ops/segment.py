@@ -16,7 +16,8 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops import binary, creation, gather, logical, shape, sort
+from wgsl_kernels.ops import binary, creation, gather, logical, shape
+from wgsl_kernels.ops.pairs import empty_pairs, sort_pairs
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -79,7 +80,7 @@ def _unsorted_segment_sum_webgpu(
     if not y.size:
         return y
     count = segment_ids.size
-    pairs = sort.empty_pairs(gpu, 1, count)
+    pairs = empty_pairs(gpu, 1, count)
     width = pairs.shape[1]
     gpu.dispatch(
         "segment/segment_pairs.wgsl",
@@ -87,7 +88,7 @@ def _unsorted_segment_sum_webgpu(
         params={"length": count, "width": width},
         groups=gpu.grid(width, _GROUP),
     )
-    sort.sort_pairs(gpu, pairs)
+    sort_pairs(gpu, pairs)
     columns = math.prod(inner)
     lanes = _lanes(count // num_segments, columns)
     for first in range(0, max(count, 1), lanes * _TURNS):
