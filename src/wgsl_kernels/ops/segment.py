@@ -89,22 +89,34 @@ def _unsorted_segment_sum_webgpu(
         groups=gpu.grid(width, _GROUP),
     )
     sort_pairs(gpu, pairs)
-    columns = math.prod(inner)
-    lanes = _lanes(count // num_segments, columns)
+    starts = gpu.empty((num_segments + 1,), "int32")
+    gpu.dispatch(
+        "segment/segment_starts.wgsl",
+        {"pairs": pairs, "starts": starts},
+        params={"width": width},
+    )
+    _sum_runs(gpu, {"x": x, "pairs": pairs, "starts": starts, "y": y}, math.prod(inner))
+    return y
+
+
+def _sum_runs(gpu: Gpu, arrays: dict[str, GpuArray], columns: int) -> None:
+    """Fill ``y`` with the sums of the rows of ``x`` that a segment's run of pairs names."""
+    y, count = arrays["y"], arrays["pairs"].shape[1]
+    segments = y.shape[0]
+    lanes = _lanes(count // segments, columns)
+    invocations = y.size * lanes
+    shader = "segment/unsorted_segment_sum.wgsl"
+    if lanes == 1 and columns % 4 == 0 and y.dtype != "complex64":
+        shader = "segment/unsorted_segment_sum_fours.wgsl"
+        invocations = segments * math.ceil(columns / 16)
+    params = {"inner": columns, "segments": segments, "lanes": lanes}
     for first in range(0, max(count, 1), lanes * _TURNS):
         gpu.dispatch(
-            "segment/unsorted_segment_sum.wgsl",
-            {"x": x, "pairs": pairs, "y": y},
-            params={
-                "inner": columns,
-                "width": width,
-                "lanes": lanes,
-                "first": first,
-                "last": first + lanes * _TURNS,
-            },
-            groups=gpu.grid(y.size * lanes, _GROUP),
+            shader,
+            arrays,
+            params={**params, "first": first, "last": first + lanes * _TURNS},
+            groups=gpu.grid(invocations, _GROUP),
         )
-    return y
 
 
 @gradient("UnsortedSegmentSum")
