@@ -32,11 +32,12 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   if (i >= params.y_size) {
     return;
   }
-  let place = i % params.length;
-  let k = place % params.done;
+  let start = i / params.length * params.length; // a remainder would divide again
   let grown = params.done * params.radix;
-  let step = place % grown; // q * done + k
-  let first = i - place + place / grown * params.done + k;
+  let block = (i - start) / grown;
+  let step = i - start - block * grown; // q * done + k
+  let k = step - step / params.done * params.done;
+  let first = start + block * params.done + k;
   let apart = params.length / params.radix;
   let turns = params.length / grown;
   var sum = load_x(first);

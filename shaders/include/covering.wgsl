@@ -1,11 +1,11 @@
 // How the gradients of pooling read dy: for each element of the image the places whose window
-// covers it. All NHWC; dy is contiguous.
+// covers it. All NHWC and bound in units of neighbouring channels; dy is contiguous.
 
 const GROUP = 64u;
 
 struct Params {
-  y_size: u32,
-  depth: u32, // channels
+  units: u32, // of y
+  depth: u32, // units of channels
   image: vec2<u32>,
   places: vec2<u32>,
   window: vec2<u32>,
@@ -22,14 +22,15 @@ struct Covering {
 }
 
 fn covering_at(i: u32) -> Covering {
-  let cell = i / params.depth;
+  let cell = i / params.depth; // a remainder would divide again
   let line = cell / params.image.y;
   let image = line / params.image.x;
-  let at = vec2<u32>(line % params.image.x, cell % params.image.y) + params.before;
+  let place = vec2<u32>(line - image * params.image.x, cell - line * params.image.y);
+  let at = place + params.before;
   let first = (max(at + 1u, params.window) - params.window + params.step - 1u) / params.step;
   let last = at / params.step;
   return Covering(
-    image * params.places.x * params.places.y * params.depth + i % params.depth,
+    image * params.places.x * params.places.y * params.depth + (i - cell * params.depth),
     max(first, params.begin),
     min(last + 1u, params.end),
   );

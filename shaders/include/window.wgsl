@@ -1,12 +1,13 @@
-// How pooling reads x: a window per element of y, both NHWC. x may be a view.
+// How pooling reads x: a window per unit of y, both NHWC. x may be a view. A unit is as many
+// neighbouring channels as the kernel's UNIT says; x and y are bound in units.
 
 const GROUP = 64u;
 
 struct Params {
   x_strides: vec4<u32>,
   x_offset: u32,
-  y_size: u32,
-  depth: u32, // channels
+  units: u32, // of y
+  depth: u32, // units of channels
   image: vec2<u32>,
   places: vec2<u32>,
   window: vec2<u32>,
@@ -27,12 +28,13 @@ struct Seen {
 }
 
 fn place_of(i: u32) -> PlaceInY {
-  let cell = i / params.depth;
+  let cell = i / params.depth; // a remainder would divide again
   let line = cell / params.places.y;
   let image = line / params.places.x;
+  let channel = (i - cell * params.depth) * UNIT;
   return PlaceInY(
-    params.x_offset + image * params.x_strides.x + i % params.depth * params.x_strides.w,
-    vec2<u32>(line % params.places.x, cell % params.places.y),
+    params.x_offset + image * params.x_strides.x + channel * params.x_strides.w,
+    vec2<u32>(line - image * params.places.x, cell - line * params.places.y),
   );
 }
 
@@ -49,5 +51,5 @@ fn window_at(at: PlaceInY) -> Seen {
 }
 
 fn index_of(at: PlaceInY, row: u32, col: u32) -> u32 {
-  return at.start + row * params.x_strides.y + col * params.x_strides.z;
+  return (at.start + row * params.x_strides.y + col * params.x_strides.z) / UNIT;
 }

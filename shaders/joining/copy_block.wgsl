@@ -1,21 +1,13 @@
-// y[r * row + start + k] = x[r * block + k]        x: [rows, block]   y: [rows, row]
+// A block of x into every row of y, element by element
+#include "include/copy_block.wgsl"
 
-const GROUP = 64u;
+const UNIT = 1u;
 
-struct Params {
-  x_size: u32,
-  block: u32,
-  row: u32,
-  start: u32,
+fn move_unit(to: u32, from_x: u32) {
+  store_y(to, load_x(from_x));
 }
-
-@group(0) @binding(0) var<storage, read_write> y: array<T>;
-@group(0) @binding(1) var<uniform> params: Params;
 
 @compute @workgroup_size(GROUP)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let i = id.x + id.y * groups.x * GROUP;
-  if (i < params.x_size) {
-    y[i / params.block * params.row + params.start + i % params.block] = load_x(i);
-  }
+  copy_block(id.x + id.y * groups.x * GROUP);
 }

@@ -10,29 +10,40 @@
 @group(0) @binding(1) var<storage, read_write> y: array<T_y>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-@compute @workgroup_size(GROUP)
-fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let i = id.x + id.y * groups.x * GROUP;
-  if (i >= params.y_size) {
+const UNIT = 1u;
+alias Value = f32;
+alias Stored = T_y;
+
+fn divided(sum: Value, count: f32) -> Value {
+  return safe_div(sum, count);
+}
+
+fn pool(i: u32) {
+  if (i >= params.units) {
     return;
   }
   let at = place_of(i);
   let seen = window_at(at);
-  var sum = 0.0;
+  var sum = Value();
   if (any(params.begin > vec2<u32>(0u))) {
-    sum = f32(y[i]);
+    sum = Value(y[i]);
   }
   for (var row = seen.begin.x; row < seen.end.x; row++) {
-    var line = 0.0;
+    var line = Value();
     for (var col = seen.begin.y; col < seen.end.y; col++) {
-      line += f32(x[index_of(at, row, col)]);
+      line += Value(x[index_of(at, row, col)]);
     }
     sum += line;
   }
   if (all(params.end == params.window)) {
     let whole = part_of_window(at.place, vec2<u32>(0u), params.window);
     let count = whole.end - whole.begin;
-    sum = safe_div(sum, f32(count.x * count.y));
+    sum = divided(sum, f32(count.x * count.y));
   }
-  y[i] = T_y(sum);
+  y[i] = Stored(sum);
+}
+
+@compute @workgroup_size(GROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  pool(id.x + id.y * groups.x * GROUP);
 }

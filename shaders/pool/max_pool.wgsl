@@ -10,10 +10,12 @@
 @group(0) @binding(1) var<storage, read_write> y: array<T_y>;
 @group(0) @binding(2) var<uniform> params: Params;
 
+const UNIT = 1u;
 alias Value = f32;
+alias Stored = T_y;
 
 fn lowest() -> Value {
-  return -wk_inf();
+  return Value(-wk_inf());
 }
 
 fn larger(a: Value, b: Value) -> Value {
@@ -21,7 +23,7 @@ fn larger(a: Value, b: Value) -> Value {
 }
 
 fn pool(i: u32) {
-  if (i >= params.y_size) {
+  if (i >= params.units) {
     return;
   }
   let at = place_of(i);
@@ -35,7 +37,7 @@ fn pool(i: u32) {
       value = larger(value, Value(x[index_of(at, row, col)]));
     }
   }
-  y[i] = T_y(value);
+  y[i] = Stored(value);
 }
 
 @compute @workgroup_size(GROUP)

@@ -9,25 +9,30 @@
 @group(0) @binding(2) var<storage, read_write> y: array<T_y>;
 @group(0) @binding(3) var<uniform> params: Params;
 
-@compute @workgroup_size(GROUP)
-fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let i = id.x + id.y * groups.x * GROUP;
-  if (i >= params.y_size) {
+alias Value = f32;
+alias Position = i32;
+alias Stored = T_y;
+
+fn spread(i: u32) {
+  if (i >= params.units) {
     return;
   }
   let covering = covering_at(i);
-  let here = i32(i / params.depth % (params.image.x * params.image.y));
-  var sum = 0.0;
+  let here = Position(i32(i / params.depth % (params.image.x * params.image.y)));
+  var sum = Value();
   if (any(params.begin > vec2<u32>(0u))) {
-    sum = f32(y[i]);
+    sum = Value(y[i]);
   }
   for (var row = covering.begin.x; row < covering.end.x; row++) {
     for (var col = covering.begin.y; col < covering.end.y; col++) {
       let place = index_in_dy(covering, row, col);
-      if (positions[place] == here) {
-        sum += f32(dy[place]);
-      }
+      sum += select(Value(), Value(dy[place]), positions[place] == here);
     }
   }
-  y[i] = T_y(sum);
+  y[i] = Stored(sum);
+}
+
+@compute @workgroup_size(GROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  spread(id.x + id.y * groups.x * GROUP);
 }

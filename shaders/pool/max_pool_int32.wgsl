@@ -4,7 +4,7 @@
 alias Value = i32;
 
 fn lowest() -> Value {
-  return -2147483647 - 1;
+  return Value(-2147483647 - 1);
 }
 
 fn larger(a: Value, b: Value) -> Value {

@@ -3,7 +3,6 @@
 // A product is kept as m * 2^e, (m, e), with 1 <= |m| < 2 where it is finite and not 0: the product
 // of a part may be beyond f32 where that of the whole row is not, and 0 * Inf would be NaN. The
 // exponents are whole numbers, exact below 2^24.
-#include "include/scan.wgsl"
 #include "include/safe_math.wgsl"
 
 alias Total = vec2<f32>;
@@ -23,8 +22,8 @@ fn normalized(mantissa: f32, exponent: f32) -> Total {
   return Total(mantissa, exponent);
 }
 
-fn lift(i: u32) -> Total {
-  let value = f32(load_x(i));
+fn lift(element: T_x) -> Total {
+  let value = f32(element);
   if (is_zero(value) || !is_finite(value)) {
     return Total(value, 0.0);
   }
@@ -34,13 +33,4 @@ fn lift(i: u32) -> Total {
 
 fn finish(total: Total) -> T_y {
   return T_y(scale_by(total.x, i32(clamp(total.y, -300.0, 300.0))));
-}
-
-@compute @workgroup_size(GROUP)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  scan(group.x + group.y * groups.x, lane);
 }

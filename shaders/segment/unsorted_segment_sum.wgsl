@@ -11,32 +11,17 @@ const BLOCK = 128u;
 struct Params {
   y_size: u32,
   inner: u32,
-  width: u32, // of pairs
   lanes: u32, // a power of two, at most GROUP
   first: u32,
   last: u32,
 }
 
 @group(0) @binding(0) var<storage, read> pairs: array<vec2<u32>>;
-@group(0) @binding(1) var<storage, read_write> y: array<T_x>;
-@group(0) @binding(2) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> starts: array<i32>; // of the segments among the pairs
+@group(0) @binding(2) var<storage, read_write> y: array<T_x>;
+@group(0) @binding(3) var<uniform> params: Params;
 
 var<workgroup> totals: array<T_x, GROUP>;
-
-// The first pair whose segment is `segment` or a later one
-fn run_begin(segment: u32) -> u32 {
-  var low = 0u;
-  var high = params.width;
-  while (low < high) {
-    let middle = (low + high) / 2u;
-    if (~pairs[middle].x < segment) {
-      low = middle + 1u;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
 
 @compute @workgroup_size(GROUP)
 fn main(
@@ -49,8 +34,8 @@ fn main(
   var total = T_x(0);
   if (o < params.y_size) {
     let column = o % params.inner;
-    let begin = max(run_begin(o / params.inner), params.first);
-    let end = min(run_begin(o / params.inner + 1u), params.last);
+    let begin = max(u32(starts[o / params.inner]), params.first);
+    let end = min(u32(starts[o / params.inner + 1u]), params.last);
     let stride = BLOCK * params.lanes;
     for (var block = begin + lane; block < end; block += stride) {
       var part = T_x(0);

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.gpu import Gpu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +32,41 @@ def test_long_rows_and_many_rows_keep_the_promised_accuracy(
     with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
         y = wk.cumulative_sum(x, axis=axis, reverse=reverse).numpy()
 
-    steps = 256 + 3 * np.sqrt(shape[axis])
+    steps = 1024 + 3 * np.sqrt(shape[axis])
     assert np.all(np.abs((np.flip(y, axis) if reverse else y) - expected) <= steps * 2**-23 * size)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("is_software", [False, True])
+@pytest.mark.parametrize("flags", [{}, {"reverse": True}, {"exclusive": True, "reverse": True}])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [
+        ((5003,), 0),
+        ((1 << 21,), 0),
+        ((3, 1028), 1),
+        ((3, 1027), 1),
+        ((2, 1500, 8), 1),
+        ((2, 1500, 3), 1),
+        ((70, 300, 64), 1),
+        ((40, 70), 0),
+    ],
+)
+def test_every_method_gives_the_same_whole_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+    is_software: bool,
+    flags: dict[str, bool],
+    shape: tuple[int, ...],
+    axis: int,
+) -> None:
+    monkeypatch.setattr(Gpu, "is_software", is_software)
+    x = RNG.integers(-9, 9, shape).astype(np.float32)
+    with wk.use_backend("cpu"):
+        expected = wk.cumulative_sum(x, axis=axis, **flags).numpy()
+    with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
+        y = wk.cumulative_sum(x, axis=axis, **flags).numpy()
+
+    np.testing.assert_array_equal(y, expected)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.testing.bounds import contains
 from wgsl_kernels.testing.samples.spectral import transform_bound
 
@@ -23,6 +24,21 @@ def test_long_rows_of_every_kind_are_within_the_bound(length: int, backend: str)
     x = drawn(3, length)
     wide = x.astype(np.complex128)
     with wk.use_backend(backend), wk.config.using(fallback="error"):
+        there, back = wk.fft(x).numpy(), wk.ifft(x).numpy()
+
+    assert np.all(contains(transform_bound()([wide], np.fft.fft(wide)), there))
+    assert np.all(contains(transform_bound(inverse=True)([wide], np.fft.ifft(wide)), back))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("length", [16, 64, 1024, 16 * 15])
+def test_passes_of_sixteen_are_within_the_bound(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Gpu, "is_software", False)
+    x = drawn(5, length)
+    wide = x.astype(np.complex128)
+    with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
         there, back = wk.fft(x).numpy(), wk.ifft(x).numpy()
 
     assert np.all(contains(transform_bound()([wide], np.fft.fft(wide)), there))

@@ -180,6 +180,22 @@ def test_windows_in_bands_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None
             np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("cut", [0, 1])
+def test_four_channels_are_pooled_as_one_is(cut: int) -> None:
+    whole = np.random.default_rng(5).integers(-3, 3, (2, 9, 8, 8)).astype(np.float32)
+    whole[0, 2:4, 3, :5] = np.nan
+    for f in (wk.max_pool, wk.avg_pool):
+        found: list[tuple[np.ndarray, np.ndarray]] = []
+        for backend in ("cpu", "webgpu"):
+            with wk.use_backend(backend):
+                x = wk.tensor(whole)[:, cut:, :, cut * 4 :]  # a view, its channels in fours
+                y, dx = wk.value_and_grad(lambda x, f=f: f(x, 3, strides=2, pad="same"))(x)
+                found.append((y.numpy(), dx.numpy()))
+        for ours, theirs in zip(*found, strict=True):
+            np.testing.assert_allclose(theirs, ours, rtol=1e-6)
+
+
 @EVERYWHERE
 def test_ties_and_nan_send_the_gradient_to_the_first(backend: str) -> None:
     x = np.array([[1, 2, 2], [2, np.nan, 0], [0, np.nan, 0]], np.float32).reshape(1, 3, 3, 1)

@@ -147,6 +147,21 @@ fn main(@builtin(local_invocation_index) lane: u32) {
         np.testing.assert_array_equal(values_of(found["y"], x), x * 2)
 
 
+def test_an_array_is_bound_as_vec4_where_all_is_moved_in_fours() -> None:
+    text = """
+@compute @workgroup_size(4)
+fn main(@builtin(local_invocation_index) lane: u32) { store4_y(lane * 4u, load4_x(lane * 4u)); }
+fn other() -> f32 { return load_x(0u); }
+"""
+    inputs = [Operand("x", "float32", 1)]
+    outputs = [Operand("y", "float32", 1)]
+    composed = compose("Four", inline(text), inputs, outputs)
+    assert {one.name: one.stride for one in composed.bindings if one.role == "tensor"} == {
+        "x": 4,
+        "y": 16,
+    }
+
+
 def test_an_absent_input_that_the_text_names_is_bound_to_anything() -> None:
     text = """
 @group(0) @binding(0) var<storage, read> bias: array<f32>;

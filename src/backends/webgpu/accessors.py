@@ -56,7 +56,7 @@ def _add_loads(composer: Composer, operand: Operand, name: str) -> None:
     helpers[f"load_{name}"] = write(_load, composer, operand, name)
     helpers[f"load_{name}_at"] = write(_load_at, composer, operand, name)
     if operand.dtype != "complex64":
-        helpers[f"load4_{name}"] = write(_load4, operand, name)
+        helpers[f"load4_{name}"] = write(_load4, composer, operand, name)
 
 
 def _coords_alias(operand: Operand, name: str) -> str:
@@ -95,10 +95,22 @@ def _load_at(composer: Composer, operand: Operand, name: str) -> str:
     return _function(f"load_{name}_at(wk_c: Coords_{name}) -> {operand.storage_type}", [line])
 
 
-def _load4(operand: Operand, name: str) -> str:
+def _load4(composer: Composer, operand: Operand, name: str) -> str:
     element = f"vec4<{operand.storage_type}>"
-    lanes = ", ".join(f"load_{name}(wk_i + {lane}u)" for lane in range(4))
-    return _function(f"load4_{name}(wk_i: u32) -> {element}", [f"return {element}({lanes});"])
+    is_plain = operand.access == "flat" and operand.name not in composer.before
+    if is_plain and _in_fours(composer, operand, "load"):
+        line = f"return {composer.variable(operand, element)}[wk_i / 4u];"
+    else:
+        line = f"return {element}({', '.join(f'load_{name}(wk_i + {n}u)' for n in range(4))});"
+    return _function(f"load4_{name}(wk_i: u32) -> {element}", [line])
+
+
+def _in_fours(composer: Composer, operand: Operand, verb: str) -> bool:
+    """Say whether the tensor can be bound as vec4: nobody reads or writes a single element."""
+    single = {f"{verb}_{name}{end}" for name in operand.spellings for end in ("", "_at")}
+    needs = set[str]().union(*(one.needs for one in composer.source.functions.values()))
+    declared = composer.source.variables.get(operand.wgsl)
+    return declared is None and not needs & single
 
 
 def _store(composer: Composer, operand: Operand, name: str) -> str:
@@ -107,12 +119,16 @@ def _store(composer: Composer, operand: Operand, name: str) -> str:
 
 
 def _store4(composer: Composer, operand: Operand, name: str) -> str:
-    size = composer.word(f"wk_{operand.wgsl}_size", f"{operand.name}_size")
-    lines = [composer.stored(operand, "wk_i", "wk_v.x")]
-    for lane in range(1, 4):
-        store = composer.stored(operand, f"wk_i + {lane}u", f"wk_v.{'xyzw'[lane]}")
-        lines.append(f"if (wk_i + {lane}u < {size}) {{ {store} }}")
-    return _function(f"store4_{name}(wk_i: u32, wk_v: vec4<{operand.storage_type}>)", lines)
+    element = f"vec4<{operand.storage_type}>"
+    if composer.after is None and _in_fours(composer, operand, "store"):
+        lines = [f"{composer.variable(operand, element)}[wk_i / 4u] = wk_v;"]
+    else:
+        size = composer.word(f"wk_{operand.wgsl}_size", f"{operand.name}_size")
+        lines = [composer.stored(operand, "wk_i", "wk_v.x")]
+        for lane in range(1, 4):
+            store = composer.stored(operand, f"wk_i + {lane}u", f"wk_v.{'xyzw'[lane]}")
+            lines.append(f"if (wk_i + {lane}u < {size}) {{ {store} }}")
+    return _function(f"store4_{name}(wk_i: u32, wk_v: {element})", lines)
 
 
 def _sizes(composer: Composer, operand: Operand) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.backends.webgpu import copying
 from wgsl_kernels.backends.webgpu.array import (
     ITEMSIZE,
     GpuArray,
@@ -63,6 +64,7 @@ class WebGpuBackend:
     def __init__(self) -> None:
         self._device: Device | None = None
         self._copies: dict[tuple[Any, ...], MapLaunch] = {}
+        self._copier = Gpu(self, "Copy", _COPY.origin)
         self.fuser = Fuser(self)
         self.open()
 
@@ -156,17 +158,26 @@ class WebGpuBackend:
             return packed
         if array.size == 0:
             return GpuArray(array.shape, array.dtype, 0, None, None)
+        array.packed = self._copied(array)
+        array.packed.sealed = array.sealed
+        return array.packed
+
+    def _copied(self, array: GpuArray) -> GpuArray:
+        spec = Spec(array.shape, array.dtype)
+        if array.size >= copying.LEAST:
+            self.make_resident(array)
+            assert array.storage is not None
+            if array.storage.nbytes <= self.open().largest_binding:
+                self.check_size(spec)
+                return copying.copied(self._copier, array)
         key = (array.shape, array.dtype)
         launch = self._copies.get(key)
         if launch is None:
             if len(self._copies) > 1024:
                 self._copies.clear()
-            spec = Spec(array.shape, array.dtype)
             launch = MapLaunch(self, _COPY, ("x",), {}, (spec,), ("y",))
             self._copies[key] = launch
-        array.packed = launch.run_now([array])[0]
-        array.packed.sealed = array.sealed
-        return array.packed
+        return launch.run_now([array])[0]
 
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array, waiting for the work that computes them."""

@@ -81,7 +81,7 @@ def _gather_v2_signature(x: Spec, indices: Spec, /, *, axis: int = 0, batch_dims
 
 
 @dataclass(frozen=True)
-class _Sizes:
+class Sizes:
     """The lengths of x, [batch, outer, length, inner], and of indices, [batch, rows]."""
 
     batch: int
@@ -91,9 +91,9 @@ class _Sizes:
     inner: int
 
 
-def _sizes(x_shape: Shape, indices_shape: Shape, axis: int, batch_dims: int) -> _Sizes:
+def _sizes(x_shape: Shape, indices_shape: Shape, axis: int, batch_dims: int) -> Sizes:
     at, batch = _axes(x_shape, indices_shape, axis, batch_dims)
-    return _Sizes(
+    return Sizes(
         batch=math.prod(x_shape[:batch]),
         outer=math.prod(x_shape[batch:at]),
         length=x_shape[at],
@@ -124,8 +124,26 @@ def _gather_v2_webgpu(
     if indices.host is not None:
         shapes_of = {name: one.shape for name, one in arrays.items()}
         check_indices("GatherV2", "indices", indices.host.values, sizes.length, shapes_of)
-    gpu.dispatch("gather/gather_v2.wgsl", arrays, params=asdict(sizes))
+    take_rows(gpu, arrays, sizes)
     return y
+
+
+_TURNS = 32
+"""Units that an invocation moves on a software adapter; on a GPU neighbours read neighbours."""
+
+
+def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
+    """Fill ``y`` with the rows of ``x`` that ``indices`` names."""
+    y = arrays["y"]
+    fours = sizes.inner % 4 == 0 and y.dtype != "complex64"
+    units = y.size // 4 if fours else y.size
+    turns = _TURNS if gpu.is_software else 1
+    gpu.dispatch(
+        "gather/gather_v2_fours.wgsl" if fours else "gather/gather_v2.wgsl",
+        arrays,
+        params={**asdict(sizes), "units": units, "turns": turns},
+        groups=gpu.grid(math.ceil(units / turns), 64),
+    )
 
 
 @gradient("GatherV2")

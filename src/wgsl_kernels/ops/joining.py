@@ -118,16 +118,53 @@ def _pad_v2_cpu(x: Array, *, paddings: Paddings, constant_value: creation.Scalar
     return np.pad(x, paddings, constant_values=constant_value) if x.ndim else x
 
 
-def _pad_v2_params(
-    x_dtype: str, paddings: Paddings, constant_value: creation.Scalar
-) -> dict[str, Any]:
-    return {
-        "before": [before for before, _ in paddings],
-        "fill": creation.stored(constant_value, x_dtype),
+@wgsl_kernel("PadV2", dtypes=("float32", "float16", "int32", "bool", "complex64"))
+def _pad_v2_webgpu(
+    gpu: Gpu, x: GpuArray, *, paddings: Paddings, constant_value: creation.Scalar
+) -> GpuArray:
+    grown = zip(x.shape, paddings, strict=True)
+    y = gpu.empty(tuple(before + n + after for n, (before, after) in grown), x.dtype)
+    if not y.size:
+        return y
+    shape, pairs = _without_seams(x.shape, paddings)
+    fours = x.dtype != "complex64" and not any(n % 4 for n in (shape[-1], *pairs[-1]))
+    unit, turns = 4 if fours else 1, _TURNS if gpu.is_software else 1
+    params = {
+        "before": tuple(before for before, _ in pairs),
+        "fill": creation.stored(constant_value, x.dtype),
+        "units": y.size // unit,
+        "turns": turns,
     }
+    flat = gpu.contiguous(x)
+    y_shape = tuple(before + n + after for n, (before, after) in zip(shape, pairs, strict=True))
+    gpu.dispatch(
+        "joining/pad_v2_fours.wgsl" if fours else "joining/pad_v2.wgsl",
+        {
+            "x": gpu.view(flat, shape, row_major(shape), flat.offset),
+            "y": gpu.view(y, y_shape, row_major(y_shape), 0),
+        },
+        params=params,
+        groups=gpu.grid(math.ceil(y.size // unit / turns), 64),
+    )
+    return y
 
 
-wgsl_kernel("PadV2", "joining/pad_v2.wgsl", params=_pad_v2_params)
+_TURNS = 16
+"""Units that an invocation moves on a software adapter; on a GPU neighbours move neighbours."""
+
+
+def _without_seams(shape: Shape, paddings: Paddings) -> tuple[Shape, list[tuple[int, int]]]:
+    """Return the shape and paddings with each axis that has none joined to the one before."""
+    lengths: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    for length, (before, after) in zip(shape, paddings, strict=True):
+        if lengths and not before and not after:
+            lengths[-1] *= length
+            pairs[-1] = (pairs[-1][0] * length, pairs[-1][1] * length)
+        else:
+            lengths.append(length)
+            pairs.append((before, after))
+    return tuple(lengths) or (1,), pairs or [(0, 0)]
 
 
 @gradient("PadV2")
@@ -190,13 +227,24 @@ def _copy_blocks(gpu: Gpu, inputs: list[GpuArray], y: GpuArray, blocks: list[int
     Each input in a dispatch of its own, because a dispatch binds few arrays.
     """
     row, start = sum(blocks), 0
+    whole = y.dtype == "complex64"
+    turns = _TURNS if gpu.is_software else 1
     for x, block in zip(inputs, blocks, strict=True):
-        if math.prod(x.shape):
+        size = math.prod(x.shape)
+        fours = not whole and not any(one % 4 for one in (block, row, start))
+        units = size // 4 if fours else size
+        if size:
             gpu.dispatch(
-                "joining/copy_block.wgsl",
+                "joining/copy_block_fours.wgsl" if fours else "joining/copy_block.wgsl",
                 {"x": x, "y": y},
-                params={"block": block, "row": row, "start": start},
-                groups=gpu.grid(math.prod(x.shape), 64),
+                params={
+                    "block": block,
+                    "row": row,
+                    "start": start,
+                    "units": units,
+                    "turns": turns,
+                },
+                groups=gpu.grid(math.ceil(units / turns), 64),
             )
         start += block
 

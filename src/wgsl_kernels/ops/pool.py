@@ -147,11 +147,25 @@ def _avg_pool_webgpu(gpu: Gpu, x: GpuArray, **geometry: Any) -> GpuArray:
 def pool_on(gpu: Gpu, shader: str, x: GpuArray, sliding: Sliding, dtype: str) -> GpuArray:
     """Run a shader over the windows of ``x``: in several dispatches if they are large."""
     y = gpu.empty(sliding.out_shape, dtype)
+    *steps, last = x.strides
+    in_fours = last == 1 and not any(one % 4 for one in (x.offset, *steps))
+    shader, params, grid = _units(gpu, shader, y, sliding, in_fours=in_fours)
     window = (sliding.rows.window, sliding.cols.window)
     for begin, end in _bands(window, window):
-        params = {**sliding.fields(), "depth": sliding.channels, "begin": begin, "end": end}
-        gpu.dispatch(shader, {"x": x, "y": y}, params=params)
+        fields = {**params, "begin": begin, "end": end}
+        gpu.dispatch(shader, {"x": x, "y": y}, params=fields, groups=grid)
     return y
+
+
+def _units(
+    gpu: Gpu, shader: str, y: GpuArray, sliding: Sliding, *, in_fours: bool
+) -> tuple[str, dict[str, Any], tuple[int, int, int]]:
+    """Return shader, parameters and grid for a y in units of four channels where they allow it."""
+    unit = 4 if in_fours and sliding.channels % 4 == 0 else 1
+    units = y.size // unit
+    params = {**sliding.fields(), "depth": sliding.channels // unit, "units": units}
+    name = shader.replace(".wgsl", "_fours.wgsl") if unit == 4 else shader
+    return name, params, gpu.grid(units, 64)
 
 
 def _bands(
@@ -248,9 +262,10 @@ def spread_on(
     rows, cols = sliding.rows, sliding.cols
     y = gpu.empty((sliding.batch, rows.size, cols.size, sliding.channels), dtype)
     covering = tuple(min(one.out, math.ceil(one.window / one.stride)) for one in (rows, cols))
+    shader, params, grid = _units(gpu, shader, y, sliding, in_fours=True)
     for begin, end in _bands((rows.out, cols.out), (covering[0], covering[1])):
-        params = {**sliding.fields(), "depth": sliding.channels, "begin": begin, "end": end}
-        gpu.dispatch(shader, {**arrays, "y": y}, params=params)
+        fields = {**params, "begin": begin, "end": end}
+        gpu.dispatch(shader, {**arrays, "y": y}, params=fields, groups=grid)
     return y
 
 

@@ -18,7 +18,7 @@ from wgsl_kernels.engine.shapes import require_dtype, require_rank
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import creation, segment
+from wgsl_kernels.ops import creation, gather, segment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,10 +162,10 @@ def _ragged_gather_webgpu(
     )
     length, *inner = params_dense_values.shape
     y = gpu.empty((rows.size, *inner), params_dense_values.dtype)
-    gpu.dispatch(
-        "gather/gather_v2.wgsl",
+    gather.take_rows(
+        gpu,
         {"x": params_dense_values, "indices": gpu.upload(rows, "int32"), "y": y},
-        params={"outer": 1, "length": length, "rows": rows.size, "inner": math.prod(inner)},
+        gather.Sizes(batch=1, outer=1, length=length, rows=rows.size, inner=math.prod(inner)),
     )
     return [*(gpu.upload(one, "int32") for one in splits), y]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Spec
-
-GROUP = 64
-TOGETHER = 8192
-"""Elements of a row that a workgroup takes."""
-ALONE = 256
-"""Elements of a row that one invocation takes at least, where there are as many."""
 
 
 def cumulative_prod(
@@ -68,12 +63,10 @@ def _cumprod_cpu(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Arra
 def _cumprod_webgpu(
     gpu: Gpu, x: GpuArray, *, axis: int, exclusive: bool, reverse: bool
 ) -> GpuArray:
-    shaders: dict[DType, str] = {
-        "int32": "scan/cumprod_int32.wgsl",
-        "complex64": "scan/cumprod.wgsl",
-    }
-    total: DType = "int32" if x.dtype in ("int32", "bool") else "complex64"  # a pair
-    return _by_rows(gpu, shaders[total], total, x, axis, exclusive, reverse)
+    if x.dtype in ("int32", "bool"):
+        return _by_rows(gpu, "cumprod_int32", "int32", x, axis, exclusive, reverse)
+    pair: DType = "complex64"
+    return _by_rows(gpu, "cumprod", pair, x, axis, exclusive, reverse)
 
 
 @gradient("Cumprod")
@@ -144,9 +137,8 @@ def cumulative_sum(
 ) -> Tensor:
     """Return the sums of the elements along ``axis`` up to each; int32 wraps.
 
-    The error is at most ``min(n, 48 + n / 2^19)`` units in the last place of the sum of ``|x|``
-    up to there, n being the axis's length; where the axes after ``axis`` have 64 elements and
-    more, or n is at most 64, ``min(n, 256 + 3 * sqrt(n))``.
+    The error is at most ``min(n, 1024 + 3 * sqrt(n))`` units in the last place of the sum of
+    ``|x|`` up to there, n being the axis's length.
 
     Args:
         x: Any shape, real or bool, which counts as int32.
@@ -176,9 +168,8 @@ def _cumsum_cpu(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Array
 
 @wgsl_kernel("Cumsum", dtypes=("float32", "float16", "int32", "bool"))
 def _cumsum_webgpu(gpu: Gpu, x: GpuArray, *, axis: int, exclusive: bool, reverse: bool) -> GpuArray:
-    shaders: dict[DType, str] = {"int32": "scan/cumsum_int32.wgsl", "float32": "scan/cumsum.wgsl"}
     total: DType = "int32" if x.dtype in ("int32", "bool") else "float32"
-    return _by_rows(gpu, shaders[total], total, x, axis, exclusive, reverse)
+    return _by_rows(gpu, "cumsum", total, x, axis, exclusive, reverse)
 
 
 @gradient("Cumsum")
@@ -208,18 +199,23 @@ def _accumulated(combine: np.ufunc, x: Array, axis: int, exclusive: bool, revers
     return np.moveaxis(totals, -1, axis).reshape(x.shape)
 
 
+def running_sums(gpu: Gpu, counts: GpuArray) -> GpuArray:
+    """Return for each element of int32 rows, [rows, length], the sum of those before it."""
+    return _by_rows(gpu, "cumsum", "int32", counts, 1, exclusive=True, reverse=False)
+
+
 def _by_rows(
-    gpu: Gpu, shader: str, total: DType, x: GpuArray, axis: int, exclusive: bool, reverse: bool
+    gpu: Gpu, op: str, total: DType, x: GpuArray, axis: int, exclusive: bool, reverse: bool
 ) -> GpuArray:
-    """Run a kernel that includes include/scan.wgsl."""
+    """Run the kernel ``op`` by one of its methods, each a file include/scan_<method>.wgsl."""
     y = gpu.empty(x.shape, "int32" if x.dtype == "bool" else x.dtype)
     if y.size == 0:
         return y
     lengths = x.shape or (1,)
     length, inner = lengths[axis], math.prod(lengths[axis % len(lengths) + 1 :])
     rows = y.size // length
-    lanes = 1 if length <= GROUP or inner >= GROUP else GROUP
-    part_size = TOGETHER if lanes > 1 else max(ALONE, 1 << math.isqrt(length - 1).bit_length())
+    method = _method(gpu.is_software, rows, length, inner)
+    part_size = method.part_size(gpu.is_software, rows, length)
     parts = math.ceil(length / part_size)
     params = {
         "rows": rows,
@@ -227,12 +223,71 @@ def _by_rows(
         "inner": inner,
         "parts": parts,
         "part_size": part_size,
-        "lanes": lanes,
         "exclusive": exclusive,
         "reverse": reverse,
     }
-    arrays = {"x": x, "y": y, "totals": gpu.empty((rows, parts) if parts > 1 else (1, 1), total)}
-    grid = gpu.grid(rows * parts * lanes, GROUP)
+    arrays = {"x": x, "y": y, "totals": gpu.empty((parts, rows) if parts > 1 else (1, 1), total)}
+    grid = gpu.grid(rows * parts * method.lanes // method.together, method.group)
     for writes_totals in (1, 0) if parts > 1 else (0,):
-        gpu.dispatch(shader, arrays, params={**params, "writes_totals": writes_totals}, groups=grid)
+        params["writes_totals"] = writes_totals
+        gpu.dispatch(f"scan/{op}_{method.name}.wgsl", arrays, params=params, groups=grid)
     return y
+
+
+@dataclass(frozen=True)
+class _Method:
+    """A way to scan.
+
+    Attributes:
+        name: The file's name ends with it.
+        group: Invocations of a workgroup.
+        lanes: Invocations that share a part.
+        together: Rows that an invocation takes.
+    """
+
+    name: str
+    group: int = 64
+    lanes: int = 1
+    together: int = 1
+
+    def part_size(self, is_software: bool, rows: int, length: int) -> int:
+        """Return how many elements of a row make a part; a multiple of 4."""
+        if self is _TILES:  # tiles of 1024, at most 1024 parts
+            return 1024 * math.ceil(length / (1 << 20))
+        invocations = rows // self.together
+        if length <= _WHOLE and invocations >= (_BUSY_SOFTWARE if is_software else _BUSY):
+            return -(-length // 4) * 4
+        if self is _FOURS:
+            return max(_ALONE, _power_of_two(length // 256))
+        return max(_ALONE, _power_of_two(math.isqrt(length)))
+
+
+_ALONE = 256
+"""Elements of a row that an invocation takes at least, where there are as many."""
+_WHOLE = 1024
+"""Elements of a row that an invocation takes where there are rows enough to keep a device busy."""
+_BUSY, _BUSY_SOFTWARE = 16384, 64
+_MOST_INNER = 64
+"""Rows side by side from which on neighbours read whole lines of memory, a row each."""
+
+_ONE_BY_ONE = _Method("alone")
+_COLUMNS = _Method("columns", together=4)
+_FOURS = _Method("fours", group=16)
+_TILES = _Method("tiles", group=128, lanes=128)
+
+
+def _method(is_software: bool, rows: int, length: int, inner: int) -> _Method:
+    """Return how to scan, from what was measured.
+
+    On a software adapter barriers cost more than they save: an invocation scans alone, four
+    elements at a time where it can, which was 20 times as fast as tiles.
+    """
+    if inner == 1 and is_software and (rows == 1 or length % 4 == 0):
+        return _FOURS
+    if not is_software and inner < _MOST_INNER and length > 64:
+        return _TILES
+    return _COLUMNS if inner % 4 == 0 else _ONE_BY_ONE
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(least - 1, 0).bit_length()

@@ -16,7 +16,8 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops import binary, creation, gather, logical, shape, sort
+from wgsl_kernels.ops import binary, creation, gather, logical, shape
+from wgsl_kernels.ops.pairs import empty_pairs, sort_pairs
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -79,7 +80,7 @@ def _unsorted_segment_sum_webgpu(
     if not y.size:
         return y
     count = segment_ids.size
-    pairs = sort.empty_pairs(gpu, 1, count)
+    pairs = empty_pairs(gpu, 1, count)
     width = pairs.shape[1]
     gpu.dispatch(
         "segment/segment_pairs.wgsl",
@@ -87,23 +88,35 @@ def _unsorted_segment_sum_webgpu(
         params={"length": count, "width": width},
         groups=gpu.grid(width, _GROUP),
     )
-    sort.sort_pairs(gpu, pairs)
-    columns = math.prod(inner)
-    lanes = _lanes(count // num_segments, columns)
+    sort_pairs(gpu, pairs)
+    starts = gpu.empty((num_segments + 1,), "int32")
+    gpu.dispatch(
+        "segment/segment_starts.wgsl",
+        {"pairs": pairs, "starts": starts},
+        params={"width": width},
+    )
+    _sum_runs(gpu, {"x": x, "pairs": pairs, "starts": starts, "y": y}, math.prod(inner))
+    return y
+
+
+def _sum_runs(gpu: Gpu, arrays: dict[str, GpuArray], columns: int) -> None:
+    """Fill ``y`` with the sums of the rows of ``x`` that a segment's run of pairs names."""
+    y, count = arrays["y"], arrays["pairs"].shape[1]
+    segments = y.shape[0]
+    lanes = _lanes(count // segments, columns)
+    invocations = y.size * lanes
+    shader = "segment/unsorted_segment_sum.wgsl"
+    if lanes == 1 and columns % 4 == 0 and y.dtype != "complex64":
+        shader = "segment/unsorted_segment_sum_fours.wgsl"
+        invocations = segments * math.ceil(columns / 16)
+    params = {"inner": columns, "segments": segments, "lanes": lanes}
     for first in range(0, max(count, 1), lanes * _TURNS):
         gpu.dispatch(
-            "segment/unsorted_segment_sum.wgsl",
-            {"x": x, "pairs": pairs, "y": y},
-            params={
-                "inner": columns,
-                "width": width,
-                "lanes": lanes,
-                "first": first,
-                "last": first + lanes * _TURNS,
-            },
-            groups=gpu.grid(y.size * lanes, _GROUP),
+            shader,
+            arrays,
+            params={**params, "first": first, "last": first + lanes * _TURNS},
+            groups=gpu.grid(invocations, _GROUP),
         )
-    return y
 
 
 @gradient("UnsortedSegmentSum")

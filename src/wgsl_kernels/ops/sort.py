@@ -20,13 +20,13 @@ from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.ops import creation, segment, shape
+from wgsl_kernels.ops.pairs import BLOCK, empty_pairs, sort_blocks, sort_pairs
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
-_BLOCK = 1024  # as in sort_block.wgsl
 _LONGEST = 16384
 """Elements of a slice that one invocation compares with another before a driver might stop it."""
 
@@ -74,20 +74,94 @@ def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
     indices = gpu.empty(values.shape, "int32")
     if not values.size:
         return values, indices
+    if gpu.is_software and k <= _IN_REGISTERS:
+        pairs = _top_in_registers(gpu, x, k)
+    elif not gpu.is_software and k <= BLOCK // 4 and x.shape[-1] > BLOCK:
+        pairs = _top_of_blocks(gpu, x, k)
+    else:
+        pairs = _ordered(gpu, x, x.shape[-1], 1)
+        sort_pairs(gpu, pairs)
+    arrays = {"x": x, "pairs": pairs, "values": values, "indices": indices}
+    params = {"length": x.shape[-1], "width": pairs.shape[1], "k": k}
+    gpu.dispatch("sort/top_k.wgsl", arrays, params=params)
+    return values, indices
+
+
+_IN_REGISTERS = 16  # as in include/top_k.wgsl
+
+
+def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
+    """Return pairs, [rows, k, 2]: an invocation reads a part of a row; then parts of what is left.
+
+    On a software adapter 200 times as fast as sorting.
+    """
     length = x.shape[-1]
     rows = x.size // length
-    pairs = empty_pairs(gpu, rows, length)
-    params = {"count": pairs.size // 2, "length": length, "width": pairs.shape[1], "k": k}
+    shader = "sort/top_k_first.wgsl"
+    if length % 4 == 0 or rows == 1:
+        shader = "sort/top_k_first_fours.wgsl"
+    arrays = {"x": x}
+    while True:
+        part_size = -(-min(length, 16384) // 4) * 4
+        if rows < 64 and length > 1024:
+            part_size = min(part_size, max(256, -(-length * rows // 1024) * 4))
+        parts = math.ceil(length / part_size)
+        pairs = gpu.empty((rows, parts * k, 2), "int32")
+        params = {"rows": rows, "length": length, "parts": parts, "part_size": part_size, "k": k}
+        grid = gpu.grid(rows * parts, 16)
+        gpu.dispatch(shader, {**arrays, "pairs": pairs}, params=params, groups=grid)
+        if parts == 1:
+            return pairs
+        shader, arrays, length = "sort/top_k_next.wgsl", {"kept": pairs}, parts * k
+
+
+def _top_of_blocks(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
+    """Return pairs, [rows, width, 2], of which the first k are the largest: of sorted blocks."""
+    length = x.shape[-1]
+    rows, parts = x.size // length, math.ceil(length / BLOCK)
+    pairs = _ordered(gpu, x, BLOCK, parts)
+    while True:
+        sort_blocks(gpu, pairs)
+        if parts == 1:
+            return pairs
+        length, parts = parts * k, math.ceil(parts * k / BLOCK)
+        kept, pairs = pairs, gpu.empty((rows * parts, BLOCK, 2), "int32")
+        params = {
+            "count": pairs.size // 2,
+            "length": length,
+            "parts": parts,
+            "part_size": BLOCK,
+            "width": BLOCK,
+            "k": k,
+            "kept_width": BLOCK,
+        }
+        arrays = {"kept": kept, "pairs": pairs}
+        grid = gpu.grid(pairs.size // 2, 64)
+        gpu.dispatch("sort/top_k_blocks.wgsl", arrays, params=params, groups=grid)
+
+
+def _ordered(gpu: Gpu, x: GpuArray, part_size: int, parts: int) -> GpuArray:
+    """Return pairs of the orders of x and their indices, [rows * parts, width, 2]."""
+    length = x.shape[-1]
+    rows = x.size // length
+    pairs = empty_pairs(gpu, rows * parts, part_size)
+    width = pairs.shape[1]
+    chunks = math.ceil(width / 1024)
+    params = {
+        "rows": rows,
+        "length": length,
+        "parts": parts,
+        "part_size": part_size,
+        "width": width,
+        "chunks": chunks,
+    }
     gpu.dispatch(
         "sort/top_k_pairs.wgsl",
         {"x": x, "pairs": pairs},
         params=params,
-        groups=gpu.grid(pairs.size // 2, 64),
+        groups=gpu.grid(rows * parts * chunks, 1),
     )
-    sort_pairs(gpu, pairs)
-    arrays = {"x": x, "pairs": pairs, "values": values, "indices": indices}
-    gpu.dispatch("sort/top_k.wgsl", arrays, params=params)
-    return values, indices
+    return pairs
 
 
 @gradient("TopK")
@@ -210,47 +284,3 @@ no_gradient("Unique", because="which slices are equal does not change smoothly")
 def _left(shape: Shape, axis: int) -> Shape:
     at = axis % len(shape)
     return (*shape[:at], *shape[at + 1 :])
-
-
-def empty_pairs(gpu: Gpu, rows: int, length: int) -> GpuArray:
-    """Return an array for pairs, [rows, width, 2]; width is a power of two, at least ``length``."""
-    return gpu.empty((rows, 1 << max(length - 1, 0).bit_length(), 2), "int32")
-
-
-def sort_pairs(gpu: Gpu, pairs: GpuArray) -> None:
-    """Sort each row of pairs in place: larger words first, equal ones by index.
-
-    Source: Batcher, Sorting Networks and Their Applications, 1968.
-    """
-    rows, width, _ = pairs.shape
-    blocks = rows * (width // min(width, _BLOCK))
-
-    def merge_blocks(first_size: int, last_size: int) -> None:
-        gpu.dispatch(
-            "sort/sort_block.wgsl",
-            {"pairs": pairs},
-            params={
-                "width": width,
-                "blocks": blocks,
-                "first_size": first_size,
-                "last_size": last_size,
-            },
-            groups=gpu.grid(blocks, 1),
-        )
-
-    if width > 1:
-        merge_blocks(2, min(width, _BLOCK))
-    size = 2 * _BLOCK
-    while size <= width:
-        step = size // 2
-        while step >= _BLOCK:
-            exchanges = rows * width // 2
-            gpu.dispatch(
-                "sort/sort_step.wgsl",
-                {"pairs": pairs},
-                params={"width": width, "exchanges": exchanges, "size": size, "step": step},
-                groups=gpu.grid(exchanges, 64),
-            )
-            step //= 2
-        merge_blocks(size, size)
-        size *= 2

@@ -163,18 +163,35 @@ def _by_passes(gpu: Gpu, x: GpuArray, turn: int, scale: float = 1.0) -> GpuArray
     roots = gpu.empty((length,), "complex64")
     gpu.dispatch("fft/roots.wgsl", {"roots": roots}, params={"length": length, "turn": turn})
     done, left = 1, length
-    for radix in radices(length):
+    for radix in _passes(length, most=4 if gpu.is_software else 16):
         left //= radix
         y = gpu.empty(x.shape, x.dtype)
-        params = {
-            "length": length,
-            "radix": radix,
-            "done": done,
-            "scale": scale if left == 1 else 1.0,
-        }
-        gpu.dispatch("fft/pass.wgsl", {"x": x, "roots": roots, "y": y}, params=params)
+        params = {"length": length, "done": done, "scale": scale if left == 1 else 1.0}
+        arrays = {"x": x, "roots": roots, "y": y}
+        if radix in _BUTTERFLIES:
+            count = x.size // radix
+            params |= {"count": count, "turn": turn}
+            grid = gpu.grid(count, 64)
+            gpu.dispatch(f"fft/pass_{radix}.wgsl", arrays, params=params, groups=grid)
+        else:
+            gpu.dispatch("fft/pass.wgsl", arrays, params={**params, "radix": radix})
         x, done = y, done * radix
     return x
+
+
+_BUTTERFLIES = (4, 16)
+"""Radices by which an invocation computes all that depends on the same elements."""
+
+
+def _passes(length: int, most: int) -> tuple[int, ...]:
+    """Return the radices, pairs of fours as one pass if ``most`` is 16.
+
+    Such a pass moves the elements once instead of twice; a software adapter, which has few
+    registers and near memory, took twice as long by it.
+    """
+    found = radices(length)
+    fours = found.count(4) // 2 if most == 16 else 0
+    return (*(16,) * fours, *found[2 * fours :])
 
 
 def _weighed(gpu: Gpu, x: GpuArray, weights: GpuArray, length: int, scale: float = 1.0) -> GpuArray:

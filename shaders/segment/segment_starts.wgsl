@@ -1,0 +1,31 @@
+// starts[s] = the first of the sorted pairs whose segment is s or a later one
+
+const GROUP = 64u;
+
+struct Params {
+  starts_size: u32,
+  width: u32, // of pairs
+}
+
+@group(0) @binding(0) var<storage, read> pairs: array<vec2<u32>>;
+@group(0) @binding(1) var<storage, read_write> starts: array<i32>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+@compute @workgroup_size(GROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let segment = id.x + id.y * groups.x * GROUP;
+  if (segment >= params.starts_size) {
+    return;
+  }
+  var low = 0u;
+  var high = params.width;
+  while (low < high) {
+    let middle = (low + high) / 2u;
+    if (~pairs[middle].x < segment) {
+      low = middle + 1u;
+    } else {
+      high = middle;
+    }
+  }
+  starts[segment] = i32(low);
+}

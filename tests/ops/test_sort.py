@@ -1,0 +1,79 @@
+"""Every way to sort: of short and long rows, few and many, on software adapters and real GPUs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.gpu import Gpu
+
+pytestmark = pytest.mark.gpu
+RNG = np.random.default_rng(3)
+LEAST = -(2**31)
+
+
+@pytest.fixture(params=[True, False], ids=["software", "gpu"], autouse=True)
+def _is_software(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Gpu, "is_software", request.param)
+
+
+@pytest.mark.parametrize(
+    ("shape", "k"),
+    [
+        ((1,), 1),
+        ((7,), 7),
+        ((30, 20), 16),
+        ((70, 19), 5),
+        ((3, 1025), 16),
+        ((2, 5001), 3),
+        ((40_003,), 10),
+        ((5000,), 256),
+        ((3, 2, 300), 100),
+        ((20, 700), 17),
+        ((9000,), 9000),
+    ],
+)
+def test_topk_keeps_the_first_of_equal_elements(shape: tuple[int, ...], k: int) -> None:
+    x = RNG.integers(-40, 40, shape).astype(np.int32)
+    x[x == -40] = LEAST  # the word 0 among pairs
+    expected = np.argsort(~x, axis=-1, kind="stable")[..., :k]
+    with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
+        values, indices = wk.topk(x, k)
+
+        np.testing.assert_array_equal(indices.numpy(), expected)
+        np.testing.assert_array_equal(values.numpy(), np.take_along_axis(x, expected, -1))
+
+
+@pytest.mark.parametrize("k", [3, 16, 40, 3000])
+def test_topk_puts_nan_first_and_does_not_tell_zeros_apart(k: int) -> None:
+    x = RNG.choice(np.array([np.nan, np.inf, -0.0, 0.0, 1e-40, -np.inf], np.float32), 3000)
+    keys = np.where(np.isnan(x), np.inf, np.where(x == np.inf, 3e38, x + 0))
+    with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
+        _, indices = wk.topk(x, k)
+
+        np.testing.assert_array_equal(indices.numpy(), np.argsort(-keys, kind="stable")[:k])
+
+
+def test_topk_of_a_view_reads_it_where_it_lies() -> None:
+    x = RNG.standard_normal((64, 96), dtype=np.float32)
+    with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
+        _, indices = wk.topk(wk.permute_dims(wk.tensor(x), (1, 0)), 4)
+
+        np.testing.assert_array_equal(indices.numpy(), np.argsort(-x.T, axis=1)[:, :4])
+
+
+@pytest.mark.parametrize("count", [5, 300, 2000])
+def test_unique_and_segments_agree_with_numpy(count: int) -> None:
+    ids = RNG.integers(-3, 200, count).astype(np.int32)
+    x = RNG.integers(-9, 9, (count, 8)).astype(np.float32)
+    total = np.zeros((200, 8), np.float32)
+    np.add.at(total, ids[ids >= 0], x[ids >= 0])
+    first = np.unique(ids, return_index=True)[1]
+    with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
+        values, kinds = wk.unique(ids)
+        sums = wk.unsorted_segment_sum(x, ids, num_segments=200).numpy()
+
+        np.testing.assert_array_equal(values.numpy(), ids[np.sort(first)])
+        np.testing.assert_array_equal(values.numpy()[kinds.numpy()], ids)
+        np.testing.assert_array_equal(sums, total)
