@@ -63,6 +63,19 @@ def widened(function: Callable[..., Any]) -> Callable[..., Array]:
     return rounded
 
 
+def in_blocks(function: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    """Return ``function`` of floats, called on blocks of elements, which are rows."""
+
+    @functools.wraps(function)
+    def blocked(x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            if x.size > BLOCK:
+                return _in_blocks(function, [x], np.empty(x.shape, x.dtype), x.dtype, x.dtype)
+            return np.asarray(function(x.reshape(-1))).reshape(x.shape)
+
+    return blocked
+
+
 def of_integers(function: Callable[..., Any]) -> Callable[..., Array]:
     """Return ``function`` of 32-bit integers, computed in double precision and wrapped.
 

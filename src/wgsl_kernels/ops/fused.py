@@ -153,7 +153,7 @@ def _fused_conv2d_cpu(
     wide = np.float32 if x.dtype == np.float16 else x.dtype  # one rounding, at the end
     z = conv2d_cpu(x.astype(wide, copy=False), filter.astype(wide, copy=False), **geometry)
     if bias is not None:
-        z = z + bias.astype(wide, copy=False).reshape(aligned(bias.shape, data_format))
+        z += bias.astype(wide, copy=False).reshape(aligned(bias.shape, data_format))
     if prelu_activation_weights is not None:
         slopes = prelu_activation_weights.astype(wide, copy=False)
         slopes = slopes.reshape(aligned(slopes.shape, data_format))
