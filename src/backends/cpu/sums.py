@@ -26,7 +26,7 @@ CHAIN = 128
 def total(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
     """Return the sum along ``axes``, counted from the front, in the dtype of ``x``.
 
-    float32 is added in parts of at most `WIDTH` elements, and these in double precision, unless
+    float32 is added in parts of at most `WIDTH` elements, and many parts in double precision, unless
     they are few or their layout in memory has gaps; then, and for all other dtypes, NumPy adds.
     """
     worth = x.dtype == np.float32 and x.size > 4 * WIDTH and axes
@@ -83,7 +83,9 @@ def _along(x: Array) -> Array:
     sums = np.einsum("ijkl->ijl", parts) if inner == 1 else np.add.reduce(parts, axis=2)
     if blocks * group == 1 and whole == length:
         return sums.reshape(outer, inner)
-    y = np.add.reduce(sums.reshape(outer, blocks * group, inner), axis=1, dtype=np.float64)
+    few = group == 1 < inner and blocks <= CHAIN
+    wide = np.float32 if few else np.float64
+    y = np.add.reduce(sums.reshape(outer, blocks * group, inner), axis=1, dtype=wide)
     if whole < length:
         y += np.add.reduce(x[:, whole:], axis=1)
-    return y.astype(np.float32)
+    return y.astype(np.float32, copy=False)
