@@ -27,7 +27,7 @@ CASES: list[dict[str, Any]] = [
 def _by_elements(sliding: Sliding, x: Array, filter: Array) -> Array:
     """Return the convolution of channels-last images, one element of the filter at a time."""
     padded = sliding.padded(x)
-    y = np.zeros((*sliding.shape_with(filter.shape[3]),))
+    y: Array = np.zeros(sliding.shape_with(filter.shape[3]))
     for down in range(filter.shape[0]):
         for right in range(filter.shape[1]):
             part = padded[:, sliding.rows.places(down), sliding.cols.places(right)]
@@ -54,7 +54,7 @@ def test_parts_make_up_the_convolution_and_its_gradients(
     x, filter = rng.normal(size=(3, 7, 6, 2)), rng.normal(size=(*window, 2, 4))
     last = slide("Conv2D", x.shape, filter.shape, **geometry)
     expected = _by_elements(last, x, filter)
-    dy = rng.normal(size=expected.shape)
+    dy = np.asarray(rng.normal(size=expected.shape))
 
     to_front = (0, 3, 1, 2) if data_format == "NCHW" else (0, 1, 2, 3)
     moved = x.transpose(to_front)
@@ -67,7 +67,7 @@ def test_parts_make_up_the_convolution_and_its_gradients(
     np.testing.assert_allclose(y, expected.transpose(to_front), atol=1e-12)
 
     # Each gradient is the transpose of a linear map: <dy, conv(x, f)> = <dx, x> = <df, f>.
-    product = np.vdot(dy, expected)
+    product = float(np.vdot(dy, expected))
     given = dy.transpose(to_front)
     dx = columns.input_gradient_cpu(sliding, given, filter)
     other = rng.normal(size=x.shape)

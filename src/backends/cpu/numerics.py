@@ -40,7 +40,8 @@ def rsqrt(x: Array) -> Array:
     if x.dtype != np.float32:
         return _accurate_rsqrt(x)
     root = np.asarray(np.sqrt(x))
-    return np.reciprocal(root, out=root)
+    np.reciprocal(root, out=root)
+    return root
 
 
 @widened
@@ -77,7 +78,7 @@ _ERF = np.array(
 
 
 @in_blocks
-def _erf_of_single(x: Array) -> Array:
+def _erf_of_single(x: Array) -> Any:
     # erf(x) = sqrt(1 - e^(-x^2 g(x^2))), one smooth function for all x; near 0 its series. Found
     # to be off by 2.6 ULP at most.
     t = np.clip(np.square(x), np.float32(0), np.float32(16))  # faster than minimum
@@ -107,7 +108,8 @@ def sigmoid(x: Array) -> Array:
     y = np.asarray(np.negative(x))
     np.exp(y, out=y)  # infinite where the result is below the normal numbers: then 0
     y += 1
-    return np.reciprocal(y, out=y)
+    np.reciprocal(y, out=y)
+    return y
 
 
 @widened
@@ -166,13 +168,13 @@ def divide(a: Array, b: Array) -> Array:
 
 
 @of_integers
-def int_div(a: Array, b: Array) -> Array:
+def int_div(a: Array, b: Array) -> Any:
     """Return a / b of int32 toward zero, as WGSL has it: x / 0 = x and INT_MIN / -1 = INT_MIN."""
     return np.trunc(a / _divisor(b))
 
 
 @of_integers
-def int_rem(a: Array, b: Array) -> Array:
+def int_rem(a: Array, b: Array) -> Any:
     """Return a % b of int32 with the sign of ``a``, as WGSL has it: x % 0 = 0."""
     return np.fmod(a, _divisor(b))
 
@@ -189,7 +191,7 @@ def floor_div(a: Array, b: Array) -> Array:
 
 
 @of_integers
-def _int_floor_div(a: Array, b: Array) -> Array:
+def _int_floor_div(a: Array, b: Array) -> Any:
     return np.floor(a / _divisor(b))
 
 
@@ -226,7 +228,7 @@ def floor_mod(a: Array, b: Array) -> Array:
 
 
 @of_integers
-def _int_floor_mod(a: Array, b: Array) -> Array:
+def _int_floor_mod(a: Array, b: Array) -> Any:
     divisor = _divisor(b)
     return a - np.floor(a / divisor) * divisor
 
@@ -239,7 +241,7 @@ def trunc_mod(a: Array, b: Array) -> Array:
     return int_rem(a, b)
 
 
-def _divisor(b: Array) -> Array:
+def _divisor(b: Array) -> Any:
     return b + (b == 0)  # x / 0 = x and x % 0 = 0 are division by 1
 
 

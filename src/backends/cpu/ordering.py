@@ -48,7 +48,7 @@ def top_places(x: Array, count: int) -> Array:
     if not can_be_keys(x):
         # NumPy sorts upward, stably and with NaN last: reversed rows, read from the end.
         upward = np.argsort(x[..., ::-1], axis=-1, kind="stable")
-        return (length - 1 - upward[..., ::-1][..., :count]).astype(np.int32)
+        return np.asarray(length - 1 - upward[..., ::-1][..., :count]).astype(np.int32)
     keys = _keys(x, LOW - np.arange(length))
     if 0 < count < length // 2:
         keys = np.partition(keys, length - count, axis=-1)[..., length - count :]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ WIDER = {
 
 BLOCK = 1 << 14
 """Elements that are computed in double precision at a time, so that they stay in the cache."""
+
+READ: list[Literal["readonly"]] = ["readonly"]
+WRITE: list[Literal["writeonly"]] = ["writeonly"]
 
 WORTH_MASKS = 1 << 12
 """Elements from which arithmetic on bits beats NumPy's choice, which guesses each branch."""
@@ -105,9 +108,7 @@ def _widened_ufunc(ufunc: np.ufunc) -> Callable[..., Array]:
             if others or not x.size:
                 y = ufunc(x, *others, dtype=wide, casting="same_kind")
                 return np.asarray(y).astype(x.dtype, copy=False)
-            return np.asarray(
-                ufunc(x, out=np.empty_like(x), dtype=wide, casting="same_kind")
-            )
+            return np.asarray(ufunc(x, out=np.empty_like(x), dtype=wide, casting="same_kind"))
 
     return rounded
 
@@ -124,7 +125,7 @@ def _in_blocks(
     with np.nditer(
         [*operands, y],
         flags=["buffered", "external_loop"],
-        op_flags=[*[["readonly"]] * count, ["writeonly"]],
+        op_flags=[*[READ] * count, WRITE],
         op_dtypes=[*[dtype] * count, result_dtype],
         casting="same_kind",
         buffersize=BLOCK,
@@ -161,7 +162,7 @@ def select(condition: Array, t: Array, e: Array) -> Array:
     with np.nditer(
         [condition.view(np.int8), *bits],
         flags=["buffered", "external_loop"],
-        op_flags=[*[["readonly"]] * 3, ["writeonly"]],
+        op_flags=[READ, READ, READ, WRITE],
         buffersize=4 * BLOCK,
     ) as blocks:
         for holds, yes, no, result in blocks:

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.precision import silent
 
 Array = np.ndarray
 Shape = tuple[int, ...]
@@ -50,7 +51,7 @@ def unit_floats(bits: Array) -> Array:
     return (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
 
 
-@numerics.silent
+@silent
 def uniform(key: Array, shape: Shape, low: float, high: float) -> Array:
     """Return float32 in [low, high): u * (high - low) + low, each step rounded to float32."""
     bottom, top = np.float32(low), np.float32(high)

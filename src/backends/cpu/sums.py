@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
+ADD: np.ufunc = np.add  # by its general type, whose reduce takes any argument
+
 WIDTH = 1024
 """Elements that are added at once along leading axes, or in one chain along the last."""
 
@@ -26,13 +28,13 @@ CHAIN = 128
 def total(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
     """Return the sum along ``axes``, counted from the front, in the dtype of ``x``.
 
-    float32 is added in parts of at most `WIDTH` elements, and many parts in double precision, unless
-    they are few or their layout in memory has gaps; then, and for all other dtypes, NumPy adds.
+    float32 is added in parts of at most `WIDTH` elements, and many parts in double precision. Where
+    they are few or their layout in memory has gaps, and of all other dtypes, NumPy adds.
     """
     worth = x.dtype == np.float32 and x.size > 4 * WIDTH and axes
     ordered = _in_memory_order(x) if worth else None
     if ordered is None:
-        return np.asarray(np.add.reduce(x, axis=tuple(axes), keepdims=keepdims))
+        return np.asarray(ADD.reduce(x, axis=tuple(axes), keepdims=keepdims))
     whole, order = ordered
     kept = [axis for axis in order if axis not in axes]
     y = _summed(whole, [axis in axes for axis in order])
@@ -71,7 +73,7 @@ def _along(x: Array) -> Array:
     outer, length, inner = x.shape
     if inner == 1:
         if length <= WIDTH:
-            return np.einsum("ijk->ik", x)
+            return np.asarray(np.einsum("ijk->ik", x))
         blocks, chain, group = length // WIDTH, WIDTH, 1
     else:
         group = min(max(WIDTH // inner, 1), length)  # so many short rows make a wide one
@@ -82,10 +84,10 @@ def _along(x: Array) -> Array:
     parts = x[:, :whole].reshape(outer, blocks, chain, group * inner)
     sums = np.einsum("ijkl->ijl", parts) if inner == 1 else np.add.reduce(parts, axis=2)
     if blocks * group == 1 and whole == length:
-        return sums.reshape(outer, inner)
+        return np.asarray(sums).reshape(outer, inner)
     few = group == 1 < inner and blocks <= CHAIN
     wide = np.float32 if few else np.float64
     y = np.add.reduce(sums.reshape(outer, blocks * group, inner), axis=1, dtype=wide)
     if whole < length:
         y += np.add.reduce(x[:, whole:], axis=1)
-    return y.astype(np.float32, copy=False)
+    return np.asarray(y).astype(np.float32, copy=False)

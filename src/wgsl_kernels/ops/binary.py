@@ -318,7 +318,8 @@ signature("SquaredDifference", promote=("a", "b"))(broadcast_pair("SquaredDiffer
 @bools_as_numbers
 def _squared_difference_cpu(a: Array, b: Array) -> Array:
     difference = np.asarray(np.subtract(a, b))
-    return np.square(difference, out=difference)
+    np.square(difference, out=difference)
+    return difference
 
 
 wgsl_kernel("SquaredDifference", "binary/squared_difference.wgsl")

@@ -109,8 +109,8 @@ def _gather_v2_cpu(x: Array, indices: Array, *, axis: int, batch_dims: int) -> A
     shapes_of = {"x": x.shape, "indices": indices.shape, "y": y_shape}
     check_indices("GatherV2", "indices", indices, sizes.length, shapes_of)
     if sizes.batch == 1:
-        at, batch = _axes(x.shape, indices.shape, axis, batch_dims)
-        return np.take(x, indices.reshape(indices.shape[batch:]), at).reshape(y_shape)
+        at, _ = _axes(x.shape, indices.shape, axis, batch_dims)
+        return np.take(x, indices.reshape(-1), at).reshape(y_shape)
     blocks = x.reshape(sizes.batch, sizes.outer, sizes.length, sizes.inner)
     batch, outer = np.ogrid[: sizes.batch, : sizes.outer]
     rows = indices.reshape(sizes.batch, 1, sizes.rows)

@@ -62,10 +62,10 @@ def _joined_along(x: Array, number: int, axis: Axis, join: np.ufunc, y: Array | 
     lines = [x[(*(slice(None),) * number, axis.places(tap))] for tap in range(axis.window)]
     if len(lines) == 1:
         return _filled(y, lines[0])
-    y = join(lines[0], lines[1], out=y)
+    found = np.asarray(join(lines[0], lines[1], out=y))
     for line in lines[2:]:
-        join(y, line, out=y)
-    return y
+        join(found, line, out=found)
+    return found
 
 
 def _filled(y: Array | None, x: Array) -> Array:
@@ -211,9 +211,7 @@ def _give(room: Array, number: int, axis: Axis, chosen: Iterator[Array], shares:
             room[here] += or_zero(hit, shares)
 
 
-def _take(
-    room: Array, values: Array, number: int, axis: Axis, chosen: Iterator[Array]
-) -> None:
+def _take(room: Array, values: Array, number: int, axis: Axis, chosen: Iterator[Array]) -> None:
     """Add, in zeros, the value that each window chose."""
     for tap, hit in enumerate(chosen):
         room += or_zero(hit, values[(*(slice(None),) * number, axis.places(tap))])

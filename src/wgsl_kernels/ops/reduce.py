@@ -13,7 +13,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import WIDER, silent
-from wgsl_kernels.backends.cpu.sums import total
+from wgsl_kernels.backends.cpu.sums import ADD, total
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.run import run
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape, Spec
 
 Axes = int | Sequence[int] | None
+
+_MULTIPLY: np.ufunc = np.multiply
 
 
 def all(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -108,7 +110,7 @@ def _mean_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
     count = math.prod(x.shape[one] for one in axes)
     if x.dtype == np.float32:
         return np.asarray(total(x, axes, keepdims=keep_dims) / np.float32(count))
-    summed = np.asarray(np.add.reduce(x, axis=axes, keepdims=keep_dims, dtype=wide))
+    summed = np.asarray(ADD.reduce(x, axis=axes, keepdims=keep_dims, dtype=wide))
     return np.asarray(np.divide(summed, count)).astype(np.float32 if is_whole else x.dtype)
 
 
@@ -143,7 +145,7 @@ def _prod_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -
 @silent
 def _prod_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
     axes = axes_of(axis, x)
-    product = np.multiply.reduce(x, axis=axes, keepdims=keep_dims, dtype=_accumulator(x))
+    product = _MULTIPLY.reduce(x, axis=axes, keepdims=keep_dims, dtype=_accumulator(x))
     return np.asarray(product).astype(_result(x), copy=False)
 
 
@@ -207,7 +209,7 @@ def _sum_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
     axes = axes_of(axis, x)
     if x.dtype == np.float32:
         return total(x, axes, keepdims=keep_dims)
-    summed = np.add.reduce(x, axis=axes, keepdims=keep_dims, dtype=_accumulator(x))
+    summed = ADD.reduce(x, axis=axes, keepdims=keep_dims, dtype=_accumulator(x))
     return np.asarray(summed).astype(_result(x), copy=False)
 
 

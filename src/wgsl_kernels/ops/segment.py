@@ -77,7 +77,7 @@ def _unsorted_segment_sum_cpu(x: Array, segment_ids: Array, *, num_segments: int
 def _segment_sum(rows: Array, ids: Array, count: int) -> Array:
     """Return the sums [count, columns] of the rows [ids, columns] that have the same id."""
     if rows.dtype.kind == "c":
-        part = rows.real.dtype
+        part = np.float32 if rows.dtype == np.complex64 else np.float64
         pairs = np.ascontiguousarray(rows).view(part)
         return _segment_sum(pairs, ids, count).view(rows.dtype)
     inside = (ids >= 0) & (ids < count)
