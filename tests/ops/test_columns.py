@@ -40,6 +40,7 @@ def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Lay out a line at a time, several images, or all at once."""
     size, places = request.param
     monkeypatch.setattr(columns, "PART", size * 12)
+    monkeypatch.setattr(columns, "SPREAD", size * 12)
     monkeypatch.setattr(columns, "PLACES", places)
 
 
