@@ -8,6 +8,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import select, silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -45,7 +46,7 @@ signature("Elu")(float_of_x("Elu"))
 @cpu_kernel("Elu")
 def _elu_cpu(x: Array) -> Array:
     value = as_float(x)
-    return np.where(value >= 0, value, numerics.expm1(value))
+    return select(value >= 0, value, numerics.expm1(value))
 
 
 wgsl_kernel("Elu", "activation/elu.wgsl")
@@ -68,9 +69,9 @@ def _elu_grad_signature(dy: Spec, y: Spec, /) -> Spec:
 
 
 @cpu_kernel("EluGrad")
-@numerics.silent
+@silent
 def _elu_grad_cpu(dy: Array, y: Array) -> Array:
-    return np.where(y >= 0, dy, dy * (y + 1))
+    return select(y >= 0, dy, dy * (y + 1))
 
 
 wgsl_kernel("EluGrad", "activation/elu_grad.wgsl")
@@ -96,11 +97,11 @@ def _leaky_relu_signature(x: Spec, /, *, alpha: float) -> Spec:
 
 
 @cpu_kernel("LeakyRelu")
-@numerics.silent
+@silent
 def _leaky_relu_cpu(x: Array, *, alpha: float) -> Array:
     value = as_float(x)
-    scaled = (value * np.float64(alpha)).astype(value.dtype)
-    return np.where(value < 0, scaled, value)
+    slope = (np.float64 if value.dtype == np.float16 else value.dtype.type)(alpha)
+    return select(value < 0, np.asarray(value * slope).astype(value.dtype, copy=False), value)
 
 
 wgsl_kernel("LeakyRelu", "activation/leaky_relu.wgsl")
@@ -131,10 +132,10 @@ def _prelu_signature(x: Spec, alpha: Spec, /) -> Spec:
 
 
 @cpu_kernel("Prelu")
-@numerics.silent
+@silent
 def _prelu_cpu(x: Array, alpha: Array) -> Array:
     value = as_float(x)
-    return np.where(value < 0, value * as_float(alpha), value)
+    return select(value < 0, np.asarray(value * as_float(alpha)), value)
 
 
 wgsl_kernel("Prelu", "activation/prelu.wgsl")
@@ -158,7 +159,7 @@ signature("Relu")(like_x("Relu", *NUMBERS))
 
 @cpu_kernel("Relu")
 def _relu_cpu(x: Array) -> Array:
-    return np.asarray(np.maximum(x, x.dtype.type(0)))
+    return numerics.positive(x)
 
 
 wgsl_kernel("Relu", "activation/relu.wgsl")
@@ -254,7 +255,8 @@ def _step_signature(x: Spec, /, *, alpha: float) -> Spec:
 def _step_cpu(x: Array, *, alpha: float) -> Array:
     if not np.issubdtype(x.dtype, np.inexact):
         return np.where(x > 0, 1, whole(alpha)).astype(x.dtype)
-    return np.where(np.isnan(x), x, np.where(x > 0, 1, alpha).astype(x.dtype))
+    one, below = x.dtype.type(1), x.dtype.type(alpha)
+    return select(np.isnan(x), x, select(x > 0, np.asarray(one), np.asarray(below)))
 
 
 def _step_params(alpha: float) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.dtypes import DType, is_float
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
@@ -45,7 +46,7 @@ signature("Add", promote=("a", "b"))(broadcast_pair("Add", *COMPLEX))
 
 
 @cpu_kernel("Add")
-@numerics.silent
+@silent
 def _add_cpu(a: Array, b: Array) -> Array:
     return np.add(a, b)
 
@@ -93,11 +94,13 @@ def _add_n_signature(inputs: list[Spec], /) -> Spec:
 
 
 @cpu_kernel("AddN")
-@numerics.silent
+@silent
 def _add_n_cpu(inputs: list[Array]) -> Array:
-    total = inputs[0]
-    for one in inputs[1:]:
-        total = np.add(total, one)
+    if len(inputs) == 1:
+        return inputs[0]
+    total = np.asarray(np.add(inputs[0], inputs[1]))
+    for one in inputs[2:]:
+        np.add(total, one, out=total)
     return total
 
 
@@ -129,7 +132,7 @@ signature("RealDiv", promote=("a", "b"))(
 
 
 @cpu_kernel("RealDiv")
-@numerics.silent
+@silent
 def _divide_cpu(a: Array, b: Array) -> Array:
     if a.dtype == np.bool_:
         return np.logical_and(a, b)  # 1 / 0 and 0 / 0 are cut to 0
@@ -250,7 +253,7 @@ signature("Multiply", promote=("a", "b"))(broadcast_pair("Multiply", *COMPLEX))
 
 
 @cpu_kernel("Multiply")
-@numerics.silent
+@silent
 def _multiply_cpu(a: Array, b: Array) -> Array:
     return np.multiply(a, b)
 
@@ -311,10 +314,12 @@ signature("SquaredDifference", promote=("a", "b"))(broadcast_pair("SquaredDiffer
 
 
 @cpu_kernel("SquaredDifference")
-@numerics.silent
+@silent
 @bools_as_numbers
 def _squared_difference_cpu(a: Array, b: Array) -> Array:
-    return np.square(np.subtract(a, b))
+    difference = np.asarray(np.subtract(a, b))
+    np.square(difference, out=difference)
+    return difference
 
 
 wgsl_kernel("SquaredDifference", "binary/squared_difference.wgsl")
@@ -335,7 +340,7 @@ signature("Sub", promote=("a", "b"))(broadcast_pair("Sub", *COMPLEX))
 
 
 @cpu_kernel("Sub")
-@numerics.silent
+@silent
 @bools_as_numbers
 def _subtract_cpu(a: Array, b: Array) -> Array:
     return np.subtract(a, b)

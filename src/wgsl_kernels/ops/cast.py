@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.dtypes import DType, canonical, is_differentiable, numpy_dtype
 from wgsl_kernels.engine.errors import DTypeError
@@ -48,7 +48,7 @@ def _cast_signature(x: Spec, /, *, dtype: DType) -> Spec:
 
 
 @cpu_kernel("Cast")
-@numerics.silent
+@silent
 def _cast_cpu(x: Array, *, dtype: DType) -> Array:
     wanted = numpy_dtype(canonical(dtype))
     if np.iscomplexobj(x) and wanted.kind != "c":

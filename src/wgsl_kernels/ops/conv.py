@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.gradients import gradient
@@ -13,6 +11,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import conv_gradients as _conv_gradients  # noqa: F401  registers kernels
+from wgsl_kernels.ops.columns import convolved_cpu
 from wgsl_kernels.ops.products import (
     REGISTERS,
     VEC4,
@@ -27,10 +26,8 @@ from wgsl_kernels.ops.windows import (
     Padding,
     Pair,
     Sliding,
-    channels_last,
     convolved,
     geometry_of,
-    in_format,
     slide,
     wide,
 )
@@ -125,11 +122,9 @@ def _conv2d_signature(
 
 @cpu_kernel("Conv2D")
 def conv2d_cpu(x: Array, filter: Array, **geometry: Any) -> Array:
-    """Convolve: one product of all windows, laid side by side, with the filter."""
+    """Convolve: products of windows, laid side by side, with the filter."""
     sliding = slide("Conv2D", x.shape, filter.shape, **geometry)
-    windows = sliding.views(sliding.padded(wide(channels_last(x, sliding.data_format))))
-    y = np.tensordot(windows, wide(filter), 3)
-    return in_format(y.astype(x.dtype, copy=False), sliding.data_format)
+    return convolved_cpu(sliding, wide(x), wide(filter)).astype(x.dtype, copy=False)
 
 
 @wgsl_kernel("Conv2D", dtypes=("float32", "float16"))

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
@@ -17,6 +15,7 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.ops.columns import filter_gradient_cpu, input_gradient_cpu
 from wgsl_kernels.ops.products import (
     REGISTERS,
     VEC4,
@@ -28,10 +27,8 @@ from wgsl_kernels.ops.products import (
 )
 from wgsl_kernels.ops.windows import (
     CHANNELS,
-    channels_last,
     convolved,
     geometry_of,
-    in_format,
     slide,
     wide,
 )
@@ -100,10 +97,7 @@ def _conv2d_backprop_filter_cpu(
     x: Array, dy: Array, *, filter_shape: Shape, **geometry: Any
 ) -> Array:
     sliding = slide("Conv2DBackpropFilter", x.shape, filter_shape, **geometry)
-    windows = sliding.views(sliding.padded(wide(channels_last(x, sliding.data_format))))
-    every_place = ([0, 1, 2], [0, 1, 2])
-    y = np.tensordot(windows, wide(channels_last(dy, sliding.data_format)), every_place)
-    return y.astype(x.dtype, copy=False)
+    return filter_gradient_cpu(sliding, wide(x), wide(dy), filter_shape).astype(x.dtype, copy=False)
 
 
 @wgsl_kernel("Conv2DBackpropFilter", dtypes=("float32", "float16"))
@@ -171,17 +165,7 @@ def _conv2d_backprop_input_cpu(
     dy: Array, filter: Array, *, input_shape: Shape, **geometry: Any
 ) -> Array:
     sliding = slide("Conv2DBackpropInput", input_shape, filter.shape, **geometry)
-    rows, cols = sliding.rows, sliding.cols
-    shares = np.tensordot(
-        wide(channels_last(dy, sliding.data_format)), wide(filter), ([3], [3])
-    )  # [batch, out rows, out cols, window rows, window cols, channels]
-    padded = sliding.room(filter.shape[2], shares.dtype)
-    if shares.size:
-        for down in range(rows.window):
-            for right in range(cols.window):
-                padded[:, rows.places(down), cols.places(right)] += shares[:, :, :, down, right]
-    y = np.ascontiguousarray(sliding.cropped(padded)).astype(dy.dtype, copy=False)
-    return in_format(y, sliding.data_format)
+    return input_gradient_cpu(sliding, wide(dy), wide(filter)).astype(dy.dtype, copy=False)
 
 
 @wgsl_kernel("Conv2DBackpropInput", dtypes=("float32", "float16"))

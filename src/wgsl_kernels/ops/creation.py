@@ -181,8 +181,11 @@ def _one_hot_signature(
 def _one_hot_cpu(
     indices: Array, *, depth: int, on_value: Scalar, off_value: Scalar, dtype: DType
 ) -> Array:
-    hit = indices[..., np.newaxis] == np.arange(depth)
-    return np.where(hit, on_value, off_value).astype(numpy_dtype(dtype))
+    y = np.full((indices.size, depth), off_value, numpy_dtype(dtype))
+    places = indices.reshape(-1)
+    inside = np.flatnonzero((places >= 0) & (places < depth))
+    y[inside, places[inside]] = on_value
+    return y.reshape(*indices.shape, depth)
 
 
 def _one_hot_params(on_value: Scalar, off_value: Scalar, dtype: DType) -> dict[str, Any]:
@@ -276,12 +279,19 @@ def _range_signature(
 
 
 _BLOCK = 1 << 16
+_EXACT = 1 << 24
+"""Whole numbers up to which float32 has them all."""
 
 
 @cpu_kernel("Range")
 def _range_cpu(*, start: float, stop: float, step: float, dtype: DType) -> Array:
     count, used = _steps(start, stop, step)
-    y = np.empty(count, numpy_dtype(dtype))
+    wanted = numpy_dtype(dtype)
+    last = start + used * count
+    whole = all(abs(one) <= _EXACT and float(one).is_integer() for one in (start, used, last))
+    if whole and wanted.itemsize >= 4:
+        return np.arange(int(start), int(last), int(used), dtype=wanted)
+    y = np.empty(count, wanted)
     for first in range(0, count, _BLOCK):  # in double precision, which would double the memory
         block = y[first : first + _BLOCK]
         numbers = np.arange(first, first + len(block), dtype=np.float64)

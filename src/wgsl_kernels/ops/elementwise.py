@@ -84,6 +84,8 @@ def as_int32(x: Array) -> Array:
     """Return numbers cut toward zero and saturated to int32; 0 for NaN."""
     if not np.issubdtype(x.dtype, np.inexact):
         return x.astype(np.int32)
+    if x.size and x.min() >= -(2.0**31) and x.max() < 2.0**31:
+        return x.astype(np.int32)
     limited = np.clip(x.astype(np.float64), _INT32.min, _INT32.max)
     return np.where(np.isnan(x), 0, limited).astype(np.int32)
 

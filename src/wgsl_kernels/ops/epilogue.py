@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.precision import select
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import unbroadcast
 from wgsl_kernels.engine.run import run
@@ -44,19 +45,25 @@ def check_activation(kernel: str, activation: str, slopes: Spec | None) -> None:
 
 
 def activated(z: Array, activation: str, slopes: Array) -> Array:
-    """Return the activation of ``z`` on the CPU; ``slopes`` are those below 0, of two of them."""
+    """Return the activation of ``z`` on the CPU, maybe in its place.
+
+    Args:
+        z: An array that nobody else holds.
+        activation: One of `ACTIVATIONS`.
+        slopes: Those below 0, of two of the activations.
+    """
     with np.errstate(invalid="ignore", over="ignore"):
         match activation:
             case "relu":
-                return np.asarray(np.maximum(z, z.dtype.type(0)))
+                return np.clip(z, z.dtype.type(0), z.dtype.type(np.inf), out=z)
             case "relu6":
-                return np.asarray(np.clip(z, z.dtype.type(0), z.dtype.type(6)))
+                return np.clip(z, z.dtype.type(0), z.dtype.type(6), out=z)
             case "elu":
-                return np.where(z < 0, np.expm1(np.minimum(z, 0)), z)
+                return select(z < 0, np.asarray(np.expm1(np.minimum(z, 0))), z)
             case "sigmoid":
                 return np.asarray(numerics.sigmoid(z))
             case "leakyrelu" | "prelu":
-                return np.where(z < 0, slopes * z, z)
+                return select(z < 0, np.asarray(slopes * z), z)
             case _:
                 return z
 

@@ -132,7 +132,7 @@ def _fused_mat_mul_cpu(
     left, right = a.astype(wide, copy=False), b.astype(wide, copy=False)
     z = product_cpu(left, right, transpose_a=transpose_a, transpose_b=transpose_b)
     if bias is not None:
-        z = z + bias.astype(wide, copy=False)
+        z += bias.astype(wide, copy=False)
     given = prelu_activation_weights
     slopes = np.asarray(leakyrelu_alpha or 0 if given is None else given, wide)
     return activated(z, activation, slopes).astype(a.dtype, copy=False)

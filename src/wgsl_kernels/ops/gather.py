@@ -108,6 +108,9 @@ def _gather_v2_cpu(x: Array, indices: Array, *, axis: int, batch_dims: int) -> A
     sizes = _sizes(x.shape, indices.shape, axis, batch_dims)
     shapes_of = {"x": x.shape, "indices": indices.shape, "y": y_shape}
     check_indices("GatherV2", "indices", indices, sizes.length, shapes_of)
+    if sizes.batch == 1:
+        at, _ = _axes(x.shape, indices.shape, axis, batch_dims)
+        return np.take(x, indices.reshape(-1), at).reshape(y_shape)
     blocks = x.reshape(sizes.batch, sizes.outer, sizes.length, sizes.inner)
     batch, outer = np.ogrid[: sizes.batch, : sizes.outer]
     rows = indices.reshape(sizes.batch, 1, sizes.rows)

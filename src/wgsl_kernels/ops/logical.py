@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import select
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.gradients import gradient, no_gradient, unbroadcast
 from wgsl_kernels.engine.host import weak_dtype
@@ -103,7 +104,7 @@ def _select_signature(condition: Spec, t: Spec, e: Spec, /) -> Spec:
 
 @cpu_kernel("Select")
 def _select_cpu(condition: Array, t: Array, e: Array) -> Array:
-    return np.where(condition, t, e)
+    return select(condition, t, e)
 
 
 wgsl_kernel("Select", "logical/select.wgsl")

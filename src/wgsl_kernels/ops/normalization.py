@@ -8,6 +8,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import WIDER, silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -88,6 +89,7 @@ def _batch_norm_signature(
 
 
 @cpu_kernel("FusedBatchNorm")
+@silent
 def _batch_norm_cpu(
     x: Array,
     mean: Array,
@@ -97,11 +99,15 @@ def _batch_norm_cpu(
     *,
     variance_epsilon: float,
 ) -> Array:
-    wide = numerics.WIDER.get(x.dtype, x.dtype)
+    wide = WIDER.get(x.dtype, x.dtype)
+    work = np.dtype(np.float32) if x.dtype == np.float16 else x.dtype  # one rounding, at the end
     slope = numerics.rsqrt(variance.astype(wide) + wide.type(variance_epsilon))
-    with np.errstate(all="ignore"):
-        y = (x - mean.astype(wide)) * (slope if scale is None else slope * scale)
-        return np.asarray(y if offset is None else y + offset).astype(x.dtype)
+    slope = (slope if scale is None else slope * scale).astype(work)
+    y = np.asarray(np.subtract(x, mean, dtype=work))
+    y *= slope
+    if offset is not None:
+        y += offset
+    return y.astype(x.dtype, copy=False)
 
 
 @wgsl_kernel("FusedBatchNorm", dtypes=("float32", "float16"))

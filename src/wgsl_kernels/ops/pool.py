@@ -17,10 +17,11 @@ from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, tensor
 from wgsl_kernels.ops import logical
 from wgsl_kernels.ops.conv import on_batch
-from wgsl_kernels.ops.windows import Axis, Padding, Pair, Sliding, pair, slide
+from wgsl_kernels.ops.pool_cpu import avg_pool_cpu, avg_pool_gradient_cpu, counts, max_pool_cpu
+from wgsl_kernels.ops.windows import Padding, Pair, Sliding, pair, slide, wide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
@@ -112,30 +113,7 @@ def sliding_of(
 @cpu_kernel("AvgPool")
 def _avg_pool_cpu(x: Array, **geometry: Any) -> Array:
     sliding = sliding_of("AvgPool", x.shape, **geometry)
-    wide = np.float32 if x.dtype == np.float16 else x.dtype
-    sums = _joined(sliding, sliding.padded(x.astype(wide, copy=False)), np.add)
-    with np.errstate(invalid="ignore"):
-        return (sums / _counts(sliding, wide)).astype(x.dtype, copy=False)
-
-
-def _joined(sliding: Sliding, padded: Array, join: Callable[..., Array]) -> Array:
-    """Return ``join`` of all elements of each window: of its lines, then of what they gave."""
-    across = _joined_along(padded, 2, sliding.cols, join)
-    return _joined_along(across, 1, sliding.rows, join)
-
-
-def _joined_along(x: Array, number: int, axis: Axis, join: Callable[..., Array]) -> Array:
-    before = (slice(None),) * number
-    y = x[(*before, axis.places(0))].copy()
-    for tap in range(1, axis.window):
-        join(y, x[(*before, axis.places(tap))], out=y)
-    return y
-
-
-def _counts(sliding: Sliding, dtype: Any) -> Array:
-    """Return how many elements of the image each window sees: [places down, places across, 1]."""
-    seen = np.outer(sliding.rows.counts(), sliding.cols.counts())
-    return seen.astype(dtype)[..., np.newaxis]
+    return avg_pool_cpu(sliding, wide(x)).astype(x.dtype, copy=False)
 
 
 @wgsl_kernel("AvgPool", dtypes=("float32", "float16"))
@@ -236,17 +214,7 @@ def check_like(kernel: str, name: str, spec: Spec, shape: Shape) -> None:
 @cpu_kernel("AvgPoolGrad")
 def _avg_pool_grad_cpu(dy: Array, input: Array, **geometry: Any) -> Array:
     sliding = sliding_of("AvgPoolGrad", input.shape, **geometry)
-    wide = np.float32 if dy.dtype == np.float16 else dy.dtype
-    shares = dy.astype(wide, copy=False) / np.maximum(_counts(sliding, wide), 1)
-    rows, cols = sliding.rows, sliding.cols
-    padded = sliding.room(sliding.channels, wide)
-    across = np.zeros((sliding.batch, rows.out, padded.shape[2], sliding.channels), wide)
-    if dy.size:
-        for tap in range(cols.window):
-            across[:, :, cols.places(tap)] += shares
-        for tap in range(rows.window):
-            padded[:, rows.places(tap)] += across
-    return np.ascontiguousarray(sliding.cropped(padded)).astype(dy.dtype, copy=False)
+    return avg_pool_gradient_cpu(sliding, wide(dy)).astype(dy.dtype, copy=False)
 
 
 @wgsl_kernel("AvgPoolGrad", dtypes=("float32", "float16"))
@@ -285,7 +253,8 @@ def _avg_pool_grad_grad(
         "dim_rounding_mode": dim_rounding_mode,
     }
     means = run("AvgPool", ddx, **geometry)
-    seen = _counts(sliding_of("AvgPoolGrad", input_shape, **geometry), np.bool_)
+    sliding = sliding_of("AvgPoolGrad", input_shape, **geometry)
+    seen = counts(sliding.rows, sliding.cols).astype(np.bool_)
     if not seen.all():  # a window that sees nothing passes nothing on
         means = logical.where(tensor(seen), means, 0.0)
     return means, None
@@ -349,7 +318,7 @@ def _lowest(dtype: Any) -> Any:
 @cpu_kernel("MaxPool")
 def _max_pool_cpu(x: Array, **geometry: Any) -> Array:
     sliding = sliding_of("MaxPool", x.shape, **geometry)
-    return _joined(sliding, sliding.padded(x, _lowest(x.dtype)), np.maximum)
+    return max_pool_cpu(sliding, x, _lowest(x.dtype))
 
 
 @wgsl_kernel("MaxPool", dtypes=("float32", "float16", "int32"))

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.gradients import gradient
@@ -18,15 +16,14 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops.pool import check_like, pool_on, pooled, sliding_of, spread_on
+from wgsl_kernels.ops.pool_cpu import chosen_cpu, max_pool_gradient_cpu
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Spec
     from wgsl_kernels.engine.tensor import Tensor
-    from wgsl_kernels.ops.windows import Padding, Pair, Sliding
+    from wgsl_kernels.ops.windows import Padding, Pair
 
 
 @signature("MaxPoolGrad")
@@ -52,31 +49,7 @@ def _max_pool_grad_signature(
 @cpu_kernel("MaxPoolGrad")
 def _max_pool_grad_cpu(dy: Array, input: Array, output: Array, **geometry: Any) -> Array:
     sliding = sliding_of("MaxPoolGrad", input.shape, **geometry)
-    padded = sliding.room(sliding.channels, dy.dtype)
-    if dy.size:
-        for rows, cols, chosen in _chosen(sliding, input):
-            padded[:, rows, cols] += np.where(chosen, dy, dy.dtype.type(0))
-    return np.ascontiguousarray(sliding.cropped(padded))
-
-
-def _chosen(sliding: Sliding, x: Array) -> Iterator[tuple[slice, slice, Array]]:
-    """Yield, for each element of the window, where it falls and in which windows it is chosen."""
-    rows, cols = sliding.rows, sliding.cols
-    padded = sliding.padded(x, -np.inf)
-    shape = sliding.out_shape
-    largest = np.full(shape, -np.inf, x.dtype)
-    first = np.full(shape, -1)
-    taps = [(down, right) for down in range(rows.window) for right in range(cols.window)]
-    for number, (down, right) in enumerate(taps):
-        value = padded[:, rows.places(down), cols.places(right)]
-        inside = np.outer(rows.inside(down), cols.inside(right))[..., np.newaxis]
-        with np.errstate(invalid="ignore"):
-            better = (value > largest) | (np.isnan(value) & ~np.isnan(largest)) | (first < 0)
-        better &= inside
-        largest = np.where(better, value, largest)
-        first = np.where(better, number, first)
-    for number, (down, right) in enumerate(taps):
-        yield rows.places(down), cols.places(right), first == number
+    return max_pool_gradient_cpu(sliding, dy, input)
 
 
 @wgsl_kernel("MaxPoolGrad", dtypes=("float32", "float16"))
@@ -131,12 +104,7 @@ def _max_pool_grad_grad_signature(
 @cpu_kernel("MaxPoolGradGrad")
 def _max_pool_grad_grad_cpu(ddx: Array, input: Array, **geometry: Any) -> Array:
     sliding = sliding_of("MaxPoolGradGrad", input.shape, **geometry)
-    padded = sliding.padded(ddx)
-    y = np.zeros(sliding.out_shape, ddx.dtype)
-    if y.size:
-        for rows, cols, chosen in _chosen(sliding, input):
-            np.copyto(y, padded[:, rows, cols], where=chosen)
-    return y
+    return chosen_cpu(sliding, ddx, input)
 
 
 @wgsl_kernel("MaxPoolGradGrad", dtypes=("float32", "float16"))

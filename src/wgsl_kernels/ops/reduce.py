@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.numerics import WIDER, silent
+from wgsl_kernels.backends.cpu.precision import WIDER, silent
+from wgsl_kernels.backends.cpu.sums import ADD, total
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.run import run
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape, Spec
 
 Axes = int | Sequence[int] | None
+
+_MULTIPLY: np.ufunc = np.multiply
 
 
 def all(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -104,9 +107,11 @@ def _mean_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
     is_whole = x.dtype.kind in "ib"
     wide = np.dtype(np.float64) if is_whole else WIDER.get(x.dtype, x.dtype)
     axes = axes_of(axis, x)
-    total = np.asarray(np.sum(x, axis=axes, keepdims=keep_dims, dtype=wide))
-    mean = np.divide(total, math.prod(x.shape[one] for one in axes))
-    return np.asarray(mean).astype(np.float32 if is_whole else x.dtype)
+    count = math.prod(x.shape[one] for one in axes)
+    if x.dtype == np.float32:
+        return np.asarray(total(x, axes, keepdims=keep_dims) / np.float32(count))
+    summed = np.asarray(ADD.reduce(x, axis=axes, keepdims=keep_dims, dtype=wide))
+    return np.asarray(np.divide(summed, count)).astype(np.float32 if is_whole else x.dtype)
 
 
 wgsl_kernel("Mean", "reduce/mean.wgsl")
@@ -139,8 +144,9 @@ def _prod_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -
 @cpu_kernel("Prod")
 @silent
 def _prod_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
-    product = np.prod(x, axis=axes_of(axis, x), keepdims=keep_dims, dtype=_accumulator(x))
-    return np.asarray(product).astype(_result(x))
+    axes = axes_of(axis, x)
+    product = _MULTIPLY.reduce(x, axis=axes, keepdims=keep_dims, dtype=_accumulator(x))
+    return np.asarray(product).astype(_result(x), copy=False)
 
 
 wgsl_kernel("Prod", "reduce/prod.wgsl")
@@ -200,8 +206,11 @@ def _sum_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) ->
 @cpu_kernel("Sum")
 @silent
 def _sum_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
-    total = np.sum(x, axis=axes_of(axis, x), keepdims=keep_dims, dtype=_accumulator(x))
-    return np.asarray(total).astype(_result(x))
+    axes = axes_of(axis, x)
+    if x.dtype == np.float32:
+        return total(x, axes, keepdims=keep_dims)
+    summed = ADD.reduce(x, axis=axes, keepdims=keep_dims, dtype=_accumulator(x))
+    return np.asarray(summed).astype(_result(x), copy=False)
 
 
 wgsl_kernel("Sum", "reduce/sum.wgsl")

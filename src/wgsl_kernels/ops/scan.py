@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.numerics import WIDER, silent
+from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.cpu.scans import accumulated
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
@@ -189,14 +190,14 @@ def _counted(x: Array) -> np.dtype[np.generic]:
 
 def _accumulated(combine: np.ufunc, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
     dtype = _counted(x)
-    rows = np.moveaxis(np.atleast_1d(x), axis, -1)
-    rows = rows[..., ::-1] if reverse else rows
-    totals = combine.accumulate(rows, axis=-1, dtype=WIDER.get(x.dtype, dtype)).astype(dtype)
+    rows = np.atleast_1d(x)
+    at = axis % rows.ndim
+    y = accumulated(combine, np.flip(rows, at) if reverse else rows, at, dtype)
     if exclusive:
-        first = np.full((*rows.shape[:-1], min(rows.shape[-1], 1)), combine.identity, dtype)
-        totals = np.concatenate([first, totals[..., :-1]], axis=-1)
-    totals = totals[..., ::-1] if reverse else totals
-    return np.moveaxis(totals, -1, axis).reshape(x.shape)
+        before = (slice(None),) * at
+        first = np.full_like(y[(*before, slice(0, 1))], combine.identity)
+        y = np.concatenate([first, y[(*before, slice(0, -1))]], axis=at)
+    return (np.flip(y, at) if reverse else y).reshape(x.shape)
 
 
 def running_sums(gpu: Gpu, counts: GpuArray) -> GpuArray:

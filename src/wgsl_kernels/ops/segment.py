@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.numerics import WIDER, silent
+from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.cpu.sums import total
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 _GROUP = 64
+_EXACT = 1 << 21
+"""Rows below which sums of int32 are exact in double precision."""
+_LONG = 256
+"""Columns from which it pays to sum segment by segment."""
+_PART = 1 << 20
+"""Elements whose places are computed at a time."""
 _TURNS = 32768
 """Pairs that one lane takes in a dispatch; see unsorted_segment_sum.wgsl."""
 
@@ -64,11 +71,54 @@ def _unsorted_segment_sum_signature(x: Spec, segment_ids: Spec, /, *, num_segmen
 @silent
 def _unsorted_segment_sum_cpu(x: Array, segment_ids: Array, *, num_segments: int) -> Array:
     inner = x.shape[segment_ids.ndim :]
-    ids = segment_ids.reshape(-1)
-    inside = (ids >= 0) & (ids < num_segments)
-    total = np.zeros((num_segments, *inner), WIDER.get(x.dtype, x.dtype))
-    np.add.at(total, ids[inside], x.reshape(ids.size, *inner)[inside])
-    return total.astype(x.dtype)
+    rows = x.reshape(segment_ids.size, math.prod(inner))
+    return _segment_sum(rows, segment_ids.reshape(-1), num_segments).reshape(num_segments, *inner)
+
+
+def _segment_sum(rows: Array, ids: Array, count: int) -> Array:
+    """Return the sums [count, columns] of the rows [ids, columns] that have the same id."""
+    if rows.dtype.kind == "c":
+        part = np.float32 if rows.dtype == np.complex64 else np.float64
+        pairs = np.ascontiguousarray(rows).view(part)
+        return _segment_sum(pairs, ids, count).view(rows.dtype)
+    inside = (ids >= 0) & (ids < count)
+    if not inside.all():
+        rows, ids = rows[inside], ids[inside]
+    if rows.dtype.kind != "f" and len(ids) >= _EXACT:
+        y = np.zeros((count, rows.shape[1]), rows.dtype)
+        np.add.at(y, ids, rows)
+        return y
+    if rows.dtype == np.float32 and rows.shape[1] >= _LONG:
+        return _sums_of_long_rows(rows, ids, count)
+    return _sums_by_column(rows, ids, count)
+
+
+def _sums_of_long_rows(rows: Array, ids: Array, count: int) -> Array:
+    """Return the sums of each segment in its turn."""
+    y = np.zeros((count, rows.shape[1]), rows.dtype)
+    order = np.argsort(ids, kind="stable")
+    present, first = np.unique(ids[order], return_index=True)
+    ends = [*first[1:].tolist(), len(ids)]
+    for one, begin, end in zip(present.tolist(), first.tolist(), ends, strict=True):
+        y[one] = total(rows[order[begin:end]], (0,))
+    return y
+
+
+def _sums_by_column(rows: Array, ids: Array, count: int) -> Array:
+    """Return the sums of some columns after the others, counted in double precision."""
+    columns = rows.shape[1]
+    y = np.empty((count, columns), rows.dtype)
+    width = max(min(_PART // max(len(ids), 1), columns), 1)
+    for begin in range(0, columns, width):
+        some = rows[:, begin : begin + width]
+        wide = some.shape[1]
+        places = ids
+        if columns > 1:
+            places = (ids[:, np.newaxis] * np.int64(wide) + np.arange(wide)).reshape(-1)
+        sums = np.bincount(places, some.reshape(-1), count * wide)
+        whole = sums if rows.dtype.kind == "f" else sums.astype(np.int64)  # which wraps
+        y[:, begin : begin + width] = whole.reshape(count, wide)
+    return y
 
 
 @wgsl_kernel("UnsortedSegmentSum")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.ordering import can_be_keys, distinct, top_places
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient, no_gradient
@@ -62,9 +63,7 @@ def _topk_signature(x: Spec, /, *, k: int = 1, sorted: bool = True) -> dict[str,
 
 @cpu_kernel("TopK")
 def _topk_cpu(x: Array, *, k: int) -> tuple[Array, Array]:
-    # NumPy sorts upward, stably and with NaN last: reversed rows, read from the end.
-    upward = np.argsort(x[..., ::-1], axis=-1, kind="stable")
-    indices = (x.shape[-1] - 1 - upward[..., ::-1][..., :k]).astype(np.int32)
+    indices = top_places(x, k)
     return np.take_along_axis(x, indices, axis=-1), indices
 
 
@@ -211,6 +210,9 @@ def _unique_signature(x: Spec, /, *, axis: int = 0) -> dict[str, Spec]:
 
 @cpu_kernel("Unique")
 def _unique_cpu(x: Array, *, axis: int) -> tuple[Array, Array]:
+    if x.ndim == 1 and can_be_keys(x):
+        first, indices = distinct(x)
+        return x[first], indices
     slices = np.moveaxis(x, axis, 0).reshape(x.shape[axis], math.prod(_left(x.shape, axis)))
     if x.dtype.kind == "f":
         slices = np.where(np.isnan(slices), np.nan, slices + 0)  # one NaN, one zero

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.numerics import silent
+from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient
@@ -56,7 +56,7 @@ def _fft_signature(input: Spec, /) -> Spec:
 def _fft_cpu(input: Array) -> Array:
     if input.size == 0:
         return input
-    return np.fft.fft(input.astype(np.complex128)).astype(input.dtype)
+    return np.asarray(np.fft.fft(input))
 
 
 @wgsl_kernel("FFT", dtypes=("complex64",))
@@ -98,7 +98,7 @@ def _ifft_signature(input: Spec, /) -> Spec:
 def _ifft_cpu(input: Array) -> Array:
     if input.size == 0:
         return input
-    return np.fft.ifft(input.astype(np.complex128)).astype(input.dtype)
+    return np.asarray(np.fft.ifft(input))
 
 
 @wgsl_kernel("IFFT", dtypes=("complex64",))

@@ -9,6 +9,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.gradients import gradient
@@ -182,7 +183,7 @@ signature("Reciprocal")(like_x("Reciprocal", *COMPLEX))
 
 
 @cpu_kernel("Reciprocal")
-@numerics.silent
+@silent
 @cut_for_integers
 def _reciprocal_cpu(x: Array) -> Array:
     return np.reciprocal(x)
@@ -269,7 +270,7 @@ signature("Sqrt")(float_of_x("Sqrt"))
 
 
 @cpu_kernel("Sqrt")
-@numerics.silent
+@silent
 def _sqrt_cpu(x: Array) -> Array:
     return np.sqrt(as_float(x))
 
@@ -291,7 +292,7 @@ signature("Square")(like_x("Square", *COMPLEX))
 
 
 @cpu_kernel("Square")
-@numerics.silent
+@silent
 @bools_as_numbers
 def _square_cpu(x: Array) -> Array:
     return np.square(x)

@@ -1,0 +1,56 @@
+"""Running sums and products along an axis, counted in a wider dtype without holding all of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.precision import BLOCK, WIDER
+
+Array = np.ndarray[Any, Any]
+
+WIDE = 256
+"""Elements side by side from which a step at a time along the axis is quick."""
+
+
+def accumulated(combine: np.ufunc, x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
+    """Return ``combine`` of the elements of ``x`` along ``axis`` up to each, as ``dtype``."""
+    wide = WIDER.get(x.dtype, dtype)
+    y = np.empty(x.shape, dtype)
+    outer, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
+    if x.size <= BLOCK:
+        y[...] = combine.accumulate(x, axis=axis, dtype=wide)
+    elif outer * inner >= WIDE and inner > 1:
+        _by_steps(combine, np.moveaxis(x, axis, 0), np.moveaxis(y, axis, 0), wide)
+    else:
+        shape = (outer, x.shape[axis], inner)
+        _by_blocks(combine, x.reshape(shape), y.reshape(shape), wide)
+    return y
+
+
+def _by_steps(combine: np.ufunc, x: Array, y: Array, wide: np.dtype[Any]) -> None:
+    """Fill ``y`` along the first axis, all else at once."""
+    total = x[0].astype(wide)
+    y[0] = total
+    for one, result in zip(x[1:], y[1:], strict=True):
+        combine(total, one, out=total)
+        result[...] = total
+
+
+def _by_blocks(combine: np.ufunc, x: Array, y: Array, wide: np.dtype[Any]) -> None:
+    """Fill ``y`` along the middle axis, in blocks that stay in the cache."""
+    outer, length, inner = x.shape
+    rows = max(BLOCK // (length * inner), 1)
+    columns = max(BLOCK // inner, 1)
+    for top in range(0, outer, rows):
+        carry: Array | None = None
+        for left in range(0, length, columns):
+            here = (slice(top, top + rows), slice(left, left + columns))
+            block = x[here].astype(wide)
+            if carry is not None:
+                combine(carry, block[:, 0], out=block[:, 0])
+            combine.accumulate(block, axis=1, out=block)
+            y[here] = block
+            carry = block[:, -1]
