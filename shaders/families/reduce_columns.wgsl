@@ -21,14 +21,5 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   }
   let begin = wk_part_begin(part);
   let totals = wk_across(wk_begin(row), begin, wk_part_end(begin));
-  if (done < 1u) {
-    wk_finish(row, part, totals[0]);
-  }
-  if (done < 2u) {
-    wk_finish(row + 1u, part, totals[1]);
-  }
-  if (done < 3u) {
-    wk_finish(row + 2u, part, totals[2]);
-  }
-  wk_finish(row + 3u, part, totals[3]);
+  wk_finish_fours(row, part, done, totals);
 }

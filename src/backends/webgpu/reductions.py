@@ -72,6 +72,7 @@ def add_reduction(reduction: Reduction) -> Function:
         helpers["wk_last_part"] = lambda: "fn wk_last_part() -> u32 { return 1u; }"
         helpers["wk_part_begin"] = lambda: "fn wk_part_begin(part: u32) -> u32 { return 0u; }"
         helpers["wk_part_end"] = lambda: _WHOLE_END
+    helpers["wk_finish_fours"] = lambda: _finish_fours(reduction)
     helpers["wk_finish"] = lambda: _finish(reduction)
     if stage == "final":
         add_partial_loads(reduction)
@@ -128,6 +129,16 @@ def _finish(reduction: Reduction) -> str:
         value = f"finish(total{count})"
     value = f"u32({value})" if output.dtype == "bool" else value
     return f"{signature} {{ {composer.stored(output, 'row', value)} }}"
+
+
+def _finish_fours(reduction: Reduction) -> str:
+    """Return the function that finishes four neighbouring rows but those already done."""
+    calls = [f"wk_finish(row + {lane}u, part, totals[{lane}]);" for lane in range(4)]
+    if not reduction.wide:  # else all fours are whole
+        calls = [f"if (done < {lane + 1}u) {{ {call} }}" for lane, call in enumerate(calls)]
+    body = "\n  ".join(calls)
+    signature = "fn wk_finish_fours(row: u32, part: u32, done: u32, totals: array<wk_Total, 4>)"
+    return f"{signature} {{\n  {body}\n}}"
 
 
 _ALL_FOURS = "fn wk_all_fours() -> u32 { return wk_rows() / wk_inner() * wk_fours(); }"
