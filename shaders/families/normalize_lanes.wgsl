@@ -12,10 +12,9 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let number = group.x + group.y * groups.x; // grids past 65,535 groups fold into two dimensions
-  let row = number % wk_rows();
-  let part = number / wk_rows();
-  if (part >= wk_last_part()) { // the same for the whole group
+  let row = group.x + group.y * groups.x; // grids past 65,535 groups fold into two dimensions
+  let part = wk_first_part() + group.z;
+  if (row >= wk_rows()) { // the same for the whole group
     return;
   }
   let base = wk_begin(row);

@@ -9,26 +9,17 @@ const GROUP = 64u;
 @compute @workgroup_size(GROUP)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let number = id.x + id.y * groups.x * GROUP; // grids past 65,535 groups fold into two dimensions
-  let fours = (wk_inner() + 3u) / 4u;
-  let all_fours = wk_rows() / wk_inner() * fours;
-  let four = number % all_fours;
-  let part = wk_first_part() + number / all_fours;
-  if (part >= wk_last_part()) {
+  let four = wk_run(number, wk_all_fours());
+  let part = wk_part(number, wk_all_fours(), id.z);
+  let line = wk_line(four);
+  let first = (four - line * wk_fours()) * 4u;
+  let column = min(first, wk_inner() - 4u);
+  let done = first - column;
+  let row = line * wk_inner() + column;
+  if (row >= wk_rows() || part >= wk_last_part()) {
     return;
   }
-  let column = min(four % fours * 4u, wk_inner() - 4u);
-  let done = four % fours * 4u - column;
-  let row = four / fours * wk_inner() + column;
   let begin = wk_part_begin(part);
   let totals = wk_across(wk_begin(row), begin, wk_part_end(begin));
-  if (done < 1u) {
-    wk_finish(row, part, totals[0]);
-  }
-  if (done < 2u) {
-    wk_finish(row + 1u, part, totals[1]);
-  }
-  if (done < 3u) {
-    wk_finish(row + 2u, part, totals[2]);
-  }
-  wk_finish(row + 3u, part, totals[3]);
+  wk_finish_fours(row, part, done, totals);
 }

@@ -10,9 +10,9 @@ const GROUP = 64u;
 @compute @workgroup_size(GROUP)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let number = id.x + id.y * groups.x * GROUP; // grids past 65,535 groups fold into two dimensions
-  let row = number % wk_rows();
-  let part = wk_first_part() + number / wk_rows();
-  if (part >= wk_last_part()) {
+  let row = wk_run(number, wk_rows());
+  let part = wk_part(number, wk_rows(), id.z);
+  if (row >= wk_rows() || part >= wk_last_part()) {
     return;
   }
   let begin = wk_part_begin(part);

@@ -1,5 +1,4 @@
-// The element that comes first in order, and where it is; of equal ones the first. The kernel
-// gives `fn lift(x: T, i: u32) -> Best`, in which the larger word is the better.
+// The element that comes first in order, and where it is; of equal ones the first.
 
 #include "include/order.wgsl"
 
@@ -12,6 +11,17 @@ struct Best {
 
 fn init() -> Best {
   return Best(bitcast<i32>(0x80000000u), 0xffffffffu);
+}
+
+// `flip` is 0 where the largest comes first, -1 where the smallest does.
+fn place_of(x: T, i: u32, flip: i32) -> Best {
+  if (order_is_whole()) {
+    return Best(i32(x) ^ flip, i);
+  }
+  let bits = bitcast<i32>(f32(x));
+  let magnitude = bits & 0x7fffffff;
+  let sign = (bits >> 31u) ^ flip;
+  return Best(select((magnitude ^ sign) - sign, ORDER_OF_ALL, magnitude > ORDER_OF_INF), i);
 }
 
 fn combine(a: Best, b: Best) -> Best {

@@ -3,6 +3,5 @@
 #include "include/best.wgsl"
 
 fn lift(x: T, i: u32) -> Best {
-  let order = ordered(x);
-  return Best(select(order, ORDER_OF_ALL, is_order_of_nan(order)), i);
+  return place_of(x, i, 0);
 }

@@ -41,6 +41,7 @@ def share(x: Array, axis: int, variant: Any, part: int = 0, wide: bool = False) 
     order = (*kept, axis)
     view, written = x.transpose(order), y.transpose(order)
     parts = -(-count // part) if part else 1
+    packed = parts > 1 and wide and variant != "lanes"
     facts = {
         "y_size": x.size,
         "wk_n": count,
@@ -58,7 +59,7 @@ def share(x: Array, axis: int, variant: Any, part: int = 0, wide: bool = False) 
     inputs = [operand("x", view, "strided"), operand("weight", weight)]
 
     def made(stage: Any) -> Any:
-        options = Options(variant=variant, kept=len(kept), wide=wide, stage=stage)
+        options = Options(variant=variant, kept=len(kept), wide=wide, stage=stage, packed=packed)
         return compose("Share", inline(SHARE), inputs, [operand("y", y)], options=options)
 
     whole = x if x.base is None else x.base
@@ -67,12 +68,13 @@ def share(x: Array, axis: int, variant: Any, part: int = 0, wide: bool = False) 
     if part:
         first = made("partial")
         room = np.zeros(rows * parts * first.partial_bytes // 4, np.uint32)
-        cells = grid(variant, rows, parts, inner)
+        cells = grid(variant, rows, parts, inner, packed=packed)
         found = lab().run(first, {**arrays, "wk_partials": room}, facts, cells)
         words = np.frombuffer(found["wk_partials"], np.uint32)[: room.size].copy()
         arrays["wk_partials"] = words
     shader = made("apply" if part else "whole")
-    found = lab().run(shader, arrays, facts, grid(variant, rows, parts, inner))
+    cells = grid(variant, rows, parts, inner, packed=packed)
+    found = lab().run(shader, arrays, facts, cells)
     return values_of(found["y"], y)
 
 

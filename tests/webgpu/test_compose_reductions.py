@@ -45,11 +45,15 @@ VARIANTS: list[Any] = ["lanes", "rows"]
 GROUP = 64
 
 
-def grid(variant: str, rows: int, parts: int = 1, inner: int = 1) -> tuple[int, int, int]:
+def grid(
+    variant: str, rows: int, parts: int = 1, inner: int = 1, *, packed: bool = False
+) -> tuple[int, int, int]:
     """Return workgroup counts, folded to show that any fold will do."""
     runs = rows // inner * -(-inner // 4) if variant == "columns" else rows
-    groups = runs * parts if variant == "lanes" else -(-runs * parts // GROUP)
-    return (-(-groups // 3), 3, 1)
+    if packed:
+        return (runs * parts // GROUP + 1, 3, 1)
+    groups = runs if variant == "lanes" else -(-runs // GROUP)
+    return (-(-groups // 3), 3, parts)
 
 
 def reduce(
@@ -88,11 +92,13 @@ def reduce(
     def made(**choices: Any) -> Any:
         last: Any = "rows" if variant == "columns" else variant
         chosen = last if choices.get("stage") == "final" else variant
-        options = Options(variant=chosen, kept=len(kept), wide=wide, **choices)
+        packs = packed and choices.get("stage") == "partial"
+        options = Options(variant=chosen, kept=len(kept), wide=wide, packed=packs, **choices)
         names = tuple(attrs or ())
         return compose("Reduce", inline(text), inputs, outputs, attrs=names, options=options)
 
     rows = expected.size
+    packed = variant != "lanes" and (-(-n // part) if part else 1) % 2 == 0
     inner = facts["wk_inner"]
     if not part:
         found = lab().run(made(), arrays, facts, grid(variant, rows, 1, inner))
@@ -101,9 +107,8 @@ def reduce(
     facts |= {"wk_parts": parts, "wk_part_size": part, "wk_first_part": 0, "wk_last_part": parts}
     first, second = made(stage="partial"), made(stage="final")
     room = np.zeros(rows * parts * first.partial_bytes // 4, np.uint32)
-    partials = lab().run(
-        first, {**arrays, "wk_partials": room}, facts, grid(variant, rows, parts, inner)
-    )
+    cells = grid(variant, rows, parts, inner, packed=packed)
+    partials = lab().run(first, {**arrays, "wk_partials": room}, facts, cells)
     words = np.frombuffer(partials["wk_partials"], np.uint32)[: room.size].copy()
     found = lab().run(second, {**arrays, "wk_partials": words}, facts, grid(variant, rows))
     return values_of(found["y"], expected)

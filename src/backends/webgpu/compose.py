@@ -42,6 +42,7 @@ class Options:
         stage: Which part of a reduction this is.
         kept: How many leading axes of a reduction's input remain.
         wide: Whether a reduction binds its input as vec4; see ``Reduction``.
+        packed: Whether a reduction's parts lie along x in the grid, behind the rows.
         entry: A free kernel's entry point, where it has several.
         before: Groups of maps that stand for inputs.
         after: The group of maps that the output is handed on to.
@@ -53,6 +54,7 @@ class Options:
     stage: Stage = "whole"
     kept: int = 0
     wide: bool = False
+    packed: bool = False
     entry: str | None = None
     before: tuple[Before, ...] = ()
     after: After | None = None
@@ -121,7 +123,7 @@ def _bound(composer: Composer, options: Options) -> Composed:
     if composer.form == "map":
         start = add_map(composer, vec4=vec4, held=options.held)
     elif composer.form == "reduce":
-        chosen = options.variant, options.stage, options.kept, options.wide
+        chosen = options.variant, options.stage, options.kept, options.wide, options.packed
         start = add_reduction(Reduction(composer, *chosen))
     else:
         start = add_free(composer, options.entry)

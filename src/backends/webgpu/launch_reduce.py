@@ -167,6 +167,7 @@ class ReduceLaunch(AnchorLaunch):
                 stage=which,
                 kept=walk.kept,
                 wide=wide,
+                packed=which in ("partial", "apply") and _is_packed(variant, rows, walk.inner),
                 before=() if which == "final" else extras.befores(self.names, wide=wide),
                 after=None if which == "partial" else extras.handed_on,
             )
@@ -324,8 +325,22 @@ class _Walk:
         return all(s % 4 == 0 for one in both for s in one[: self.kept])
 
 
+def _is_packed(variant: str, rows: int, inner: int) -> bool:
+    """Say whether there are so few rows that a workgroup takes several parts of them."""
+    return variant != "lanes" and _runs(variant, rows, inner) < GROUP
+
+
+def _runs(variant: str, rows: int, inner: int) -> int:
+    return rows // inner * -(-inner // 4) if variant == "columns" else rows
+
+
 def _grid(variant: str, rows: int, inner: int, parts: int) -> tuple[int, int, int]:
+    """Return the workgroup counts: rows along x and y, parts along z unless they are packed."""
+    runs = _runs(variant, rows, inner)
     if variant == "lanes":
-        return fold(rows * parts)
-    runs = rows if variant == "rows" else rows // inner * -(-inner // 4)
-    return fold(-(-runs * parts // GROUP))
+        x, y, _ = fold(runs)
+        return x, y, parts
+    if _is_packed(variant, rows, inner):
+        return fold(-(-runs * parts // GROUP))
+    x, y, _ = fold(-(-runs // GROUP))
+    return x, y, parts

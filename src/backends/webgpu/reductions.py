@@ -53,6 +53,11 @@ def add_reduction(reduction: Reduction) -> Function:
         helpers[f"wk_{loop}"] = functools.partial(_loop, loop)
     helpers["wk_rows"] = lambda: _word(composer, "wk_rows")
     helpers["wk_inner"] = lambda: _word(composer, "wk_inner")
+    helpers["wk_fours"] = lambda: "fn wk_fours() -> u32 { return (wk_inner() + 3u) / 4u; }"
+    helpers["wk_all_fours"] = lambda: _ALL_FOURS
+    helpers["wk_line"] = lambda: _line(reduction)
+    helpers["wk_run"] = lambda: _PACKED_RUN if reduction.packed else _RUN
+    helpers["wk_part"] = lambda: _PACKED_PART if reduction.packed else _PART
     helpers["wk_parts"] = lambda: _word(composer, "wk_parts")
     helpers["wk_part_size"] = lambda: _word(composer, "wk_part_size")
     length = "wk_parts" if stage == "final" else "wk_n"
@@ -67,6 +72,7 @@ def add_reduction(reduction: Reduction) -> Function:
         helpers["wk_last_part"] = lambda: "fn wk_last_part() -> u32 { return 1u; }"
         helpers["wk_part_begin"] = lambda: "fn wk_part_begin(part: u32) -> u32 { return 0u; }"
         helpers["wk_part_end"] = lambda: _WHOLE_END
+    helpers["wk_finish_fours"] = lambda: _finish_fours(reduction)
     helpers["wk_finish"] = lambda: _finish(reduction)
     if stage == "final":
         add_partial_loads(reduction)
@@ -88,6 +94,17 @@ def _loop(name: str) -> str:
 def _word(composer: Composer, name: str, fact: str = "") -> str:
     word = fact or name
     return f"fn {name}() -> u32 {{ return {composer.word(word, word)}; }}"
+
+
+def _line(reduction: Reduction) -> str:
+    """Return the function from four columns to their line, without a division where it can be.
+
+    A CPU divides slowly. Past the last line it gives the number of lines or more.
+    """
+    signature = "fn wk_line(four: u32) -> u32"
+    if reduction.kept > 1:
+        return f"{signature} {{ return four / wk_fours(); }}"
+    return f"{signature} {{ return select(0u, 1u, four >= wk_fours()); }}"
 
 
 def _partial(reduction: Reduction) -> str:
@@ -114,6 +131,23 @@ def _finish(reduction: Reduction) -> str:
     return f"{signature} {{ {composer.stored(output, 'row', value)} }}"
 
 
+def _finish_fours(reduction: Reduction) -> str:
+    """Return the function that finishes four neighbouring rows but those already done."""
+    calls = [f"wk_finish(row + {lane}u, part, totals[{lane}]);" for lane in range(4)]
+    if not reduction.wide:  # else all fours are whole
+        calls = [f"if (done < {lane + 1}u) {{ {call} }}" for lane, call in enumerate(calls)]
+    body = "\n  ".join(calls)
+    signature = "fn wk_finish_fours(row: u32, part: u32, done: u32, totals: array<wk_Total, 4>)"
+    return f"{signature} {{\n  {body}\n}}"
+
+
+_ALL_FOURS = "fn wk_all_fours() -> u32 { return wk_rows() / wk_inner() * wk_fours(); }"
+_RUN = "fn wk_run(number: u32, runs: u32) -> u32 { return number; }"
+_PART = "fn wk_part(number: u32, runs: u32, z: u32) -> u32 { return wk_first_part() + z; }"
+_PACKED_RUN = "fn wk_run(number: u32, runs: u32) -> u32 { return number % runs; }"
+_PACKED_PART = (
+    "fn wk_part(number: u32, runs: u32, z: u32) -> u32 { return wk_first_part() + number / runs; }"
+)
 _PART_BEGIN = "fn wk_part_begin(part: u32) -> u32 { return part * wk_part_size(); }"
 _PART_END = "fn wk_part_end(begin: u32) -> u32 { return min(begin + wk_part_size(), wk_length()); }"
 _WHOLE_END = "fn wk_part_end(begin: u32) -> u32 { return wk_length(); }"

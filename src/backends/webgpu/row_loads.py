@@ -34,6 +34,7 @@ class Reduction:
         kept: How many of the input's axes remain, which are the leading ones.
         wide: The input, and a normalization's output, is bound as vec4: all four elements loaded
             together lie together, at a multiple of four.
+        packed: The parts lie along x, behind the rows, and not along z: where there are few rows.
     """
 
     composer: Composer
@@ -41,6 +42,7 @@ class Reduction:
     stage: Stage
     kept: int
     wide: bool
+    packed: bool
 
     @property
     def element(self) -> str:

@@ -116,5 +116,5 @@ def _column_parts(layout: Layout) -> int:
         return max(1, min(layout.count // GPU_COLUMN_PART, wanted))
     if layout.step > NARROW and layout.count >= 64 and not layout.maps:
         return min(-(-layout.count // SOFTWARE_COLUMN_PART), MOST_COLUMN_PARTS)
-    wanted = SOFTWARE_INVOCATIONS * 4 // layout.rows
+    wanted = (SOFTWARE_MAPPED if layout.maps else SOFTWARE_INVOCATIONS) * 4 // layout.rows
     return max(1, min(layout.count // SOFTWARE_NARROW_PART, wanted))
