@@ -257,7 +257,7 @@ def _layer_norm_signature(
 def _layer_norm_cpu(
     x: Array, scale: Array | None, offset: Array | None, *, axis: int, epsilon: float
 ) -> Array:
-    wide = numerics.WIDER.get(x.dtype, x.dtype)
+    wide = WIDER.get(x.dtype, x.dtype)
     axes = tuple(range(axis % x.ndim, x.ndim))
     with np.errstate(all="ignore"):
         deviation = x.astype(wide) - np.mean(x, axis=axes, keepdims=True, dtype=wide)
