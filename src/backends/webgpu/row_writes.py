@@ -50,7 +50,7 @@ def add_writes(reduction: Reduction) -> None:
     helpers["wk_write"] = lambda: _write(reduction)
     helpers["wk_write4"] = lambda: _write4(reduction)
     helpers["wk_write_across"] = lambda: _write_across(reduction)
-    for operand in composer.inputs[1:]:
+    for operand in _others(reduction):
         name = f"wk_{operand.wgsl}"
         helpers[f"{name}_at"] = functools.partial(_other, reduction, operand)
         helpers[f"{name}_four"] = functools.partial(_other_four, reduction, operand)
@@ -59,7 +59,7 @@ def add_writes(reduction: Reduction) -> None:
 def _check(reduction: Reduction) -> None:
     """Refuse types that vectors cannot have."""
     composer = reduction.composer
-    for operand in composer.operands:
+    for operand in (composer.inputs[0], *_others(reduction), composer.outputs[0]):
         if operand.dtype in ("complex64", "bool"):
             apply = composer.source.functions["apply"]
             message = f"{composer.kernel}: apply has {operand.name} of {operand.dtype}; want a real"
@@ -94,10 +94,17 @@ def _call(reduction: Reduction, x: str, i: str, total: str, others: Mapping[str,
     return f"apply({', '.join(values.get(name, total) for name in names)})"
 
 
+def _others(reduction: Reduction) -> list[Operand]:
+    """Return the further inputs that apply names; there may be others, of maps fused before it."""
+    composer = reduction.composer
+    named = {parameter.name for parameter in composer.source.functions["apply"].parameters}
+    return [one for one in composer.inputs[1:] if named & set(one.spellings)]
+
+
 def _others_at(reduction: Reduction, write: str) -> dict[str, str]:
     """Return an expression for each further input by its name, ``{}`` standing for its variable."""
-    inputs = reduction.composer.inputs[1:]
-    return {name: write.format(f"wk_{one.wgsl}") for one in inputs for name in one.spellings}
+    others = _others(reduction)
+    return {name: write.format(f"wk_{one.wgsl}") for one in others for name in one.spellings}
 
 
 def _other(reduction: Reduction, operand: Operand) -> str:
@@ -135,7 +142,7 @@ def _write(reduction: Reduction) -> str:
 
 
 def _write4(reduction: Reduction) -> str:
-    names = [f"wk_{one.wgsl}" for one in reduction.composer.inputs[1:]]
+    names = [f"wk_{one.wgsl}" for one in _others(reduction)]
     loads = "".join(f"  let {name} = {name}_four(i);\n" for name in names)
     calls = [
         _call(
@@ -165,7 +172,7 @@ def _stores(reduction: Reduction) -> str:
 
 def _write_across(reduction: Reduction) -> str:
     others = _others_at(reduction, "{}")
-    names = [f"wk_{one.wgsl}" for one in reduction.composer.inputs[1:]]
+    names = [f"wk_{one.wgsl}" for one in _others(reduction)]
     loads = "".join(f"  let {name} = {name}_at(i);\n" for name in names)
     calls = [_call(reduction, f"x[{lane}]", "i", f"totals[{lane}]", others) for lane in range(4)]
     value = f"vec4<{reduction.composer.outputs[0].value_type}>({', '.join(calls)})"
