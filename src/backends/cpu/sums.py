@@ -43,6 +43,17 @@ def total(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
     return np.expand_dims(y, tuple(axes)) if keepdims else y
 
 
+def deviations(x: Array, axes: Sequence[int]) -> Array:
+    """Return a new array of ``x`` less its mean along ``axes``, counted from the front.
+
+    The error of the mean, which grows with its size, is measured and taken away too.
+    """
+    count = math.prod(x.shape[axis] for axis in axes)
+    y = np.asarray(x - total(x, axes, keepdims=True) / count)
+    y -= total(y, axes, keepdims=True) / count
+    return y
+
+
 def _in_memory_order(x: Array) -> tuple[Array, Sequence[int]] | None:
     """Return ``x`` with its axes as they lie in memory, and which these are; None with gaps."""
     if x.flags.c_contiguous:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import WIDER, silent
+from wgsl_kernels.backends.cpu.sums import deviations, total
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -254,17 +256,21 @@ def _layer_norm_signature(
 
 
 @cpu_kernel("LayerNorm")
+@silent
 def _layer_norm_cpu(
     x: Array, scale: Array | None, offset: Array | None, *, axis: int, epsilon: float
 ) -> Array:
-    wide = WIDER.get(x.dtype, x.dtype)
+    wide = np.dtype(np.float64) if x.dtype == np.float16 else x.dtype
     axes = tuple(range(axis % x.ndim, x.ndim))
-    with np.errstate(all="ignore"):
-        deviation = x.astype(wide) - np.mean(x, axis=axes, keepdims=True, dtype=wide)
-        variance = np.mean(np.square(deviation), axis=axes, keepdims=True)
-        y = deviation * numerics.rsqrt(variance + wide.type(epsilon))
-        y = y if scale is None else y * scale
-        return np.asarray(y if offset is None else y + offset).astype(x.dtype)
+    count = math.prod(x.shape[one] for one in axes)
+    y = deviations(x.astype(wide, copy=False), axes)
+    variance = total(np.square(y), axes, keepdims=True) / count
+    y *= numerics.rsqrt(variance + wide.type(epsilon))
+    if scale is not None:
+        y *= scale
+    if offset is not None:
+        y += offset
+    return y.astype(x.dtype, copy=False)
 
 
 wgsl_kernel(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.precision import WIDER, silent
+from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.cpu.sums import deviations, total
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
@@ -91,14 +92,14 @@ def _var_signature(
 @silent
 def _var_cpu(x: Array, *, axis: Axes, correction: float, keep_dims: bool) -> Array:
     is_whole = x.dtype.kind in "ib"
-    wide = np.dtype(np.float64) if is_whole else WIDER.get(x.dtype, x.dtype)
+    wide = np.dtype(np.float64) if is_whole or x.dtype == np.float16 else x.dtype
     axes = reduce.axes_of(axis, x)
-    given = x.astype(wide)
     count = math.prod(x.shape[one] for one in axes)
-    mean = np.divide(np.sum(given, axis=axes, keepdims=True), count)
-    total = np.asarray(np.sum(np.square(given - mean), axis=axes, keepdims=keep_dims))
-    variance = np.divide(total, max(count - correction, 0.0) if count else np.nan)
-    return np.asarray(variance).astype(np.float32 if is_whole else x.dtype)
+    y = deviations(x.astype(wide, copy=False), axes)
+    np.square(y, out=y)
+    divisor = max(count - correction, 0.0) if count else np.nan
+    variance = np.divide(total(y, axes, keepdims=keep_dims), wide.type(divisor))
+    return np.asarray(variance).astype(np.float32 if is_whole else x.dtype, copy=False)
 
 
 wgsl_kernel("Variance", "normalization/variance.wgsl")
