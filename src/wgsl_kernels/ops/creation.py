@@ -24,6 +24,9 @@ from wgsl_kernels.ops import shape as shapes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+
 Scalar = bool | int | float | complex
 NUMERIC = ("float32", "int32", "bool", "complex64")
 _INT32 = np.iinfo(np.int32)
@@ -188,11 +191,35 @@ def _one_hot_cpu(
     return y.reshape(*indices.shape, depth)
 
 
-def _one_hot_params(on_value: Scalar, off_value: Scalar, dtype: DType) -> dict[str, Any]:
-    return {"on": stored(on_value, dtype), "off": stored(off_value, dtype)}
+@wgsl_kernel("OneHot", dtypes=("int32",))
+def _one_hot_webgpu(
+    gpu: Gpu,
+    indices: GpuArray,
+    *,
+    depth: int,
+    on_value: Scalar,
+    off_value: Scalar,
+    dtype: DType,
+) -> GpuArray:
+    y = gpu.empty((*indices.shape, depth), dtype)
+    fours = depth % 4 == 0 and dtype != "complex64"
+    units, turns = y.size // (4 if fours else 1), 16 if gpu.is_software else 1
+    if units:
+        gpu.dispatch(
+            "creation/one_hot_fours.wgsl" if fours else "creation/one_hot.wgsl",
+            {"indices": indices, "y": y},
+            params={
+                "units": units,
+                "turns": turns,
+                "depth": depth,
+                "on": stored(on_value, dtype),
+                "off": stored(off_value, dtype),
+            },
+            groups=gpu.grid(math.ceil(units / turns), 64),
+        )
+    return y
 
 
-wgsl_kernel("OneHot", "creation/one_hot.wgsl", params=_one_hot_params)
 no_gradient("OneHot", because="its input holds integers")
 
 
