@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from benchmarks.items.item import Array, Item
-from benchmarks.peers.process import PeerFailed, PeerProcess
+from benchmarks.peers.process import PeerError, PeerProcess
 
 ROUNDS = (3, 25)
 """At least so many turns, and at most."""
@@ -59,7 +58,7 @@ def measure(
                 for result in results.values():
                     reference = reference or result
                     check(result, reference)
-            except (PeerFailed, WrongResult) as error:
+            except (PeerError, WrongResultError) as error:
                 found[peer.name] = {"error": str(error)}
                 continue
             found[peer.name] = {"first_seconds": round(first, 3)}
@@ -71,7 +70,7 @@ def measure(
     return found
 
 
-class WrongResult(Exception):
+class WrongResultError(Exception):
     """A peer's result is not the reference's."""
 
 
@@ -79,16 +78,18 @@ def check(result: Sequence[Array], reference: Sequence[Array]) -> None:
     """Compare a result with the reference, array by array, laid out flat.
 
     Raises:
-        WrongResult: They differ by more than a thousandth of the largest value.
+        WrongResultError: They differ by more than a thousandth of the largest value.
     """
     for one, wanted in zip(result, reference, strict=True):
         if one.size != wanted.size:
-            raise WrongResult(f"its result has {one.size:,} elements, not {wanted.size:,}")
+            raise WrongResultError(f"its result has {one.size:,} elements, not {wanted.size:,}")
         exact = np.asarray(wanted, np.complex128).ravel()
         largest = np.abs(exact).max(initial=0.0)
         off = np.abs(np.asarray(one, np.complex128).ravel() - exact).max(initial=0.0)
         if not off <= CLOSE * max(largest, 1e-30):
-            raise WrongResult(f"its result is off by {off:.3g} where the largest is {largest:.3g}")
+            raise WrongResultError(
+                f"its result is off by {off:.3g} where the largest is {largest:.3g}"
+            )
 
 
 def _take_turns(
@@ -107,7 +108,7 @@ def _take_turns(
             time.sleep(REST_SECONDS)
             try:
                 turn.samples.append(turn.peer.time(item.calls, turn.variant, PREPARE_SECONDS))
-            except PeerFailed as error:
+            except PeerError as error:
                 found[name] = {"error": str(error)}
 
 

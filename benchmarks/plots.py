@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.items import ITEMS
-from benchmarks.results import Results, in_words, milliseconds, times_faster
+from benchmarks.results import Results, in_words, times_faster
 from benchmarks.table import TITLES
 from benchmarks.targets import AGAINST_TFJS, in_digits
 
@@ -23,7 +23,14 @@ COLOURS = {
     "numpy": "#e0a526",
     "torch": "#c2185b",
 }
-MARKERS = {"ours": "o", "captured": "o", "limit": "|", "tinygrad": "D", "ours-cpu": "o", "torch": "s"}
+MARKERS = {
+    "ours": "o",
+    "captured": "o",
+    "limit": "|",
+    "tinygrad": "D",
+    "ours-cpu": "o",
+    "torch": "s",
+}
 GRID, INK, BAND = "#d9dce0", "#24292f", "#f4f6f8"
 ROW = 0.215
 """The height of an item, in inches."""
@@ -57,7 +64,8 @@ def against_tensorflow_js(results: Results) -> "Figure | None":
         axes = figure.axes[0]
         marks = [(wanted[name], i) for i, name in enumerate(rows) if name in wanted]
         if marks:
-            axes.scatter(*zip(*marks, strict=True), marker="4", s=70, color=INK, zorder=4)
+            ratios, places = zip(*marks, strict=True)
+            axes.scatter(ratios, places, marker="4", s=70, color=INK, zorder=4)
             axes.scatter([], [], marker="4", s=70, color=INK, label="target")
             _legend(axes)
     return figure
@@ -67,8 +75,7 @@ def against_the_limit(results: Results) -> "Figure | None":
     """Draw which part of the raw shader's speed ours reaches."""
     peers = ("ours", "captured")
     title = "Which part of the best raw WGSL's speed ours reaches"
-    figure = _dots(results, "limit", peers, title, mark=0.9)
-    return figure
+    return _dots(results, "limit", peers, title, mark=0.9)
 
 
 def on_the_cpu(results: Results) -> "Figure | None":
@@ -130,8 +137,10 @@ def _dots(
 
 def _scatter(axes: "Axes", points: list[tuple[float, int]], peer: str) -> None:
     large = peer in ("ours", "captured", "ours-cpu", "limit")
+    ratios, places = zip(*points, strict=True)
     axes.scatter(
-        *zip(*points, strict=True),
+        ratios,
+        places,
         s={True: 44, False: 22}[large] if peer != "limit" else 110,
         marker=MARKERS.get(peer, "o"),
         color=COLOURS[peer],

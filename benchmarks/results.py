@@ -37,6 +37,11 @@ def in_words(adapter: Mapping[str, str]) -> str:
     return f"{adapter['name']} through {adapter['backend']}, {adapter['driver']}"
 
 
+def short_name(adapter: Mapping[str, str]) -> str:
+    """Return the adapter's name, and through what it is reached, in few words."""
+    return f"{adapter['name'].split(' (')[0]} through {adapter['backend']}"
+
+
 def milliseconds(results: Results, item: str, peer: str) -> float | None:
     """Return a peer's least time for an item; None where it has none."""
     found: float | None = results.get("items", {}).get(item, {}).get(peer, {}).get("ms")

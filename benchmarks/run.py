@@ -13,21 +13,16 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from benchmarks import conductor, items, results, table, targets
+from benchmarks.items.item import Item
+from benchmarks.peers.process import PeerError, PeerProcess
+from benchmarks.peers.setup import HOME, ROOT, set_up
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks import conductor, items, results, table, targets  # noqa: E402: the path comes first
-from benchmarks.items.item import Item  # noqa: E402: as above
-from benchmarks.peers.process import PeerFailed, PeerProcess  # noqa: E402: as above
-from benchmarks.peers.setup import HOME, set_up  # noqa: E402: as above
 
 README = ROOT / "README.md"
 PAGES = ROOT / "docs" / "benchmarks"
@@ -106,7 +101,7 @@ def _start(
         try:
             facts[name] = peer.facts()
             peers.append(peer)
-        except PeerFailed as error:
+        except PeerError as error:
             missing[name] = str(error)
     if "ours" not in facts:
         raise SystemExit(f"Nothing can be measured on webgpu: {missing['ours']}")
@@ -144,9 +139,7 @@ def _row(name: str, found: dict[str, dict[str, Any]]) -> str:
 def _measure(name: str, driver: dict[str, str]) -> dict[str, Any]:
     command = [sys.executable, "-m", f"benchmarks.measures.{name}"]
     environment = {**os.environ, **driver}
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, check=True, env=environment, cwd=ROOT
-    )
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment, cwd=ROOT)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -24,12 +24,22 @@ TITLES = {
     "limit": "raw WGSL",
 }
 """The peers in the order of the columns; the first three run on the CPU, the others on the GPU."""
+PICTURES_HERE = "### Times\n"
+"""Before this heading the docs put the pictures."""
 VERDICTS = {True: "met", False: "**not met**", None: "not measured"}
 
 
 def markdown(results: Results) -> str:
     """Return everything that one adapter's results say, as a page's part."""
-    return "\n".join([*_head(results), "", *targets(results), "", *times(results), ""])
+    parts = [*_head(results), "", "### Targets", "", *targets(results), ""]
+    parts += [PICTURES_HERE, LEGEND, "", *times(results), "", "### Other measures", ""]
+    return "\n".join([*parts, *measures(results), ""])
+
+
+LEGEND = """\
+Milliseconds of one call, the least of all turns; bold is the better of ours on the GPU. "Faster
+than TensorFlow.js" is its time divided by that one, "of the limit's speed" the raw shader's time
+divided by it. A dash: left out, for the reason that the item gives."""
 
 
 def _head(results: Results) -> Iterator[str]:
@@ -81,3 +91,35 @@ def _cell(results: Results, item: str, peer: str) -> str:
         return f"**{in_digits(taken)}**" if best else in_digits(taken)
     facts = results["items"][item].get(peer, {})
     return "fails" if "error" in facts else "–"
+
+
+def measures(results: Results) -> Iterator[str]:
+    """Yield the lines of the table of what is measured beside the items."""
+    yield "| measure | figure |"
+    yield "|---|---|"
+    for words, figure in _measures(results):
+        yield f"| {words} | {figure} |"
+
+
+def _measures(results: Results) -> Iterator[tuple[str, str]]:
+    if host := results.get("host_cost"):
+        yield "an eager map, unfused: the calling thread's time", f"{host['unfused_map_us']:.1f} µs"
+        for name, us in host["others_us"].items():
+            yield f"an eager {name}: the calling thread's time", f"{us:.1f} µs"
+    if steady := results.get("steady"):
+        grown = steady["grown"]
+        yield "resident size after 1,000 training steps", f"{grown['resident_mib']:+.1f} MiB"
+    if imports := results.get("import_time"):
+        left = "wgpu" if imports["imports_wgpu"] else "no wgpu"
+        yield "what import brings along", f"{left}, {imports['shaders_read']} shaders"
+    if ceilings := results.get("ceilings"):
+        yield (
+            "the device's copy bandwidth",
+            f"{ceilings['copy_gb_per_s']:.1f} GB/s, read and written",
+        )
+        yield "the device's float32 multiply-adds", f"{ceilings['fma_gflop_per_s']:.0f} GFLOP/s"
+    if first := results.get("first_result"):
+        for state in ("cold", "warm"):
+            logits, step = first[f"{state}_logits_seconds"], first[f"{state}_step_seconds"]
+            words = f"the demo's network from the import on, caches {state}"
+            yield words, f"logits after {logits:.1f} s, a training step after {step:.1f} s"

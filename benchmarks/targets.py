@@ -1,12 +1,11 @@
 """The targets, each with what was reached: read out of the results, never timed here."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.items import ITEMS
-from benchmarks.results import Results, best_of_ours, geometric_mean, times_faster
+from benchmarks.results import Results, geometric_mean, times_faster
 
-MODELS_APART = ("upload-16mb", "download-16mb")
 AGAINST_TFJS = {
     "the chain of ten maps": (15.0, ("chain-10",)),
     "softmax": (8.0, ("softmax", "log-softmax")),
@@ -18,7 +17,14 @@ AGAINST_TFJS = {
     "the training steps": (4.0, ("mlp-step", "cnn-step")),
 }
 """How many times faster than TensorFlow.js these have to be."""
-LARGE_MAPS = ("add-1m", "add-16m", "multiply-1m", "multiply-16m", "add-broadcast", "chain-10")
+LARGE_MAPS: tuple[str, ...] = (
+    "add-1m",
+    "add-16m",
+    "multiply-1m",
+    "multiply-16m",
+    "add-broadcast",
+    "chain-10",
+)
 LARGE_MAPS += tuple(f"{op}-{over}" for op in ("sum", "max") for over in ("all", "rows", "columns"))
 WINDOWS = ("conv-3x3", "conv-1x1", "conv-depthwise", "conv-7x7-stride-2", "max-pool", "cnn-step")
 
@@ -51,13 +57,17 @@ def _against_tensorflow_js(results: Results) -> Iterator[Line]:
     mean = geometric_mean(ratios.values())
     yield _ratio("all items, geometric mean", 5.0, mean)
     for words, (wanted, names) in AGAINST_TFJS.items():
-        yield _least(f"{words}, against TensorFlow.js", wanted, {name: ratios[name] for name in names})
+        yield _least(
+            f"{words}, against TensorFlow.js", wanted, {name: ratios[name] for name in names}
+        )
 
 
 def _against_the_limit(results: Results) -> Iterator[Line]:
     ratios = {name: times_faster(results, name, "limit") for name in ITEMS}
     yield _least("every item, of the raw limit's speed", 0.9, ratios)
-    yield _ratio("all items, geometric mean of the limit's speed", 0.9, geometric_mean(ratios.values()))
+    yield _ratio(
+        "all items, geometric mean of the limit's speed", 0.9, geometric_mean(ratios.values())
+    )
 
 
 def _on_the_cpu(results: Results) -> Iterator[Line]:
@@ -105,7 +115,11 @@ def _least(words: str, wanted: float, ratios: dict[str, float | None]) -> Line:
         return Line(words, want, "", None)
     worst = min(known, key=lambda name: known[name])
     misses = sum(ratio < wanted for ratio in known.values())
-    text = f"{in_digits(known[worst])}× ({worst})" if len(ratios) > 1 else f"{in_digits(known[worst])}×"
+    text = (
+        f"{in_digits(known[worst])}× ({worst})"
+        if len(ratios) > 1
+        else f"{in_digits(known[worst])}×"
+    )
     if misses > 1:
         text += f"; {misses} of {len(known)} miss it"
     return Line(words, want, text, misses == 0)
@@ -122,11 +136,3 @@ def in_digits(number: float) -> str:
         if number < below:
             return f"{number:.{digits}f}"
     return f"{number:,.0f}"
-
-
-def slowest(results: Results, than: str, count: int) -> list[tuple[str, float]]:
-    """Return the items in which ours does worst against a peer, worst first."""
-    ratio: Callable[[str], float | None] = lambda name: times_faster(results, name, than)  # noqa: E731
-    known = [(name, found) for name in ITEMS if (found := ratio(name)) is not None]
-    known = [(name, found) for name, found in known if best_of_ours(results, name) is not None]
-    return sorted(known, key=lambda row: row[1])[:count]

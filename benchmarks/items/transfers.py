@@ -1,10 +1,10 @@
-"""Between host and device: 16 MB each way, and a thousand small adds, each on the last one's sum."""
+"""Between host and device: 16 MB each way, and a thousand small adds, each on the last sum."""
 
 from typing import Any
 
 from benchmarks.items.item import Draw, Item, Kind, Work
 
-ON_HOST = {name: "its arrays are on the host" for name in ("numpy", "torch", "ours-cpu")}
+ON_HOST = dict.fromkeys(("numpy", "torch", "ours-cpu"), "its arrays are on the host")
 ONE_BY_ONE = "an add takes it milliseconds when it may not fuse"
 
 

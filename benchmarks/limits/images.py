@@ -191,7 +191,8 @@ def _max_pool(raw: Raw, arrays: Arrays) -> Limit:
     body = """
   let i = (id.y / WIDTH * WIDTH * 4u + id.y % WIDTH * 2u) * CHANNELS + id.x;
   let below = i + WIDTH * 2u * CHANNELS;
-  y[id.y * CHANNELS + id.x] = max(max(x[i], x[i + CHANNELS]), max(x[below], x[below + CHANNELS]));"""
+  let upper = max(x[i], x[i + CHANNELS]);
+  y[id.y * CHANNELS + id.x] = max(upper, max(x[below], x[below + CHANNELS]));"""
     source = head(sizes, {"x": "vec4f"}, {"y": "vec4f"}) + main("16, 4", [GLOBAL], body)
     shape = (batch, height // 2, width // 2, channels)
     y = raw.empty(x.nbytes // 4)

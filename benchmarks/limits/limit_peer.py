@@ -1,10 +1,10 @@
-"""The best raw WGSL we know for an item, as a peer; every variant is checked, the best are timed."""
+"""The best raw WGSL we know for an item, as a peer: of its variants the quickest are timed."""
 
 from collections.abc import Callable
 
 from benchmarks.items.item import Array, Item, Work
 from benchmarks.limits import images, indexing, maps, matrix, reductions, rows, training, transfers
-from benchmarks.limits.raw import Builder, Limit, Raw, Unfit
+from benchmarks.limits.raw import Builder, Limit, Raw, UnfitError
 from benchmarks.peers.peer import Peer, Running
 
 VARIANTS: dict[str, dict[str, Builder]] = {}
@@ -29,16 +29,14 @@ class LimitPeer(Peer):
         return {"adapter": self._raw.info["device"], "driver": self._raw.info["description"]}
 
     def start(self, item: Item, work: Work) -> dict[str, Running]:
-        """Return the quickest variants, each checked against the others by the conductor."""
+        """Return the quickest variants; the conductor checks their results."""
         self._raw.drop()
         arrays = {**work.inputs, **work.variables}
-        found = {
-            name: make(self._raw, work) for name, make in TRANSFERS.get(item.name, {}).items()
-        }
+        found = {name: make(self._raw, work) for name, make in TRANSFERS.get(item.name, {}).items()}
         for name, build in VARIANTS.get(item.name, {}).items():
             try:
                 limit = build(self._raw, arrays)
-            except Unfit:
+            except UnfitError:
                 continue
             found[name] = self._running(limit, read=work.kind == "read")
         if not found:
@@ -69,6 +67,7 @@ def _quickest(found: dict[str, Running], calls: int) -> list[str]:
     for one in found.values():
         one.time(1)  # the driver compiles
     least = {name: one.time(1) for name, one in found.items()}
+    near = list(found)
     for _ in range(LOOKS):
         near = [name for name in found if least[name] <= FAR * min(least.values())]
         for name in near:

@@ -21,7 +21,15 @@ from benchmarks.limits.raw import (
 
 Arrays = Mapping[str, Array]
 WIDEST = 32_768
-CHAIN = ("t * 0.5", "t + 1.0", "t * x", "abs(t)", "sqrt(t)", "t - 0.25", "max(t, vec4f())")
+CHAIN: tuple[str, ...] = (
+    "t * 0.5",
+    "t + 1.0",
+    "t * x",
+    "abs(t)",
+    "sqrt(t)",
+    "t - 0.25",
+    "max(t, vec4f())",
+)
 CHAIN += ("t * t", "-t", "exp(t)")
 ADDS = 1000
 

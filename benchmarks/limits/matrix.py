@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from functools import partial
 
 from benchmarks.items.item import Array
-from benchmarks.limits.raw import GLOBAL, LANE, Builder, Limit, Output, Raw, divide, each, head, main
+from benchmarks.limits.raw import (
+    GLOBAL,
+    LANE,
+    Builder,
+    Limit,
+    Output,
+    Raw,
+    divide,
+    each,
+    head,
+    main,
+)
 
 Arrays = Mapping[str, Array]
 LOCAL = "@builtin(local_invocation_id) l: vec3u"

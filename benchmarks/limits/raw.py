@@ -22,7 +22,7 @@ LIMITS = (
 )
 
 
-class Unfit(Exception):
+class UnfitError(Exception):
     """The variant is not made for these sizes or this adapter."""
 
 
@@ -96,7 +96,7 @@ class Raw:
     def dispatch(self, source: str, buffers: list[Any], *groups: int) -> Dispatch:
         """Return a dispatch of ``main`` in ``source``, its bindings 0, 1, … being ``buffers``."""
         if any(count < 1 or count > 65_535 for count in groups):
-            raise Unfit(f"a grid of {groups}")
+            raise UnfitError(f"a grid of {groups}")
         if source not in self._pipelines:
             module = self.device.create_shader_module(code=source)
             self._pipelines[source] = self.device.create_compute_pipeline(
@@ -169,7 +169,7 @@ def each(text: str, **ranges: int) -> str:
 def divide(size: int, by: int) -> int:
     """Return ``size / by``, refusing a remainder."""
     if size % by or not size:
-        raise Unfit(f"{size} is no multiple of {by}")
+        raise UnfitError(f"{size} is no multiple of {by}")
     return size // by
 
 

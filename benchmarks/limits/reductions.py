@@ -12,7 +12,7 @@ from benchmarks.limits.raw import (
     Limit,
     Output,
     Raw,
-    Unfit,
+    UnfitError,
     divide,
     head,
     main,
@@ -104,7 +104,7 @@ def _rows(raw: Raw, arrays: Arrays, *, op: str, way: str) -> Limit:
 def _needs_eight(raw: Raw) -> None:
     """Refuse an adapter whose subgroups are not, or need not be, eight wide."""
     if "subgroup" not in raw.features or "llvmpipe" not in raw.info["device"]:
-        raise Unfit("subgroups of eight")
+        raise UnfitError("subgroups of eight")
 
 
 def _columns(raw: Raw, arrays: Arrays, *, op: str, chunks: int) -> Limit:
@@ -260,7 +260,9 @@ VARIANTS: dict[str, dict[str, Builder]] = {
     **_folds("sum"),
     **_folds("max"),
     "argmax-all": {f"{parts} parts": partial(_argmax_all, parts=parts) for parts in (256, 1024)},
-    "argmax-rows": {f"{lanes} rows a group": partial(_argmax_rows, lanes=lanes) for lanes in (8, 32)},
+    "argmax-rows": {
+        f"{lanes} rows a group": partial(_argmax_rows, lanes=lanes) for lanes in (8, 32)
+    },
     "argmax-columns": {
         f"{chunks} parts": partial(_argmax_columns, chunks=chunks) for chunks in (4, 16, 64)
     },

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-
 from benchmarks.items.item import Array
 from benchmarks.limits.raw import (
     GLOBAL,
@@ -14,7 +13,7 @@ from benchmarks.limits.raw import (
     Limit,
     Output,
     Raw,
-    Unfit,
+    UnfitError,
     divide,
     head,
     main,
@@ -31,7 +30,7 @@ WAYS = {
 
 
 def _joined(how: str, value: str, op: str) -> str:
-    """Return statements that leave in ``all`` the sum or maximum of ``value`` over a row's lanes."""
+    """Return statements that put the sum or maximum of ``value`` over a row's lanes in ``all``."""
     if not how:
         return f"all = {value};"
     if how == "subgroup":
@@ -47,10 +46,14 @@ def _joined(how: str, value: str, op: str) -> str:
   workgroupBarrier();"""
 
 
-def _row_program(raw: Raw, rows: int, lanes: int, how: str, text: str, body: str) -> tuple[str, int]:
+def _row_program(
+    raw: Raw, rows: int, lanes: int, how: str, text: str, body: str
+) -> tuple[str, int]:
     """Return the shader for ``body``, which goes from ``lane`` in steps of LANES, and its grid."""
-    if how == "subgroup" and ("subgroup" not in raw.features or "llvmpipe" not in raw.info["device"]):
-        raise Unfit("subgroups of eight")
+    if how == "subgroup" and (
+        "subgroup" not in raw.features or "llvmpipe" not in raw.info["device"]
+    ):
+        raise UnfitError("subgroups of eight")
     if how:
         shared = "var<workgroup> part: array<f32, LANES>;\n" if how == "workgroup" else ""
         start = "  let row = group.x;\n"

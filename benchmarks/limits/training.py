@@ -1,11 +1,22 @@
 """A raw training step of the perceptron: eight dispatches, all weights in one buffer."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-
 from benchmarks.items.item import Array
-from benchmarks.limits.raw import GLOBAL, Builder, Limit, Output, Raw, divide, each, head, main
+from benchmarks.limits.raw import (
+    GLOBAL,
+    Builder,
+    Dispatch,
+    Limit,
+    Output,
+    Raw,
+    divide,
+    each,
+    head,
+    main,
+)
 from benchmarks.peers.vocabulary import ADAM_EPSILON, LEARNING_RATE
 
 Arrays = Mapping[str, Array]
@@ -35,9 +46,9 @@ def _perceptron(raw: Raw, arrays: Arrays) -> Limit:
     given, wanted = raw.place(x), raw.place(labels)
 
     def step(
-        reads: dict[str, str], writes: dict[str, str], buffers: list[object], body: str,
+        reads: dict[str, str], writes: dict[str, str], buffers: list[Any], body: str,
         lanes: str, *groups: int,
-    ) -> object:  # fmt: skip
+    ) -> Dispatch:  # fmt: skip
         source = head(sizes, reads, writes) + main(lanes, [GLOBAL], body)
         return raw.dispatch(source, buffers, *groups)
 
@@ -49,7 +60,8 @@ def _perceptron(raw: Raw, arrays: Arrays) -> Limit:
              1, divide(batch, 4)),
         step({"z": "f32", "labels": "f32"}, {"dz": "f32", "losses": "f32"},
              [z, wanted, dz, losses], LOSS, "64", divide(batch, 64)),
-        step({"h": "f32", "dz": "f32", "losses": "f32"}, {"g": "f32", "loss": "f32", "count": "f32"},
+        step({"h": "f32", "dz": "f32", "losses": "f32"},
+             {"g": "f32", "loss": "f32", "count": "f32"},
              [h, dz, losses, gradient, loss, count], SECOND, "16, 4", 1, hidden // 4 + 1),
         step({"h": "f32", "dz": "f32", "p": "f32"}, {"dh": "f32"}, [h, dz, p, dh], BACK, "64",
              divide(hidden, 64), batch),
@@ -59,7 +71,7 @@ def _perceptron(raw: Raw, arrays: Arrays) -> Limit:
         step({"g": four, "count": "f32"}, {"p": four, "m": four, "v": four},
              [gradient, count, p, first, second], ADAM, "64", -(-total // 256)),
     ]  # fmt: skip
-    return Limit(dispatches, [Output(loss, ())])  # type: ignore[arg-type]
+    return Limit(dispatches, [Output(loss, ())])
 
 
 def _hidden() -> str:

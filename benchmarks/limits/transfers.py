@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-
 from benchmarks.items.item import Array, Work
 from benchmarks.limits.raw import Output, Raw
 from benchmarks.peers.peer import Running

@@ -4,11 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
-
 from benchmarks.items.item import Array, Item, Work
 from benchmarks.peers.peer import Peer, Running
 from benchmarks.peers.vocabulary import ADAM_EPSILON, EPSILON, LEARNING_RATE, spoken
+from numpy.lib.stride_tricks import sliding_window_view
 
 
 def _softmax(x: Array) -> Array:
@@ -63,7 +62,8 @@ def _max_pool(x: Array, size: int) -> Array:
 
 def _batch_norm(x: Array, mean: Array, variance: Array, offset: Array, scale: Array) -> Array:
     factor = scale / np.sqrt(variance + np.float32(EPSILON))
-    return x * factor + (offset - mean * factor)
+    y: Array = x * factor + (offset - mean * factor)
+    return y
 
 
 def _gelu(x: Array) -> Array:

@@ -6,11 +6,11 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-
-import wgsl_kernels as wk
 from benchmarks.items.item import Array, Item, Work
 from benchmarks.peers.peer import Peer, Running
 from benchmarks.peers.vocabulary import ADAM_EPSILON, EPSILON, LEARNING_RATE, spoken
+
+import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter import choose_adapter
 
 TOGETHER = 4
@@ -98,7 +98,10 @@ class OurPeer(Peer):
             raise NotImplementedError("wk.capture is not there yet")
         self._backend = backend
         self._captured = captured
-        wk.set_backend(backend)
+
+    def settle(self) -> None:
+        """Make the backend the process's."""
+        wk.set_backend(self._backend)
 
     def facts(self) -> dict[str, str]:
         """Return versions, and the adapter on webgpu."""
@@ -120,7 +123,8 @@ class OurPeer(Peer):
         """Return the program on tensors that lie on the backend."""
         inputs = {name: _placed(one) for name, one in work.inputs.items()}
         program = self._program(work, inputs)
-        running = _transfer(work, inputs) if program is None else _steady(work, program)
+        lazy = self._backend == "webgpu"
+        running = _transfer(work, inputs) if program is None else _steady(work, program, lazy)
 
         def call() -> Any:
             with wk.config.using(fusion=item.fusion):
@@ -149,14 +153,19 @@ class OurPeer(Peer):
         return lambda: run(*given)
 
 
-def _steady(work: Work, program: Callable[[], Any]) -> Running:
+def _steady(work: Work, program: Callable[[], Any], lazy: bool) -> Running:
+    """Return a program that runs again and again.
+
+    A ``lazy`` backend computes only what somebody evaluates, so some results are held for that.
+    """
     held: list[Any] = []
 
     def call() -> Any:
         y = program()
         if work.kind == "read":
             return y.numpy()
-        held.append(y)
+        if lazy:
+            held.append(y)
         if len(held) == TOGETHER:
             wk.evaluate(*held)
             held.clear()

@@ -35,6 +35,10 @@ class Running:
 class Peer(ABC):
     """A library that runs the items."""
 
+    def settle(self) -> None:
+        """Take the process over: called once, by the worker, before anything else."""
+        return
+
     @abstractmethod
     def facts(self) -> dict[str, str]:
         """Return versions, and adapter and driver where there are any."""

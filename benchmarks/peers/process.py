@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from benchmarks.items.item import Array, Item
 from benchmarks.peers import trace
-from benchmarks.peers.setup import ROOT, TFJS, python_of
+from benchmarks.peers.setup import ROOT, TFJS, dawn_for_python, python_of
 
 START_SECONDS = 60.0
 
 
-class PeerFailed(Exception):
+class PeerError(Exception):
     """What the peer said, or that it said nothing in time."""
 
 
@@ -85,24 +84,26 @@ class PeerProcess:
             pass  # what it said before it ended is read below
         if not select.select([process.stdout], [], [], seconds)[0]:
             self.close()
-            raise PeerFailed(f"no answer in {seconds:.0f} s")
+            raise PeerError(f"no answer in {seconds:.0f} s")
         line = process.stdout.readline()
         if not line:
             self.close()
-            raise PeerFailed(f"its process ended; see {self._log.name}")
+            raise PeerError(f"its process ended; see {self._log.name}")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
-            raise PeerFailed(answer["error"])
+            raise PeerError(answer["error"])
         return answer
 
     def _start(self) -> subprocess.Popen[bytes]:
         here = Path(__file__).parent
         environment = {**os.environ, **self._driver}
+        if self.name == "tinygrad":
+            environment |= {"DEV": "WEBGPU", "WEBGPU_PATH": str(dawn_for_python())}
         if self.name == "tfjs":
             command = ["node", str(here / "tfjs.mjs"), str(TFJS)]
         else:
-            own = self.name in ("torch", "tinygrad")
-            python = str(python_of(self.name)) if own else sys.executable
+            own = python_of(self.name)
+            python = str(own) if own.is_file() else sys.executable
             command = [python, "-m", "benchmarks.peers.worker", self.name]
         with self._log.open("ab") as log:
             pipe = subprocess.PIPE

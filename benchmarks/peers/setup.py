@@ -38,7 +38,7 @@ export * from '@tensorflow/tfjs-core';
 """The Node build of tfjs-core has neither gradients nor chained ops; its ES modules have both."""
 
 
-class Unavailable(Exception):
+class UnavailableError(Exception):
     """Why a peer cannot be set up here."""
 
 
@@ -54,13 +54,13 @@ def set_up(say: Callable[[str], None] = print) -> tuple[dict[str, str], dict[str
     for name, packages in {"torch": TORCH, "tinygrad": TINYGRAD}.items():
         try:
             _python_environment(name, packages, say)
-        except Unavailable as error:
+        except UnavailableError as error:
             missing[name] = str(error)
     driver: dict[str, str] = {}
     try:
         _tensorflow_js(say)
         driver = _driver_for_dawn(say)
-    except Unavailable as error:
+    except UnavailableError as error:
         missing["tfjs"] = str(error)
     return driver, missing
 
@@ -68,6 +68,12 @@ def set_up(say: Callable[[str], None] = print) -> tuple[dict[str, str], dict[str
 def python_of(name: str) -> Path:
     """Return the interpreter of a peer's own environment."""
     return HOME / name / "bin" / "python"
+
+
+def dawn_for_python() -> Path | None:
+    """Return the library of Dawn that tinygrad loads, if it is installed."""
+    pattern = f"lib/python*/site-packages/pydawn/lib/*_{platform.machine()}.*"
+    return next((HOME / "tinygrad").glob(pattern), None)
 
 
 def _python_environment(name: str, packages: tuple[str, ...], say: Callable[[str], None]) -> None:
@@ -84,7 +90,7 @@ def _python_environment(name: str, packages: tuple[str, ...], say: Callable[[str
 def _tensorflow_js(say: Callable[[str], None]) -> None:
     for tool in ("node", "npm", "npx"):
         if shutil.which(tool) is None:
-            raise Unavailable(f"{tool} is not installed")
+            raise UnavailableError(f"{tool} is not installed")
     stamp = TFJS / ".installed"
     wanted = json.dumps(NODE_PACKAGES)
     if stamp.is_file() and stamp.read_text() == wanted:
@@ -104,13 +110,13 @@ def _driver_for_dawn(say: Callable[[str], None]) -> dict[str, str]:
     """Return what to set so that Dawn finds an adapter: nothing, or Mesa 25 from the backports."""
     if (error := _probe({})) is None:
         return {}
-    say(f"Dawn refuses this system's driver ({error}); trying Mesa 25")
     manifest = MESA / "lvp.json"
     if not manifest.is_file():
+        say(f"Dawn refuses this system's driver ({error}); unpacking Mesa 25 for all on WebGPU")
         _unpack_mesa(manifest)
     driver = {"VK_DRIVER_FILES": str(manifest), "VK_ICD_FILENAMES": str(manifest)}
     if (error := _probe(driver)) is not None:
-        raise Unavailable(f"Dawn refuses Mesa 25 from the backports too: {error}")
+        raise UnavailableError(f"Dawn refuses Mesa 25 from the backports too: {error}")
     return driver
 
 
@@ -133,7 +139,9 @@ def _unpack_mesa(manifest: Path) -> None:
     release = Path("/etc/os-release")
     codename = "VERSION_CODENAME=bookworm"
     if not release.is_file() or codename not in release.read_text() or not shutil.which("apt-get"):
-        raise Unavailable("Dawn accepts no driver here, and this is not Debian 12 with backports")
+        raise UnavailableError(
+            "Dawn accepts no driver here, and this is not Debian 12 with backports"
+        )
     for folder in ("lists/partial", "cache/archives/partial", "root"):
         (MESA / folder).mkdir(parents=True, exist_ok=True)
     sources = MESA / "backports.sources"
@@ -174,7 +182,7 @@ def _run(command: list[str], cwd: Path = ROOT) -> None:
     )
     if done.returncode:
         words = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
-        raise Unavailable(f"{Path(command[0]).name} {command[-1]}: {words}")
+        raise UnavailableError(f"{Path(command[0]).name} {command[-1]}: {words}")
 
 
 if __name__ == "__main__":

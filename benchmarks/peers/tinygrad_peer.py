@@ -1,28 +1,16 @@
 """The items in tinygrad on WebGPU, through Dawn; each is compiled once and replayed."""
 
-import os
-import platform
-import sysconfig
+from functools import partial
+from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-LIBRARY = f"libwebgpu_dawn_{platform.machine()}.so"
-os.environ.setdefault("DEV", "WEBGPU")
-os.environ.setdefault(
-    "WEBGPU_PATH", str(Path(sysconfig.get_paths()["purelib"], "pydawn", "lib", LIBRARY))
-)
+from benchmarks.items.item import Array, Item, Work
+from benchmarks.peers.peer import Peer, Running
+from benchmarks.peers.vocabulary import ADAM_EPSILON, EPSILON, LEARNING_RATE, spoken
 
-from tinygrad import Context, Device, Tensor, TinyJit, nn  # noqa: E402: it reads DEV first
-
-from benchmarks.items.item import Array, Item, Work  # noqa: E402: as above
-from benchmarks.peers.peer import Peer, Running  # noqa: E402: as above
-from benchmarks.peers.vocabulary import (  # noqa: E402: as above
-    ADAM_EPSILON,
-    EPSILON,
-    LEARNING_RATE,
-    spoken,
-)
+tinygrad: Any = import_module("tinygrad")  # only the peer's own environment has it
+Tensor = tinygrad.Tensor
 
 
 def _conv2d(x: Any, filter: Any, stride: int) -> Any:
@@ -80,9 +68,7 @@ OPS = spoken(
         "cumulative_sum": lambda x: x.cumsum(0),
         "topk": lambda x, k: x.topk(k, -1),
         "fft": _refuse,
-        "cross_entropy": lambda labels, logits: (
-            -(labels * logits.log_softmax(-1)).sum(-1).mean()
-        ),
+        "cross_entropy": lambda labels, logits: -(labels * logits.log_softmax(-1)).sum(-1).mean(),
     }
 )
 
@@ -91,7 +77,7 @@ class TinygradPeer(Peer):
     """tinygrad under TinyJit: schedule and kernels are made once and replayed."""
 
     def __init__(self) -> None:
-        self._device = Device[Device.DEFAULT]
+        self._device = tinygrad.Device[tinygrad.Device.DEFAULT]
 
     def facts(self) -> dict[str, str]:
         """Return the versions of tinygrad and of Dawn's binding."""
@@ -105,12 +91,16 @@ class TinygradPeer(Peer):
             call = _training(work, inputs)
         elif work.kind == "upload":
             values = work.inputs["x"]
-            call = lambda: Tensor(values).realize()  # noqa: E731: as its neighbours
+            call = partial(_uploaded, values)
         elif work.kind == "download":
             call = inputs["x"].numpy
         else:
             call = _compiled(work, inputs)
         return {"": Running(call, self._device.synchronize, _fetched)}
+
+
+def _uploaded(values: Array) -> Any:
+    return Tensor(values).realize()
 
 
 def _compiled(work: Work, inputs: dict[str, Any]) -> Any:
@@ -119,7 +109,7 @@ def _compiled(work: Work, inputs: dict[str, Any]) -> Any:
         parts = result if isinstance(result, tuple) else (result,)
         return parts[0].realize(*parts[1:]) if len(parts) == 1 else _realized(parts)
 
-    fast, given = TinyJit(program), tuple(inputs.values())
+    fast, given = tinygrad.TinyJit(program), tuple(inputs.values())
     if work.kind == "read":
         return lambda: fast(*given).numpy()
     return lambda: fast(*given)
@@ -132,15 +122,15 @@ def _realized(parts: Any) -> Any:
 
 def _training(work: Work, inputs: dict[str, Any]) -> Any:
     own = {name: Tensor(one).realize() for name, one in work.variables.items()}
-    adam = nn.optim.Adam(list(own.values()), lr=LEARNING_RATE, eps=ADAM_EPSILON)
+    adam = tinygrad.nn.optim.Adam(list(own.values()), lr=LEARNING_RATE, eps=ADAM_EPSILON)
 
     def step() -> Any:
-        with Context(TRAINING=1):
+        with tinygrad.Context(TRAINING=1):
             adam.zero_grad()
             loss = work.program(OPS, **inputs, **own).backward()
             return loss.realize(*adam.schedule_step())
 
-    return TinyJit(step)
+    return tinygrad.TinyJit(step)
 
 
 def _fetched(result: Any) -> list[Array]:

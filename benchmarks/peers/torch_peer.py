@@ -1,14 +1,15 @@
 """The items in PyTorch on the CPU; images keep their layout, which it calls channels last."""
 
 import os
+from importlib import import_module
 from typing import Any
-
-import torch
-import torch.nn.functional as nn
 
 from benchmarks.items.item import Array, Item, Work
 from benchmarks.peers.peer import Peer, Running
 from benchmarks.peers.vocabulary import ADAM_EPSILON, EPSILON, LEARNING_RATE, spoken
+
+torch: Any = import_module("torch")  # only the peer's own environment has it
+nn: Any = import_module("torch.nn.functional")
 
 
 def _first(x: Any) -> Any:
@@ -69,9 +70,9 @@ OPS = spoken(
         "max_pool": lambda x, size: _last(nn.max_pool2d(_first(x), size)),
         "batch_norm": _batch_norm,
         "take": lambda x, indices: torch.index_select(x, 0, indices),
-        "scatter_add": lambda updates, indices, rows: torch.zeros(
-            rows, updates.shape[1]
-        ).index_add(0, indices, updates),
+        "scatter_add": lambda updates, indices, rows: torch.zeros(rows, updates.shape[1]).index_add(
+            0, indices, updates
+        ),
         "cumulative_sum": lambda x: torch.cumsum(x, 0),
         "topk": lambda x, k: tuple(torch.topk(x, k)),
         "fft": torch.fft.fft,

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from benchmarks.items.item import Work
 from benchmarks.peers.vocabulary import ADAM_EPSILON, EPSILON, LEARNING_RATE, WORDS, spoken
 

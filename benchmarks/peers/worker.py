@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from benchmarks.items import ITEMS
 from benchmarks.peers.peer import Peer, Running
 
@@ -55,10 +54,12 @@ class Worker:
         results = {}
         first = None
         for variant, running in self._running.items():
-            for _ in range(WARM_UP):
+            y = running.call()
+            running.finish()
+            first = first or time.perf_counter() - start
+            for _ in range(WARM_UP - 1):
                 y = running.call()
                 running.finish()
-                first = first or time.perf_counter() - start
             name = f"{variant or 'result'}".replace("/", " ")
             results[variant] = _write(running.fetch(y), Path(folder), name)
         return {"results": results, "first_seconds": first}
@@ -105,6 +106,7 @@ def main() -> None:
     module, cls, options = PEERS[name]
     try:
         peer: Peer = getattr(importlib.import_module(module), cls)(**options)
+        peer.settle()
     except Exception as error:  # said once, for the conductor to leave this peer out
         reply({"error": f"{type(error).__name__}: {error}"[:400]})
         return
