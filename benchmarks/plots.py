@@ -130,7 +130,7 @@ def _dots(
     _label_best(axes, results, rows, than, peers)
     _frame(axes, rows, mark, than)
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
-    axes.set_title(in_words(results["adapter"]), loc="left", fontsize=8, color="#5b6570", pad=24)
+    axes.set_title(in_words(results["adapter"]), loc="left", fontsize=8, color="#5b6570", pad=36)
     _legend(axes)
     return figure
 
@@ -173,11 +173,16 @@ def _label_best(
 
 
 def _frame(axes: "Axes", rows: list[str], mark: float, than: str) -> None:
-    axes.axvline(1.0, color=COLOURS[than], linewidth=1.4, zorder=1)
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axes.axvline(1.0, color=COLOURS[than], linewidth=1.4, zorder=1, label=TITLES[than])
     if mark != 1.0:
-        axes.axvline(mark, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+        dashes = (0, (4, 3))
+        axes.axvline(mark, color=INK, linewidth=0.8, linestyle=dashes, zorder=1, label="target")
     low, high = axes.get_xlim()
     axes.set_xlim(min(low, 0.8), max(high, 1.3))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}×")
     axes.tick_params(axis="x", labelsize=8, colors=INK, top=True, labeltop=True)
     axes.set_yticks(range(len(rows)), rows, fontsize=8, color=INK)
@@ -190,14 +195,16 @@ def _frame(axes: "Axes", rows: list[str], mark: float, than: str) -> None:
 
 
 def _legend(axes: "Axes") -> None:
+    """Put the legend on a line of its own, between the adapter's name and the scale."""
+    inches = ROW * axes.get_ylim()[0]
     axes.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.012 + 0.55 / (axes.get_ylim()[0] + 4)),
-        ncols=5,
+        loc="lower left",
+        bbox_to_anchor=(-0.01, 1 + 0.24 / inches),
+        ncols=6,
         fontsize=8,
         frameon=False,
-        handletextpad=0.2,
-        columnspacing=1.2,
+        handletextpad=0.3,
+        columnspacing=1.4,
         borderaxespad=0.0,
     )
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from benchmarks.items.item import Draw, Item, Kind, Work
 
-ON_HOST = dict.fromkeys(("numpy", "torch", "ours-cpu"), "its arrays are on the host")
+HOSTS: tuple[str, ...] = ("numpy", "torch", "ours-cpu")
+ON_HOST = dict.fromkeys(HOSTS, "its arrays are on the host")
 ONE_BY_ONE = "an add takes it milliseconds when it may not fuse"
 
 

@@ -141,7 +141,8 @@ class Raw:
     def read(self, output: Output) -> Array:
         """Return a result on the host."""
         self.submit()
-        values = np.frombuffer(self.device.queue.read_buffer(output.buffer), output.dtype)
+        read: Any = self.device.queue.read_buffer(output.buffer)
+        values = np.frombuffer(read, output.dtype)
         return values[: int(np.prod(output.shape))].reshape(output.shape)
 
 

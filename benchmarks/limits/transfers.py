@@ -1,6 +1,7 @@
 """Raw uploads and downloads."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from benchmarks.items.item import Array, Work
@@ -52,7 +53,8 @@ def _download_staged(raw: Raw, work: Work) -> Running:
         encoder.copy_buffer_to_buffer(placed, 0, staging, 0, x.nbytes)
         raw.device.queue.submit([encoder.finish()])
         staging.map_sync("READ")
-        found: Array = np.frombuffer(staging.read_mapped(copy=True), x.dtype)
+        read: Any = staging.read_mapped(copy=True)
+        found: Array = np.frombuffer(read, x.dtype)
         staging.unmap()
         return found.reshape(x.shape)
 

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from benchmarks.limits.raw import GLOBAL, GROUP, LANE, Raw, divide, each, head, main
@@ -43,7 +44,7 @@ def _copies(raw: Raw) -> dict[str, float]:
         groups = divide(NBYTES, 16 * 64 * per)
         if groups <= 65_535:
             copy = raw.dispatch(source, [x, y], groups)
-            seconds = _least(raw, lambda copy=copy: raw.record([copy]))  # type: ignore[misc]
+            seconds = _least(raw, partial(raw.record, [copy]))
             found[f"a shader, {per} vec4"] = 2 * NBYTES / seconds / 1e9
 
     def by_command() -> None:

@@ -68,7 +68,8 @@ def _batch_norm(x: Array, mean: Array, variance: Array, offset: Array, scale: Ar
 
 def _gelu(x: Array) -> Array:
     inner = np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)
-    return np.float32(0.5) * x * (1 + np.tanh(inner))
+    y: Array = np.float32(0.5) * x * (1 + np.tanh(inner))
+    return y
 
 
 def _scatter_add(updates: Array, indices: Array, rows: int) -> Array:

@@ -79,8 +79,7 @@ def test_a_pattern_chooses_items_and_large_ones_want_a_real_gpu() -> None:
 
 
 def test_a_peer_that_lacks_a_word_is_refused() -> None:
-    words = dict.fromkeys(WORDS, abs)
-    del words["fft"]
+    words: dict[str, Any] = {name: abs for name in WORDS if name != "fft"}
 
     with pytest.raises(ValueError, match="fft"):
         spoken(words)
