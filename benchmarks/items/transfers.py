@@ -5,7 +5,7 @@ from typing import Any
 from benchmarks.items.item import Draw, Item, Kind, Work
 
 HOSTS: tuple[str, ...] = ("numpy", "torch", "ours-cpu")
-ON_HOST = dict.fromkeys(HOSTS, "its arrays are on the host")
+ON_HOST: dict[str, str] = dict.fromkeys(HOSTS, "its arrays are on the host")
 ONE_BY_ONE = "an add takes it milliseconds when it may not fuse"
 
 
