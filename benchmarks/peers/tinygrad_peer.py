@@ -78,6 +78,7 @@ class TinygradPeer(Peer):
 
     def __init__(self) -> None:
         self._device = tinygrad.Device[tinygrad.Device.DEFAULT]
+        Tensor([1.0]).realize()  # raises where Dawn has no adapter
 
     def facts(self) -> dict[str, str]:
         """Return the versions of tinygrad and of Dawn's binding."""

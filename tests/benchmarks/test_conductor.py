@@ -14,6 +14,7 @@ from benchmarks.peers.numpy_peer import NumpyPeer
 from benchmarks.peers.process import PeerError, PeerProcess
 from benchmarks.peers.worker import PEERS
 
+SECONDS = 60.0
 LIMITS = ("matmul-128", "add-broadcast", "fft")
 
 
@@ -84,6 +85,32 @@ def test_a_peer_is_left_out_of_an_item_with_the_reason() -> None:
     found = conductor.measure(ITEMS["fft"], [Sham("tinygrad", 1.0)], 1.0)
 
     assert found["tinygrad"] == {"left_out": "has no complex numbers"}
+
+
+def test_a_process_answers_until_it_is_closed_and_says_what_it_cannot(tmp_path: Path) -> None:
+    peer = PeerProcess("numpy", {}, tmp_path / "numpy.log")
+
+    results, seconds = peer.prepare(ITEMS["add-broadcast"], tmp_path, SECONDS, tiny=True)
+
+    work = ITEMS["add-broadcast"].work(tiny=True)
+    np.testing.assert_array_equal(results[""][0], work.inputs["x"] + work.inputs["y"])
+    assert seconds > 0
+    assert peer.time(3, "", SECONDS) > 0
+    with pytest.raises(PeerError, match="KeyError: 'fast'"):
+        peer.time(3, "fast", SECONDS)
+    peer.drop()
+    peer.close()
+
+
+def test_a_process_that_is_late_is_ended(tmp_path: Path) -> None:
+    peer = PeerProcess("numpy", {}, tmp_path / "numpy.log")
+    item = ITEMS["add-broadcast"]
+
+    with pytest.raises(PeerError, match="no answer in 0 s"):
+        peer.prepare(item, tmp_path, 0.0, tiny=True)
+
+    assert peer.prepare(item, tmp_path, SECONDS, tiny=True)[0]
+    peer.close()
 
 
 def test_every_limit_belongs_to_an_item_and_every_peer_left_out_is_one() -> None:
