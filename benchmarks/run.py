@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from benchmarks import conductor, items, results, table, targets
@@ -42,11 +43,16 @@ def main() -> None:
     options = _options()
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(width=200, highlight=False)
+    if options.render:
+        for path in sorted(results.RESULTS.glob("*.json")):
+            console.print(f"{_render(path).relative_to(ROOT)}")
+        return
     start = time.perf_counter()
     driver, missing = set_up(console.print)
     peers, facts = _start(options.peers.split(","), driver, missing)
     ours = facts["ours"]
-    adapter = {"name": ours["adapter"], "driver": ours["driver"], "backend": ours["backend"]}
+    adapter = {name: ours[name] for name in ("driver", "backend", "type")}
+    adapter["name"] = ours["adapter"]
     console.print(results.in_words(adapter))
     path = results.path_of(adapter)
     found = results.load(path)
@@ -59,11 +65,11 @@ def main() -> None:
             name: version
             for one in facts.values()
             for name, version in one.items()
-            if name not in ("adapter", "driver", "backend", "software")
+            if name not in ("adapter", "driver", "backend", "type")
         },
         "missing": missing,
     }
-    chosen = items.chosen(options.items, large=not ours["software"])
+    chosen = items.chosen(options.items, large=adapter["type"] != "CPU")
     whole = options.items == "."
     left = options.minutes * 60 - (time.perf_counter() - start)
     left -= MEASURES_SECONDS if whole else 0
@@ -75,11 +81,8 @@ def main() -> None:
             with console.status(name):
                 found[name] = _measure(name, driver)
     results.save(path, found)
-    PAGES.mkdir(exist_ok=True)
-    page = PAGES / f"{path.stem}.md"
-    page.write_text(table.markdown(found), encoding="utf-8")
     _show(console, found)
-    console.print(f"kept in {path.relative_to(ROOT)} and {page.relative_to(ROOT)}")
+    console.print(f"kept in {path.relative_to(ROOT)} and {_render(path).relative_to(ROOT)}")
     if options.readme:
         _renew_readme(found)
 
@@ -89,8 +92,17 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--items", default=".", help="a regular expression; by default all")
     parser.add_argument("--peers", default=",".join(PEERS), help="names with commas between")
     parser.add_argument("--minutes", type=float, default=MINUTES, help="how long it may take")
+    parser.add_argument("--render", action="store_true", help="only write the kept results' pages")
     parser.add_argument("--readme", action="store_true", help="also renew the README's table")
     return parser.parse_args()
+
+
+def _render(path: Path) -> Path:
+    """Write the page of a file of results."""
+    PAGES.mkdir(exist_ok=True)
+    page = PAGES / f"{path.stem}.md"
+    page.write_text(table.markdown(results.load(path)), encoding="utf-8")
+    return page
 
 
 def _start(

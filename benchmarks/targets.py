@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.items import ITEMS
-from benchmarks.results import Results, geometric_mean, times_faster
+from benchmarks.results import Results, best_of_ours, geometric_mean, times_faster
 
 AGAINST_TFJS = {
     "the chain of ten maps": (15.0, ("chain-10",)),
@@ -28,6 +28,15 @@ LARGE_MAPS: tuple[str, ...] = (
 LARGE_MAPS += tuple(f"{op}-{over}" for op in ("sum", "max") for over in ("all", "rows", "columns"))
 WINDOWS = ("conv-3x3", "conv-1x1", "conv-depthwise", "conv-7x7-stride-2", "max-pool", "cnn-step")
 
+MOVED_BYTES = {
+    "add-16m": 3 << 26,
+    "multiply-16m": 3 << 26,
+    "sum-all-4096": 1 << 26,
+    "softmax-4096": 2 << 26,
+    "transpose-4096": 2 << 26,
+}
+"""What these read and write at least."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -49,6 +58,8 @@ def lines(results: Results) -> Iterator[Line]:
     yield from _on_the_cpu(results)
     yield from _host_cost(results)
     yield from _memory(results)
+    if results["adapter"].get("type", "CPU") != "CPU":
+        yield from _of_the_device(results)
 
 
 def _against_tensorflow_js(results: Results) -> Iterator[Line]:
@@ -83,6 +94,7 @@ def _host_cost(results: Results) -> Iterator[Line]:
         "an eager map, forcing included": ("map_us", 5.0),
         "an eager map under a tape": ("taped_us", 6.0),
         "another eager op": ("other_us", 15.0),
+        "a small op on our CPU backend, beyond NumPy": ("cpu_beyond_numpy_us", 12.0),
     }
     for words, (key, most) in wanted.items():
         reached = host.get(key)
@@ -105,6 +117,27 @@ def _memory(results: Results) -> Iterator[Line]:
     text = "" if imports is None else f"{imports * 1e3:.0f} ms"
     met = None if imports is None else imports <= 0.08
     yield Line("import, beyond NumPy's own", "≤ 80 ms", text, met)
+
+
+def _of_the_device(results: Results) -> Iterator[Line]:
+    """Yield what is asked of a real GPU: parts of what its own memory and arithmetic can do."""
+    ceilings = results.get("ceilings")
+    if ceilings is None:
+        return
+    bandwidth, arithmetic = ceilings["copy_gb_per_s"], ceilings["fma_gflop_per_s"]
+    memory = {name: _rate(results, name, moved) for name, moved in MOVED_BYTES.items()}
+    parts = {name: rate and rate / bandwidth for name, rate in memory.items()}
+    yield _least("64 MB and more, of the device's copy bandwidth", 0.85, parts)
+    matmul = _rate(results, "matmul-4096", 2 * 4096**3)
+    yield _ratio("matmul 4096, of the device's multiply-adds", 0.6, matmul and matmul / arithmetic)
+    conv = _rate(results, "conv-3x3", 2 * 8 * 56 * 56 * 64 * 64 * 9)
+    yield _ratio("conv 3x3, of our matmul's rate", 0.7, conv and matmul and conv / matmul)
+
+
+def _rate(results: Results, item: str, amount: float) -> float | None:
+    """Return thousands of millions a second, of ``amount`` for each call of ours."""
+    taken = best_of_ours(results, item)
+    return None if taken is None else amount / taken / 1e6
 
 
 def _least(words: str, wanted: float, ratios: dict[str, float | None]) -> Line:

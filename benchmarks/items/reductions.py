@@ -25,3 +25,13 @@ def _items() -> Iterator[Item]:
 
 
 ITEMS = list(_items())
+ITEMS += [
+    Item(
+        "sum-all-4096",
+        "reductions",
+        _reduce,
+        {"size": 4096, "op": "sum", "axis": None},
+        {"size": 16, "op": "sum", "axis": None},
+        large=True,
+    )
+]

@@ -64,4 +64,15 @@ ITEMS = [
         calls=4,
         without=A_VIEW,
     ),
+    Item("softmax-4096", "rows", _softmax, {"rows": 4096, "columns": 4096}, TINY, large=True),
+    Item(
+        "transpose-4096",
+        "rows",
+        _transpose,
+        {"shape": (4096, 4096), "axes": (1, 0)},
+        {"shape": (12, 8), "axes": (1, 0)},
+        calls=4,
+        without=A_VIEW,
+        large=True,
+    ),
 ]

@@ -259,6 +259,7 @@ def _folds(op: str) -> dict[str, dict[str, Builder]]:
 VARIANTS: dict[str, dict[str, Builder]] = {
     **_folds("sum"),
     **_folds("max"),
+    "sum-all-4096": _folds("sum")["sum-all"],
     "argmax-all": {f"{parts} parts": partial(_argmax_all, parts=parts) for parts in (256, 1024)},
     "argmax-rows": {
         f"{lanes} rows a group": partial(_argmax_rows, lanes=lanes) for lanes in (8, 32)

@@ -184,6 +184,8 @@ VARIANTS: dict[str, dict[str, Builder]] = {
     "layer-norm": {
         name: partial(_layer_norm, lanes=lanes, how=how) for name, (lanes, how) in WAYS.items()
     },
+    "softmax-4096": _softmaxes(log=False),
     "transpose": TRANSPOSES,
+    "transpose-4096": TRANSPOSES,
     "permute-4d": TRANSPOSES,
 }

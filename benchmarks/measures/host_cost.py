@@ -68,6 +68,20 @@ def own_time(run: Callable[[wk.Tensor], None], x: wk.Tensor, ops: int = OPS) -> 
     return min(found)
 
 
+def beyond_numpy() -> float:
+    """Return microseconds that a small add on our CPU backend takes beyond NumPy's own."""
+    values = np.ones(64, np.float32)
+
+    def plain(_x: wk.Tensor) -> None:
+        y = values
+        for _ in range(OPS):
+            y = y + values
+
+    with wk.use_backend("cpu"):
+        x = wk.tensor(values)
+        return own_time(adds, x) - own_time(plain, x)
+
+
 def replays(x: wk.Tensor) -> dict[str, float]:
     """Return microseconds of one captured replay, by its number of dispatches."""
     capture = getattr(wk, "capture", None)
@@ -111,6 +125,7 @@ def measure() -> dict[str, Any]:
             "others_us": others,
             "other_us": max(others.values()),
             "replays": replays(square),
+            "cpu_beyond_numpy_us": beyond_numpy(),
         }
 
 

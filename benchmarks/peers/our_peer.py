@@ -17,12 +17,6 @@ TOGETHER = 4
 """So many results are evaluated at once: what nobody evaluates is never computed."""
 
 
-def _layer_norm(x: Any, scale: Any, offset: Any) -> Any:
-    centred = x - wk.mean(x, axis=-1, keepdims=True)
-    variance = wk.mean(centred * centred, axis=-1, keepdims=True)
-    return centred * wk.rsqrt(variance + EPSILON) * scale + offset
-
-
 def _gelu(x: Any) -> Any:
     return 0.5 * x * (1.0 + wk.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
@@ -65,7 +59,7 @@ OPS = spoken(
         "argmax": wk.argmax,
         "softmax": wk.softmax,
         "log_softmax": wk.log_softmax,
-        "layer_norm": _layer_norm,
+        "layer_norm": lambda x, scale, offset: wk.layer_norm(x, scale, offset, epsilon=EPSILON),
         "reshape": lambda x, shape: wk.reshape(x, shape),
         "transpose": lambda x, axes: wk.permute_dims(x, axes) * 1.0,  # alone it moves nothing
         "conv2d": _padded(wk.conv2d),
@@ -115,7 +109,7 @@ class OurPeer(Peer):
                 "adapter": info.name,
                 "driver": info.driver,
                 "backend": info.backend,
-                "software": "yes" if info.is_software else "",
+                "type": info.type,
             }
         return found
 

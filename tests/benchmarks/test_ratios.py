@@ -59,6 +59,19 @@ def test_a_replay_may_take_seventy_microseconds_and_two_for_each_dispatch() -> N
     assert not met(142.1)
 
 
+def test_a_real_gpu_is_held_to_its_own_ceilings() -> None:
+    found = results(ceilings={"copy_gb_per_s": 300.0, "fma_gflop_per_s": 1000.0})
+    found["adapter"] = {**ADAPTER, "type": "DiscreteGPU"}
+    found["items"] |= {"add-16m": {"ours": {"ms": 1.0}}, "matmul-4096": {"captured": {"ms": 500.0}}}
+
+    lines = {one.target: one for one in targets.lines(found)}
+
+    copied = lines["64 MB and more, of the device's copy bandwidth"]
+    assert (copied.reached, copied.met) == ("0.67× (add-16m)", False)
+    assert lines["matmul 4096, of the device's multiply-adds"].reached == "0.27×"
+    assert lines["conv 3x3, of our matmul's rate"].met is None
+
+
 @pytest.mark.parametrize(
     ("number", "text"), [(0.0456, "0.046"), (1.234, "1.23"), (12.34, "12.3"), (1234.5, "1,234")]
 )
