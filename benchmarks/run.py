@@ -46,6 +46,8 @@ def main() -> None:
     if options.render:
         for path in sorted(results.RESULTS.glob("*.json")):
             console.print(f"{_render(path).relative_to(ROOT)}")
+            if options.readme:
+                _renew_readme(results.load(path))
         return
     start = time.perf_counter()
     driver, missing = set_up(console.print)
@@ -178,9 +180,8 @@ def _renew_readme(found: results.Results) -> None:
     text = README.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
     tail = rest.split(END)[1]
-    lines = "\n".join(table.targets(found))
-    words = f"On {results.in_words(found['adapter'])}:\n\n"
-    README.write_text(head + BEGIN + words + lines + "\n" + END + tail, encoding="utf-8")
+    lines = "\n".join(table.figures(found))
+    README.write_text(head + BEGIN + lines + "\n" + END + tail, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -93,6 +93,29 @@ def _cell(results: Results, item: str, peer: str) -> str:
     return "fails" if "error" in facts else "–"
 
 
+def figures(results: Results) -> Iterator[str]:
+    """Yield the few lines that the README shows."""
+    adapter = results["adapter"]
+    yield f"On {adapter['name']} through {adapter['backend']}, {adapter['driver']}:"
+    yield ""
+    yield "| measure | figure |"
+    yield "|---|---|"
+    for than, words in (
+        ("tfjs", "times faster than TensorFlow.js's WebGPU backend"),
+        ("limit", "of the speed of the best raw WGSL that we know"),
+    ):
+        ratios = [times_faster(results, name, than) for name in ITEMS]
+        mean = geometric_mean(ratios)
+        if mean is not None:
+            count = sum(one is not None for one in ratios)
+            yield f"| {words}, geometric mean of {count} items | {in_digits(mean)}× |"
+    if host := results.get("host_cost"):
+        yield f"| an eager map: the calling thread's time | {host['map_us']:.1f} µs |"
+    for one in lines(results):
+        if one.target.startswith(("alive", "import")) and one.reached:
+            yield f"| {one.target} | {one.reached} |"
+
+
 def measures(results: Results) -> Iterator[str]:
     """Yield the lines of the table of what is measured beside the items."""
     yield "| measure | figure |"

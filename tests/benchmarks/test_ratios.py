@@ -88,6 +88,16 @@ def test_the_table_has_a_row_per_item_and_names_what_is_left_out() -> None:
     assert "| softmax | 1.00 | 16.0 | fails | – | – |  |  |" in text
 
 
+def test_the_readme_shows_the_means_and_their_number_of_items() -> None:
+    shown = list(table.figures(results(host_cost={"map_us": 4.25})))
+
+    assert (
+        "| of the speed of the best raw WGSL that we know, geometric mean of 2 items | 0.69× |"
+        in shown
+    )
+    assert "| an eager map: the calling thread's time | 4.2 µs |" in shown
+
+
 def test_results_are_kept_in_a_file_named_after_the_adapter(tmp_path: Path) -> None:
     assert path_of(ADAPTER).name == "sample-of-nothing-vulkan.json"
     assert short_name(ADAPTER) == "Sample through Vulkan"
