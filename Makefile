@@ -7,6 +7,7 @@ SHELL := bash
 VENV := .venv
 WORKERS ?= 2
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 DEMO ?= examples/digits/run.py
 # The ways to run the whole suite; each is a target `test-mode-<name>` below.
 MODES ?= adapter-limits default-limits opengl
@@ -77,8 +78,8 @@ docs: $(SETUP) ## Build docs/_build/html; a warning is an error
 	python -m sphinx -b html -W --keep-going --quiet docs docs/_build/html
 
 .PHONY: bench
-bench: $(SETUP) ## Host cost of an op, memory over a long run, import time
-	python benchmarks/run.py
+bench: $(SETUP) ## Measure ours beside its peers, which it sets up; BENCH_ARGS="--items matmul" narrows it
+	python -m benchmarks.run $(BENCH_ARGS)
 
 .PHONY: wheel
 wheel: $(SETUP) ## Build sdist and wheel into build/dist and try the wheel in an empty environment

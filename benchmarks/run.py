@@ -1,114 +1,187 @@
-"""Run every benchmark in a process of its own; show the figures and keep them by adapter."""
+"""Measure ours beside its peers, in turns, on one adapter; show the table and keep the results.
+
+``--items`` narrows it to the items whose name holds a regular expression; the others keep the
+results that they have. Peers are set up below build/bench first; one that cannot be is left out.
+"""
 
 import argparse
 import json
+import os
 import platform
-import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks import conductor, items, results, table, targets
+from benchmarks.items.item import Item
+from benchmarks.peers.process import PeerError, PeerProcess
+from benchmarks.peers.setup import HOME, ROOT, set_up
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from wgsl_kernels.backends.webgpu.adapter import choose_adapter
-
-HERE = Path(__file__).parent
-README = HERE.parent / "README.md"
-NAMES = ("host_cost", "steady", "import_time")
+README = ROOT / "README.md"
+PAGES = ROOT / "docs" / "benchmarks"
 BEGIN, END = "<!-- figures:begin -->\n", "<!-- figures:end -->"
+PEERS = ("numpy", "torch", "ours-cpu", "limit", "ours", "captured", "tfjs", "tinygrad")
+"""In the order in which they are prepared and timed: the first one is the reference."""
+MEASURES = ("host_cost", "steady", "import_time", "ceilings", "first_result")
+MINUTES = 20.0
+MEASURES_SECONDS = 180.0
+"""Kept back for what is measured beside the items."""
+ITEM_SECONDS = (0.5, 8.0)
+"""The turns of one item take at least and at most so long."""
 
 
 def main() -> None:
-    """Measure, print the table, and write the results, into the README too if asked."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--readme", action="store_true", help="also renew the README's table")
-    options = parser.parse_args()
+    """Set up, measure, print, and write results and pages."""
+    options = _options()
     console = Console(highlight=False)
-    chosen = choose_adapter()
-    if chosen is None:
-        raise SystemExit("No WebGPU adapter was found; the benchmarks need one.")
-    adapter = {
-        "name": chosen.info.name,
-        "driver": chosen.info.driver,
-        "backend": chosen.info.backend,
+    console = console if console.is_terminal else Console(width=200, highlight=False)
+    if options.render:
+        for path in sorted(results.RESULTS.glob("*.json")):
+            console.print(f"{_render(path).relative_to(ROOT)}")
+            if options.readme:
+                _renew_readme(results.load(path))
+        return
+    start = time.perf_counter()
+    driver, missing = set_up(console.print)
+    peers, facts = _start(options.peers.split(","), driver, missing)
+    ours = facts["ours"]
+    adapter = {name: ours[name] for name in ("driver", "backend", "type")}
+    adapter["name"] = ours["adapter"]
+    console.print(results.in_words(adapter))
+    path = results.path_of(adapter)
+    found = results.load(path)
+    found |= {
+        "adapter": adapter,
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "cores": len(os.sched_getaffinity(0)),
+        "packages": {
+            name: version
+            for one in facts.values()
+            for name, version in one.items()
+            if name not in ("adapter", "driver", "backend", "type")
+        },
+        "missing": missing,
     }
-    results = {}
-    for name in NAMES:
-        with console.status(name):
-            results[name] = _results_of(name)
-    rows = list(_rows(results))
-    console.print(_table(rows, _in_words(adapter)))
-    console.print(f"kept in {_write(adapter, results)}")
+    chosen = items.chosen(options.items, large=adapter["type"] != "CPU")
+    whole = options.items == "."
+    left = options.minutes * 60 - (time.perf_counter() - start)
+    left -= MEASURES_SECONDS if whole else 0
+    found["items"] = {**found.get("items", {}), **dict(_measured(console, chosen, peers, left))}
+    for peer in peers:
+        peer.close()
+    if whole:
+        for name in MEASURES:
+            with console.status(name):
+                found[name] = _measure(name, driver)
+    results.save(path, found)
+    _show(console, found)
+    console.print(f"kept in {path.relative_to(ROOT)} and {_render(path).relative_to(ROOT)}")
     if options.readme:
-        _renew_readme(rows, _in_words(adapter))
+        _renew_readme(found)
 
 
-def _results_of(name: str) -> dict[str, Any]:
-    command = [sys.executable, str(HERE / f"{name}.py")]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", default=".", help="a regular expression; by default all")
+    parser.add_argument("--peers", default=",".join(PEERS), help="names with commas between")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="how long it may take")
+    parser.add_argument("--render", action="store_true", help="only write the kept results' pages")
+    parser.add_argument("--readme", action="store_true", help="also renew the README's table")
+    return parser.parse_args()
+
+
+def _render(path: Path) -> Path:
+    """Write the page of a file of results."""
+    PAGES.mkdir(exist_ok=True)
+    page = PAGES / f"{path.stem}.md"
+    page.write_text(table.markdown(results.load(path)), encoding="utf-8")
+    return page
+
+
+def _start(
+    names: list[str], driver: dict[str, str], missing: dict[str, str]
+) -> tuple[list[PeerProcess], dict[str, dict[str, str]]]:
+    """Start the peers; one that does not answer goes to ``missing``."""
+    peers, facts = [], {}
+    for name in PEERS:
+        if name in missing or (name not in names and name != "ours"):
+            continue
+        peer = PeerProcess(name, driver, HOME / f"{name}.log")
+        try:
+            facts[name] = peer.facts()
+            peers.append(peer)
+        except PeerError as error:
+            missing[name] = str(error)
+    if "ours" not in facts:
+        raise SystemExit(f"Nothing can be measured on webgpu: {missing['ours']}")
+    return peers, facts
+
+
+def _measured(
+    console: Console, chosen: list[Item], peers: list[PeerProcess], seconds: float
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each item's name and what was found, along with its row of the table."""
+    start = time.perf_counter()
+    columns = TextColumn("{task.description:>18}"), BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        task = progress.add_task("", total=len(chosen))
+        for done, item in enumerate(chosen):
+            progress.update(task, description=item.name, completed=done)
+            left = seconds - (time.perf_counter() - start)
+            if left <= 0:
+                progress.print(
+                    f"Out of time: {len(chosen) - done} items keep the results they had."
+                )
+                return
+            least, most = ITEM_SECONDS
+            share = max(least, min(most, left / (len(chosen) - done) / 2))  # half is preparing
+            found = conductor.measure(item, peers, share)
+            progress.print(_row(item.name, found))
+            yield item.name, found
+
+
+def _row(name: str, found: dict[str, dict[str, Any]]) -> str:
+    parts = []
+    for peer, facts in found.items():
+        if "ms" in facts:
+            parts.append(f"{peer} {targets.in_digits(facts['ms'])}")
+        elif "error" in facts:
+            parts.append(f"{peer} fails ({facts['error'][:60]})")
+    return f"{name:>18}  {'  '.join(parts)}"
+
+
+def _measure(name: str, driver: dict[str, str]) -> dict[str, Any]:
+    command = [sys.executable, "-m", f"benchmarks.measures.{name}"]
+    environment = {**os.environ, **driver}
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment, cwd=ROOT)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def _in_words(adapter: dict[str, str]) -> str:
-    return f"{adapter['name']} through {adapter['backend']}, {adapter['driver']}"
+def _show(console: Console, found: results.Results) -> None:
+    shown = Table(box=SIMPLE_HEAD, title=results.in_words(found["adapter"]), title_justify="left")
+    for heading in ("target", "wanted", "reached", ""):
+        shown.add_column(heading)
+    for one in targets.lines(found):
+        shown.add_row(one.target, one.wanted, one.reached, table.VERDICTS[one.met].strip("*"))
+    console.print(shown)
 
 
-def _rows(results: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield measure, figure and target."""
-    host, steady, imports = (results[name] for name in NAMES)
-    own = f"{host['own_us_median']:.1f} µs (least {host['own_us_min']:.1f})"
-    yield "an eager op, the calling thread's own time", own, "15 µs"
-    wall = f"{host['wall_us_median']:.1f} µs (least {host['wall_us_min']:.1f})"
-    yield "an eager op, by the clock", wall, ""
-    grown, steps = steady["grown"], f"{steady['series'][-1]['step']:,} training steps"
-    alive = f"{grown['tensors']:+} tensors, {grown['buffers']:+} buffers, {grown['bytes']:+} bytes"
-    yield f"alive after {steps}", alive, "flat"
-    yield f"resident size after {steps}", f"{grown['resident_mib']:+.1f} MiB", "flat"
-    seconds = f"{imports['seconds_median']:.3f} s (least {imports['seconds_min']:.3f})"
-    yield "import, beyond NumPy's own", seconds, "0.08 s"
-    left = "wgpu" if imports["imports_wgpu"] else "no wgpu"
-    yield "what import brings along", f"{left}, {imports['shaders_read']} shaders", "neither"
-
-
-def _table(rows: list[tuple[str, str, str]], adapter: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, title=adapter, title_justify="left")
-    for heading in ("measure", "figure", "target"):
-        table.add_column(heading)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _write(adapter: dict[str, str], results: dict[str, Any]) -> Path:
-    words = f"{adapter['name']} {adapter['backend']}".lower()
-    path = HERE / "results" / f"{re.sub('[^a-z0-9]+', '-', words).strip('-')}.json"
-    path.parent.mkdir(exist_ok=True)
-    packages = {name: version(name) for name in ("wgsl-kernels", "wgpu", "numpy")}
-    facts = {
-        "adapter": adapter,
-        "date": datetime.now(UTC).date().isoformat(),
-        "python": platform.python_version(),
-        "packages": packages,
-        **results,
-    }
-    path.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    return path.relative_to(HERE.parent)
-
-
-def _renew_readme(rows: list[tuple[str, str, str]], adapter: str) -> None:
+def _renew_readme(found: results.Results) -> None:
     text = README.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
     tail = rest.split(END)[1]
-    lines = ["| measure | figure | adapter and driver |", "|---|---|---|"]
-    lines += [f"| {measure} | {figure} | {adapter} |" for measure, figure, _ in rows]
-    README.write_text(head + BEGIN + "\n".join(lines) + "\n" + END + tail, encoding="utf-8")
+    lines = "\n".join(table.figures(found))
+    README.write_text(head + BEGIN + lines + "\n" + END + tail, encoding="utf-8")
 
 
 if __name__ == "__main__":

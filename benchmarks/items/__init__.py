@@ -1,0 +1,25 @@
+"""The items of the benchmark, a module per family: one definition, every peer's program from it."""
+
+import re
+
+from benchmarks.items import (
+    images,
+    indexing,
+    maps,
+    matrix,
+    models,
+    reductions,
+    rows,
+    training,
+    transfers,
+)
+from benchmarks.items.item import Item
+
+FAMILIES = (matrix, maps, reductions, rows, images, indexing, transfers, training, models)
+ITEMS: dict[str, Item] = {item.name: item for family in FAMILIES for item in family.ITEMS}
+
+
+def chosen(pattern: str, *, large: bool) -> list[Item]:
+    """Return the items whose name holds ``pattern``, a regular expression, in the table's order."""
+    wanted = re.compile(pattern)
+    return [one for one in ITEMS.values() if wanted.search(one.name) and (large or not one.large)]

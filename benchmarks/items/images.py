@@ -1,0 +1,83 @@
+"""Convolutions, pooling and batch normalization of images, channels last."""
+
+from typing import Any
+
+from benchmarks.items.item import Draw, Item, Work
+
+Shape = tuple[int, ...]
+
+
+def _conv2d(draw: Draw, x: Shape, filter: Shape, stride: int = 1) -> Work:
+    def program(o: Any, x: Any, filter: Any) -> Any:
+        return o.conv2d(x, filter, stride=stride)
+
+    return Work({"x": draw.normal(*x), "filter": draw.normal(*filter)}, program)
+
+
+def _depthwise(draw: Draw, x: Shape, filter: Shape) -> Work:
+    def program(o: Any, x: Any, filter: Any) -> Any:
+        return o.depthwise(x, filter, stride=1)
+
+    return Work({"x": draw.normal(*x), "filter": draw.normal(*filter)}, program)
+
+
+def _max_pool(draw: Draw, x: Shape) -> Work:
+    def program(o: Any, x: Any) -> Any:
+        return o.max_pool(x, size=2)
+
+    return Work({"x": draw.normal(*x)}, program)
+
+
+def _batch_norm(draw: Draw, x: Shape) -> Work:
+    def program(o: Any, x: Any, mean: Any, variance: Any, offset: Any, scale: Any) -> Any:
+        return o.batch_norm(x, mean, variance, offset, scale)
+
+    channels = x[-1]
+    inputs = {
+        "x": draw.normal(*x),
+        "mean": draw.normal(channels),
+        "variance": draw.positive(channels),
+        "offset": draw.normal(channels),
+        "scale": draw.normal(channels),
+    }
+    return Work(inputs, program)
+
+
+IMAGES: Shape = (8, 56, 56, 64)
+SMALL: Shape = (2, 6, 6, 4)
+ITEMS = [
+    Item(
+        "conv-3x3",
+        "images",
+        _conv2d,
+        {"x": IMAGES, "filter": (3, 3, 64, 64)},
+        {"x": SMALL, "filter": (3, 3, 4, 8)},
+        calls=1,
+    ),
+    Item(
+        "conv-1x1",
+        "images",
+        _conv2d,
+        {"x": IMAGES, "filter": (1, 1, 64, 64)},
+        {"x": SMALL, "filter": (1, 1, 4, 8)},
+        calls=2,
+    ),
+    Item(
+        "conv-depthwise",
+        "images",
+        _depthwise,
+        {"x": IMAGES, "filter": (3, 3, 64, 1)},
+        {"x": SMALL, "filter": (3, 3, 4, 1)},
+        calls=4,
+    ),
+    Item(
+        "conv-7x7-stride-2",
+        "images",
+        _conv2d,
+        {"x": (1, 224, 224, 3), "filter": (7, 7, 3, 64), "stride": 2},
+        {"x": (1, 12, 12, 3), "filter": (7, 7, 3, 4), "stride": 2},
+        calls=1,
+    ),
+    Item("max-pool", "images", _max_pool, {"x": IMAGES}, {"x": SMALL}, calls=4),
+    Item("batch-norm", "images", _batch_norm, {"x": IMAGES}, {"x": SMALL}, calls=8),
+]

@@ -1,0 +1,148 @@
+"""The results as Markdown: targets, times and ratios."""
+
+from collections.abc import Iterator
+
+from benchmarks.items import ITEMS
+from benchmarks.results import (
+    Results,
+    best_of_ours,
+    geometric_mean,
+    in_words,
+    milliseconds,
+    times_faster,
+)
+from benchmarks.targets import in_digits, lines
+
+TITLES = {
+    "numpy": "NumPy",
+    "torch": "PyTorch",
+    "ours-cpu": "ours, cpu",
+    "tinygrad": "tinygrad",
+    "tfjs": "TensorFlow.js",
+    "ours": "ours, eager",
+    "captured": "ours, captured",
+    "limit": "raw WGSL",
+}
+"""The peers in the order of the columns; the first three run on the CPU, the others on the GPU."""
+PICTURES_HERE = "### Times\n"
+"""Before this heading the docs put the pictures."""
+VERDICTS = {True: "met", False: "**not met**", None: "not measured"}
+
+
+def markdown(results: Results) -> str:
+    """Return everything that one adapter's results say, as a page's part."""
+    parts = [*_head(results), "", "### Targets", "", *targets(results), ""]
+    parts += [PICTURES_HERE, LEGEND, "", *times(results), "", "### Other measures", ""]
+    return "\n".join([*parts, *measures(results), ""])
+
+
+LEGEND = """\
+Milliseconds of one call, the least of all turns; bold is the better of ours on the GPU. "Faster
+than TensorFlow.js" is its time divided by that one, "of the limit's speed" the raw shader's time
+divided by it. A dash: left out, for the reason that the item gives."""
+
+
+def _head(results: Results) -> Iterator[str]:
+    adapter = results["adapter"]
+    yield f"Measured on {results['date']} on {in_words(adapter)}; {results['cores']} CPU cores."
+    yield ""
+    facts = [f"{name} {version}" for name, version in sorted(results["packages"].items())]
+    yield f"Versions: {', '.join(facts)}."
+    for name, why in results.get("missing", {}).items():
+        yield ""
+        yield f"{TITLES.get(name, name)} is left out: {why}."
+
+
+def targets(results: Results) -> Iterator[str]:
+    """Yield the lines of the table of targets."""
+    yield "| target | wanted | reached | |"
+    yield "|---|---|---|---|"
+    for one in lines(results):
+        yield f"| {one.target} | {one.wanted} | {one.reached} | {VERDICTS[one.met]} |"
+
+
+def times(results: Results) -> Iterator[str]:
+    """Yield the lines of the table of times, a row per item."""
+    peers = [name for name in TITLES if any(name in row for row in results["items"].values())]
+    heads = [TITLES[name] for name in peers]
+    yield f"| ms | {' | '.join(heads)} | faster than TensorFlow.js | of the limit's speed |"
+    yield f"|---|{'---:|' * (len(heads) + 2)}"
+    for name in ITEMS:
+        if name in results["items"]:
+            cells = [_cell(results, name, peer) for peer in peers]
+            yield f"| {name} | {' | '.join(cells)} | {_ratios(results, name)} |"
+    means = [
+        geometric_mean(times_faster(results, name, than) for name in ITEMS)
+        for than in ("tfjs", "limit")
+    ]
+    known = " | ".join("" if one is None else f"**{in_digits(one)}×**" for one in means)
+    yield f"| geometric mean |{' |' * len(heads)} {known} |"
+
+
+def _ratios(results: Results, item: str) -> str:
+    ratios = (times_faster(results, item, than) for than in ("tfjs", "limit"))
+    return " | ".join("" if one is None else f"{in_digits(one)}×" for one in ratios)
+
+
+def _cell(results: Results, item: str, peer: str) -> str:
+    taken = milliseconds(results, item, peer)
+    if taken is not None:
+        best = peer in ("ours", "captured") and taken == best_of_ours(results, item)
+        return f"**{in_digits(taken)}**" if best else in_digits(taken)
+    facts = results["items"][item].get(peer, {})
+    return "fails" if "error" in facts else "–"
+
+
+def figures(results: Results) -> Iterator[str]:
+    """Yield the few lines that the README shows."""
+    adapter = results["adapter"]
+    yield f"On {adapter['name']} through {adapter['backend']}, {adapter['driver']}:"
+    yield ""
+    yield "| measure | figure |"
+    yield "|---|---|"
+    for than, words in (
+        ("tfjs", "times faster than TensorFlow.js's WebGPU backend"),
+        ("limit", "of the speed of the best raw WGSL that we know"),
+    ):
+        ratios = [times_faster(results, name, than) for name in ITEMS]
+        mean = geometric_mean(ratios)
+        if mean is not None:
+            count = sum(one is not None for one in ratios)
+            yield f"| {words}, geometric mean of {count} items | {in_digits(mean)}× |"
+    if host := results.get("host_cost"):
+        yield f"| an eager map: the calling thread's time | {host['map_us']:.1f} µs |"
+    for one in lines(results):
+        if one.target.startswith(("alive", "import")) and one.reached:
+            yield f"| {one.target} | {one.reached} |"
+
+
+def measures(results: Results) -> Iterator[str]:
+    """Yield the lines of the table of what is measured beside the items."""
+    yield "| measure | figure |"
+    yield "|---|---|"
+    for words, figure in _measures(results):
+        yield f"| {words} | {figure} |"
+
+
+def _measures(results: Results) -> Iterator[tuple[str, str]]:
+    if host := results.get("host_cost"):
+        yield "an eager map, unfused: the calling thread's time", f"{host['unfused_map_us']:.1f} µs"
+        for name, us in host["others_us"].items():
+            yield f"an eager {name}: the calling thread's time", f"{us:.1f} µs"
+    if steady := results.get("steady"):
+        grown = steady["grown"]
+        yield "resident size after 1,000 training steps", f"{grown['resident_mib']:+.1f} MiB"
+    if imports := results.get("import_time"):
+        left = "wgpu" if imports["imports_wgpu"] else "no wgpu"
+        yield "what import brings along", f"{left}, {imports['shaders_read']} shaders"
+    if ceilings := results.get("ceilings"):
+        yield (
+            "the device's copy bandwidth",
+            f"{ceilings['copy_gb_per_s']:.1f} GB/s, read and written",
+        )
+        yield "the device's float32 multiply-adds", f"{ceilings['fma_gflop_per_s']:.0f} GFLOP/s"
+    if first := results.get("first_result"):
+        for state in ("cold", "warm"):
+            logits, step = first[f"{state}_logits_seconds"], first[f"{state}_step_seconds"]
+            words = f"the demo's network from the import on, caches {state}"
+            yield words, f"logits after {logits:.1f} s, a training step after {step:.1f} s"
