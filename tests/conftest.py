@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.config import config
 
 ROOT = Path(__file__).resolve().parents[1]
 
 # Set before anything loads a driver. A new pipeline costs 30 ms to compile, 1 ms from this cache.
 CACHE = Path(os.environ.setdefault("MESA_SHADER_CACHE_DIR", str(ROOT / "build" / "mesa-cache")))
 CACHE.mkdir(parents=True, exist_ok=True)
+
+
+config.small_ops = "device"  # most tests are small, and it is the kernels that they are for
 
 
 @pytest.fixture(autouse=True)

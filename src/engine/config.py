@@ -28,6 +28,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "deterministic": _one_of(True, False),
     "memory_limit": _memory_limit,
     "check_numerics": _one_of(True, False),
+    "small_ops": _one_of("host", "device"),
 }
 
 
@@ -43,6 +44,8 @@ class Config:
             the machine's memory on ``cpu`` and on software adapters, none on a real GPU.
         check_numerics: Whether every kernel's float results are looked through for NaN and
             infinities that its inputs did not have; the first raises. Slow.
+        small_ops: ``"host"`` or ``"device"``: where ops of a few numbers run that the host has
+            all of, where both give the same bits.
     """
 
     fusion: str
@@ -50,6 +53,8 @@ class Config:
     deterministic: bool
     memory_limit: int | str | None
     check_numerics: bool
+    small_ops: str
+    _process: dict[str, Any]
 
     def __init__(self) -> None:
         object.__setattr__(
@@ -61,6 +66,7 @@ class Config:
                 "deterministic": False,
                 "memory_limit": "auto",
                 "check_numerics": False,
+                "small_ops": "host",
             },
         )
 
@@ -68,21 +74,23 @@ class Config:
         if name not in _CHECKS:
             raise AttributeError(f"config has no {name!r}; it has {', '.join(_CHECKS)}.")
         here = context.current().config
-        return here[name] if name in here else self.__dict__["_process"][name]
+        return here[name] if name in here else self._process[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         _check(name, value)
-        self.__dict__["_process"][name] = value
+        self._process[name] = value
 
     def value(self, name: str, now: context.Context) -> Any:
         """Return a switch in a context that is at hand; for hot paths."""
         if now.config and name in now.config:
             return now.config[name]
-        return self.__dict__["_process"][name]
+        return self._process[name]
 
     def is_on(self, name: str, now: context.Context) -> bool:
         """Return a yes-or-no switch in a context that is at hand; for hot paths."""
-        return bool(self.value(name, now))
+        if now.config and name in now.config:
+            return bool(now.config[name])
+        return bool(self._process[name])
 
     @contextmanager
     def using(self, **values: Any) -> Iterator[None]:

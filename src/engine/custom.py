@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.gradients import missing
+from wgsl_kernels.engine.nodes import Node, Pullback, identities, output_ids, restore, save
 from wgsl_kernels.engine.parameters import parameters_of
-from wgsl_kernels.engine.tape import (
-    Node,
-    Pullback,
-    Tape,
-    active_tapes,
-    hidden_from_tapes,
-    identities,
-    output_ids,
-    recording,
-    restore,
-    save,
-)
+from wgsl_kernels.engine.tape import Tape, active_tapes, hidden_from_tapes, recording
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, made
 
 if TYPE_CHECKING:

@@ -54,10 +54,19 @@ def user_code(depth: int) -> tuple[Any, int] | None:
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if not module.startswith("wgsl_kernels.") and module != "wgsl_kernels":
-            return frame.f_code, frame.f_lasti
+        if module not in _ours:
+            if not _is_ours(module):
+                return frame.f_code, frame.f_lasti
+            _ours.add(module)
         frame = frame.f_back
     return None
+
+
+_ours = {"wgsl_kernels"}
+
+
+def _is_ours(module: str) -> bool:
+    return module == "wgsl_kernels" or module.startswith("wgsl_kernels.")
 
 
 def line_of(place: tuple[Any, int]) -> str:
@@ -72,7 +81,7 @@ def user_place() -> tuple[str, int]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module != "wgsl_kernels" and not module.startswith("wgsl_kernels."):
+        if not _is_ours(module):
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return "<unknown>", 0

@@ -31,19 +31,23 @@ class Plan:
         casts: A dtype per input that must be cast first (None: as it is), or None if none must.
         launch: Runs it; takes arrays of ``driver``, gives arrays of ``homes``.
         outputs: The specs, or None where they are known only after the run.
+        output: The spec of the output, where there is one and it is known.
         pattern: What the signature says of them, unknown lengths included.
         keeping: What a tape keeps for the registered gradient rule.
+        form: What the tape made of that; None before it was needed.
     """
 
     __slots__ = (
         "attrs",
         "casts",
         "driver",
+        "form",
         "homes",
         "input_names",
         "keeping",
         "launch",
         "name",
+        "output",
         "output_names",
         "outputs",
         "pattern",
@@ -56,12 +60,14 @@ class Plan:
     casts: tuple[DType | None, ...] | None
     launch: Launch
     outputs: tuple[Spec, ...] | None
+    output: Spec | None
     pattern: tuple[Spec, ...] | None
     homes: tuple[Driver, ...]
     input_names: tuple[str, ...]
     output_names: tuple[str, ...]
     single: bool
     keeping: Keeping | None
+    form: Any
 
 
 _plans: dict[Any, Plan] = {}
@@ -95,6 +101,7 @@ def make_plan(
     """
     plan = Plan()
     plan.name = name
+    plan.form = None
     declared = find_signature(name)
     if declared is None:
         plan.attrs = {one: plain(value) for one, value in attrs.items()}
@@ -124,6 +131,7 @@ def _finish(plan: Plan, declared: Signature | None, driver: Driver, specs: Seque
     plan.pattern = None if inferred is None else inferred.specs
     known = inferred is not None and all(spec.is_known for spec in inferred.specs)
     plan.outputs = plan.pattern if known else None
+    plan.output = plan.outputs[0] if plan.single and plan.outputs else None
     plan.output_names = () if inferred is None else inferred.names
     plan.driver = home
     plan.homes = ()

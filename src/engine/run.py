@@ -14,9 +14,10 @@ from wgsl_kernels.engine.numerics import check_numerics
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan
 from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.signature import find_signature, plain
-from wgsl_kernels.engine.tensor import Tensor, tensor
+from wgsl_kernels.engine.tensor import Tensor, scalar_tensor, tensor
 
 if TYPE_CHECKING:
+    from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.dtypes import DType
 
 
@@ -119,84 +120,115 @@ def _dispatch(
         if not isinstance(value, Tensor):
             inputs = _converted(name, inputs)
             break
-    now = context.current()
-    call = Call(name, inputs, attrs, names)
-    if not now.interceptors:
-        return _execute(call)
-    return _chain(now.interceptors, len(now.interceptors) - 1)(call)
+    interceptors = context.current().interceptors
+    if not interceptors:
+        return _execute(name, inputs, attrs, names, None)
+    return _chain(interceptors, len(interceptors) - 1)(Call(name, inputs, attrs, names))
 
 
 def _chain(interceptors: tuple[Interceptor, ...], last: int) -> Proceed:
     if last < 0:
-        return _execute
+        return _execute_call
     one = interceptors[last]
-    return lambda call: one(call, _chain(interceptors, last - 1))
+    proceed = _chain(interceptors, last - 1)
+    return lambda call: one(call, proceed)
 
 
-def _execute(call: Call) -> Result:
+def _execute_call(call: Call) -> Result:
+    return _execute(call.name, call.inputs, call.attrs, call.names, call)
+
+
+def _execute(
+    name: str,
+    inputs: tuple[Any, ...],
+    attrs: dict[str, Any],
+    names: tuple[str, ...],
+    call: Call | None,
+) -> Result:
+    """Find the plan and launch it. This is the hot path: one function, for the common case."""
     now = context.current()
     driver = now.driver or default_driver()
-    specs: list[Any] = []
-    key: list[Any] = [call.name, driver.name]
-    for value in call.inputs:
+    key: list[Any] = [name, driver.name]
+    arrays: list[Any] = []
+    is_here = True
+    for value in inputs:
         if isinstance(value, Tensor):
-            specs.append(value.spec)
             key.append(value.spec)
+            array = value.array
+            arrays.append(array)
+            if array is None or value.driver is not driver:
+                is_here = False
         elif value is None:
-            specs.append(None)
             key.append(None)
+            arrays.append(None)
         else:
-            several = [one.spec for one in value]
-            specs.append(several)
-            key.append(tuple(several))
+            key.append(tuple([one.spec for one in value]))
+            is_here = False
     try:
-        if call.attrs:
-            key.extend([(name, attr_key(value)) for name, value in call.attrs.items()])
+        if attrs:
+            key.extend([(one, attr_key(value)) for one, value in attrs.items()])
         found = tuple(key)
         plan = find_plan(found)
     except TypeError:
-        raise _odd_attribute(call) from None
+        raise _odd_attribute(name, attrs) from None
     if plan is None:
-        declared = find_signature(call.name)
-        if declared is not None and len(call.inputs) < len(declared.inputs):
-            absent = [None] * (len(declared.inputs) - len(call.inputs))
-            call.inputs = (*call.inputs, *absent)
-            return _execute(call)
-        plan = make_plan(found, call.name, driver, specs, call.attrs, call.names)
+        declared = find_signature(name)
+        if declared is not None and len(inputs) < len(declared.inputs):
+            absent = [None] * (len(declared.inputs) - len(inputs))
+            return _execute(name, (*inputs, *absent), attrs, names, call)
+        plan = make_plan(found, name, driver, [_spec_of(one) for one in inputs], attrs, names)
     if plan.casts is not None:
-        call.inputs = _cast(call.inputs, plan.casts)
-        return _execute(call)
-    call.plan = plan
-    return _launch(plan, call.inputs)
+        return _execute(name, _cast(inputs, plan.casts), attrs, names, call)
+    if call is not None:
+        call.plan = plan
+        call.inputs = inputs
+    if not is_here or plan.driver is not driver:
+        driver = plan.driver
+        arrays = [_on(driver, one) for one in inputs]
+    if plan.output is None:
+        return _launch(plan, inputs, arrays)
+    (made,) = plan.launch(arrays)
+    output = Tensor(plan.output, made, driver)
+    if now.scope is not None:
+        now.scope.add(output)
+    if config.is_on("check_numerics", now):
+        check_numerics(name, inputs, [output])
+    return output
 
 
-def _launch(plan: Plan, inputs: tuple[Any, ...]) -> Result:
-    driver = plan.driver
-    arrays: list[Any] = []
-    for value in inputs:
-        if isinstance(value, Tensor):
-            same = value.driver is driver and value.array is not None
-            arrays.append(value.array if same else value.array_on(driver))
-        else:
-            arrays.append(value if value is None else [one.array_on(driver) for one in value])
+def _launch(plan: Plan, inputs: tuple[Any, ...], arrays: list[Any]) -> Result:
+    """Launch a plan with several outputs, or with such as are known only afterwards."""
     results = plan.launch(arrays)
     now = context.current()
-    scope = now.scope
     outputs: list[Tensor] = []
     if plan.outputs is None:
         check_pattern(plan, [spec for _, spec in results])
-        outputs = [Tensor(spec, array, driver) for array, spec in results]
+        outputs = [Tensor(spec, array, plan.driver) for array, spec in results]
     else:
         for spec, array in zip(plan.outputs, results, strict=True):
-            outputs.append(Tensor(spec, array, driver))
-    if scope is not None:
+            outputs.append(Tensor(spec, array, plan.driver))
+    if now.scope is not None:
         for one in outputs:
-            scope.add(one)
+            now.scope.add(one)
     if config.is_on("check_numerics", now):
         check_numerics(plan.name, inputs, outputs)
     if plan.single or (plan.pattern is None and len(outputs) == 1):
         return outputs[0]
     return tuple(outputs)
+
+
+def _spec_of(value: Any) -> Any:
+    if value is None:
+        return None
+    return value.spec if isinstance(value, Tensor) else [one.spec for one in value]
+
+
+def _on(driver: Driver, value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, Tensor):
+        return value.array_on(driver)
+    return [one.array_on(driver) for one in value]
 
 
 def _cast(inputs: tuple[Any, ...], casts: Sequence[DType | None]) -> tuple[Any, ...]:
@@ -217,16 +249,21 @@ def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     declared = find_signature(name)
     if declared is not None and len(inputs) != len(declared.inputs):
         inputs = (*inputs, *[None] * (len(declared.inputs) - len(inputs)))
-    lists = (
-        [isinstance(value, (list, tuple)) for value in inputs]
-        if declared is None
-        else [one.is_list for one in declared.inputs]
-    )
-    anchor = next((one.dtype for one in inputs if isinstance(one, Tensor)), None)
-    return tuple(
-        _converted_one(name, value, is_list, anchor)
-        for value, is_list in zip(inputs, lists, strict=True)
-    )
+    anchor: DType | None = None
+    for one in inputs:
+        if isinstance(one, Tensor):
+            anchor = one.spec.dtype
+            break
+    found: list[Any] = []
+    for index, value in enumerate(inputs):
+        if value is None or isinstance(value, Tensor):
+            found.append(value)
+            continue
+        is_list = isinstance(value, (list, tuple))
+        if declared is not None and index < len(declared.inputs):
+            is_list = declared.inputs[index].is_list
+        found.append(_converted_one(name, value, is_list, anchor))
+    return tuple(found)
 
 
 def _converted_one(name: str, value: Any, is_list: bool, anchor: DType | None) -> Any:
@@ -238,7 +275,7 @@ def _converted_one(name: str, value: Any, is_list: bool, anchor: DType | None) -
         first = next((one.dtype for one in value if isinstance(one, Tensor)), anchor)
         return [_converted_one(name, one, False, first) for one in value]
     if isinstance(value, _SCALARS):
-        return tensor(value, dtype=weak_dtype(value, anchor))
+        return scalar_tensor(value, weak_dtype(value, anchor))
     if isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value):
         raise ArgumentError(
             f"{name}: got a {type(value).__name__} of tensors where one tensor belongs; "
@@ -249,10 +286,15 @@ def _converted_one(name: str, value: Any, is_list: bool, anchor: DType | None) -
 
 def attr_key(value: Any) -> Any:
     """Return what tells attribute values apart: 0.0 from -0.0, 1 from True, NaN as one value."""
+    kind = type(value)
+    if value is None or kind is str:
+        return value
+    if kind is int or kind is bool:
+        return (kind, value)
     if isinstance(value, float):
         return ("f", value.hex())
     if isinstance(value, (bool, int)):
-        return (type(value).__name__, value)
+        return (bool if isinstance(value, bool) else int, value)
     if isinstance(value, (list, tuple)):
         return tuple([attr_key(one) for one in value])
     if isinstance(value, Tensor):
@@ -261,16 +303,16 @@ def attr_key(value: Any) -> Any:
     return value if clean is value else attr_key(clean)
 
 
-def _odd_attribute(call: Call) -> ArgumentError:
+def _odd_attribute(kernel: str, attrs: dict[str, Any]) -> ArgumentError:
     """Return the error for an attribute that is a tensor, or that no dictionary can hold."""
-    name, value = next(pair for pair in call.attrs.items() if not _is_plain(pair[1]))
+    name, value = next(pair for pair in attrs.items() if not _is_plain(pair[1]))
     if isinstance(value, Tensor):
         return ArgumentError(
-            f"{call.name}: {name} is a tensor, but it is an attribute: a plain value. "
+            f"{kernel}: {name} is a tensor, but it is an attribute: a plain value. "
             "Pass item() or tolist() of it."
         )
     kind = type(value).__name__
-    return ArgumentError(f"{call.name}: {name} is a {kind}; want numbers, strings or a tuple.")
+    return ArgumentError(f"{kernel}: {name} is a {kind}; want numbers, strings or a tuple.")
 
 
 def _is_plain(value: Any) -> bool:

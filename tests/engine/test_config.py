@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine.config import Config
 
 
 def test_switches_have_defaults() -> None:
@@ -13,6 +14,7 @@ def test_switches_have_defaults() -> None:
 
     assert (config.fusion, config.fallback, config.deterministic) == ("auto", "warn", False)
     assert (config.memory_limit, config.check_numerics) == ("auto", False)
+    assert Config().small_ops == "host"  # which the tests have set
 
 
 def test_a_block_holds_a_value_and_puts_the_old_one_back() -> None:

@@ -17,10 +17,16 @@ def test_a_program_gives_the_same_bits_in_every_mode(seed: int) -> None:
     with wk.use_backend("webgpu"):
         with wk.config.using(fusion="never"):
             expected = program.run()
-        for mode in ("always", "auto", "auto", "auto"):
-            with wk.config.using(fusion=mode):
+        for mode, small_ops in (
+            ("always", "device"),
+            ("auto", "device"),
+            ("auto", "host"),
+            ("auto", "host"),
+            ("always", "host"),
+        ):
+            with wk.config.using(fusion=mode, small_ops=small_ops):
                 found = program.run()
             for number, (one, two) in enumerate(zip(expected, found, strict=True)):
                 np.testing.assert_array_equal(
-                    one.view(np.int32), two.view(np.int32), f"{mode}: value {number}"
+                    one.view(np.int32), two.view(np.int32), f"{mode}, {small_ops}: value {number}"
                 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.dtypes import numpy_dtype
+from wgsl_kernels.engine.exact import is_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,12 +32,20 @@ host_bytes: dict[int, int] = {}
 class HostValues:
     """Values on the host; they count as an array of the backend until a device has them."""
 
-    __slots__ = ("uploaded", "values")
+    __slots__ = ("_is_regular", "uploaded", "values")
 
-    def __init__(self, values: Array) -> None:
+    def __init__(self, values: Array, is_regular: bool | None = None) -> None:
         self.values = values
         self.uploaded = False
+        self._is_regular = is_regular
         host_bytes[id(self)] = values.nbytes
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether a device computes with them as the host does; see `engine.exact`."""
+        if self._is_regular is None:
+            self._is_regular = is_regular(self.values)
+        return self._is_regular
 
     def mark_uploaded(self) -> None:
         """Stop counting: a storage holds the values from now on."""

@@ -21,10 +21,12 @@ from wgsl_kernels.backends.webgpu.device import Device
 from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
 from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.launch import CHECKED_BYTES
 from wgsl_kernels.backends.webgpu.launch_free import FreeLaunch
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.operands import classify
+from wgsl_kernels.backends.webgpu.small import launch_where_small
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.driver import Launch, Usage
@@ -104,7 +106,8 @@ class WebGpuBackend:
     def upload(self, values: Array, spec: Spec) -> GpuArray:
         """Return an array of host values; a device gets them when a kernel first reads them."""
         size = spec.size
-        self.check_size(spec)
+        if spec.nbytes >= CHECKED_BYTES:
+            self.check_size(spec)
         host = HostValues(values) if size else None
         return GpuArray(spec.shape, spec.dtype, size, None, None, host=host)
 
@@ -204,6 +207,21 @@ class WebGpuBackend:
         output_names: tuple[str, ...],
     ) -> Launch:
         """Return a launch: along recipes for a shader, a call for a function."""
+
+        def prepare() -> Launch:
+            return self._device_launch(kernel, inputs, attrs, outputs, output_names)
+
+        small = launch_where_small(self, kernel, inputs, attrs, outputs, prepare)
+        return prepare() if small is None else small
+
+    def _device_launch(
+        self,
+        kernel: Kernel,
+        inputs: list[Any],
+        attrs: dict[str, Any],
+        outputs: tuple[Spec, ...] | None,
+        output_names: tuple[str, ...],
+    ) -> Launch:
         if not isinstance(kernel.func, ShaderKernel):
             return self._full_control(kernel, attrs, outputs)
         if outputs is None:

@@ -121,7 +121,7 @@ wgsl_kernel("Mean", "reduce/mean.wgsl")
 def _mean_grad(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
     axes = normalize_axes("Mean", axis, len(x_shape))
     count = math.prod(x_shape[one] for one in axes)
-    return spread(dy / float(count or 1), x_shape, axis)
+    return spread(dy * (1.0 / (count or 1)), x_shape, axis)
 
 
 def prod(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:

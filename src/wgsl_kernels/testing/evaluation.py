@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wgsl_kernels.engine.autodiff import GradientTape
+from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.dtypes import WIDE, is_differentiable
 from wgsl_kernels.engine.scopes import tensors_in, tidy
 from wgsl_kernels.engine.tensor import Tensor, tensor
@@ -36,8 +37,11 @@ def fixed_random_numbers() -> Iterator[None]:
 
 
 def outputs_of(f: Function, xs: Sequence[Tensor]) -> list[Tensor]:
-    """Return the tensors in what ``f`` returns, with fixed random numbers."""
-    with fixed_random_numbers():
+    """Return the tensors in what ``f`` returns, with fixed random numbers.
+
+    However small they are, the backend's own kernels compute them.
+    """
+    with fixed_random_numbers(), config.using(small_ops="device"):
         return list(tensors_in(f(*xs)))
 
 
@@ -114,7 +118,8 @@ def gradients_of(
         found = iter(tape.gradient(ys, sources, dys))
         return [_filled(next(found), x) if is_differentiable(x.dtype) else None for x in xs]
 
-    return tidy(run)
+    with config.using(small_ops="device"):
+        return tidy(run)
 
 
 def _arriving(values: Array, dtype: str, layout: str) -> Tensor:

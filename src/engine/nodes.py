@@ -1,0 +1,258 @@
+"""The entries of a tape: who came in, who went out, and what a rule needs to go back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.dtypes import is_differentiable
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.gradients import (
+    GradientRule,
+    Keeping,
+    Wanted,
+    bind,
+    find_rule,
+    missing,
+)
+from wgsl_kernels.engine.signature import output_names
+from wgsl_kernels.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.driver import Driver
+    from wgsl_kernels.engine.plans import Plan
+    from wgsl_kernels.engine.run import Result
+    from wgsl_kernels.engine.spec import Spec
+
+Pullback = Callable[[list[Tensor | None]], Sequence[Any]]
+"""From one arriving gradient per output (None: none came) to one value per input."""
+
+
+class Saved(NamedTuple):
+    """The values of a tensor, safe from disposing and assigning, and its identity for tapes."""
+
+    spec: Spec
+    array: Any
+    driver: Driver
+    id: int
+
+    def restore(self) -> Tensor:
+        """Return a tensor of these values that tapes take for the one that was saved."""
+        return Tensor(self.spec, self.array, self.driver, self.id)
+
+
+def save(value: Any) -> Any:
+    """Return what keeps the values of a tensor, of a list of them, or of an absent one."""
+    if isinstance(value, Tensor):
+        return Saved(value.spec, value.array, value.driver, value.id)
+    return None if value is None else [save(one) for one in value]
+
+
+def restore(saved: Any) -> Any:
+    """Return the tensors that `save` kept."""
+    if isinstance(saved, Saved):
+        return saved.restore()
+    return [restore(one) for one in saved] if isinstance(saved, list) else saved
+
+
+class Node:
+    """One kernel run on the tape: who came in, who went out, and how gradients go back."""
+
+    __slots__ = ("inputs", "name", "names", "outputs", "pullback")
+
+    def __init__(
+        self,
+        name: str,
+        names: tuple[str, ...],
+        inputs: list[tuple[int, Spec] | None],
+        outputs: list[int],
+        pullback: Pullback,
+    ) -> None:
+        self.name = name
+        self.names = names
+        self.inputs = inputs
+        self.outputs = outputs
+        self.pullback = pullback
+
+
+def identities(inputs: Iterable[Any]) -> list[tuple[int, Spec] | None]:
+    """Return id and spec of each input through which gradients flow, lists opened in place."""
+    found: list[tuple[int, Spec] | None] = []
+    for value in inputs:
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            flows = one is not None and is_differentiable(one.dtype)
+            found.append((one.id, one.spec) if flows else None)
+    return found
+
+
+def output_ids(outputs: Iterable[Tensor]) -> list[int]:
+    """Return the id of each output, 0 for one that ends the tape (integers, bools, strings)."""
+    return [one.id if is_differentiable(one.dtype) else 0 for one in outputs]
+
+
+class _Form:
+    """What the tape's entries of one plan have in common, where they do.
+
+    Attributes:
+        flows: For each input its spec where a gradient flows through it.
+        ends: Whether the output ends the tape.
+        facts: What the rule is given after dy, with None where a value belongs.
+        values: Which of them are values: place, whether of an input, and its index.
+        pull: The function that takes such facts with the values filled in, then the dys.
+    """
+
+    __slots__ = ("ends", "facts", "flows", "pull", "values")
+
+    def __init__(self, plan: Plan, keeping: Keeping, inputs: Sequence[Tensor | None]) -> None:
+        assert plan.output is not None
+        self.flows = [
+            None if one is None or not is_differentiable(one.dtype) else one.spec for one in inputs
+        ]
+        self.ends = not is_differentiable(plan.output.dtype)
+        specs = tuple([None if one is None else one.spec for one in inputs])
+        self.facts: list[Any] = []
+        self.values: list[tuple[int, bool, int]] = []
+        for place, wanted in enumerate(keeping.wanted):
+            if wanted.source != "attr" and wanted.fact == "value":
+                self.values.append((place, wanted.source == "input", int(wanted.index)))
+                self.facts.append(None)
+            else:
+                self.facts.append(_fact(wanted, plan, specs, (plan.output,)))
+        lengths: list[int | None] = [None] * len(inputs)
+        self.pull = partial(_pull, keeping.rule, plan.input_names, lengths, True)
+
+
+def _form_of(plan: Plan, inputs: tuple[Any, ...]) -> _Form | None:
+    """Return the plan's form; None where there is no rule or where its entries differ in form."""
+    keeping = plan.keeping
+    if plan.output is None or keeping is None or keeping.rule.func is None:
+        return None
+    if any(isinstance(one, (list, tuple)) for one in inputs):
+        return None
+    form: _Form = _Form(plan, keeping, inputs)
+    plan.form = form
+    return form
+
+
+def node_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node:
+    """Return the entry of a kernel that ran along ``plan``."""
+    overriding = context.current().gradients
+    form = None if overriding and plan.name in overriding else plan.form or _form_of(plan, inputs)
+    if form is None or not isinstance(result, Tensor):
+        return _any_node(plan, inputs, result)
+    flowing: list[tuple[int, Spec] | None] = [
+        None if spec is None else (one.id, spec)
+        for one, spec in zip(inputs, form.flows, strict=True)
+    ]
+    facts = form.facts
+    if form.values:
+        facts = list(facts)
+        for place, is_input, index in form.values:
+            facts[place] = save(inputs[index] if is_input else result)
+    outputs = [0 if form.ends else result.id]
+    return Node(plan.name, plan.input_names, flowing, outputs, partial(form.pull, facts))
+
+
+def _any_node(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node:
+    single = not isinstance(result, tuple)
+    outputs = result if isinstance(result, tuple) else (result,)
+    keeping = plan.keeping
+    rule = context.current().gradients.get(plan.name)
+    if rule is None and plan.pattern is None:
+        rule = find_rule(plan.name)  # without a signature, outputs are known only now
+    if rule is not None and rule.func is not None:
+        count = None if single else len(outputs)
+        names = plan.output_names or output_names(plan.input_names, count)
+        keeping = bind(rule, plan.input_names, names, tuple(plan.attrs))
+    elif rule is not None:
+        keeping = Keeping(rule, ())
+    return Node(
+        plan.name,
+        plan.input_names,
+        identities(inputs),
+        output_ids(outputs),
+        _pullback(plan, keeping, inputs, outputs, single),
+    )
+
+
+def _pullback(
+    plan: Plan,
+    keeping: Keeping | None,
+    inputs: tuple[Any, ...],
+    outputs: tuple[Tensor, ...],
+    single: bool,
+) -> Pullback:
+    lengths = [len(one) if isinstance(one, (list, tuple)) else None for one in inputs]
+    if keeping is None or keeping.rule.func is None:
+        because = "" if keeping is None else keeping.rule.because
+        named = zip(plan.input_names, inputs, strict=True)
+        flowing = [one for one, value in named if any(identities([value]))]
+        return _refusing(plan.name, flowing or plan.input_names, because)
+    kept = [_fact(one, plan, inputs, outputs) for one in keeping.wanted]
+    return partial(_pull, keeping.rule, plan.input_names, lengths, single, kept)
+
+
+def _pull(
+    rule: GradientRule,
+    names: tuple[str, ...],
+    lengths: list[int | None],
+    single: bool,
+    facts: list[Any],
+    dys: list[Tensor | None],
+) -> Sequence[Any]:
+    """Call a rule on what was kept for it: a `Pullback`, once all but the dys is given."""
+    func = rule.func
+    assert func is not None
+    found = func(dys[0] if single else tuple(dys), *[restore(one) for one in facts])
+    return _per_input(rule, found, names, lengths)
+
+
+def _refusing(name: str, inputs: Sequence[str], because: str) -> Pullback:
+    def pullback(dys: list[Tensor | None]) -> Sequence[Any]:
+        raise missing(name, inputs, because)
+
+    return pullback
+
+
+def _fact(wanted: Wanted, plan: Plan, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Any:
+    if wanted.source == "attr":
+        return plan.attrs[str(wanted.index)]
+    value = (inputs if wanted.source == "input" else outputs)[int(wanted.index)]
+    if wanted.fact == "value":
+        return save(value)
+    if isinstance(value, (list, tuple)):
+        return [getattr(one, wanted.fact) for one in value]
+    return None if value is None else getattr(value, wanted.fact)
+
+
+def _per_input(
+    rule: GradientRule, found: Any, names: tuple[str, ...], lengths: list[int | None]
+) -> list[Any]:
+    """Return one gradient per input, lists opened, of whatever form the rule returned."""
+    if isinstance(found, dict):
+        unknown = [one for one in found if one not in names]
+        if unknown:
+            raise ArgumentError(
+                f"{rule.name}: the gradient function gave {unknown[0]!r}; "
+                f"the inputs are {', '.join(names)}."
+            )
+        values: Sequence[Any] = [found.get(one) for one in names]
+    elif len(names) == 1 and (found is None or isinstance(found, Tensor) or lengths[0] is not None):
+        bare = isinstance(found, tuple) and len(found) == 1 and isinstance(found[0], (list, tuple))
+        values = found if bare else [found]
+    else:
+        values = found if isinstance(found, (tuple, list)) else [found]
+    if len(values) != len(names):
+        raise ArgumentError(
+            f"{rule.name}: the gradient function gave {len(values)} values; "
+            f"want one for each of {', '.join(names)} (None allowed)."
+        )
+    opened: list[Any] = []
+    for value, length in zip(values, lengths, strict=True):
+        if length is None:
+            opened.append(value)
+        else:
+            opened.extend([None] * length if value is None else value)
+    return opened

@@ -1,0 +1,175 @@
+"""Ops of a few numbers that the host has run there, and give what the device would."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.engine.exact import exact_for, is_regular
+from wgsl_kernels.engine.registry import add_kernel
+from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.testing import Sample, all_samples
+from wgsl_kernels.testing.inputs import arrays_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.gpu
+
+EDGES: dict[str, list[float]] = {
+    "float32": [0.0, -0.0, 1e-39, -1e-40, 2.0**-126, 1.5, -2.5, 3e38, -3e38, np.inf, np.nan],
+    "int32": [0, 1, -1, 2**31 - 1, -(2**31), 7, -8],
+    "bool": [True, False],
+}
+
+
+def _is_exact(sample: Sample) -> bool:
+    kernel = wk.get_kernel(sample.kernel, "webgpu")
+    return kernel is not None and exact_for(kernel) is not None
+
+
+EXACT = [sample for sample in all_samples() if _is_exact(sample)]
+
+
+@pytest.fixture(autouse=True)
+def _on_the_host() -> Iterator[None]:
+    with wk.use_backend("webgpu"), wk.config.using(small_ops="host"):
+        yield
+
+
+def _bits(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
+    """Return the bits of what ``f`` returns, but for NaN, of which every kind is one."""
+    found = [one.numpy() for one in tensors_in(f(*[wk.tensor(values) for values in arrays]))]
+    return [np.where(one != one, np.nan, one).astype(one.dtype).tobytes() for one in found]
+
+
+@pytest.mark.parametrize("sample", EXACT, ids=lambda sample: sample.id)
+def test_a_small_op_has_the_bits_of_the_device(sample: Sample) -> None:
+    drawn = np.random.default_rng(1)
+    plain = arrays_for(sample)
+    odd = [np.array(values) for values in plain]
+    for values in odd:
+        places = drawn.random(values.shape) < 0.4
+        edges = np.array(EDGES.get(str(values.dtype), [0]), values.dtype)
+        is_index = values.dtype == np.int32 and sample.kernel in ("GatherV2", "AdvanceKey")
+        if not is_index:
+            values[places] = drawn.choice(edges, values.shape)[places]
+    for arrays in (plain, odd):
+        f = partial(sample.f, **sample.attrs)
+        here = _bits(f, arrays)
+        with wk.config.using(small_ops="device"):
+            assert here == _bits(f, arrays)
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "minimum"])
+def test_random_floats_have_the_bits_of_the_device(name: str) -> None:
+    drawn = np.random.default_rng(2)
+    f = getattr(wk, name)
+    for _ in range(50):
+        bits = drawn.integers(0, 2**32, (2, 16), np.uint64).astype(np.uint32)
+        pair = list(bits.view(np.float32))
+        here = _bits(f, pair)
+        with wk.config.using(small_ops="device"):
+            assert here == _bits(f, pair)
+
+
+def _dispatches(f: Callable[[], Any]) -> int:
+    return len(wk.profile(f).dispatches)
+
+
+def test_a_small_op_of_host_values_needs_no_device() -> None:
+    x, indices = wk.tensor([1.0, 2.0, 4.0]), wk.tensor([2, 0])
+
+    def work() -> list[Any]:
+        y = wk.maximum(x * 2.0 - 1.0, 0.0)
+        shape = wk.concat([indices, indices + 1])
+        return [y, shape, wk.take(y, indices), y > 1.0, wk.reshape(y, (3, 1)), wk.zeros(())]
+
+    buffers = wk.memory().num_buffers
+    made: list[Any] = []
+    assert _dispatches(lambda: made.extend(work())) == 0
+    assert all(one.array.storage is None and one.array.host is not None for one in made)
+    assert wk.memory().num_buffers == buffers + len(made)
+    np.testing.assert_array_equal(made[2].numpy(), [7.0, 1.0])
+
+
+def test_what_is_on_the_device_stays_there() -> None:
+    x = wk.sqrt(wk.tensor([4.0, 9.0]))
+    wk.evaluate(x)
+
+    assert _dispatches(lambda: x + 1.0) == 1
+
+
+def test_large_ops_run_on_the_device() -> None:
+    x = wk.tensor(np.ones(1000, np.float32))
+
+    assert _dispatches(lambda: x + 1.0) == 1
+    assert _dispatches(lambda: wk.zeros((1000,))) == 1
+
+
+@pytest.mark.parametrize("value", [1e-39, -0.0, np.inf, np.nan])
+def test_what_devices_may_see_differently_is_left_to_them(value: float) -> None:
+    assert not is_regular(np.array([value], np.float32))
+    assert _dispatches(lambda: wk.tensor(value) * 1.0) == 1
+
+
+def test_a_result_that_devices_may_flush_is_left_to_them() -> None:
+    assert _dispatches(lambda: wk.tensor(1e-20) * 1e-20) == 1
+    assert _dispatches(lambda: wk.tensor(2.0**-100) * 2.0**-26) == 1
+    assert _dispatches(lambda: -wk.tensor(0.0)) == 1
+
+
+def test_kernels_with_a_bound_run_on_the_device() -> None:
+    assert _dispatches(lambda: wk.exp(wk.tensor(1.0))) == 1
+    assert _dispatches(lambda: wk.tensor(1.0) / 3.0) == 1
+    assert _dispatches(lambda: wk.sum(wk.tensor([1.0, 2.0]))) == 1
+
+
+def test_a_replaced_kernel_runs_where_it_was_put() -> None:
+    kernel = wk.get_kernel("Relu6", "webgpu")
+    assert kernel is not None
+    wk.wgsl_kernel("Relu6", "fn op(x: T) -> T {\n  return x + 1.0;\n}", override=True)
+    try:
+        assert wk.relu6(wk.tensor(5.0)).item() == 6.0
+    finally:
+        wk.unregister_kernel("Relu6", "webgpu")
+        add_kernel(kernel)
+    assert _dispatches(lambda: wk.relu6(wk.tensor(5.0))) == 0
+
+
+def test_steps_and_random_keys_stay_on_the_host() -> None:
+    step = wk.variable(0, trainable=False)
+    wk.random_uniform((4,))
+
+    def count() -> None:
+        step.assign(step + 1)
+        wk.random_uniform((4,))
+
+    for _ in range(3):
+        rows = wk.profile(count).dispatches
+        assert [row.kernels for row in rows] == [("RandomUniform",)]
+    assert step.item() == 3
+    assert wk.random.key.array.host is not None
+
+
+def test_a_scalar_gradient_of_a_loss_on_the_device_is_known_to_the_host() -> None:
+    loss = wk.mean(wk.tensor(np.ones((64, 10), np.float32)))
+    wk.evaluate(loss)
+
+    assert _dispatches(lambda: wk.ones_like(loss) * -(1 / 640)) == 0
+
+
+def test_an_index_out_of_range_is_refused_in_the_same_words() -> None:
+    def message(mode: str) -> str:
+        with (
+            wk.config.using(small_ops=mode),
+            pytest.raises(wk.IndexOutOfRange) as caught,
+        ):
+            wk.take(wk.tensor([1.0, 2.0]), wk.tensor([0, 5])).numpy()
+        return str(caught.value)
+
+    assert message("host") == message("device")
