@@ -19,6 +19,7 @@ from wgsl_kernels.engine.backends import get_backend as get_backend
 from wgsl_kernels.engine.backends import register_backend as register_backend
 from wgsl_kernels.engine.backends import set_backend as set_backend
 from wgsl_kernels.engine.backends import use_backend as use_backend
+from wgsl_kernels.engine.capture import capture as capture
 from wgsl_kernels.engine.config import config as config
 from wgsl_kernels.engine.coverage import coverage as coverage
 from wgsl_kernels.engine.custom import custom_grad as custom_grad

@@ -24,6 +24,7 @@ from wgsl_kernels.backends.webgpu.launch_free import FreeLaunch
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.operands import classify
+from wgsl_kernels.backends.webgpu.recording import GpuRecording
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.driver import Launch, Usage
@@ -156,6 +157,12 @@ class WebGpuBackend:
             return packed
         if array.size == 0:
             return GpuArray(array.shape, array.dtype, 0, None, None)
+        array.packed = self.copy(array)
+        array.packed.sealed = array.sealed
+        return array.packed
+
+    def copy(self, array: GpuArray) -> GpuArray:
+        """Return a row-major copy of an array on the device."""
         key = (array.shape, array.dtype)
         launch = self._copies.get(key)
         if launch is None:
@@ -164,9 +171,7 @@ class WebGpuBackend:
             spec = Spec(array.shape, array.dtype)
             launch = MapLaunch(self, _COPY, ("x",), {}, (spec,), ("y",))
             self._copies[key] = launch
-        array.packed = launch.run_now([array])[0]
-        array.packed.sealed = array.sealed
-        return array.packed
+        return launch.run_now([array])[0]
 
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array, waiting for the work that computes them."""
@@ -240,7 +245,16 @@ class WebGpuBackend:
         if self._device is None or self._device.refusal is not None:
             return Usage(len(pending), sum(pending))
         use = self._device.memory()
-        return Usage(use.num_buffers + len(pending), use.num_bytes + sum(pending), use.pool_bytes)
+        return Usage(
+            num_buffers=use.num_buffers + len(pending),
+            num_bytes=use.num_bytes + sum(pending),
+            pool_bytes=use.pool_bytes,
+            captured_bytes=use.captured_bytes,
+        )
+
+    def record(self, scratch: Any = None) -> GpuRecording:
+        """Return a recording that has not begun; see `wgsl_kernels.engine.driver.Recording`."""
+        return GpuRecording(self, scratch)
 
     def submit(self) -> None:
         """Hand over what is recorded."""

@@ -109,6 +109,45 @@ class Recorder:
         if len(self.records) >= self.batch or self.work > BATCH_WORKGROUPS:
             self.submit()
 
+    def replay(self, records: list[Dispatch], blocks: Sequence[Block], work: int) -> None:
+        """Keep the dispatches of a captured run, and submit when the batch is full.
+
+        Their parameters are on the device. ``blocks`` are those whose tensors others may write.
+        """
+        for start in range(0, len(records), FULL_BATCH):
+            epoch = self.epoch
+            for block in blocks:
+                block.epoch = epoch
+            self.records += records[start : start + FULL_BATCH]
+            if start == 0:
+                self.work += work
+            if len(self.records) >= self.batch or self.work > BATCH_WORKGROUPS:
+                self.submit()
+
+    def fixed_params(self, given: Sequence[tuple[bytes, int]]) -> tuple[list[Any], Any]:
+        """Return where each block of parameters begins, and a new buffer that holds them.
+
+        Args:
+            given: The bytes of each dispatch, and how many bytes of the buffer it sees.
+        """
+        data = bytearray()
+        offsets: list[Any] = []
+        size = PARAMS_WINDOW
+        for params, window in given:
+            offsets.append(self._calls.offsets(len(data)))
+            size = max(size, len(data) + window)
+            data += params
+            data += bytes(-len(data) % self.step)
+        try:
+            buffer = self._device.create_buffer(
+                label="capture", size=max(size, len(data)), usage=UNIFORM | COPY_DST
+            )
+            if data:
+                self._queue.write_buffer(buffer, 0, data)
+        except Exception as error:
+            self.fail(error)
+        return offsets, buffer
+
     def write(self, block: Block, offset: int, data: Bytes) -> None:
         """Write bytes (a multiple of 4) into a block, after all that was recorded before."""
         if block.epoch == self.epoch and self.records:
