@@ -9,6 +9,7 @@ from weakref import ref
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.errors import DeviceLostError
 from wgsl_kernels.engine.origin import user_line
 from wgsl_kernels.engine.structure import OpaqueError, Template, replaced
 from wgsl_kernels.engine.tensor import Tensor, Variable, made
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 
 
 class _Argument(NamedTuple):
-    """A tensor argument: which one, itself, and the one that the function got in its place."""
+    """A tensor argument: which one, itself, the one that the function got instead, its array."""
 
     index: int
     leaf: Tensor
     moved: Tensor
+    own: Any
 
 
 class _Input(NamedTuple):
@@ -108,7 +110,7 @@ class Trial(Watch):
             return leaf
         own = self._recording.own(leaf.array_on(self._driver), leaf.spec, True)
         moved = Tensor(leaf.spec, own, self._driver)
-        self._arguments.append(_Argument(index, leaf, moved))
+        self._arguments.append(_Argument(index, leaf, moved, own))
         return moved
 
     def _move_variables(self) -> None:
@@ -116,7 +118,10 @@ class Trial(Watch):
             if variable.driver is self._driver:
                 shared = sys.getrefcount(variable.array) > 2  # by others than the variable
                 before = variable.array
-                own = self._recording.own(before, variable.spec, shared)
+                try:
+                    own = self._recording.own(before, variable.spec, shared)
+                except DeviceLostError:
+                    continue  # whoever reads it will be told
                 variable.array = own
                 self._inputs.append(_Input(ref(variable), before, own))
 
@@ -149,7 +154,7 @@ class Trial(Watch):
             variable.array = array
         recording.end()
         lasting = [one for one in self._inputs if one.variable() is not None]
-        inputs = [one.moved.array for one in self._arguments] + [one.own for one in lasting]
+        inputs = [one.own for one in self._arguments] + [one.own for one in lasting]
         replay = None if recording.why else recording.replay(inputs, outputs + settled)
         if replay is None:
             return recording.why

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.recorder import Bytes, Dispatch, Label
     from wgsl_kernels.backends.webgpu.replay import GpuReplay
-    from wgsl_kernels.backends.webgpu.scratch import Scratch
+    from wgsl_kernels.backends.webgpu.scratch import Workspace
     from wgsl_kernels.backends.webgpu.timing import Noted
 
 WANTED_FEATURES = ("shader-f16", "subgroup", "timestamp-query")
@@ -110,7 +110,7 @@ class Device:
         self._most_groups = self.limits["max-compute-workgroups-per-dimension"]
         self.reports = Reports(self.put)
         self.notes: Notes | None = None
-        self.captured: WeakSet[GpuReplay | Scratch] = WeakSet()
+        self.captured: WeakSet[GpuReplay | Workspace] = WeakSet()
         self._watch = Watch(self._device, self._calls, self.has_timestamps)
         self.cause = ""
         self._token = self.pool.allocate(4, "token")
@@ -353,6 +353,11 @@ class Device:
     def refusal(self) -> Exception | None:
         """Why the device can no longer be used; ``None`` while it can."""
         return self._recorder.refusal
+
+    @property
+    def epoch(self) -> int:
+        """The number of the batch that is being recorded."""
+        return self._recorder.epoch
 
     @property
     def submits(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
+from wgsl_kernels.backends.webgpu.scratch import Scratch
 from wgsl_kernels.backends.webgpu.status import SLOTS, LastingStatus
 from wgsl_kernels.engine.origin import user_line
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.backends.webgpu.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.pool import Block, Storage
-    from wgsl_kernels.backends.webgpu.scratch import Scratch
 
 
 class Step(NamedTuple):
@@ -35,16 +35,20 @@ class Notes:
     Attributes:
         steps: The dispatches in order.
         kept: Buffers from outside the scratch memory that they name, with a hold on each.
+        made: The buffers allocated meanwhile.
+        held: Those of them that held values for somebody at the end.
         why: Why they cannot be replayed; nothing more is noted once that is known.
     """
 
-    def __init__(self, device: Device, scratch: Scratch) -> None:
+    def __init__(self, device: Device) -> None:
         self.steps: list[Step] = []
         self.kept: dict[Block, Storage] = {}
         self.why = ""
         self.status: LastingStatus | None = None
+        self.made: set[Block] = set()
+        self.held: set[Block] = set()
         self._device = device
-        self._scratch = scratch
+        self._scratch: Scratch | None = None
         self._thread = 0
 
     def begin(self) -> None:
@@ -52,16 +56,19 @@ class Notes:
         device = self._device
         with device.lock:
             self._thread = threading.get_ident()
-            self._scratch.begin()
+            self._scratch = Scratch(device.pool)
             device.notes = self
 
     def end(self) -> None:
         """Listen no more."""
         device = self._device
         with device.lock:
-            self._scratch.end()
             if device.notes is self:
                 device.notes = None
+            if self._scratch is not None:
+                self.held = self._scratch.end()
+                self.made = self._scratch.blocks
+                self._scratch = None
 
     def refuse(self, why: str) -> None:
         """Give up for this reason; the first one stays."""
@@ -84,9 +91,9 @@ class Notes:
         label: str,
     ) -> None:
         """Note a dispatch."""
-        inside = self._scratch.blocks
+        inside = None if self._scratch is None else self._scratch.blocks
         for one in storages:
-            if one.block not in inside:
+            if inside is not None and one.block not in inside:
                 self.kept.setdefault(one.block, one)
         blocks = tuple([one.block for one in storages])
         self.steps.append(Step(pipeline, blocks, ranges, window, params, groups, label))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import GpuArray, to_device_values
 from wgsl_kernels.backends.webgpu.notes import Notes
 from wgsl_kernels.backends.webgpu.replay import GpuReplay, Output, Slot
-from wgsl_kernels.backends.webgpu.scratch import Scratch
+from wgsl_kernels.backends.webgpu.scratch import Workspace
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ class GpuRecording:
     def __init__(self, backend: WebGpuBackend, scratch: Any = None) -> None:
         self._backend = backend
         self._device = backend.open()
-        fits = isinstance(scratch, Scratch) and scratch.device is self._device
-        self.scratch: Scratch = scratch if fits else Scratch(self._device)
-        self._notes = Notes(self._device, self.scratch)
+        fits = isinstance(scratch, Workspace) and scratch.device is self._device
+        self.scratch: Workspace = scratch if fits else Workspace(self._device)
+        self._notes = Notes(self._device)
 
     @property
     def why(self) -> str:
@@ -61,10 +61,6 @@ class GpuRecording:
     def end(self) -> None:
         """Take no more notes; what still holds values belongs to its holders."""
         self._notes.end()
-        with self._device.lock:
-            self._leaked = self.scratch.held()
-            for block in self._leaked:
-                self.scratch.give_away(block)
 
     def replay(self, inputs: list[GpuArray], outputs: list[GpuArray]) -> GpuReplay | None:
         """Return the replay, or None."""
@@ -85,7 +81,7 @@ class GpuRecording:
         for array in outputs:
             storage = array.storage
             block = None if storage is None else storage.block
-            if storage is not None and block in self._leaked and block not in slots:
+            if storage is not None and block in notes.held and block not in slots:
                 slots[block] = len(slots)
                 made.append(Slot(storage.nbytes, Spec(array.shape, array.dtype)))
             slot = -1 if block is None else slots.get(block, -1)
@@ -111,15 +107,13 @@ class GpuRecording:
             )
 
     def _steps(self, slots: dict[Block, int]) -> list[tuple[Step, list[Block]]]:
-        """Return the dispatches, with scratch buffers in place of those that left with a value."""
-        others: dict[Block, Block] = {}
-        for block in self._leaked:
-            if block not in slots:
-                others[block] = self._device.pool.take(block.capacity)
-                self.scratch.adopt(others[block])
+        """Return the dispatches, with buffers of the workspace in place of those made inside."""
+        notes = self._notes
+        named = dict.fromkeys(block for step in notes.steps for block in step.blocks)
+        inside = [block for block in named if block in notes.made and block not in slots]
+        places = self.scratch.places_for(inside)
         return [
-            (step, [others.get(block, block) for block in step.blocks])
-            for step in self._notes.steps
+            (step, [places.get(block, block) for block in step.blocks]) for step in notes.steps
         ]
 
     def _writes_only_its_own(self, sources: dict[Block, int]) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.pipeline import Group
     from wgsl_kernels.backends.webgpu.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.recorder import Dispatch
-    from wgsl_kernels.backends.webgpu.scratch import Scratch
+    from wgsl_kernels.backends.webgpu.scratch import Workspace
     from wgsl_kernels.backends.webgpu.status import LastingStatus
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape, Spec
@@ -86,7 +86,7 @@ class GpuReplay:
         used: tuple[bool, ...],
         outputs: list[Output],
         kept: list[Storage],
-        scratch: Scratch,
+        scratch: Workspace,
         status: LastingStatus | None,
     ) -> None:
         self.used = used
@@ -147,6 +147,12 @@ class GpuReplay:
             else one.constant
             for one in self._outputs
         ]
+
+    def __del__(self) -> None:
+        """Have nobody write into the constants before replays that were not submitted yet."""
+        epoch = self._device.epoch
+        for one in self._kept:
+            one.block.epoch = epoch
 
     def forget(self, block: Block) -> None:
         """Drop what names a buffer that leaves the pool."""

@@ -1,4 +1,4 @@
-"""Memory that replays work in: buffers taken out of the pool, used over and over by one function."""
+"""Where dispatches of captured functions work: buffers that no tensor ever gets."""
 
 from __future__ import annotations
 
@@ -7,49 +7,36 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.pool import Storage
-
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from wgsl_kernels.backends.webgpu.device import Device
-    from wgsl_kernels.backends.webgpu.pool import Block, MemoryUse
+    from wgsl_kernels.backends.webgpu.pool import Block, MemoryUse, Pool, Storage
 
 
 class Scratch:
-    """The buffers that dispatches of a recorded run write, until they are given away.
+    """The buffers that a thread allocates while it records.
 
-    While a thread records, its allocations come from here, so that a buffer is used again inside
-    the run as the pool would have it: that reuse is the plan that replays keep. What still holds
-    values at the end is given back to the pool's care; the rest stays idle, for replays alone.
+    They come from the pool but are used again inside the run only, so that the reuse, as the pool
+    would have it, is a plan that replays can keep.
     """
 
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self.thread = 0
+    def __init__(self, pool: Pool) -> None:
         self.blocks: set[Block] = set()
-        self._pool = device.pool
+        self._pool = pool
+        self._thread = threading.get_ident()
         self._idle: dict[int, list[int]] = {}
-        device.captured.add(self)
-
-    def begin(self) -> None:
-        """Serve the allocations of this thread from now on."""
-        self.thread = threading.get_ident()
-        self._pool.scratch = self
-
-    def end(self) -> None:
-        """Serve no more."""
-        if self._pool.scratch is self:
-            self._pool.scratch = None
+        pool.scratch = self
 
     def serves(self) -> bool:
         """Say whether an allocation of this thread belongs here."""
-        return self.thread == threading.get_ident()
+        return self._thread == threading.get_ident()
 
     def allocate(self, nbytes: int, label: str, what: str) -> Storage:
         """Return a storage as the pool would."""
         pool = self._pool
         pool.collect()
-        capacity = pool.capacity_for(nbytes)
-        idle = self._idle.setdefault(capacity, [])
+        idle = self._idle.setdefault(pool.capacity_for(nbytes), [])
         if idle:
             block = pool.block(heappop(idle))
         else:
@@ -58,36 +45,62 @@ class Scratch:
             self.blocks.add(block)
         return pool.hold(block, nbytes)
 
-    def adopt(self, block: Block) -> None:
-        """Take a buffer that nobody holds out of the pool's care, idle."""
-        idle = self._idle.setdefault(block.capacity, [])
-        block.free = idle
-        heappush(idle, block.id)
-        self.blocks.add(block)
-
-    def held(self) -> set[Block]:
-        """Return the buffers that still hold values for somebody."""
-        self._pool.collect()
+    def end(self) -> set[Block]:
+        """Leave all buffers to the pool; return those that still hold values for somebody."""
+        pool = self._pool
+        if pool.scratch is self:
+            pool.scratch = None
+        pool.collect()
         idle = {number for numbers in self._idle.values() for number in numbers}
-        return {block for block in self.blocks if block.id not in idle}
+        held: set[Block] = set()
+        for block in self.blocks:
+            block.free = pool.free_list(block.capacity)
+            if block.id in idle:
+                heappush(block.free, block.id)
+            else:
+                held.add(block)
+        self._idle.clear()
+        return held
 
-    def give_away(self, block: Block) -> None:
-        """Leave a held buffer to the pool, which gets it when its holder lets go."""
-        self.blocks.discard(block)
-        block.free = self._pool.free_list(block.capacity)
+
+class Workspace:
+    """The buffers that the replays of one function write between its inputs and its outputs.
+
+    Replays run one after the other, so those for other signatures use the same ones.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._blocks: dict[int, list[Block]] = {}
+        device.captured.add(self)
+
+    def places_for(self, blocks: Iterable[Block]) -> dict[Block, Block]:
+        """Return a buffer of this workspace for each of these; as large, and no two the same."""
+        places: dict[Block, Block] = {}
+        used: dict[int, int] = {}
+        for block in blocks:
+            size = block.capacity
+            own = self._blocks.setdefault(size, [])
+            at = used[size] = used.get(size, -1) + 1
+            if at == len(own):
+                own.append(self.device.pool.take(size, "capture"))
+            places[block] = own[at]
+        return places
 
     def counted(self, use: MemoryUse) -> MemoryUse:
         """Return a count of memory with these buffers in a place of their own there."""
-        nbytes = sum(block.capacity for block in self.blocks)
-        return replace(use, captured_bytes=use.captured_bytes + nbytes).without(len(self.blocks), 0)
+        sizes = [block.capacity for own in self._blocks.values() for block in own]
+        more = replace(use, captured_bytes=use.captured_bytes + sum(sizes))
+        return more.without(len(sizes), 0)
 
     def forget(self, block: Block) -> None:
         """Hear of a buffer that leaves the pool: none of these does."""
 
     def __del__(self) -> None:
-        """Return the idle buffers to the pool; any thread may drop the last reference."""
-        pool = self._pool
-        for block in self.blocks:
-            block.free = pool.free_list(block.capacity)
-            block.nbytes = 0
-            pool.returned.append(block)
+        """Return the buffers to the pool; any thread may drop the last reference."""
+        epoch = self.device.epoch
+        for own in self._blocks.values():
+            for block in own:
+                block.nbytes = 0
+                block.epoch = epoch  # replays that were not submitted yet may still write there
+                block.give_back(block)
