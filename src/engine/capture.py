@@ -81,7 +81,7 @@ class Captured(Generic[P, R]):
         if self._changes != _changes[0]:
             self.dispose()
             self._changes = _changes[0]
-        key = (form, driver.name, config.fusion, config.deterministic)
+        key: tuple[Hashable, ...] = (form, driver.name, config.fusion, config.deterministic)
         if now.gradients:
             key = (*key, *now.gradients.items())
         run = self._runs.get(key)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class _Argument(NamedTuple):
     """A tensor argument: which one, itself, the one that the function got instead, its array."""
 
-    index: int
+    place: int
     leaf: Tensor
     moved: Tensor
     own: Any
@@ -126,9 +126,9 @@ class Trial(Watch):
                 self._inputs.append(_Input(ref(variable), before, own))
 
     def _put_back(self) -> None:
-        for one in self._arguments:
-            if one.moved.is_disposed:
-                one.leaf.dispose()
+        for argument in self._arguments:
+            if argument.moved.is_disposed:
+                argument.leaf.dispose()
         for one in self._inputs:
             variable = one.variable()
             if variable is not None and one.before is not None and variable.array is one.own:
@@ -162,10 +162,14 @@ class Trial(Watch):
         return CapturedRun(
             driver=self._driver,
             replay=replay,
-            arguments=[one.index for one, used in zip(self._arguments, replay.used, strict=False) if used],
-            variables=[one.variable for one, used in zip(lasting, replay.used[count:], strict=True) if used],
+            arguments=[
+                one.place for one, used in zip(self._arguments, replay.used, strict=False) if used
+            ],
+            variables=[
+                one.variable for one, used in zip(lasting, replay.used[count:], strict=True) if used
+            ],
             updates=[ref(one) for one in updates],
-            disposed=[one.index for one in self._arguments if one.moved.is_disposed],
+            disposed=[one.place for one in self._arguments if one.moved.is_disposed],
             template=template,
             results=results,
         )
@@ -181,7 +185,7 @@ class Trial(Watch):
     def _result(self, tensor: Tensor, outputs: list[Any]) -> _Result:
         for one in self._arguments:
             if one.moved is tensor:
-                return _Result(argument=one.index)
+                return _Result(argument=one.place)
         if isinstance(tensor, Variable):
             if any(one() is tensor for one in self.made):
                 self._recording.refuse(f"it returns {tensor.name!r}, a variable that it makes")

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.gradients import GradientRule
-    from wgsl_kernels.engine.watch import Watch
     from wgsl_kernels.engine.run import Interceptor
     from wgsl_kernels.engine.scopes import Scope
+    from wgsl_kernels.engine.watch import Watch
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 

@@ -152,14 +152,14 @@ class Replay(Protocol):
     Attributes:
         used: For each input whether the work reads it.
         dispatches: How many dispatches it has.
-        is_valid: Whether its device still is the driver's.
     """
 
     used: tuple[bool, ...]
     dispatches: int
 
     @property
-    def is_valid(self) -> bool: ...
+    def is_valid(self) -> bool:
+        """Whether its device still is the driver's."""
 
     def __call__(self, arrays: list[Any]) -> list[Any]:
         """Run on the inputs that are used, in order; return new output arrays."""

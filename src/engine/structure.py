@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from wgsl_kernels.engine.tensor import Tensor, tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Mapping
 
 
 class OpaqueError(Exception):
@@ -53,7 +55,7 @@ def _key_of(value: Any, leaves: list[Tensor]) -> Hashable:
         items = cast("tuple[Any, ...]", value)
         return (kind, *[_key_of(one, leaves) for one in items])
     if kind is dict:
-        pairs = cast("dict[Any, Any]", value).items()
+        pairs = _dict(value).items()
         return (kind, *[(_key_of(name, leaves), _key_of(one, leaves)) for name, one in pairs])
     return _key_of_object(value)
 
@@ -81,9 +83,14 @@ def with_leaves(value: Any, leaves: Iterator[Tensor]) -> Any:
     if isinstance(value, (tuple, list)):
         return _rebuilt(value, [with_leaves(one, leaves) for one in cast("list[Any]", value)])
     if type(value) is dict:
-        pairs = cast("dict[Any, Any]", value).items()
+        pairs = _dict(value).items()
         return {name: with_leaves(one, leaves) for name, one in pairs}
     return value
+
+
+def _dict(value: Any) -> dict[Any, Any]:
+    found: dict[Any, Any] = value
+    return found
 
 
 def _rebuilt(like: Any, items: list[Any]) -> Any:
@@ -123,7 +130,7 @@ class Template:
         if isinstance(value, (tuple, list)):
             return _rebuilt(value, [self._taken_apart(one) for one in cast("list[Any]", value)])
         if type(value) is dict:
-            pairs = cast("dict[Any, Any]", value).items()
+            pairs = _dict(value).items()
             return {name: self._taken_apart(one) for name, one in pairs}
         if isinstance(value, (*_PLAIN, float, complex, np.generic, np.dtype)):
             return value
@@ -136,7 +143,7 @@ class Template:
         if isinstance(form, (tuple, list)):
             return _rebuilt(form, [self._filled(one, tensors) for one in cast("list[Any]", form)])
         if type(form) is dict:
-            pairs = cast("dict[Any, Any]", form).items()
+            pairs = _dict(form).items()
             return {name: self._filled(one, tensors) for name, one in pairs}
         return form
 
@@ -148,6 +155,6 @@ def replaced(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(value, (tuple, list)):
         return _rebuilt(value, [replaced(one, change) for one in cast("list[Any]", value)])
     if type(value) is dict:
-        pairs = cast("dict[Any, Any]", value).items()
+        pairs = _dict(value).items()
         return {name: replaced(one, change) for name, one in pairs}
     return value

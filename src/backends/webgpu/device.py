@@ -6,9 +6,7 @@ Every call checks what it can before wgpu sees it, since much of what wgpu refus
 from __future__ import annotations
 
 import threading
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 import numpy as np
 
@@ -18,6 +16,7 @@ from wgsl_kernels.backends.webgpu.adapter import (
     default_memory_limit,
     limits_to_request,
 )
+from wgsl_kernels.backends.webgpu.captures import Captures
 from wgsl_kernels.backends.webgpu.native import load_calls
 from wgsl_kernels.backends.webgpu.pipeline import CompileFailure, GroupCache, PipelineCache
 from wgsl_kernels.backends.webgpu.pool import Pool
@@ -47,16 +46,12 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.pipeline import Group, Kind, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.recorder import Bytes, Dispatch, Label
-    from wgsl_kernels.backends.webgpu.replay import GpuReplay
-    from wgsl_kernels.backends.webgpu.scratch import Workspace
     from wgsl_kernels.backends.webgpu.timing import Noted
 
 WANTED_FEATURES = ("shader-f16", "subgroup", "timestamp-query")
 STORAGE_USAGE = 128 | 8 | 4  # wgpu.BufferUsage: STORAGE, COPY_DST, COPY_SRC
 
 _NO_BYTES: Bytes = np.empty(0, np.uint8)
-
-_block_of = attrgetter("block")
 
 
 class Device:
@@ -110,7 +105,7 @@ class Device:
         self._most_groups = self.limits["max-compute-workgroups-per-dimension"]
         self.reports = Reports(self.put)
         self.notes: Notes | None = None
-        self.captured: WeakSet[GpuReplay | Workspace] = WeakSet()
+        self.captures = Captures(self._recorder)
         self._watch = Watch(self._device, self._calls, self.has_timestamps)
         self.cause = ""
         self._token = self.pool.allocate(4, "token")
@@ -250,13 +245,15 @@ class Device:
                 recorder.check()
             if ranges is None:
                 ranges = tuple([(0, one.nbytes) for one in storages])
-            blocks = tuple(map(_block_of, storages))
+            blocks = tuple([one.block for one in storages])
             size = len(params)
             window = PARAMS_WINDOW if size <= PARAMS_WINDOW else recorder.window(size)
             key = (pipeline.layout, window, ranges, blocks)
             group = self._found.get(key)
             if group is None:
-                group = self._remembered_group(key, pipeline, blocks, ranges, window)
+                uniform = recorder.params_buffer, window
+                made = self.make_group(pipeline, blocks, ranges, uniform)
+                group = self._groups.remember(key, made)
             x, y, z = groups
             most = self._most_groups
             inside = 0 < x <= most and 0 < y <= most and 0 < z <= most
@@ -278,11 +275,6 @@ class Device:
                 self._watch.log += [(one[4] or one[0].label, "") for one in records]
             self._recorder.replay(records, blocks, work)
 
-    def fixed_params(self, given: Sequence[tuple[bytes, int]]) -> tuple[list[Any], Any]:
-        """Return a buffer with the parameters of several dispatches, and where each one's begin."""
-        with self.lock:
-            return self._recorder.fixed_params(given)
-
     def flush(self) -> None:
         """Submit what is recorded, without waiting."""
         with self.lock:
@@ -301,7 +293,7 @@ class Device:
         code. Hold ``lock`` until that dispatch is recorded, so that no read comes between.
         """
         with self.lock:
-            status = self.reports.status if self._noting is None else self._noting.lasting
+            status = (self._noting or self.reports).current
             if status.is_full:
                 self.wait()
             return status.add(describe)
@@ -309,8 +301,7 @@ class Device:
     @property
     def status_storage(self) -> Storage:
         """The status buffer, to be bound read_write by the next dispatch that reports."""
-        notes = self._noting
-        return self.reports.storage if notes is None else notes.status_storage()
+        return (self._noting or self.reports).status_storage()
 
     @property
     def has_timestamps(self) -> bool:
@@ -332,11 +323,9 @@ class Device:
     def memory(self) -> MemoryUse:
         """Return the buffers and bytes in use, but for the device's own, and those in the pool."""
         with self.lock:
-            use = self.pool.use()
             own = [self._token, self.spare, *self.reports.own]
-            for one in self.captured:
-                use = one.counted(use)
-        return use.without(len(own), sum(one.nbytes for one in own))
+            use = self.captures.counted(self.pool.use())
+            return use.without(len(own), sum(one.nbytes for one in own))
 
     def reset_peak(self) -> None:
         """Let ``memory().peak_bytes`` begin again from what is in use now."""
@@ -353,11 +342,6 @@ class Device:
     def refusal(self) -> Exception | None:
         """Why the device can no longer be used; ``None`` while it can."""
         return self._recorder.refusal
-
-    @property
-    def epoch(self) -> int:
-        """The number of the batch that is being recorded."""
-        return self._recorder.epoch
 
     @property
     def submits(self) -> int:
@@ -398,8 +382,7 @@ class Device:
 
     def _forget(self, block: Block) -> None:
         self._groups.forget(block)
-        for one in self.captured:
-            one.forget(block)
+        self.captures.forget(block)
 
     def _settle(self) -> None:
         if self._recorder.refusal is None:
@@ -415,14 +398,3 @@ class Device:
             raise
         except Exception as error:
             self._recorder.fail(error)
-
-    def _remembered_group(
-        self,
-        key: tuple[object, ...],
-        pipeline: Pipeline,
-        blocks: tuple[Block, ...],
-        ranges: Ranges,
-        window: int,
-    ) -> Group:
-        uniform = self._recorder.params_buffer, window
-        return self._groups.remember(key, self.make_group(pipeline, blocks, ranges, uniform))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.backends.webgpu.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.pool import Block, Storage
+    from wgsl_kernels.backends.webgpu.recorder import Label
 
 
 class Step(NamedTuple):
@@ -26,7 +27,7 @@ class Step(NamedTuple):
     window: int
     params: bytes
     groups: tuple[int, int, int]
-    label: str
+    label: Label
 
 
 class Notes:
@@ -88,7 +89,7 @@ class Notes:
         window: int,
         params: bytes,
         groups: tuple[int, int, int],
-        label: str,
+        label: Label,
     ) -> None:
         """Note a dispatch."""
         inside = None if self._scratch is None else self._scratch.blocks
@@ -103,7 +104,7 @@ class Notes:
         self.refuse(f"it reads values at {user_line()}")
 
     @property
-    def lasting(self) -> LastingStatus:
+    def current(self) -> LastingStatus:
         """Where the kernels report, here and in the replays."""
         if self.status is None:
             self.status = LastingStatus(self._device.reports.new_storage())
@@ -112,7 +113,7 @@ class Notes:
 
     def status_storage(self) -> Storage:
         """Return the buffer of the next dispatch that reports."""
-        if self.lasting.is_full:
+        if self.current.is_full:
             self.refuse(f"more than {SLOTS} of its kernels check values")
             return self._device.status_storage
-        return self.lasting.storage
+        return self.current.storage

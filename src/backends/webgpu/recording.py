@@ -86,9 +86,7 @@ class GpuRecording:
                 made.append(Slot(storage.nbytes, Spec(array.shape, array.dtype)))
             slot = -1 if block is None else slots.get(block, -1)
             constant = array if slot < 0 else None
-            found.append(
-                Output(slot, array.shape, array.dtype, array.size, array.layout, constant)
-            )
+            found.append(Output(slot, array.shape, array.dtype, array.size, array.layout, constant))
         with self._device.lock:
             steps = self._steps(slots)
             return GpuReplay(
@@ -97,9 +95,7 @@ class GpuRecording:
                 steps,
                 slots,
                 made,
-                tuple(
-                    one.storage is not None and one.storage.block in slots for one in inputs
-                ),
+                tuple(one.storage is not None and one.storage.block in slots for one in inputs),
                 found,
                 [one for block, one in notes.kept.items() if block not in slots],
                 self.scratch,
@@ -112,9 +108,7 @@ class GpuRecording:
         named = dict.fromkeys(block for step in notes.steps for block in step.blocks)
         inside = [block for block in named if block in notes.made and block not in slots]
         places = self.scratch.places_for(inside)
-        return [
-            (step, [places.get(block, block) for block in step.blocks]) for step in notes.steps
-        ]
+        return [(step, [places.get(block, block) for block in step.blocks]) for step in notes.steps]
 
     def _writes_only_its_own(self, sources: dict[Block, int]) -> bool:
         """Refuse a run that writes into what it was given, which a replay could not restore."""

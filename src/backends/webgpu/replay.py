@@ -1,4 +1,4 @@
-"""Replaying recorded dispatches on other buffers: bind groups chosen, nothing composed or packed."""
+"""Replaying recorded dispatches on other buffers: nothing is composed or packed again."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ class Row:
 
     __slots__ = ("blocks", "groups", "offset", "open", "step")
 
-    def __init__(self, step: Step, blocks: Sequence[Block], slots: dict[Block, int], at: Any):
+    def __init__(
+        self, step: Step, blocks: Sequence[Block], slots: dict[Block, int], at: Any
+    ) -> None:
         self.step = step
         self.offset = at
         self.blocks = list(blocks)
@@ -100,16 +102,17 @@ class GpuReplay:
         self._scratch = scratch
         self._status = status
         self._work = sum(x * y * z for x, y, z in (step.groups for step, _ in steps))
-        offsets, self._params = device.fixed_params([(one.params, one.window) for one, _ in steps])
+        recorder = device.captures.recorder
+        needs = [(one.params, one.window) for one, _ in steps]
+        offsets, self._params = recorder.fixed_params(needs)
         self._rows = [
-            Row(step, blocks, slots, at)
-            for (step, blocks), at in zip(steps, offsets, strict=True)
+            Row(step, blocks, slots, at) for (step, blocks), at in zip(steps, offsets, strict=True)
         ]
         self._fixed = [
             None if row.open else self._dispatch(row, tuple(row.blocks)) for row in self._rows
         ]
         self._variants: dict[tuple[Block, ...], list[Dispatch]] = {}
-        device.captured.add(self)
+        device.captures.alive.add(self)
 
     @property
     def is_valid(self) -> bool:
@@ -150,7 +153,7 @@ class GpuReplay:
 
     def __del__(self) -> None:
         """Have nobody write into the constants before replays that were not submitted yet."""
-        epoch = self._device.epoch
+        epoch = self._device.captures.recorder.epoch
         for one in self._kept:
             one.block.epoch = epoch
 

@@ -72,7 +72,7 @@ class Workspace:
     def __init__(self, device: Device) -> None:
         self.device = device
         self._blocks: dict[int, list[Block]] = {}
-        device.captured.add(self)
+        device.captures.alive.add(self)
 
     def places_for(self, blocks: Iterable[Block]) -> dict[Block, Block]:
         """Return a buffer of this workspace for each of these; as large, and no two the same."""
@@ -98,7 +98,7 @@ class Workspace:
 
     def __del__(self) -> None:
         """Return the buffers to the pool; any thread may drop the last reference."""
-        epoch = self.device.epoch
+        epoch = self.device.captures.recorder.epoch
         for own in self._blocks.values():
             for block in own:
                 block.nbytes = 0

@@ -97,8 +97,12 @@ class Reports:
         self._due: list[LastingStatus] = []
 
     @property
-    def storage(self) -> Storage:
-        """The buffer of dispatches that run once."""
+    def current(self) -> Status:
+        """Where dispatches that run once report."""
+        return self.status
+
+    def status_storage(self) -> Storage:
+        """Return the buffer of these dispatches."""
         if self._storage is None:
             self._storage = self.new_storage()
         return self._storage
@@ -127,7 +131,7 @@ class Reports:
         """Read ``pieces`` and the words of all slots given out; raise the first error found."""
         pending: list[tuple[Status | LastingStatus, Storage]] = []
         if self.status.outstanding:
-            pending.append((self.status, self.storage))
+            pending.append((self.status, self.status_storage()))
         due, self._due = self._due, []
         pending += [(one, one.storage) for one in due]
         words = [Piece(at.block, 0, one.outstanding * SLOT_BYTES) for one, at in pending]
