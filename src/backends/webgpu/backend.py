@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from wgsl_kernels.backends.webgpu.array import (
     to_device_values,
     to_host_values,
 )
+from wgsl_kernels.backends.webgpu.background import Background
 from wgsl_kernels.backends.webgpu.device import Device
 from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
 from wgsl_kernels.backends.webgpu.gpu import Gpu
@@ -42,7 +44,7 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from wgsl_kernels.backends.webgpu.launch import ShaderLaunch
     from wgsl_kernels.engine.host import Array
@@ -251,6 +253,20 @@ class WebGpuBackend:
             pool_bytes=use.pool_bytes,
             captured_bytes=use.captured_bytes,
         )
+
+    @contextmanager
+    def compiling(self, threads: int, told: Callable[[int, int], None]) -> Iterator[Background]:
+        """Compile pipelines in threads for a block; ``told(done, asked)`` hears of each."""
+        device = self.open()
+        background = Background(threads, told)
+        with device.lock:
+            device.captures.compile_in(background)
+        try:
+            yield background
+        finally:
+            with device.lock:
+                device.captures.compile_in(None)
+            background.close()
 
     def record(self, scratch: Any = None) -> GpuRecording:
         """Return a recording that has not begun; see `wgsl_kernels.engine.driver.Recording`."""

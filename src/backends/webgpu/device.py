@@ -100,12 +100,12 @@ class Device:
             settle=self._settle,
         )
         self._pipelines = PipelineCache(self._device, self._calls, self.limits)
+        self.captures = Captures(self._recorder, self._pipelines)
         self._groups = GroupCache(self._device, self._calls, self.limits, self.pool)
         self._found = self._groups.found
         self._most_groups = self.limits["max-compute-workgroups-per-dimension"]
         self.reports = Reports(self.put)
         self.notes: Notes | None = None
-        self.captures = Captures(self._recorder)
         self._watch = Watch(self._device, self._calls, self.has_timestamps)
         self.cause = ""
         self._token = self.pool.allocate(4, "token")

@@ -6,6 +6,7 @@ are checked here against the device's limits before wgpu sees them.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from wgsl_kernels.backends.webgpu.native import is_loss
@@ -14,6 +15,7 @@ from wgsl_kernels.engine.errors import ArgumentError, ShaderError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.background import Background
     from wgsl_kernels.backends.webgpu.native import Calls
     from wgsl_kernels.backends.webgpu.pool import Block, Pool
 
@@ -88,6 +90,7 @@ class PipelineCache:
         self._limits = limits
         self._layouts: dict[tuple[Binding, ...], Layout] = {}
         self._pipelines: dict[object, Pipeline] = {}
+        self.background: Background | None = None
 
     def __len__(self) -> int:
         """Return how many pipelines were made."""
@@ -165,9 +168,17 @@ class PipelineCache:
                 layout = self._layouts[bindings] = Layout(self._device, bindings)
             module = self._device.create_shader_module(label=label, code=text)
             stage = {"module": module, "entry_point": entry, "constants": constants}
-            owner = self._device.create_compute_pipeline(
-                label=label, layout=layout.pipeline_layout, compute=stage
+            make = partial(
+                self._device.create_compute_pipeline,
+                label=label,
+                layout=layout.pipeline_layout,
+                compute=stage,
             )
+            if self.background is not None and not constants:  # whose errors must show here
+                pipeline = Pipeline(None, None, layout, label)
+                self.background.add(pipeline, make)
+                return pipeline
+            owner = make()
         except wgpu.GPUError as error:
             if is_loss(error):
                 raise
