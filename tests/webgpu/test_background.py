@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 from wgsl_kernels.backends.webgpu.background import Background
 from wgsl_kernels.backends.webgpu.device import Device
 from wgsl_kernels.engine.errors import ShaderError
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.pipeline import Kind
 
 pytestmark = pytest.mark.gpu
 
@@ -29,7 +34,7 @@ def test_a_batch_waits_for_its_pipelines_and_a_refused_one_spares_the_others() -
     device.captures.compile_in(background)
     x = device.put(np.array([1.0], np.float32))
     outputs = [device.storage(16) for _ in range(4)]
-    bindings = ((0, "read"), (1, "read_write"))
+    bindings: tuple[tuple[int, Kind], ...] = ((0, "read"), (1, "read_write"))
     for number, y in enumerate(outputs):
         pipeline = device.pipeline(adding(number), bindings, f"Add{number}")
         device.dispatch(pipeline, (x, y), None, b"", (1, 1, 1))
