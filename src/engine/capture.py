@@ -127,11 +127,12 @@ class Captured(Generic[P, R]):
 
     def _tell(self, why: str) -> None:
         self.why = why
-        if why in self._told:
-            return
-        self._told.add(why)
-        message = f"capture: {self._label} runs without replay: {why}."
-        warnings.warn_explicit(message, RuntimeWarning, *user_place())
+        self._warn(f"capture: {self._label} runs without replay: {why}.")
+
+    def _warn(self, message: str) -> None:
+        if message not in self._told:
+            self._told.add(message)
+            warnings.warn_explicit(message, RuntimeWarning, *user_place())
 
     def _record(
         self,
@@ -151,6 +152,10 @@ class Captured(Generic[P, R]):
             _recording.release()
         while len(self._runs) >= SIGNATURES_MAX:
             self._runs.pop(next(iter(self._runs)))
+            self._warn(
+                f"capture: {self._label} was recorded for more than {SIGNATURES_MAX} signatures; "
+                "the oldest go. Pass numbers that change as tensors."
+            )
         self._runs[key] = run
         if isinstance(run, str):
             self._tell(run)
