@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.gradients import GradientRule
     from wgsl_kernels.engine.run import Interceptor
     from wgsl_kernels.engine.scopes import Scope
+    from wgsl_kernels.engine.watch import Watch
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -30,6 +31,8 @@ class Context:
     config: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     double: bool = False
     """Whether new floats are float64: inside a numeric gradient check."""
+    watch: Watch | None = None
+    """What is told of variables made and assigned: inside a capture or a warm-up."""
 
 
 _current: ContextVar[Context] = ContextVar("wgsl_kernels_context", default=Context())  # noqa: B039  it is immutable

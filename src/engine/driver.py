@@ -26,6 +26,8 @@ class Usage:
     num_buffers: int
     num_bytes: int
     pool_bytes: int = 0
+    captured_bytes: int = 0
+    """What captured functions keep for their replays: intermediates and parameters."""
 
 
 class Backend(Protocol):
@@ -101,6 +103,66 @@ class Driver(Protocol):
 
     def close(self) -> None:
         """Release everything."""
+
+
+class Recording(Protocol):
+    """A driver that can replay offers ``record()``, which returns one of these.
+
+    Between ``begin`` and ``end`` it notes what the calling thread has the device do; all of it is
+    done as ever. Something that a replay could not repeat sets ``why`` and ends the notes.
+
+    Attributes:
+        why: Why there can be no replay; empty while there can.
+        scratch: Memory that replays work in; a later recording may take it over.
+    """
+
+    why: str
+    scratch: Any
+
+    def own(self, array: Any, spec: Spec, shared: bool) -> Any:
+        """Return an array of the same values, on the device and nowhere else.
+
+        It is ``array`` itself, if that is so and ``shared`` says that nothing else holds it.
+        """
+
+    def begin(self) -> None:
+        """Begin to take notes of this thread."""
+
+    def settle(self, arrays: list[Any]) -> list[Any]:
+        """Force the pending work behind ``arrays``, and return them row-major."""
+
+    def end(self) -> None:
+        """Take no more notes."""
+
+    def refuse(self, why: str) -> None:
+        """Give up, for a reason to tell the user; the first one stays."""
+
+    def replay(self, inputs: list[Any], outputs: list[Any]) -> Replay | None:
+        """Return what runs the same work on other inputs, or None: see ``why``.
+
+        Args:
+            inputs: Arrays from ``own``.
+            outputs: Arrays that the noted work made, or any others.
+        """
+
+
+class Replay(Protocol):
+    """A recording, to be run on other arrays of the same specs.
+
+    Attributes:
+        used: For each input whether the work reads it.
+        dispatches: How many dispatches it has.
+    """
+
+    used: tuple[bool, ...]
+    dispatches: int
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether its device still is the driver's."""
+
+    def __call__(self, arrays: list[Any]) -> list[Any]:
+        """Run on the inputs that are used, in order; return new output arrays."""
 
 
 class Held:

@@ -14,11 +14,12 @@ from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.engine.tape import flat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.run import Call, Proceed, Result
     from wgsl_kernels.engine.spec import Shape
+    from wgsl_kernels.engine.tensor import Tensor
 
 
 @dataclass
@@ -31,6 +32,7 @@ class KernelRow:
             fused dispatch has all its time.
         bytes: Bytes of the outputs.
         dispatches: How many dispatches end with it; 0 for one fused into a later kernel's.
+        is_replay: Whether it is the replay of a captured function, called by that one's name.
     """
 
     name: str
@@ -41,6 +43,7 @@ class KernelRow:
     device_ms: float | None
     bytes: int
     dispatches: int = 0
+    is_replay: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,32 @@ class _Watcher:
         )
         self.profile.peak_bytes = max(self.profile.peak_bytes, memory().num_bytes)
         return result
+
+    def replayed(
+        self,
+        name: str,
+        driver: Driver,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        wall_ms: float,
+        dispatches: int,
+    ) -> None:
+        """Hear of a captured function that was replayed, so that no kernel ran by name."""
+        last = _recorded(driver)
+        self.spans.append((last - dispatches, last))
+        self.profile.kernels.append(
+            KernelRow(
+                name=name,
+                backend=driver.name,
+                input_shapes=tuple(one.shape for one in inputs),
+                output_shapes=tuple(one.shape for one in outputs),
+                wall_ms=wall_ms,
+                device_ms=None,
+                bytes=sum(one.spec.nbytes for one in outputs),
+                is_replay=True,
+            )
+        )
+        self.profile.peak_bytes = max(self.profile.peak_bytes, memory().num_bytes)
 
 
 def profile(f: Callable[[], Any]) -> Profile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -106,6 +107,9 @@ class Tensor(Operators):
             raise self._was_disposed()
         if self.driver is driver:
             return self.array
+        watch = context.current().watch
+        if watch is not None:
+            watch.crossed(self)
         if self.copies is None:
             self.copies = {}
         if driver.name not in self.copies:
@@ -207,6 +211,7 @@ class Variable(Tensor):
         super().__init__(spec, array, driver)
         self.trainable = trainable
         self.name = name
+        variables[self.id] = self
 
     def assign(self, value: TensorLike) -> Variable:
         """Replace the values; readers that ran before keep what they read.
@@ -235,8 +240,15 @@ class Variable(Tensor):
             raise DTypeError(
                 f"assign: {self.name} is {self.dtype}, the value {given.dtype}; cast it first."
             )
+        watch = context.current().watch
+        if watch is not None:
+            watch.assigned(self)
         self.array, self.driver, self.copies = given.array_on(given.driver), given.driver, None
         return self
+
+
+variables: WeakValueDictionary[int, Variable] = WeakValueDictionary()
+"""All variables alive, by id."""
 
 
 def new_tensor(values: Array, dtype: DType) -> Tensor:
@@ -332,6 +344,9 @@ def variable(
     label = name if name is not None else f"variable_{_next_variable()}"
     made = Variable(first.spec, first.array, first.driver, trainable=trainable, name=label)
     made.is_kept = True
+    watch = context.current().watch
+    if watch is not None:
+        watch.created(made)
     return made
 
 

@@ -19,6 +19,8 @@ from wgsl_kernels.engine.backends import get_backend as get_backend
 from wgsl_kernels.engine.backends import register_backend as register_backend
 from wgsl_kernels.engine.backends import set_backend as set_backend
 from wgsl_kernels.engine.backends import use_backend as use_backend
+from wgsl_kernels.engine.capture import Captured as Captured
+from wgsl_kernels.engine.capture import capture as capture
 from wgsl_kernels.engine.config import config as config
 from wgsl_kernels.engine.coverage import coverage as coverage
 from wgsl_kernels.engine.custom import custom_grad as custom_grad
@@ -69,6 +71,8 @@ from wgsl_kernels.engine.tensor import Variable as Variable
 from wgsl_kernels.engine.tensor import from_dlpack as from_dlpack
 from wgsl_kernels.engine.tensor import tensor as tensor
 from wgsl_kernels.engine.tensor import variable as variable
+from wgsl_kernels.engine.warmup import Warmup as Warmup
+from wgsl_kernels.engine.warmup import warmup as warmup
 from wgsl_kernels.ops import on_host as _on_host  # noqa: F401  declares which are exact
 from wgsl_kernels.ops import operators as _operators  # noqa: F401  binds the operators of tensors
 from wgsl_kernels.ops import pool_gradients as _pool_gradients  # noqa: F401  registers kernels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from wgsl_kernels.backends.webgpu.array import (
     to_device_values,
     to_host_values,
 )
+from wgsl_kernels.backends.webgpu.background import Background
 from wgsl_kernels.backends.webgpu.device import Device
 from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
 from wgsl_kernels.backends.webgpu.gpu import Gpu
@@ -26,6 +28,7 @@ from wgsl_kernels.backends.webgpu.launch_free import FreeLaunch
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.operands import classify
+from wgsl_kernels.backends.webgpu.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.small import launch_where_small
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
@@ -44,7 +47,7 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from wgsl_kernels.backends.webgpu.launch import ShaderLaunch
     from wgsl_kernels.engine.host import Array
@@ -161,11 +164,12 @@ class WebGpuBackend:
             return packed
         if array.size == 0:
             return GpuArray(array.shape, array.dtype, 0, None, None)
-        array.packed = self._copied(array)
+        array.packed = self.copy(array)
         array.packed.sealed = array.sealed
         return array.packed
 
-    def _copied(self, array: GpuArray) -> GpuArray:
+    def copy(self, array: GpuArray) -> GpuArray:
+        """Return a row-major copy of an array on the device."""
         spec = Spec(array.shape, array.dtype)
         if array.size >= copying.LEAST:
             self.make_resident(array)
@@ -269,7 +273,30 @@ class WebGpuBackend:
         if self._device is None or self._device.refusal is not None:
             return Usage(len(pending), sum(pending))
         use = self._device.memory()
-        return Usage(use.num_buffers + len(pending), use.num_bytes + sum(pending), use.pool_bytes)
+        return Usage(
+            num_buffers=use.num_buffers + len(pending),
+            num_bytes=use.num_bytes + sum(pending),
+            pool_bytes=use.pool_bytes,
+            captured_bytes=use.captured_bytes,
+        )
+
+    @contextmanager
+    def compiling(self, threads: int, told: Callable[[int, int], None]) -> Iterator[Background]:
+        """Compile pipelines in threads for a block; ``told(done, asked)`` hears of each."""
+        device = self.open()
+        background = Background(threads, told)
+        with device.lock:
+            device.captures.compile_in(background)
+        try:
+            yield background
+        finally:
+            with device.lock:
+                device.captures.compile_in(None)
+            background.close()
+
+    def record(self, scratch: Any = None) -> GpuRecording:
+        """Return a recording that has not begun; see `wgsl_kernels.engine.driver.Recording`."""
+        return GpuRecording(self, scratch)
 
     def submit(self) -> None:
         """Hand over what is recorded."""

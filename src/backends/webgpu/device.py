@@ -6,7 +6,6 @@ Every call checks what it can before wgpu sees it, since much of what wgpu refus
 from __future__ import annotations
 
 import threading
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from wgsl_kernels.backends.webgpu.adapter import (
     default_memory_limit,
     limits_to_request,
 )
+from wgsl_kernels.backends.webgpu.captures import Captures
 from wgsl_kernels.backends.webgpu.native import load_calls
 from wgsl_kernels.backends.webgpu.pipeline import CompileFailure, GroupCache, PipelineCache
 from wgsl_kernels.backends.webgpu.pool import Pool
@@ -29,7 +29,7 @@ from wgsl_kernels.backends.webgpu.recorder import (
     is_empty,
     shown,
 )
-from wgsl_kernels.backends.webgpu.status import SLOT_BYTES, STATUS_BYTES, Status
+from wgsl_kernels.backends.webgpu.status import Reports
 from wgsl_kernels.backends.webgpu.timing import Watch
 from wgsl_kernels.engine.errors import (
     ArgumentError,
@@ -42,17 +42,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter import AdapterInfo, Choice
+    from wgsl_kernels.backends.webgpu.notes import Notes
     from wgsl_kernels.backends.webgpu.pipeline import Group, Kind, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.pool import Block, MemoryUse, Storage
-    from wgsl_kernels.backends.webgpu.recorder import Bytes, Label
+    from wgsl_kernels.backends.webgpu.recorder import Bytes, Dispatch, Label
     from wgsl_kernels.backends.webgpu.timing import Noted
 
 WANTED_FEATURES = ("shader-f16", "subgroup", "timestamp-query")
 STORAGE_USAGE = 128 | 8 | 4  # wgpu.BufferUsage: STORAGE, COPY_DST, COPY_SRC
 
 _NO_BYTES: Bytes = np.empty(0, np.uint8)
-
-_block_of = attrgetter("block")
 
 
 class Device:
@@ -101,11 +100,12 @@ class Device:
             settle=self._settle,
         )
         self.pipelines = PipelineCache(self._device, self._calls, self.limits)
+        self.captures = Captures(self._recorder, self.pipelines)
         self._groups = GroupCache(self._device, self._calls, self.limits, self.pool)
         self._found = self._groups.found
         self._most_groups = self.limits["max-compute-workgroups-per-dimension"]
-        self._status = Status()
-        self._status_storage: Storage | None = None
+        self.reports = Reports(self.put)
+        self.notes: Notes | None = None
         self._watch = Watch(self._device, self._calls, self.has_timestamps)
         self.cause = ""
         self._token = self.pool.allocate(4, "token")
@@ -166,6 +166,8 @@ class Device:
             )
         start, end = offset & ~3, (offset + nbytes + 3) & ~3
         with self.lock:
+            if self._noting is not None:
+                self._noting.has_read()
             pieces = [Piece(storage.block, start, end - start)] if nbytes else []
             results = self._read(pieces)
         return results[0][offset - start : offset - start + nbytes] if nbytes else _NO_BYTES
@@ -242,13 +244,15 @@ class Device:
                 recorder.check()
             if ranges is None:
                 ranges = tuple([(0, one.nbytes) for one in storages])
-            blocks = tuple(map(_block_of, storages))
+            blocks = tuple([one.block for one in storages])
             size = len(params)
             window = PARAMS_WINDOW if size <= PARAMS_WINDOW else recorder.window(size)
             key = (pipeline.layout, window, ranges, blocks)
             group = self._found.get(key)
             if group is None:
-                group = self._make_group(key, pipeline, storages, ranges, window)
+                uniform = recorder.params_buffer, window
+                made = self.make_group(pipeline, blocks, ranges, uniform)
+                group = self._groups.remember(key, made)
             x, y, z = groups
             most = self._most_groups
             inside = 0 < x <= most and 0 < y <= most and 0 < z <= most
@@ -257,7 +261,18 @@ class Device:
             self.recorded += 1
             if self._watch.log is not None:
                 self._watch.log.append((label or pipeline.label, self.cause))
+            if self.notes is not None and self.notes.listens():
+                self.notes.dispatched(pipeline, storages, ranges, window, params, groups, label)
             recorder.record(pipeline, group, blocks, params, groups, label)
+
+    def replay(self, records: list[Dispatch], blocks: Sequence[Block], work: int) -> None:
+        """Record dispatches that were checked before; ``blocks`` are the buffers of tensors."""
+        with self.lock:
+            self._recorder.check()
+            self.recorded += len(records)
+            if self._watch.log is not None:
+                self._watch.log += [(one[4] or one[0].label, "") for one in records]
+            self._recorder.replay(records, blocks, work)
 
     def flush(self) -> None:
         """Submit what is recorded, without waiting."""
@@ -267,7 +282,8 @@ class Device:
 
     def wait(self) -> None:
         """Submit what is recorded and wait until the device is done with it."""
-        self.read(self._token, 0, 4)
+        with self.lock:
+            self._read([Piece(self._token.block, 0, 4)])
 
     def report_slot(self, describe: Callable[[int, int], Exception]) -> int:
         """Give the next dispatch a slot of the status buffer: words 2 * slot (code) and the next.
@@ -276,16 +292,15 @@ class Device:
         code. Hold ``lock`` until that dispatch is recorded, so that no read comes between.
         """
         with self.lock:
-            if self._status.is_full:
+            status = (self._noting or self.reports).current
+            if status.is_full:
                 self.wait()
-            return self._status.add(describe)
+            return status.add(describe)
 
     @property
     def status_storage(self) -> Storage:
-        """The status buffer, to be bound read_write."""
-        if self._status_storage is None:
-            self._status_storage = self.put(np.zeros(STATUS_BYTES, np.uint8), "status")
-        return self._status_storage
+        """The status buffer, to be bound read_write by the next dispatch that reports."""
+        return (self._noting or self.reports).status_storage()
 
     @property
     def has_timestamps(self) -> bool:
@@ -307,10 +322,9 @@ class Device:
     def memory(self) -> MemoryUse:
         """Return the buffers and bytes in use, but for the device's own, and those in the pool."""
         with self.lock:
-            use = self.pool.use()
-            own = [self._token, self.spare]
-            own += [] if self._status_storage is None else [self._status_storage]
-        return use.without(len(own), sum(one.nbytes for one in own))
+            own = [self._token, self.spare, *self.reports.own]
+            use = self.captures.counted(self.pool.use())
+            return use.without(len(own), sum(one.nbytes for one in own))
 
     def reset_peak(self) -> None:
         """Let ``memory().peak_bytes`` begin again from what is in use now."""
@@ -346,21 +360,14 @@ class Device:
         self.lock = threading.RLock()  # in a forked process the parent's may be held for ever
         self._recorder.close(reason)
 
+    @property
+    def _noting(self) -> Notes | None:
+        """What takes notes of the calling thread."""
+        return self.notes if self.notes is not None and self.notes.listens() else None
+
     def _read(self, pieces: list[Piece]) -> list[Bytes]:
         self._recorder.check()
-        outstanding = self._status.outstanding
-        if outstanding:
-            pieces = [*pieces, Piece(self.status_storage.block, 0, outstanding * SLOT_BYTES)]
-        if not pieces:
-            return []
-        results = self._recorder.read(pieces)
-        if outstanding:
-            words = results.pop()
-            error = self._status.settle(words)
-            if error is not None:
-                self.upload(self.status_storage, 0, np.zeros(words.nbytes, np.uint8))
-                raise error
-        return results
+        return self.reports.read(pieces, self._recorder.read, self.upload)
 
     def _create_buffer(self, nbytes: int, label: str) -> Any:
         import wgpu
@@ -374,22 +381,18 @@ class Device:
 
     def _forget(self, block: Block) -> None:
         self._groups.forget(block)
+        self.captures.forget(block)
 
     def _settle(self) -> None:
         if self._recorder.refusal is None:
             self._recorder.read([Piece(self._token.block, 0, 4)])
 
-    def _make_group(
-        self,
-        key: tuple[object, ...],
-        pipeline: Pipeline,
-        storages: Sequence[Storage],
-        ranges: Ranges,
-        window: int,
+    def make_group(
+        self, pipeline: Pipeline, blocks: Sequence[Block], ranges: Ranges, uniform: tuple[Any, int]
     ) -> Group:
-        uniform = self._recorder.params_buffer, window
+        """Return a new bind group, which the caller keeps."""
         try:
-            return self._groups.make(key, pipeline, storages, ranges, uniform)
+            return self._groups.create(pipeline, blocks, ranges, uniform)
         except WgslKernelsError:
             raise
         except Exception as error:

@@ -6,16 +6,18 @@ are checked here against the device's limits before wgpu sees them.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from wgsl_kernels.backends.webgpu.native import is_loss
 from wgsl_kernels.engine.errors import ArgumentError, ShaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.background import Background
     from wgsl_kernels.backends.webgpu.native import Calls
-    from wgsl_kernels.backends.webgpu.pool import Block, Pool, Storage
+    from wgsl_kernels.backends.webgpu.pool import Block, Pool
 
 Kind = Literal["read", "read_write", "uniform"]
 Ranges = tuple[tuple[int, int], ...]
@@ -88,6 +90,7 @@ class PipelineCache:
         self._limits = limits
         self._layouts: dict[tuple[Binding, ...], Layout] = {}
         self._pipelines: dict[object, Pipeline] = {}
+        self.background: Background | None = None
 
     def __len__(self) -> int:
         """Return how many pipelines were made."""
@@ -165,9 +168,17 @@ class PipelineCache:
                 layout = self._layouts[bindings] = Layout(self._device, bindings)
             module = self._device.create_shader_module(label=label, code=text)
             stage = {"module": module, "entry_point": entry, "constants": constants}
-            owner = self._device.create_compute_pipeline(
-                label=label, layout=layout.pipeline_layout, compute=stage
+            make = partial(
+                self._device.create_compute_pipeline,
+                label=label,
+                layout=layout.pipeline_layout,
+                compute=stage,
             )
+            if self.background is not None and not constants:  # whose errors must show here
+                pipeline = Pipeline(None, None, layout, label)
+                self.background.add(pipeline, make)
+                return pipeline
+            owner = make()
         except wgpu.GPUError as error:
             if is_loss(error):
                 raise
@@ -187,32 +198,30 @@ class GroupCache:
         self._alignment = limits["min-storage-buffer-offset-alignment"]
         self._largest = limits["max-storage-buffer-binding-size"]
 
-    def make(
+    def create(
         self,
-        key: tuple[object, ...],
         pipeline: Pipeline,
-        storages: Sequence[Storage],
-        ranges: Ranges | None,
+        blocks: Sequence[Block],
+        ranges: Ranges,
         uniform: tuple[Any, int],
     ) -> Group:
-        """Check the bindings of a dispatch, make their bind group and remember it under ``key``.
+        """Check the bindings of a dispatch and make their bind group.
 
         ``uniform`` is the parameter buffer and how many bytes of it one dispatch sees.
         """
         layout = pipeline.layout
-        pieces = ranges if ranges is not None else tuple((0, one.nbytes) for one in storages)
-        if not len(storages) == len(pieces) == len(layout.storages):
+        if not len(blocks) == len(ranges) == len(layout.storages):
             raise ArgumentError(
-                f"{pipeline.label}: got {len(storages)} storages and {len(pieces)} ranges for "
+                f"{pipeline.label}: got {len(blocks)} storages and {len(ranges)} ranges for "
                 f"{len(layout.storages)} storage bindings."
             )
         entries: list[dict[str, object]] = []
-        for binding, storage, (offset, size) in zip(layout.storages, storages, pieces, strict=True):
+        for binding, block, (offset, size) in zip(layout.storages, blocks, ranges, strict=True):
             size = max(4, (size + 3) & ~3)
-            self._check_range(pipeline.label, binding, storage, offset, size)
-            resource = {"buffer": storage.buffer, "offset": offset, "size": size}
+            self._check_range(pipeline.label, binding, block, offset, size)
+            resource = {"buffer": block.buffer, "offset": offset, "size": size}
             entries.append({"binding": binding.number, "resource": resource})
-        self._check_sharing(pipeline, storages)
+        self._check_sharing(pipeline, blocks)
         if layout.uniform is not None:
             buffer, window = uniform
             resource = {"buffer": buffer, "offset": 0, "size": window}
@@ -220,14 +229,15 @@ class GroupCache:
         owner = self._device.create_bind_group(
             label=pipeline.label, layout=layout.group_layout, entries=entries
         )
-        return self._remember(key, Group(owner, self._calls.handle(owner), _blocks(storages)))
+        return Group(owner, self._calls.handle(owner), tuple(blocks))
 
     def forget(self, block: Block) -> None:
         """Drop the bind groups that name ``block``, which leaves the pool."""
         for key in tuple(block.keys):
             self._drop(key)
 
-    def _remember(self, key: tuple[object, ...], group: Group) -> Group:
+    def remember(self, key: tuple[object, ...], group: Group) -> Group:
+        """Keep a bind group under ``key``, within bounds, and return it."""
         while len(self.found) >= KEPT_GROUPS:
             self._drop(next(iter(self.found)))
         self.found[key] = group
@@ -242,10 +252,10 @@ class GroupCache:
             block.keys.discard(key)
 
     def _check_range(
-        self, label: str, binding: Binding, storage: Storage, offset: int, size: int
+        self, label: str, binding: Binding, block: Block, offset: int, size: int
     ) -> None:
         where = f"{label}: binding {binding.number}"
-        if storage.block.pool is not self._pool:
+        if block.pool is not self._pool:
             raise ArgumentError(f"{where}: the storage belongs to another device.")
         if size > self._largest:
             raise ArgumentError(
@@ -257,24 +267,19 @@ class GroupCache:
                 f"{where}: offset {offset} is no multiple of {self._alignment} bytes "
                 f"(min-storage-buffer-offset-alignment)."
             )
-        if offset + size > storage.capacity:
+        if offset + size > block.capacity:
             raise ArgumentError(
                 f"{where}: bytes {offset} to {offset + size} are past the buffer's "
-                f"{storage.capacity}."
+                f"{block.capacity}."
             )
 
-    def _check_sharing(self, pipeline: Pipeline, storages: Sequence[Storage]) -> None:
-        blocks = _blocks(storages)
+    def _check_sharing(self, pipeline: Pipeline, blocks: Sequence[Block]) -> None:
         for binding, block in zip(pipeline.layout.storages, blocks, strict=True):
-            if binding.kind == "read_write" and blocks.count(block) > 1:
+            if binding.kind == "read_write" and tuple(blocks).count(block) > 1:
                 raise ArgumentError(
                     f"{pipeline.label}: binding {binding.number} is written and shares its buffer "
                     f"with another binding; want one read_write binding for both."
                 )
-
-
-def _blocks(storages: Iterable[Storage]) -> tuple[Block, ...]:
-    return tuple(storage.block for storage in storages)
 
 
 def _layout_entry(binding: Binding) -> dict[str, object]:

@@ -16,6 +16,8 @@ from wgsl_kernels.engine.errors import OutOfMemoryError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from wgsl_kernels.backends.webgpu.scratch import Scratch
+
 SMALLEST = 16  # bytes; wgpu aborts on zero-size bindings
 ALIGNMENT = 16  # bytes; array<vec4<f32>> wants whole vectors
 REMEMBERED_SIZES = 4096
@@ -89,6 +91,7 @@ class MemoryUse:
     held_bytes: int
     pool_buffers: int
     pool_bytes: int
+    captured_bytes: int = 0
 
     def without(self, buffers: int, nbytes: int) -> MemoryUse:
         """Return the same, but for some live buffers that are none of the user's."""
@@ -136,6 +139,7 @@ class Pool:
         self.live_bytes = 0
         self.peak_bytes = 0
         self.held_bytes = 0
+        self.scratch: Scratch | None = None
         self._create = create
         self._largest = largest // ALIGNMENT * ALIGNMENT
         self._limit = limit
@@ -152,6 +156,9 @@ class Pool:
         Raises:
             OutOfMemoryError: It is above the largest buffer, the limit, or what the driver gives.
         """
+        scratch = self.scratch
+        if scratch is not None and scratch.serves():
+            return scratch.allocate(nbytes, label, what)
         returned = self.returned
         while returned:  # as in collect, without the call
             block = returned.pop()
@@ -170,13 +177,14 @@ class Pool:
     def allocate_idle(self, nbytes: int, epoch: int, label: str = "", what: str = "") -> Storage:
         """Return a storage that batch ``epoch`` does not use, else the lowest there is.
 
-        The host may write into it without waiting for that batch to be submitted.
+        The host may write into it without waiting for that batch to be submitted. It never comes
+        from the scratch memory of a recording, whose dispatches would write there again.
         """
         self.collect()
         free = self._class_of(nbytes)
         idle = [number for number in free if self._blocks[number].epoch != epoch]
         if not free or not idle:
-            return self.allocate(nbytes, label, what)
+            return self.hold(self.take(nbytes, label, what), nbytes)
         number = min(idle)
         free.remove(number)
         heapify(free)
@@ -185,6 +193,30 @@ class Pool:
         self.live_bytes += nbytes
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
         return Storage(block, nbytes)
+
+    def take(self, nbytes: int, label: str = "", what: str = "") -> Block:
+        """Return a buffer for ``nbytes`` bytes that nobody holds; the caller keeps it from others.
+
+        Raises:
+            OutOfMemoryError: As for `allocate`.
+        """
+        free = self._class_of(nbytes)
+        return self._blocks[heappop(free)] if free else self._grow(nbytes, label, what)
+
+    def hold(self, block: Block, nbytes: int) -> Storage:
+        """Return a storage of a buffer that was taken."""
+        block.nbytes = nbytes
+        self.live_bytes += nbytes
+        self.peak_bytes = max(self.peak_bytes, self.live_bytes)
+        return Storage(block, nbytes)
+
+    def block(self, number: int) -> Block:
+        """Return a buffer by its number."""
+        return self._blocks[number]
+
+    def free_list(self, capacity: int) -> list[int]:
+        """Return where the numbers of free buffers of this capacity are kept."""
+        return self._free.setdefault(capacity, [])
 
     def collect(self) -> None:
         """Take back the buffers whose storages were dropped."""
@@ -222,17 +254,18 @@ class Pool:
             raise ValueError(f"nbytes is {nbytes}; want 0 or more")
         if len(self._classes) >= REMEMBERED_SIZES:
             self._classes.clear()
-        free = self._classes[nbytes] = self._free.setdefault(self._capacity(nbytes), [])
+        free = self._classes[nbytes] = self._free.setdefault(self.capacity_for(nbytes), [])
         return free
 
-    def _capacity(self, nbytes: int) -> int:
+    def capacity_for(self, nbytes: int) -> int:
+        """Return the bytes of the buffer that ``nbytes`` bytes get."""
         capacity = size_class(nbytes)
         return capacity if capacity <= self._largest else _rounded(nbytes)
 
     def _grow(self, nbytes: int, label: str, what: str) -> Block:
         if _rounded(nbytes) > self._largest:
             raise self._refusal(nbytes, what)
-        capacity = self._capacity(nbytes)
+        capacity = self.capacity_for(nbytes)
         limit = self._limit()
         if limit is not None and self.held_bytes + capacity > limit:
             self._relieve()

@@ -17,6 +17,7 @@ from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError, ShaderErr
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.background import Background
     from wgsl_kernels.backends.webgpu.native import Calls
     from wgsl_kernels.backends.webgpu.pipeline import Group, Pipeline
     from wgsl_kernels.backends.webgpu.pool import Block
@@ -27,6 +28,7 @@ Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
 FULL_BATCH = 64  # dispatches; a submit costs the host as much as 20 of them
 FIRST_BATCH = 16  # after a wait the device is idle: let it begin sooner, then double
 BATCH_WORKGROUPS = 1 << 15  # so much work keeps a device busy while the next batch is recorded
+HELD_BATCH = 128  # while pipelines are compiled in the background
 PARAMS_BYTES = 64 << 10  # parameters of one batch
 PARAMS_WINDOW = 512  # bytes of them that a dispatch sees, so that most share their bind groups
 UPLOADED_BYTES = 16 << 20  # wgpu frees the staging copies of uploads only after a submit
@@ -59,6 +61,7 @@ class Recorder:
         self.submits = 0
         self.refusal: Exception | None = None
         self.timer: Timer | None = None
+        self.pipelines: Background | None = None  # being compiled: batches wait for them
         self.batch = FIRST_BATCH
         self.work = 0
         self.params = bytearray(PARAMS_BYTES)
@@ -107,7 +110,46 @@ class Recorder:
         self.records.append((pipeline, group, self.offsets[start // self.step], groups, label))
         self.work += groups[0] * groups[1] * groups[2]
         if len(self.records) >= self.batch or self.work > BATCH_WORKGROUPS:
-            self.submit()
+            self._submit_full()
+
+    def replay(self, records: list[Dispatch], blocks: Sequence[Block], work: int) -> None:
+        """Keep the dispatches of a captured run, and submit when the batch is full.
+
+        Their parameters are on the device. ``blocks`` are those whose tensors others may write.
+        """
+        for start in range(0, len(records), FULL_BATCH):
+            epoch = self.epoch
+            for block in blocks:
+                block.epoch = epoch
+            self.records += records[start : start + FULL_BATCH]
+            if start == 0:
+                self.work += work
+            if len(self.records) >= self.batch or self.work > BATCH_WORKGROUPS:
+                self._submit_full()
+
+    def fixed_params(self, given: Sequence[tuple[bytes, int]]) -> tuple[list[Any], Any]:
+        """Return where each block of parameters begins, and a new buffer that holds them.
+
+        Args:
+            given: The bytes of each dispatch, and how many bytes of the buffer it sees.
+        """
+        data = bytearray()
+        offsets: list[Any] = []
+        size = PARAMS_WINDOW
+        for params, window in given:
+            offsets.append(self._calls.offsets(len(data)))
+            size = max(size, len(data) + window)
+            data += params
+            data += bytes(-len(data) % self.step)
+        try:
+            buffer = self._device.create_buffer(
+                label="capture", size=max(size, len(data)), usage=UNIFORM | COPY_DST
+            )
+            if data:
+                self._queue.write_buffer(buffer, 0, data)
+        except Exception as error:
+            self.fail(error)
+        return offsets, buffer
 
     def write(self, block: Block, offset: int, data: Bytes) -> None:
         """Write bytes (a multiple of 4) into a block, after all that was recorded before."""
@@ -160,8 +202,13 @@ class Recorder:
         if self.refusal is not None:
             raise type(self.refusal)(*self.refusal.args)
 
+    def _submit_full(self) -> None:
+        if self.pipelines is None or len(self.records) >= HELD_BATCH:
+            self.submit()
+
     def _submit(self, pieces: Sequence[Piece], reader: Any = None) -> None:
         self.check()
+        late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
         records, self.records = self.records, []
         used, self.used = self.used, 0
         self._uploaded = self.work = 0
@@ -182,7 +229,7 @@ class Recorder:
             self.fail(error)
         self.batch = FIRST_BATCH if pieces else min(2 * self.batch, FULL_BATCH)
         if refused is not None:
-            raise refused
+            raise late or refused
 
     def _encode(self, records: Sequence[Dispatch], pieces: Sequence[Piece], reader: Any) -> None:
         encoder = self._device.create_command_encoder()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.autodiff import stop_gradient, variable_grads
+from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.profile import evaluate
@@ -193,6 +194,8 @@ class Optimizer(ABC):
             raise ArgumentError(
                 f"{self._name}: two variables are called {target.name!r}; want different names."
             )
+        if (watch := current().watch) is not None:
+            watch.undo.append(self._keeper_of(target.name))
         names = [f"{target.name}/{slot}" for slot in self.slots]
         for name in names:
             if name in self._waiting:
@@ -204,6 +207,17 @@ class Optimizer(ABC):
         )
         self._state[target.name] = (weakref.ref(target), made)
         return made
+
+    def _keeper_of(self, name: str) -> Callable[[], None]:
+        """Return what makes this optimizer know as much of a variable as it does now."""
+        present, waiting = self._state.get(name), dict(self._waiting)
+
+        def put_back() -> None:
+            self._state.pop(name, None)
+            self._state |= {} if present is None else {name: present}
+            self._waiting = waiting
+
+        return put_back
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return all state by name, as it is now."""

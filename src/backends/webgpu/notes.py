@@ -1,0 +1,119 @@
+"""Taking notes of what a thread has the device do, so that it can be replayed."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from wgsl_kernels.backends.webgpu.scratch import Scratch
+from wgsl_kernels.backends.webgpu.status import SLOTS, LastingStatus
+from wgsl_kernels.engine.origin import user_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.pipeline import Pipeline, Ranges
+    from wgsl_kernels.backends.webgpu.pool import Block, Storage
+    from wgsl_kernels.backends.webgpu.recorder import Label
+
+
+class Step(NamedTuple):
+    """One dispatch, with all that it needs but the device's own parameter buffer."""
+
+    pipeline: Pipeline
+    blocks: tuple[Block, ...]
+    ranges: Ranges
+    window: int
+    params: bytes
+    groups: tuple[int, int, int]
+    label: Label
+
+
+class Notes:
+    """What one thread had a device do between ``begin`` and ``end``.
+
+    Attributes:
+        steps: The dispatches in order.
+        kept: Buffers from outside the scratch memory that they name, with a hold on each.
+        made: The buffers allocated meanwhile.
+        held: Those of them that held values for somebody at the end.
+        why: Why they cannot be replayed; nothing more is noted once that is known.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.steps: list[Step] = []
+        self.kept: dict[Block, Storage] = {}
+        self.why = ""
+        self.status: LastingStatus | None = None
+        self.made: set[Block] = set()
+        self.held: set[Block] = set()
+        self._device = device
+        self._scratch: Scratch | None = None
+        self._thread = 0
+
+    def begin(self) -> None:
+        """Listen to this thread, and serve its allocations from the scratch memory."""
+        device = self._device
+        with device.lock:
+            self._thread = threading.get_ident()
+            self._scratch = Scratch(device.pool)
+            device.notes = self
+
+    def end(self) -> None:
+        """Listen no more."""
+        device = self._device
+        with device.lock:
+            if device.notes is self:
+                device.notes = None
+            if self._scratch is not None:
+                self.held = self._scratch.end()
+                self.made = self._scratch.blocks
+                self._scratch = None
+
+    def refuse(self, why: str) -> None:
+        """Give up for this reason; the first one stays."""
+        if not self.why:
+            self.why = why
+            self.end()
+
+    def listens(self) -> bool:
+        """Say whether the calling thread is the one that is listened to."""
+        return self._thread == threading.get_ident()
+
+    def dispatched(
+        self,
+        pipeline: Pipeline,
+        storages: Sequence[Storage],
+        ranges: Ranges,
+        window: int,
+        params: bytes,
+        groups: tuple[int, int, int],
+        label: Label,
+    ) -> None:
+        """Note a dispatch."""
+        inside = None if self._scratch is None else self._scratch.blocks
+        for one in storages:
+            if inside is not None and one.block not in inside:
+                self.kept.setdefault(one.block, one)
+        blocks = tuple([one.block for one in storages])
+        self.steps.append(Step(pipeline, blocks, ranges, window, params, groups, label))
+
+    def has_read(self) -> None:
+        """Give up: what comes back from the device steers Python."""
+        self.refuse(f"it reads values at {user_line()}")
+
+    @property
+    def current(self) -> LastingStatus:
+        """Where the kernels report, here and in the replays."""
+        if self.status is None:
+            self.status = LastingStatus(self._device.reports.new_storage())
+        self._device.reports.watch(self.status)
+        return self.status
+
+    def status_storage(self) -> Storage:
+        """Return the buffer of the next dispatch that reports."""
+        if self.current.is_full:
+            self.refuse(f"more than {SLOTS} of its kernels check values")
+            return self._device.status_storage
+        return self.current.storage

@@ -1,0 +1,123 @@
+"""Recording a run for replays: what belongs to the run, what comes in, what goes out."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.array import GpuArray, to_device_values
+from wgsl_kernels.backends.webgpu.notes import Notes
+from wgsl_kernels.backends.webgpu.replay import GpuReplay, Output, Slot
+from wgsl_kernels.backends.webgpu.scratch import Workspace
+from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.notes import Step
+    from wgsl_kernels.backends.webgpu.pool import Block
+
+
+class GpuRecording:
+    """One recording; see `wgsl_kernels.engine.driver.Recording`."""
+
+    def __init__(self, backend: WebGpuBackend, scratch: Any = None) -> None:
+        self._backend = backend
+        self._device = backend.open()
+        fits = isinstance(scratch, Workspace) and scratch.device is self._device
+        self.scratch: Workspace = scratch if fits else Workspace(self._device)
+        self._notes = Notes(self._device)
+
+    @property
+    def why(self) -> str:
+        """Why there can be no replay."""
+        return self._notes.why
+
+    def own(self, array: GpuArray, spec: Spec, shared: bool) -> GpuArray:
+        """Return an array with the same values, in a buffer that nothing else has."""
+        size = spec.size
+        if size == 0:
+            return array
+        if array.host is not None:
+            values = to_device_values(array.host.values.reshape(spec.shape), spec.dtype)
+            storage = self._device.put(values, "upload", f"{spec}")
+            return GpuArray(spec.shape, spec.dtype, size, storage, self._device)
+        self._backend.make_resident(array)
+        plain = array.layout is None and sys.getrefcount(array.storage) <= 2
+        return array if plain and not shared else self._backend.copy(array)
+
+    def begin(self) -> None:
+        """Begin to take notes."""
+        self._notes.begin()
+
+    def refuse(self, why: str) -> None:
+        """Give up."""
+        self._notes.refuse(why)
+
+    def settle(self, arrays: list[GpuArray]) -> list[GpuArray]:
+        """Force what is pending, and have views copied by the run itself."""
+        self._backend.evaluate(arrays)
+        return [self._backend.contiguous(one) for one in arrays]
+
+    def end(self) -> None:
+        """Take no more notes; what still holds values belongs to its holders."""
+        self._notes.end()
+
+    def replay(self, inputs: list[GpuArray], outputs: list[GpuArray]) -> GpuReplay | None:
+        """Return the replay, or None."""
+        notes = self._notes
+        sources: dict[Block, int] = {}
+        for index, array in enumerate(inputs):
+            if array.storage is not None:
+                sources[array.storage.block] = index
+        if not self._writes_only_its_own(sources):
+            return None
+        named = {block for step in notes.steps for block in step.blocks}
+        ends = {one.storage.block for one in outputs if one.storage is not None}
+        used = [block for block in sources if block in named or block in ends]
+        used.sort(key=sources.__getitem__)
+        slots = {block: slot for slot, block in enumerate(used)}
+        made: list[Slot] = []
+        found: list[Output] = []
+        for array in outputs:
+            storage = array.storage
+            block = None if storage is None else storage.block
+            if storage is not None and block in notes.held and block not in slots:
+                slots[block] = len(slots)
+                made.append(Slot(storage.nbytes, Spec(array.shape, array.dtype)))
+            slot = -1 if block is None else slots.get(block, -1)
+            constant = array if slot < 0 else None
+            found.append(Output(slot, array.shape, array.dtype, array.size, array.layout, constant))
+        with self._device.lock:
+            steps = self._steps(slots)
+            return GpuReplay(
+                self._backend,
+                self._device,
+                steps,
+                slots,
+                made,
+                tuple(one.storage is not None and one.storage.block in slots for one in inputs),
+                found,
+                [one for block, one in notes.kept.items() if block not in slots],
+                self.scratch,
+                notes.status,
+            )
+
+    def _steps(self, slots: dict[Block, int]) -> list[tuple[Step, list[Block]]]:
+        """Return the dispatches, with buffers of the workspace in place of those made inside."""
+        notes = self._notes
+        named = dict.fromkeys(block for step in notes.steps for block in step.blocks)
+        inside = [block for block in named if block in notes.made and block not in slots]
+        places = self.scratch.places_for(inside)
+        return [(step, [places.get(block, block) for block in step.blocks]) for step in notes.steps]
+
+    def _writes_only_its_own(self, sources: dict[Block, int]) -> bool:
+        """Refuse a run that writes into what it was given, which a replay could not restore."""
+        status = self._notes.status
+        spared = {None if status is None else status.storage.block}
+        outside = (self._notes.kept.keys() | sources.keys()) - spared
+        for step in self._notes.steps:
+            for binding, block in zip(step.pipeline.layout.storages, step.blocks, strict=True):
+                if binding.kind == "read_write" and block in outside:
+                    self.refuse(f"{step.pipeline.label} writes into one of its inputs")
+                    return False
+        return True

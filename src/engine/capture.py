@@ -1,0 +1,223 @@
+"""Capturing a function: it runs once per signature, and what the device did is replayed after."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import types
+import warnings
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
+
+from wgsl_kernels.engine import context, registry
+from wgsl_kernels.engine.backends import default_driver
+from wgsl_kernels.engine.captured_run import CapturedRun, GoneError, Trial
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.origin import user_place
+from wgsl_kernels.engine.structure import OpaqueError, signature_of, with_leaves
+from wgsl_kernels.engine.tape import Tape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from wgsl_kernels.engine.driver import Driver
+    from wgsl_kernels.engine.tensor import Tensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SIGNATURES_MAX = 32
+"""How many signatures of one function are kept; the oldest goes first."""
+
+_changes = [0]  # how often a registry has changed
+_recording = threading.Lock()
+_replaying = threading.RLock()
+
+
+def _note_change() -> None:
+    _changes[0] += 1
+
+
+registry.on_change(_note_change)
+
+
+class Captured(Generic[P, R]):
+    """A captured function; see `capture`.
+
+    Attributes:
+        why: Why the latest call ran the function itself and could not replay it; None where it
+            could, or recorded it.
+    """
+
+    why: str | None
+
+    def __init__(self, f: Callable[P, R]) -> None:
+        if not callable(f):
+            raise ArgumentError(f"capture: got a {type(f).__name__}; want a function.")
+        functools.update_wrapper(self, f)
+        self.why = None
+        self._f = f
+        self._label = str(getattr(f, "__qualname__", f))
+        self._runs: dict[Hashable, CapturedRun | str] = {}
+        self._scratch: Any = None
+        self._changes = _changes[0]
+        self._told: set[str] = set()
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Replay the function for these arguments, or run and record it."""
+        now = context.current()
+        driver = now.driver or default_driver()
+        try:
+            form, leaves = signature_of(args, kwargs)
+        except OpaqueError as error:
+            return self._eager(str(error), args, kwargs)
+        if now.watch is not None or not hasattr(driver, "record"):
+            # inside another capture it becomes part of that
+            self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
+            return self._plain(leaves, args, kwargs)
+        why = _hindrance(now, driver, leaves)
+        if why is not None:
+            return self._eager(why, args, kwargs, leaves)
+        if self._changes != _changes[0]:
+            self.dispose()
+            self._changes = _changes[0]
+        key: tuple[Hashable, ...] = (form, driver.name, config.fusion, config.deterministic)
+        if now.gradients:
+            key = (*key, *now.gradients.items())
+        run = self._runs.get(key)
+        if isinstance(run, CapturedRun):
+            self.why = None
+            with _replaying:
+                if run.is_valid:
+                    try:
+                        return cast("R", run(leaves, self._label))
+                    except GoneError:
+                        pass
+            self._runs.pop(key, None)
+        elif run is not None:
+            return self._eager(run, args, kwargs, leaves)
+        return self._record(key, driver, leaves, args, kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<captured {self._label}>"
+
+    def dispose(self) -> None:
+        """Free what the replays keep; the next call records anew."""
+        self._runs.clear()
+        self._scratch = None
+
+    def _plain(self, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
+        given = iter(leaves)
+        new = [with_leaves(one, given) for one in args]
+        return self._f(*new, **{name: with_leaves(one, given) for name, one in kwargs.items()})
+
+    def _eager(
+        self,
+        why: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        leaves: list[Tensor] | None = None,
+    ) -> R:
+        """Run the function itself and say why, by a warning once for each reason."""
+        self._tell(why)
+        return self._f(*args, **kwargs) if leaves is None else self._plain(leaves, args, kwargs)
+
+    def _tell(self, why: str) -> None:
+        self.why = why
+        self._warn(f"capture: {self._label} runs without replay: {why}.")
+
+    def _warn(self, message: str) -> None:
+        if message not in self._told:
+            self._told.add(message)
+            warnings.warn_explicit(message, RuntimeWarning, *user_place())
+
+    def _record(
+        self,
+        key: Hashable,
+        driver: Driver,
+        leaves: list[Tensor],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> R:
+        if not _recording.acquire(blocking=False):  # another thread records now
+            self.why = None
+            return self._plain(leaves, args, kwargs)
+        try:
+            trial = Trial(driver, self._scratch, leaves)
+            result, run = trial.run(lambda given: self._plain(given, args, kwargs))
+        finally:
+            _recording.release()
+        while len(self._runs) >= SIGNATURES_MAX:
+            self._runs.pop(next(iter(self._runs)))
+            self._warn(
+                f"capture: {self._label} was recorded for more than {SIGNATURES_MAX} signatures; "
+                "the oldest go. Pass numbers that change as tensors."
+            )
+        self._runs[key] = run
+        if isinstance(run, str):
+            self._tell(run)
+        else:
+            self.why, self._scratch = None, trial.scratch
+        return cast("R", result)
+
+
+def _hindrance(now: context.Context, driver: Driver, leaves: list[Tensor]) -> str | None:
+    """Return why a call can neither be recorded nor replayed now."""
+    for one in now.interceptors:
+        if isinstance(one, Tape):
+            return (
+                "a tape around the call wants to see its kernels; capture the function that "
+                "computes the gradients"
+            )
+        if not hasattr(one, "replayed"):
+            return "an interceptor around the call wants to see its kernels"
+    if now.double:
+        return "a gradient check in float64 is under way"
+    if config.is_on("check_numerics", now):
+        return "config.check_numerics looks at every kernel's results"
+    for leaf in leaves:
+        if not driver.supports(leaf.dtype):
+            return f"{leaf.dtype} tensors cannot live on backend {driver.name!r}"
+    return None
+
+
+def capture(f: Callable[P, R]) -> Captured[P, R]:
+    """Return a function that runs ``f`` once per signature and then replays what the device did.
+
+    A replay costs the host a few microseconds, whatever ``f`` does in Python, and allocates no
+    device memory in a steady loop. Its results are those of ``f``, bit for bit, and stay valid.
+
+    What changes from call to call must be a tensor: an argument, in any nesting of tuples, lists
+    and dictionaries, or a variable. Variables that ``f`` reads or assigns take part with the values
+    that they have then, and so do optimizers and `wk.random`. Everything else is as it was when
+    ``f`` ran: Python numbers and attributes that it reads, tensors that it closes over, what it
+    prints or appends. Python values among the arguments belong to the signature, as do shapes and
+    dtypes of tensors; NumPy arrays become tensors before ``f`` sees them.
+
+    ``f`` runs as ever, with a warning once for each reason and the reason in ``why``, where a
+    replay is not possible: it reads values (``numpy()``, ``item()``, an ``if``), a kernel's output
+    has a shape that depends on values, a kernel runs on another backend, a tape or an interceptor
+    stands around the call. On a backend that cannot replay, such as ``cpu``, it always does,
+    without a warning.
+
+    Memory that replays work in is counted as ``captured_bytes`` in ``memory().by_backend``; it is
+    freed by ``dispose()``, or when the captured function is collected.
+
+    Args:
+        f: Any function; also to be used as a decorator, of methods too.
+
+    Returns:
+        The function to call in place of ``f``.
+
+    Raises:
+        ArgumentError: ``f`` cannot be called.
+
+    Example:
+        >>> fast = capture(lambda x: wk.sum(x * x))
+        >>> fast(wk.tensor([1.0, 2.0])).item(), fast(wk.tensor([3.0, 4.0])).item()
+        (5.0, 25.0)
+    """
+    return Captured(f)

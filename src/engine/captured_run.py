@@ -1,0 +1,283 @@
+"""One signature of a captured function: the run that is recorded, and its replay on tensors."""
+
+from __future__ import annotations
+
+import sys
+import time as clock
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
+
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.errors import DeviceLostError
+from wgsl_kernels.engine.origin import user_line
+from wgsl_kernels.engine.structure import OpaqueError, Template, replaced
+from wgsl_kernels.engine.tensor import Tensor, Variable, made
+from wgsl_kernels.engine.watch import Watch, living
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wgsl_kernels.engine.driver import Driver, Recording, Replay
+    from wgsl_kernels.engine.spec import Spec
+
+
+class _Argument(NamedTuple):
+    """A tensor argument: which one, itself, the one that the function got instead, its array."""
+
+    place: int
+    leaf: Tensor
+    moved: Tensor
+    own: Any
+
+
+class _Input(NamedTuple):
+    """A variable, the array that it had (None if it was made meanwhile), and its own copy."""
+
+    variable: ref[Variable]
+    before: Any
+    own: Any
+
+
+class _Result(NamedTuple):
+    """A tensor that the function returns: an argument, a variable, an output, or a constant."""
+
+    argument: int | None = None
+    variable: ref[Variable] | None = None
+    output: int | None = None
+    spec: Spec | None = None
+    constant: tuple[Any, Driver] | None = None
+
+
+class GoneError(Exception):
+    """A variable that the replay needs was collected."""
+
+
+class Trial(Watch):
+    """Runs a function while the driver takes notes, with every input in a place of its own.
+
+    Numbers on the host would travel as parameters, which a replay repeats, and an array that two
+    names share could not be told apart afterwards. So arguments and variables are moved first.
+    """
+
+    def __init__(self, driver: Driver, scratch: Any, leaves: list[Tensor]) -> None:
+        super().__init__()
+        self._driver = driver
+        self._recording: Recording = driver.record(scratch)  # type: ignore[attr-defined]  # the caller has asked
+        self._leaves = leaves
+        self._arguments: list[_Argument] = []
+        self._inputs: list[_Input] = []
+
+    @property
+    def scratch(self) -> Any:
+        """What a later recording of the same function may take over."""
+        return self._recording.scratch
+
+    def created(self, variable: Variable) -> None:
+        """Treat a new variable as one that was there: if it stays, replays read it."""
+        super().created(variable)
+        if variable.driver is self._driver:
+            own = self._recording.own(variable.array, variable.spec, False)
+            variable.array = own
+            self._inputs.append(_Input(ref(variable), None, own))
+
+    def crossed(self, tensor: Tensor) -> None:
+        """Give up: what crosses between backends crosses the host."""
+        self._recording.refuse(
+            f"it uses a tensor of backend {tensor.driver.name!r} at {user_line()}"
+        )
+
+    def run(self, f: Callable[[list[Tensor]], Any]) -> tuple[Any, CapturedRun | str]:
+        """Return what ``f`` returns for the arguments, and its replay or why there is none."""
+        recording = self._recording
+        given = [self._argument(index, leaf) for index, leaf in enumerate(self._leaves)]
+        self._move_variables()
+        fusion = "always" if config.fusion == "auto" else config.fusion
+        settings = {**context.current().config, "fusion": fusion}
+        recording.begin()
+        try:
+            with context.changed(watch=self, config=settings):
+                result = f(given)
+                run = self._finish(result)
+        finally:
+            recording.end()
+            self._put_back()
+        back = {id(one.moved): one.leaf for one in self._arguments}
+        return replaced(result, lambda one: back.get(id(one), one)), run
+
+    def _argument(self, index: int, leaf: Tensor) -> Tensor:
+        if isinstance(leaf, Variable):
+            return leaf
+        own = self._recording.own(leaf.array_on(self._driver), leaf.spec, True)
+        moved = Tensor(leaf.spec, own, self._driver)
+        self._arguments.append(_Argument(index, leaf, moved, own))
+        return moved
+
+    def _move_variables(self) -> None:
+        for variable in living():
+            if variable.driver is self._driver:
+                shared = sys.getrefcount(variable.array) > 2  # by others than the variable
+                before = variable.array
+                try:
+                    own = self._recording.own(before, variable.spec, shared)
+                except DeviceLostError:
+                    continue  # whoever reads it will be told
+                variable.array = own
+                self._inputs.append(_Input(ref(variable), before, own))
+
+    def _put_back(self) -> None:
+        for argument in self._arguments:
+            if argument.moved.is_disposed:
+                argument.leaf.dispose()
+        for one in self._inputs:
+            variable = one.variable()
+            if variable is not None and one.before is not None and variable.array is one.own:
+                variable.array = one.before
+
+    def _finish(self, result: Any) -> CapturedRun | str:
+        """Force what is to be kept, end the notes, and make a replay of them."""
+        recording = self._recording
+        changed = [ref(one) for one in self.changed.values()]
+        self.changed.clear()  # what only the function held may go now
+        updates = [one for one in (back() for back in changed) if one is not None]
+        try:
+            template = Template(result)
+            self._check_updates(updates)
+        except OpaqueError as error:
+            recording.refuse(str(error))
+            return recording.why
+        outputs: list[Any] = []
+        results = [self._result(one, outputs) for one in template.tensors]
+        self._driver.evaluate(outputs)
+        settled = recording.settle([one.array for one in updates])
+        for variable, array in zip(updates, settled, strict=True):
+            variable.array = array
+        recording.end()
+        lasting = [one for one in self._inputs if one.variable() is not None]
+        inputs = [one.own for one in self._arguments] + [one.own for one in lasting]
+        replay = None if recording.why else recording.replay(inputs, outputs + settled)
+        if replay is None:
+            return recording.why
+        count = len(self._arguments)
+        return CapturedRun(
+            driver=self._driver,
+            replay=replay,
+            arguments=[
+                one.place for one, used in zip(self._arguments, replay.used, strict=False) if used
+            ],
+            variables=[
+                one.variable for one, used in zip(lasting, replay.used[count:], strict=True) if used
+            ],
+            updates=[ref(one) for one in updates],
+            disposed=[one.place for one in self._arguments if one.moved.is_disposed],
+            template=template,
+            results=results,
+        )
+
+    def _check_updates(self, updates: list[Variable]) -> None:
+        for one in updates:
+            if one.array is None:
+                raise OpaqueError(f"it disposes the variable {one.name!r}")
+            if one.driver is not self._driver:
+                name = one.driver.name
+                raise OpaqueError(f"it assigns a tensor of backend {name!r} to {one.name!r}")
+
+    def _result(self, tensor: Tensor, outputs: list[Any]) -> _Result:
+        for one in self._arguments:
+            if one.moved is tensor:
+                return _Result(argument=one.place)
+        if isinstance(tensor, Variable):
+            if any(one() is tensor for one in self.made):
+                self._recording.refuse(f"it returns {tensor.name!r}, a variable that it makes")
+            return _Result(variable=ref(tensor))
+        if tensor.driver is not self._driver:
+            array = tensor.array_on(tensor.driver)
+            return _Result(constant=(array, tensor.driver), spec=tensor.spec)
+        outputs.append(tensor.array_on(self._driver))
+        return _Result(output=len(outputs) - 1, spec=tensor.spec)
+
+
+class CapturedRun:
+    """The replay of one signature: tensors in, tensors out, variables changed."""
+
+    def __init__(
+        self,
+        *,
+        driver: Driver,
+        replay: Replay,
+        arguments: list[int],
+        variables: list[ref[Variable]],
+        updates: list[ref[Variable]],
+        disposed: list[int],
+        template: Template,
+        results: list[_Result],
+    ) -> None:
+        self._driver = driver
+        self._replay = replay
+        self._arguments = arguments
+        self._variables = variables
+        self._updates = updates
+        self._disposed = disposed
+        self._template = template
+        template.tensors = []
+        self._results = results
+        self._outputs = sum(one.output is not None for one in results)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the device is the one that was recorded."""
+        return self._replay.is_valid
+
+    def __call__(self, leaves: list[Tensor], name: str) -> Any:
+        """Replay on these tensor arguments and return what the function would.
+
+        Raises:
+            GoneError: A variable was collected; nothing was done then.
+        """
+        now = context.current()
+        if not now.interceptors:
+            return self._template.filled(self._run(leaves))
+        recorded = int(getattr(self._driver, "recorded", 0))
+        start = clock.perf_counter()
+        results = self._run(leaves)
+        wall = (clock.perf_counter() - start) * 1e3
+        recorded = int(getattr(self._driver, "recorded", 0)) - recorded
+        for one in now.interceptors:
+            one.replayed(name, self._driver, leaves, results, wall, recorded)  # type: ignore[attr-defined]  # the caller has asked
+        return self._template.filled(results)
+
+    def _run(self, leaves: list[Tensor]) -> list[Tensor]:
+        driver = self._driver
+        arrays: list[Any] = []
+        for index in self._arguments:
+            leaf = leaves[index]
+            here = leaf.driver is driver and leaf.array is not None
+            arrays.append(leaf.array if here else leaf.array_on(driver))
+        for back in self._variables:
+            variable = back()
+            if variable is None:
+                raise GoneError
+            here = variable.driver is driver and variable.array is not None
+            arrays.append(variable.array if here else variable.array_on(driver))
+        found = self._replay(arrays)
+        for back, array in zip(self._updates, found[self._outputs :], strict=True):
+            variable = back()
+            if variable is not None:
+                variable.array, variable.driver, variable.copies = array, driver, None
+        results = [self._tensor(one, leaves, found) for one in self._results]
+        for index in self._disposed:
+            leaves[index].dispose()
+        return results
+
+    def _tensor(self, form: _Result, leaves: list[Tensor], found: list[Any]) -> Tensor:
+        if form.output is not None and form.spec is not None:
+            return made(Tensor(form.spec, found[form.output], self._driver))
+        if form.argument is not None:
+            return leaves[form.argument]
+        if form.constant is not None and form.spec is not None:
+            array, driver = form.constant
+            return made(Tensor(form.spec, array, driver))
+        variable = None if form.variable is None else form.variable()
+        if variable is None:
+            raise GoneError
+        return variable
