@@ -16,7 +16,7 @@ pytestmark = pytest.mark.gpu
 def pipelines() -> int:
     """Return how many pipelines the device has."""
     driver: Any = find_driver("webgpu")
-    return len(driver.open()._pipelines)
+    return len(driver.open().pipelines)
 
 
 def odd(x: wk.Tensor, number: int) -> wk.Tensor:

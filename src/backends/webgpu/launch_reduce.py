@@ -168,7 +168,7 @@ class ReduceLaunch(AnchorLaunch):
                 kept=walk.kept,
                 wide=wide,
                 packed=which in ("partial", "apply") and _is_packed(variant, rows, walk.inner),
-                before=() if which == "final" else extras.befores(self.names, wide=wide),
+                before=() if which == "final" else extras.stand_ins(self.names, wide=wide),
                 after=None if which == "partial" else extras.handed_on,
             )
             return compile_kernel(

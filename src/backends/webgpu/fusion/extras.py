@@ -45,7 +45,7 @@ class Extras:
         """Whether the groups in front can be computed for four elements at once."""
         return all(one.quads is not None for one, _ in self.before.values())
 
-    def befores(self, names: tuple[str, ...], *, wide: bool = False) -> tuple[Before, ...]:
+    def stand_ins(self, names: tuple[str, ...], *, wide: bool = False) -> tuple[Before, ...]:
         """Return what stands for the inputs called ``names``."""
         return tuple(one.before(names[n], wide=wide) for n, (one, _) in self.before.items())
 
