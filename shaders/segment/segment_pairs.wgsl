@@ -1,11 +1,12 @@
-// pairs[i] = (a word that falls as the i-th segment id rises, i), filled up to width with pairs
-// that come last; negative ids come after all others
+// pairs[i] = (segments - the i-th segment id, i), filled up to width with pairs that come last; ids
+// of no segment come after all others, with the word 0
 
 const GROUP = 64u;
 
 struct Params {
   length: u32, // of segment_ids
   width: u32,
+  segments: u32,
 }
 
 @group(0) @binding(0) var<storage, read_write> pairs: array<vec2<u32>>;
@@ -17,9 +18,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   if (i >= params.width) {
     return;
   }
-  var word = 0u;
+  var segment = params.segments;
   if (i < params.length) {
-    word = ~bitcast<u32>(load_segment_ids(i));
+    segment = min(u32(load_segment_ids(i)), segment); // a negative id is a large number
   }
-  pairs[i] = vec2<u32>(word, i);
+  pairs[i] = vec2<u32>(params.segments - segment, i);
 }

@@ -1,4 +1,5 @@
-// starts[s] = the first of the sorted pairs whose segment is s or a later one
+// starts[s] = the first of the sorted pairs whose segment is s or a later one; the last start is
+// where the pairs of no segment begin
 
 const GROUP = 64u;
 
@@ -21,7 +22,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   var high = params.width;
   while (low < high) {
     let middle = (low + high) / 2u;
-    if (~pairs[middle].x < segment) {
+    if (params.starts_size - 1u - pairs[middle].x < segment) {
       low = middle + 1u;
     } else {
       high = middle;

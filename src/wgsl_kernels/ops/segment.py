@@ -135,10 +135,10 @@ def _unsorted_segment_sum_webgpu(
     gpu.dispatch(
         "segment/segment_pairs.wgsl",
         {"segment_ids": segment_ids, "pairs": pairs},
-        params={"length": count, "width": width},
+        params={"length": count, "width": width, "segments": num_segments},
         groups=gpu.grid(width, _GROUP),
     )
-    sort_pairs(gpu, pairs)
+    sort_pairs(gpu, pairs, most=num_segments)
     starts = gpu.empty((num_segments + 1,), "int32")
     gpu.dispatch(
         "segment/segment_starts.wgsl",
