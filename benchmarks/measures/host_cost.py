@@ -84,9 +84,6 @@ def beyond_numpy() -> float:
 
 def replays(x: wk.Tensor) -> dict[str, float]:
     """Return microseconds of one captured replay, by its number of dispatches."""
-    capture = getattr(wk, "capture", None)
-    if capture is None:
-        return {}
 
     def products(count: int) -> Callable[[wk.Tensor], wk.Tensor]:
         def run(x: wk.Tensor) -> wk.Tensor:
@@ -98,7 +95,7 @@ def replays(x: wk.Tensor) -> dict[str, float]:
 
     found = {}
     for count in REPLAYED:
-        fast = capture(products(count))
+        fast = wk.capture(products(count))
 
         def replay(x: wk.Tensor, fast: Any = fast) -> None:
             for _ in range(REPLAYS):

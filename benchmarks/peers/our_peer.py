@@ -33,13 +33,6 @@ def _batch_norm(x: Any, mean: Any, variance: Any, offset: Any, scale: Any) -> An
     return wk.batch_norm(x, mean, variance, offset, scale, variance_epsilon=EPSILON)
 
 
-def _missing(name: str) -> Callable[..., Any]:
-    def refuse(*_args: Any, **_attrs: Any) -> Any:
-        raise NotImplementedError(f"wk.{name} is not there yet")
-
-    return refuse
-
-
 OPS = spoken(
     {
         "add": lambda x, y: x + y,
@@ -63,7 +56,7 @@ OPS = spoken(
         "reshape": lambda x, shape: wk.reshape(x, shape),
         "transpose": lambda x, axes: wk.permute_dims(x, axes) * 1.0,  # alone it moves nothing
         "conv2d": _padded(wk.conv2d),
-        "depthwise": _padded(getattr(wk, "depthwise_conv2d", _missing("depthwise_conv2d"))),
+        "depthwise": _padded(wk.depthwise_conv2d),
         "max_pool": lambda x, size: wk.max_pool(x, size),
         "batch_norm": _batch_norm,
         "take": wk.take,
@@ -87,9 +80,6 @@ class OurPeer(Peer):
     """
 
     def __init__(self, backend: str, *, captured: bool = False) -> None:
-        self._capture: Callable[..., Any] | None = getattr(wk, "capture", None)
-        if captured and self._capture is None:
-            raise NotImplementedError("wk.capture is not there yet")
         self._backend = backend
         self._captured = captured
 
@@ -142,7 +132,7 @@ class OurPeer(Peer):
             def f(*given: Any) -> Any:
                 return work.program(OPS, **dict(zip(names, given, strict=True)))
 
-        run = self._capture(f) if self._captured and self._capture is not None else f
+        run = wk.capture(f) if self._captured else f
         given = tuple(inputs.values())
         return lambda: run(*given)
 

@@ -39,6 +39,15 @@ def test_an_item_gives_what_numpy_gives(item: Item, backend: str) -> None:
     check(found, result_of(NumpyPeer(), item))
 
 
+@pytest.mark.gpu
+@EVERY_ITEM
+def test_a_captured_item_gives_what_numpy_gives(item: Item) -> None:
+    with wk.use_backend("webgpu"):
+        found = result_of(OurPeer("webgpu", captured=True), item)
+
+    check(found, result_of(NumpyPeer(), item))
+
+
 @EVERY_ITEM
 def test_an_item_has_the_same_arrays_for_every_peer(item: Item) -> None:
     one, other = item.work(tiny=True), item.work(tiny=True)
