@@ -59,7 +59,13 @@ class Backend(Protocol):
 
 
 class Driver(Protocol):
-    """What the engine works with: arrays release themselves when the last reference goes."""
+    """What the engine works with: arrays release themselves when the last reference goes.
+
+    Two methods may be there besides: ``record(scratch)``, which returns a `Recording` that may take
+    over the ``scratch`` of an earlier one, and ``compiling(threads, told)``, a context manager that
+    has the block's shaders compiled in threads and gives an object with their count, ``asked``;
+    ``told(done, asked)`` is called with each.
+    """
 
     name: str
 
@@ -106,7 +112,7 @@ class Driver(Protocol):
 
 
 class Recording(Protocol):
-    """A driver that can replay offers ``record()``, which returns one of these.
+    """Takes notes of a run, so that it can be replayed.
 
     Between ``begin`` and ``end`` it notes what the calling thread has the device do; all of it is
     done as ever. Something that a replay could not repeat sets ``why`` and ends the notes.

@@ -24,7 +24,8 @@ class GpuRecording:
         self._backend = backend
         self._device = backend.open()
         fits = isinstance(scratch, Workspace) and scratch.device is self._device
-        self.scratch: Workspace = scratch if fits else Workspace(self._device)
+        with self._device.lock:
+            self.scratch: Workspace = scratch if fits else Workspace(self._device)
         self._notes = Notes(self._device)
 
     @property
