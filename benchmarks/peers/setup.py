@@ -72,7 +72,8 @@ def python_of(name: str) -> Path:
 
 def dawn_for_python() -> Path | None:
     """Return the library of Dawn that tinygrad loads, if it is installed."""
-    pattern = f"lib/python*/site-packages/pydawn/lib/*_{platform.machine()}.*"
+    suffix = {"linux": "so", "darwin": "dylib"}.get(sys.platform, "dll")
+    pattern = f"lib/python*/site-packages/pydawn/lib/*_{platform.machine()}.{suffix}"
     return next((HOME / "tinygrad").glob(pattern), None)
 
 
