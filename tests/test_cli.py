@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -111,3 +112,12 @@ def test_importing_the_command_line_loads_neither_typer_nor_rich() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert run.stdout.strip() == "set()"
+
+
+@pytest.mark.gpu
+def test_tune_shows_and_keeps_what_it_measured(tmp_path: Path) -> None:
+    done = _run("tune", "--only", "matmul 128", WGSL_KERNELS_CACHE=str(tmp_path), COLUMNS="120")
+    assert done.returncode == 0, done.stderr
+    assert "BatchMatMul" in done.stdout
+    assert "static" in done.stdout
+    assert len(list(tmp_path.glob("tuning/*.json"))) == 1

@@ -16,6 +16,7 @@ struct Params {
   tap_block: u32,
   channel_block: u32,
   part_size: u32,
+  across: u32,
   image: vec2<u32>,
   places: vec2<u32>,
   window: vec2<u32>,
@@ -79,9 +80,13 @@ fn col_at(batch: u32, col: u32) -> u32 {
   return params.dy_offset + col * steps_of(params.dy_strides).w;
 }
 
-fn step_at(tap: u32, channel: u32) -> u32 {
+fn tap_start(tap: u32) -> u32 {
   let steps = steps_of(params.dy_strides);
-  return tap / params.places.x * steps.x + tap % params.places.x * steps.y + channel * steps.z;
+  return tap / params.places.x * steps.x + tap % params.places.x * steps.y;
+}
+
+fn channel_step() -> u32 {
+  return steps_of(params.dy_strides).z;
 }
 
 fn load_b(index: u32) -> Sum {
@@ -89,14 +94,19 @@ fn load_b(index: u32) -> Sum {
 }
 
 fn store(part: u32, batch: u32, row: u32, col: u32, value: Sum) {
-  y[part * params.part_size + row * params.cols + col] = T_y(value);
+  store_y(part * params.part_size + row * params.cols + col, T_y(value));
 }
 
-@compute @workgroup_size(SIDE, SIDE)
+// Where the out channels lie in fours.
+fn store_four(at: Block, row: u32, col: u32, values: vec4<Sum>) {
+  store4_y(at.part * params.part_size + row * params.cols + col, vec4<T_y>(values));
+}
+
+@compute @workgroup_size(GROUP)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_id) lane: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
 ) {
-  product_in_registers(id.x + id.y * groups.x, lane.xy);
+  product_in_registers(id.x + id.y * groups.x, lane);
 }

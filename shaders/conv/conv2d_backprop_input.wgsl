@@ -16,6 +16,7 @@ struct Params {
   tap_block: u32,
   channel_block: u32,
   part_size: u32,
+  across: u32,
   image: vec2<u32>,
   places: vec2<u32>,
   window: vec2<u32>,
@@ -74,8 +75,12 @@ fn col_at(batch: u32, col: u32) -> u32 {
   return col * params.channels;
 }
 
-fn step_at(tap: u32, channel: u32) -> u32 {
-  return tap * params.cols * params.channels + channel;
+fn tap_start(tap: u32) -> u32 {
+  return tap * params.cols * params.channels;
+}
+
+fn channel_step() -> u32 {
+  return 1u;
 }
 
 fn load_b(index: u32) -> Sum {
@@ -87,14 +92,20 @@ fn store(part: u32, batch: u32, row: u32, col: u32, value: Sum) {
   let channels_last = row * params.cols + col;
   let channels_first = (row / area * params.cols + col) * area + row % area;
   let i = select(channels_last, channels_first, params.channels_first != 0u);
-  y[part * params.part_size + i] = T_y(value);
+  store_y(part * params.part_size + i, T_y(value));
 }
 
-@compute @workgroup_size(SIDE, SIDE)
+// Where the channels of y come last and lie in fours.
+fn store_four(at: Block, row: u32, col: u32, values: vec4<Sum>) {
+  let i = row * params.cols + col;
+  store4_y(at.part * params.part_size + i, vec4<T_y>(values));
+}
+
+@compute @workgroup_size(GROUP)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_id) lane: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
 ) {
-  product_in_registers(id.x + id.y * groups.x, lane.xy);
+  product_in_registers(id.x + id.y * groups.x, lane);
 }

@@ -9,20 +9,23 @@
 //   params.batches, rows, cols, taps, channels   the sizes
 //   params.tap_block, channel_block              the taps and channels that one invocation sums;
 //                                                the rest goes to further parts
+//   params.across                                invocations of a workgroup along a row
 //   struct Row; fn row_at(batch: u32, row: u32) -> Row
 //   struct Place; fn place_at(row: Row, tap: u32) -> Place
 //   fn load_a(place: Place, channel: u32) -> Sum
 //   fn col_at(batch: u32, col: u32) -> u32
-//   fn step_at(tap: u32, channel: u32) -> u32
-//   fn load_b(index: u32) -> Sum                  at col_at() + step_at()
+//   fn tap_start(tap: u32) -> u32
+//   fn channel_step() -> u32
+//   fn load_b(index: u32) -> Sum                 at col_at() + tap_start() + channel * channel_step()
 //   fn store(part: u32, batch: u32, row: u32, col: u32, value: Sum)
 //
-// and includes sum_f32.wgsl, or has its own alias Sum and multiply_add. Rows and columns past the end are
-// read as the last one and not stored, so every index stays inside.
+// Where columns and results lie in fours, it has its own store4 (product_strip.wgsl). It includes
+// sum_f32.wgsl, or has its own alias Sum and multiply_add. Rows and columns past the end are read as
+// the last one and not stored, so every index stays inside.
+#include "include/product_strip.wgsl"
 
-const SIDE = 8u; // of those in registers: invocations of a workgroup, each way
-const TILE_COLS = 8u; // results of an invocation
-const TILE_ROWS = 4u;
+const GROUP = 32u; // invocations of a workgroup, of those in registers
+const TILE_COLS = 8u; // columns that an invocation sums
 
 struct Block {
   batch: u32,
@@ -62,17 +65,14 @@ fn block_at(group: u32, rows: u32, cols: u32) -> Block {
   );
 }
 
-fn store4(at: Block, row: u32, col: u32, values: vec4<Sum>) {
-  if (row < params.rows && col < params.cols) {
-    store(at.part, at.batch, row, col, values.x);
-    if (col + 1u < params.cols) {
-      store(at.part, at.batch, row, col + 1u, values.y);
-    }
-    if (col + 2u < params.cols) {
-      store(at.part, at.batch, row, col + 2u, values.z);
-    }
-    if (col + 3u < params.cols) {
-      store(at.part, at.batch, row, col + 3u, values.w);
-    }
-  }
+// Where invocation `lane` of it works, if each sums HEIGHT x TILE_COLS results.
+fn tile_at(group: u32, lane: u32) -> Block {
+  var at = block_at(group, GROUP / params.across * HEIGHT, params.across * TILE_COLS);
+  at.row += lane / params.across * HEIGHT;
+  at.col += lane % params.across * TILE_COLS;
+  return at;
+}
+
+fn is_outside(at: Block) -> bool {
+  return at.batch >= params.batches || at.row >= params.rows || at.col >= params.cols;
 }

@@ -1,70 +1,132 @@
 // A product (product.wgsl) in registers alone, for adapters whose workgroup memory is no faster
-// than any other: each invocation sums 4 rows x 8 columns. Written out, because some drivers stop
-// an invocation after 65,535 iterations summed over all of its loops.
+// than any other: each invocation sums HEIGHT rows x 8 columns, a channel at a time. Written out,
+// because some drivers stop an invocation after 65,535 iterations summed over all of its loops.
 
-fn product_in_registers(group: u32, lane: vec2<u32>) {
-  let at = block_at(group, SIDE * TILE_ROWS, SIDE * TILE_COLS);
-  let along = select(lane, lane.yx, params.cols < params.rows); // neighbours on the longer side
-  let row = at.row + along.y * TILE_ROWS;
-  let col = at.col + along.x * TILE_COLS;
-  if (at.batch >= params.batches || row >= params.rows || col >= params.cols) {
+struct Rows {
+  row0: Row,
+  row1: Row,
+  row2: Row,
+  row3: Row,
+}
+
+struct Places {
+  place0: Place,
+  place1: Place,
+  place2: Place,
+  place3: Place,
+}
+
+fn rows_at(batch: u32, row: u32) -> Rows {
+  let last = params.rows - 1u;
+  return Rows(
+    row_at(batch, min(row, last)),
+    row_at(batch, min(row + 1u, last)),
+    row_at(batch, min(row + 2u, last)),
+    row_at(batch, min(row + 3u, last)),
+  );
+}
+
+fn places_at(rows: Rows, tap: u32) -> Places {
+  return Places(
+    place_at(rows.row0, tap),
+    place_at(rows.row1, tap),
+    place_at(rows.row2, tap),
+    place_at(rows.row3, tap),
+  );
+}
+
+fn load_rows(places: Places, channel: u32) -> vec4<Sum> {
+  let first = load_a(places.place0, channel);
+  if (HEIGHT == 1u) {
+    return vec4<Sum>(first);
+  }
+  return vec4<Sum>(
+    first,
+    load_a(places.place1, channel),
+    load_a(places.place2, channel),
+    load_a(places.place3, channel),
+  );
+}
+
+// Where the columns of an invocation begin.
+struct Eight {
+  col0: u32,
+  col1: u32,
+  col2: u32,
+  col3: u32,
+  col4: u32,
+  col5: u32,
+  col6: u32,
+  col7: u32,
+}
+
+// One channel of eight columns.
+struct Pair {
+  left: vec4<Sum>,
+  right: vec4<Sum>,
+}
+
+fn eight_at(batch: u32, col: u32) -> Eight {
+  let last = params.cols - 1u;
+  return Eight(
+    col_at(batch, col),
+    col_at(batch, min(col + 1u, last)),
+    col_at(batch, min(col + 2u, last)),
+    col_at(batch, min(col + 3u, last)),
+    col_at(batch, min(col + 4u, last)),
+    col_at(batch, min(col + 5u, last)),
+    col_at(batch, min(col + 6u, last)),
+    col_at(batch, min(col + 7u, last)),
+  );
+}
+
+// A kernel whose columns of b lie in fours has its own, of two loads.
+fn load_eight(columns: Eight, start: u32) -> Pair {
+  return Pair(
+    vec4<Sum>(
+      load_b(columns.col0 + start),
+      load_b(columns.col1 + start),
+      load_b(columns.col2 + start),
+      load_b(columns.col3 + start),
+    ),
+    vec4<Sum>(
+      load_b(columns.col4 + start),
+      load_b(columns.col5 + start),
+      load_b(columns.col6 + start),
+      load_b(columns.col7 + start),
+    ),
+  );
+}
+
+fn product_in_registers(group: u32, lane: u32) {
+  let at = tile_at(group, lane);
+  if (is_outside(at)) {
     return;
   }
-  let last_row = params.rows - 1u;
-  let row0 = row_at(at.batch, row);
-  let row1 = row_at(at.batch, min(row + 1u, last_row));
-  let row2 = row_at(at.batch, min(row + 2u, last_row));
-  let row3 = row_at(at.batch, min(row + 3u, last_row));
-  let last_col = params.cols - 1u;
-  let col0 = col_at(at.batch, col);
-  let col1 = col_at(at.batch, min(col + 1u, last_col));
-  let col2 = col_at(at.batch, min(col + 2u, last_col));
-  let col3 = col_at(at.batch, min(col + 3u, last_col));
-  let col4 = col_at(at.batch, min(col + 4u, last_col));
-  let col5 = col_at(at.batch, min(col + 5u, last_col));
-  let col6 = col_at(at.batch, min(col + 6u, last_col));
-  let col7 = col_at(at.batch, min(col + 7u, last_col));
-  var sum00 = vec4<Sum>();
-  var sum01 = vec4<Sum>();
-  var sum10 = vec4<Sum>();
-  var sum11 = vec4<Sum>();
-  var sum20 = vec4<Sum>();
-  var sum21 = vec4<Sum>();
-  var sum30 = vec4<Sum>();
-  var sum31 = vec4<Sum>();
+  let rows0 = rows_at(at.batch, at.row);
+  var rows1 = rows0;
+  if (HEIGHT > 4u) {
+    rows1 = rows_at(at.batch, at.row + 4u);
+  }
+  let columns = eight_at(at.batch, at.col);
+  let step = channel_step();
+  var strip0: Strip;
+  var strip1: Strip;
   for (var tap = at.tap; tap < at.tap_end; tap++) {
-    let place0 = place_at(row0, tap);
-    let place1 = place_at(row1, tap);
-    let place2 = place_at(row2, tap);
-    let place3 = place_at(row3, tap);
+    let places0 = places_at(rows0, tap);
+    let places1 = places_at(rows1, tap);
+    var start = tap_start(tap) + at.channel * step;
     for (var channel = at.channel; channel < at.channel_end; channel++) {
-      let step = step_at(tap, channel);
-      let b0 = vec4<Sum>(
-        load_b(col0 + step), load_b(col1 + step), load_b(col2 + step), load_b(col3 + step),
-      );
-      let b1 = vec4<Sum>(
-        load_b(col4 + step), load_b(col5 + step), load_b(col6 + step), load_b(col7 + step),
-      );
-      let a0 = load_a(place0, channel);
-      sum00 = multiply_add(a0, b0, sum00);
-      sum01 = multiply_add(a0, b1, sum01);
-      let a1 = load_a(place1, channel);
-      sum10 = multiply_add(a1, b0, sum10);
-      sum11 = multiply_add(a1, b1, sum11);
-      let a2 = load_a(place2, channel);
-      sum20 = multiply_add(a2, b0, sum20);
-      sum21 = multiply_add(a2, b1, sum21);
-      let a3 = load_a(place3, channel);
-      sum30 = multiply_add(a3, b0, sum30);
-      sum31 = multiply_add(a3, b1, sum31);
+      let b = load_eight(columns, start);
+      add_channel(&strip0, load_rows(places0, channel), b.left, b.right);
+      if (HEIGHT > 4u) {
+        add_channel(&strip1, load_rows(places1, channel), b.left, b.right);
+      }
+      start += step;
     }
   }
-  store4(at, row, col, sum00);
-  store4(at, row, col + 4u, sum01);
-  store4(at, row + 1u, col, sum10);
-  store4(at, row + 1u, col + 4u, sum11);
-  store4(at, row + 2u, col, sum20);
-  store4(at, row + 2u, col + 4u, sum21);
-  store4(at, row + 3u, col, sum30);
-  store4(at, row + 3u, col + 4u, sum31);
+  store_strip(at, at.row, at.col, at.col + 4u, strip0);
+  if (HEIGHT > 4u) {
+    store_strip(at, at.row + 4u, at.col, at.col + 4u, strip1);
+  }
 }

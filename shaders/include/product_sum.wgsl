@@ -10,6 +10,6 @@ fn sum_parts(i: u32) {
     for (var part = 0u; part < params.parts_count; part++) {
       sum += parts[part * params.y_size + i];
     }
-    y[i] = T_y(finish(sum, i));
+    store_y(i, T_y(finish(sum, i)));
   }
 }

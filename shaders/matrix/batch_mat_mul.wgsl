@@ -11,6 +11,7 @@ struct Params {
   tap_block: u32,
   channel_block: u32,
   part_size: u32,
+  across: u32,
   y_steps: vec2<u32>, // from one row of y to the next, and from one column
   a_offset: u32,
   b_offset: u32,
@@ -23,11 +24,15 @@ fn finish(sum: Sum, i: u32) -> Sum {
   return sum;
 }
 
-@compute @workgroup_size(SIDE, SIDE)
+fn finish4(sums: vec4<Sum>, i: u32) -> vec4<Sum> {
+  return sums;
+}
+
+@compute @workgroup_size(GROUP)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_id) lane: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
 ) {
-  product_in_registers(id.x + id.y * groups.x, lane.xy);
+  product_in_registers(id.x + id.y * groups.x, lane);
 }

@@ -1,8 +1,9 @@
 // batch_mat_mul.wgsl through workgroup memory, for GPUs
 #include "matrix/batch_mat_mul.wgsl"
 #include "include/product_staged.wgsl"
+#include "include/product_staged_scalars.wgsl"
 
-@compute @workgroup_size(STAGED_SIDE * STAGED_SIDE)
+@compute @workgroup_size(STAGED_ACROSS * DOWN)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,

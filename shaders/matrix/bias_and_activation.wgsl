@@ -1,7 +1,7 @@
 // What _FusedMatMul does to each sum: activation(sum + bias).
 //
-// bias and prelu_activation_weights are views of y's shape; where one is absent its flag is 0, or
-// the activation another, and it is not read.
+// bias and prelu_activation_weights are views of y's shape; where one is absent BIAS is NO_BIAS, or the
+// activation another, and it is not read.
 #include "include/activation.wgsl"
 #include "include/safe_math.wgsl"
 
@@ -14,14 +14,13 @@ struct Params {
   tap_block: u32,
   channel_block: u32,
   part_size: u32,
+  across: u32,
   y_steps: vec2<u32>, // as in batch_mat_mul.wgsl
   a_offset: u32,
   b_offset: u32,
   batch_shape: array<vec4<u32>, 2>,
   a_strides: array<vec4<u32>, 2>,
   b_strides: array<vec4<u32>, 2>,
-  with_bias: u32,
-  activation_code: u32,
   leakyrelu_alpha: f32,
   bias_offset: u32,
   prelu_activation_weights_offset: u32,
@@ -29,6 +28,13 @@ struct Params {
   prelu_activation_weights_strides: array<vec4<u32>, 2>,
   out_shape: array<vec4<u32>, 2>,
 }
+
+const NO_BIAS = 0u;
+const ALONG_LAST = 1u; // the same number for all that differ in other axes than the last
+
+// Overrides, so that what is not done costs nothing: some adapters run every branch.
+override BIAS: u32 = 2u;
+override ACTIVATION: u32 = 0u;
 
 @group(0) @binding(0) var<storage, read> bias: array<T_bias>;
 @group(0) @binding(1) var<storage, read> prelu_activation_weights:
@@ -48,11 +54,21 @@ fn index_of(i: u32, offset: u32, strides: array<vec4<u32>, 2>) -> u32 {
 }
 
 fn finish(sum: Sum, i: u32) -> Sum {
-  var value = sum;
-  if (params.with_bias != 0u) {
-    value += Sum(bias[index_of(i, params.bias_offset, params.bias_strides)]);
+  if (BIAS == NO_BIAS) {
+    return activated(sum, i);
   }
-  return activated(value, i);
+  if (BIAS == ALONG_LAST) {
+    return activated(sum + Sum(bias[params.bias_offset + i % params.out_shape[1].w * params.bias_strides[1].w]), i);
+  }
+  return activated(sum + Sum(bias[index_of(i, params.bias_offset, params.bias_strides)]), i);
+}
+
+fn finish4(sums: vec4<Sum>, i: u32) -> vec4<Sum> {
+  var values = sums;
+  for (var n = 0u; n < 4u; n++) {
+    values[n] = finish(sums[n], i + n);
+  }
+  return values;
 }
 
 fn slope_at(i: u32) -> Sum {
@@ -62,5 +78,5 @@ fn slope_at(i: u32) -> Sum {
 }
 
 fn activation_code() -> u32 {
-  return params.activation_code;
+  return ACTIVATION;
 }

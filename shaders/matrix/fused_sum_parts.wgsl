@@ -7,8 +7,6 @@ alias Sum = f32;
 struct Params {
   parts_count: u32,
   y_size: u32,
-  with_bias: u32,
-  activation_code: u32,
   leakyrelu_alpha: f32,
   bias_offset: u32,
   prelu_activation_weights_offset: u32,

@@ -1,6 +1,7 @@
 // What BatchMatMul and _FusedMatMul share: stacks of matrices as a product (product.wgsl). Either
 // operand may be a view, so transposed ones need no copy, and broadcast ones have strides of 0.
-// Whoever includes this has Params and fn finish(sum: Sum, i: u32) -> Sum.
+// Whoever includes this has Params,
+// fn finish(sum: Sum, i: u32) -> Sum and fn finish4(sums: vec4<Sum>, i: u32) -> vec4<Sum>.
 #include "include/product.wgsl"
 #include "include/sum_f32.wgsl"
 
@@ -17,6 +18,7 @@ struct Row {
 
 struct Place {
   start: u32,
+  step: u32,
 }
 
 fn row_at(batch: u32, row: u32) -> Row {
@@ -31,11 +33,11 @@ fn row_at(batch: u32, row: u32) -> Row {
 }
 
 fn place_at(row: Row, tap: u32) -> Place {
-  return Place(row.start);
+  return Place(row.start, params.a_strides[1].w);
 }
 
 fn load_a(place: Place, channel: u32) -> Sum {
-  return Sum(a[place.start + channel * params.a_strides[1].w]);
+  return Sum(a[place.start + channel * place.step]);
 }
 
 fn col_at(batch: u32, col: u32) -> u32 {
@@ -49,8 +51,12 @@ fn col_at(batch: u32, col: u32) -> u32 {
   return start;
 }
 
-fn step_at(tap: u32, channel: u32) -> u32 {
-  return channel * params.b_strides[1].z;
+fn tap_start(tap: u32) -> u32 {
+  return 0u;
+}
+
+fn channel_step() -> u32 {
+  return params.b_strides[1].z;
 }
 
 fn load_b(index: u32) -> Sum {
@@ -60,5 +66,11 @@ fn load_b(index: u32) -> Sum {
 fn store(part: u32, batch: u32, row: u32, col: u32, value: Sum) {
   let first = batch * params.rows * params.cols;
   let i = first + row * params.y_steps.x + col * params.y_steps.y;
-  y[part * params.part_size + i] = T_y(finish(value, i));
+  store_y(part * params.part_size + i, T_y(finish(value, i)));
+}
+
+// Where the columns of y lie in fours.
+fn store_four(at: Block, row: u32, col: u32, values: vec4<Sum>) {
+  let i = at.batch * params.rows * params.cols + row * params.cols + col;
+  store4_y(at.part * params.part_size + i, vec4<T_y>(finish4(values, i)));
 }

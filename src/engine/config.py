@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ def _memory_limit(value: Any) -> str | None:
     return "a number of bytes above 0, None (no limit) or 'auto'"
 
 
+TUNING_VARIABLE = "WGSL_KERNELS_TUNING"
+TUNING = ("on", "known", "off")
+
 _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "fusion": _one_of("auto", "always", "never"),
     "fallback": _one_of("warn", "silent", "error"),
@@ -29,6 +33,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "memory_limit": _memory_limit,
     "check_numerics": _one_of(True, False),
     "small_ops": _one_of("host", "device"),
+    "tuning": _one_of(*TUNING),
 }
 
 
@@ -46,6 +51,10 @@ class Config:
             infinities that its inputs did not have; the first raises. Slow.
         small_ops: ``"host"`` or ``"device"``: where ops of a few numbers run that the host has
             all of, where both give the same bits.
+        tuning: ``"on"``: a kernel with variants runs as the one that was measured fastest on this
+            adapter, and what is not known is measured when it is first needed; ``"known"``: nothing
+            is measured; ``"off"``: the static choice. At first what the environment variable
+            WGSL_KERNELS_TUNING says, or ``"on"``.
     """
 
     fusion: str
@@ -55,6 +64,7 @@ class Config:
     check_numerics: bool
     small_ops: str
     _process: dict[str, Any]
+    tuning: str
 
     def __init__(self) -> None:
         object.__setattr__(
@@ -67,6 +77,7 @@ class Config:
                 "memory_limit": "auto",
                 "check_numerics": False,
                 "small_ops": "host",
+                "tuning": _tuning(),
             },
         )
 
@@ -103,6 +114,15 @@ class Config:
             _check(name, value)
         with context.changed(config={**context.current().config, **values}):
             yield
+
+
+def _tuning() -> str:
+    given = os.environ.get(TUNING_VARIABLE, "on")
+    if given not in TUNING:
+        raise ArgumentError(
+            f"{TUNING_VARIABLE}: {given!r} is unknown; want {', '.join(map(repr, TUNING))}."
+        )
+    return given
 
 
 def _check(name: str, value: Any) -> None:

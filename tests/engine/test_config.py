@@ -86,3 +86,11 @@ def test_errors_are_also_the_built_in_that_fits() -> None:
         assert isinstance(error, built_in)
         assert isinstance(error, wk.WgslKernelsError)
         assert str(error) == 'it\'s "quoted"\nand goes on'
+
+
+def test_the_environment_sets_the_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WGSL_KERNELS_TUNING", "known")
+    assert Config().tuning == "known"
+    monkeypatch.setenv("WGSL_KERNELS_TUNING", "perhaps")
+    with pytest.raises(wk.ArgumentError, match="WGSL_KERNELS_TUNING: 'perhaps' is unknown"):
+        Config()

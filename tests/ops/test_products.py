@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,16 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.gpu import Gpu
-from wgsl_kernels.ops.products import ITERATIONS, REGISTERS, STAGED, VEC4, Product
+from wgsl_kernels.backends.webgpu.tuning import forced
+from wgsl_kernels.ops.products import (
+    ANYHOW,
+    FOURS,
+    ITERATIONS,
+    VARIANTS,
+    Layout,
+    Product,
+    ways_of,
+)
 from wgsl_kernels.testing.bounds import contains, matmul_bound
 
 if TYPE_CHECKING:
@@ -88,31 +98,33 @@ def test_views_are_not_copied() -> None:
         assert [row.kernels for row in seen.dispatches] == [("BatchMatMul",)]
 
 
-@pytest.mark.parametrize("tiles", ["registers", "staged"])
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(
     ("rows", "terms", "cols"),
-    [(70, 37, 90), (1, 16, 1), (64, 15, 65), (33, 700, 17), (76, 36, 84)],
+    [(70, 37, 90), (1, 16, 1), (64, 15, 65), (33, 700, 17), (76, 36, 84), (1, 640, 40)],
     ids=str,
 )
-def test_both_kinds_of_tiles_are_right_at_the_edges(
-    rows: int, terms: int, cols: int, tiles: str, monkeypatch: pytest.MonkeyPatch
+def test_every_variant_is_right_at_the_edges(
+    rows: int, terms: int, cols: int, variant: str
 ) -> None:
-    with wk.use_backend("webgpu"):
-        monkeypatch.setattr(Gpu, "is_software", tiles == "registers")
+    with wk.use_backend("webgpu"), forced("BatchMatMul", variant):
         a, b = drawn(3, rows, terms), drawn(terms, cols, seed=1)
         assert_product(wk.matmul(wk.tensor(a), wk.tensor(b)), a, b)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64"])
 @pytest.mark.parametrize("transpose_a", [False, True])
 @pytest.mark.parametrize("transpose_b", [False, True])
-@pytest.mark.parametrize("rows", [4, 68, 70])
-@pytest.mark.parametrize("cols", [4, 72, 73])
+@pytest.mark.parametrize("rows", [1, 4, 68, 70])
+@pytest.mark.parametrize("cols", [1, 2, 4, 72, 73])
 def test_operands_in_fours_are_right_whichever_way_they_lie(
-    rows: int, cols: int, transpose_a: bool, transpose_b: bool
+    rows: int, cols: int, transpose_a: bool, transpose_b: bool, variant: str
 ) -> None:
     a, b = drawn(2, rows, 40), drawn(40, cols, seed=1)
     left, right = np.swapaxes(a, 1, 2) if transpose_a else a, b.T if transpose_b else b
-    with wk.use_backend("webgpu"):
+    with wk.use_backend("webgpu"), forced("BatchMatMul", variant):
         y = wk.matmul(
             wk.tensor(left.copy()),
             wk.tensor(right.copy()),
@@ -140,17 +152,23 @@ def test_many_small_matrices_fill_more_groups_than_one_axis_holds() -> None:
         assert_product(wk.matmul(wk.tensor(a), wk.tensor(b)), a, b)
 
 
-@pytest.mark.parametrize("tiling", [REGISTERS, VEC4, STAGED], ids=lambda one: one.suffix)
+@pytest.mark.parametrize("layout", [ANYHOW, FOURS], ids=["anyhow", "fours"])
+@pytest.mark.parametrize("is_software", [True, False])
 @pytest.mark.parametrize("taps", [1, 9, 100_000])
 @pytest.mark.parametrize("channels", [1, 15, 3_000, 1_000_000])
 @pytest.mark.parametrize("results", [1, 2_000])
 def test_no_part_loops_longer_than_drivers_allow(
-    tiling: Any, taps: int, channels: int, results: int
+    layout: Layout, is_software: bool, taps: int, channels: int, results: int
 ) -> None:
-    cut = Product(1, results, results, taps, channels).cut(tiling)
-    assert cut.tap_block * tiling.iterations_of(cut.channel_block) <= ITERATIONS
-    assert 1 <= cut.tap_block <= taps
-    assert 1 <= cut.channel_block <= channels
+    product = Product(1, results, results, taps, channels)
+    ways = ways_of(product, layout, is_software)
+    assert ways.static in ways.names
+    for way in ways.launches.values():
+        tap_block, channel_block = way.fields["tap_block"], way.fields["channel_block"]
+        assert 1 <= tap_block <= taps
+        assert 1 <= channel_block <= channels
+        assert way.iterations <= ITERATIONS
+        assert way.parts == math.ceil(taps / tap_block) * math.ceil(channels / channel_block)
 
 
 @EVERYWHERE
@@ -224,23 +242,17 @@ def test_bools_are_refused() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("is_software", [True, False])
+@pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64", "split"])
 @pytest.mark.parametrize("transpose_a", [False, True])
 @pytest.mark.parametrize("transpose_b", [False, True])
 @pytest.mark.parametrize(("terms", "cols"), [(40, 72), (37, 7), (700, 12)])
-def test_bias_and_activation_follow_in_all_kinds_of_tiles(
-    terms: int,
-    cols: int,
-    transpose_a: bool,
-    transpose_b: bool,
-    is_software: bool,
-    monkeypatch: pytest.MonkeyPatch,
+def test_bias_and_activation_follow_in_every_variant(
+    terms: int, cols: int, transpose_a: bool, transpose_b: bool, variant: str
 ) -> None:
-    monkeypatch.setattr(Gpu, "is_software", is_software)
     a, b = drawn(2, 68, terms), drawn(terms, cols, seed=1)
     bias, slopes = drawn(cols, seed=2), drawn(68, 1, seed=3)
     z = a @ b + bias
-    with wk.use_backend("webgpu"):
+    with wk.use_backend("webgpu"), forced("_FusedMatMul", variant):
         y = wk.fused_mat_mul(
             wk.tensor(np.swapaxes(a, 1, 2).copy() if transpose_a else a),
             wk.tensor(b.T.copy() if transpose_b else b),

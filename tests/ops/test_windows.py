@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.gpu import Gpu
+from wgsl_kernels.backends.webgpu.tuning import forced
 from wgsl_kernels.ops import pool
 from wgsl_kernels.ops.windows import slide
 
@@ -75,15 +76,11 @@ def test_convolution_in_every_geometry_and_format(
 
 
 @ALL
-@pytest.mark.parametrize("is_software", [True, False])
+@pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64"])
 @pytest.mark.parametrize("channels", [20, 21])
 @pytest.mark.parametrize("out_channels", [72, 7])
-def test_all_three_products_agree_with_the_cpu_in_all_kinds_of_tiles(
-    geometry: str,
-    is_software: bool,
-    channels: int,
-    out_channels: int,
-    monkeypatch: pytest.MonkeyPatch,
+def test_all_three_products_agree_with_the_cpu_in_every_variant(
+    geometry: str, variant: str, channels: int, out_channels: int
 ) -> None:
     x, filter = drawn(3, 9, 8, channels), drawn(3, 2, channels, out_channels, seed=1)
 
@@ -96,10 +93,11 @@ def test_all_three_products_agree_with_the_cpu_in_all_kinds_of_tiles(
         y, gradients = wk.value_and_grads(f)(*inputs, dy=dy)
         return [y.numpy(), *(one.numpy() for one in gradients)]
 
-    monkeypatch.setattr(Gpu, "is_software", is_software)
     with wk.use_backend("cpu"):
         expected = everything()
-    with wk.use_backend("webgpu"):
+    with wk.use_backend("webgpu"), ExitStack() as every:
+        for kernel in ("Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput"):
+            every.enter_context(forced(kernel, variant))
         found = everything()
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
@@ -221,14 +219,11 @@ def test_windows_in_padding_alone_are_empty(backend: str) -> None:
         assert whole.numpy()[0, 0, 0, 0] == -(2**31)
 
 
-@pytest.mark.parametrize("is_software", [True, False])
+@pytest.mark.parametrize("variant", ["rows_4", "staged_64"])
 @pytest.mark.parametrize("channels", [4, 5])
-def test_fused_convolution_in_all_kinds_of_tiles(
-    channels: int, is_software: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fused_convolution_in_every_variant(channels: int, variant: str) -> None:
     x, filter, bias = drawn(2, 5, 6, channels), drawn(2, 2, channels, 12, seed=1), drawn(12)
-    monkeypatch.setattr(Gpu, "is_software", is_software)
-    with wk.use_backend("webgpu"):
+    with wk.use_backend("webgpu"), forced("FusedConv2D", variant):
         y = wk.fused_conv2d(wk.tensor(x), filter, bias=bias, activation="relu")
         expected = np.maximum(convolved(x, filter) + bias, 0)
         np.testing.assert_allclose(y.numpy(), expected, rtol=1e-4, atol=1e-4)

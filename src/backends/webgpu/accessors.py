@@ -120,7 +120,9 @@ def _store(composer: Composer, operand: Operand, name: str) -> str:
 
 def _store4(composer: Composer, operand: Operand, name: str) -> str:
     element = f"vec4<{operand.storage_type}>"
-    if composer.after is None and _in_fours(composer, operand, "store"):
+    if composer.after is None and (
+        _in_fours(composer, operand, "store") or _is_declared_in_fours(composer, operand)
+    ):
         lines = [f"{composer.variable(operand, element)}[wk_i / 4u] = wk_v;"]
     else:
         size = composer.word(f"wk_{operand.wgsl}_size", f"{operand.name}_size")
@@ -129,6 +131,15 @@ def _store4(composer: Composer, operand: Operand, name: str) -> str:
             store = composer.stored(operand, f"wk_i + {lane}u", f"wk_v.{'xyzw'[lane]}")
             lines.append(f"if (wk_i + {lane}u < {size}) {{ {store} }}")
     return _function(f"store4_{name}(wk_i: u32, wk_v: {element})", lines)
+
+
+def _is_declared_in_fours(composer: Composer, operand: Operand) -> bool:
+    """Say whether the author declares a tensor's array as one of vec4."""
+    variable = composer.source.variables.get(operand.wgsl)
+    if variable is None:
+        return False
+    container, inner = template_of(composer.types.resolve(variable.type))
+    return container == "array" and template_of(inner[0])[0] == "vec4"
 
 
 def _sizes(composer: Composer, operand: Operand) -> list[str]:

@@ -30,6 +30,7 @@ from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.operands import classify
 from wgsl_kernels.backends.webgpu.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.small import launch_where_small
+from wgsl_kernels.backends.webgpu.tuning import Tuner
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.driver import Launch, Usage
@@ -71,6 +72,7 @@ class WebGpuBackend:
         self._copies: dict[tuple[Any, ...], MapLaunch] = {}
         self._copier = Gpu(self, "Copy", _COPY.origin)
         self.fuser = Fuser(self)
+        self.tuner = Tuner(self.open)
         self.open()
 
     def fusion(self) -> str:

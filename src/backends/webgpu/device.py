@@ -86,7 +86,7 @@ class Device:
         self.limits: Mapping[str, int] = dict(self._device.limits)
         self.features = frozenset(self._device.features)
         self.is_software = choice.info.is_software
-        self.recorded = 0
+        self.recorded, self.is_profiling = 0, False
         self.lock = threading.RLock()
         self.largest_binding = self.limits["max-storage-buffer-binding-size"]
         default = default_memory_limit(choice.info)
@@ -312,6 +312,7 @@ class Device:
         with self.lock:
             self.flush()
             self._recorder.timer = self._watch.turn(on)
+            self.is_profiling = on
 
     def take_timings(self) -> list[Noted]:
         """Submit what is recorded; return what was noted of each dispatch since then."""

@@ -26,7 +26,7 @@ from wgsl_kernels.engine.signature import plain
 from wgsl_kernels.engine.spec import Shape, Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.engine.dtypes import DType
@@ -121,6 +121,18 @@ class Gpu:
                 self._maps.clear()
             self._maps[key] = launch
         return launch(list(arrays.values()))[0]
+
+    def choose(
+        self,
+        shape_class: tuple[object, ...],
+        names: tuple[str, ...],
+        static: str,
+        run: Callable[[str], object],
+        work: float,
+    ) -> str:
+        """Return which of the kernel's variants to run; `backends.webgpu.tuning.Tuner` says how."""
+        tuner = self._backend.tuner
+        return tuner.choose(self._kernel, shape_class, names, static, run, work)
 
     def dispatch(
         self,

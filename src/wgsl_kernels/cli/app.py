@@ -1,5 +1,7 @@
 """The commands, as typer reads them; each hands its work to a module of its own."""
 
+from typing import Annotated
+
 import typer
 from rich.console import Console
 
@@ -23,3 +25,17 @@ def info() -> None:
         Console(stderr=True, highlight=False, markup=False).print(str(error))
         raise typer.Exit(1) from None
     Console(highlight=False).print(report)
+
+
+@app.command("tune")
+def tune_kernels(
+    only: Annotated[str, typer.Option(help="Only the items whose names contain this.")] = "",
+) -> None:
+    """Measure which variants of the kernels are fastest on this adapter, and remember them."""
+    from wgsl_kernels.cli.tune import tune
+
+    try:
+        tune(Console(highlight=False), only)
+    except WgslKernelsError as error:
+        Console(stderr=True, highlight=False, markup=False).print(str(error))
+        raise typer.Exit(1) from None

@@ -13,16 +13,17 @@ from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import conv_gradients as _conv_gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops.columns import convolved_cpu
 from wgsl_kernels.ops.products import (
-    REGISTERS,
-    VEC4,
+    ANYHOW,
+    COLUMNS,
+    FOURS,
+    Layout,
     Product,
     Shaders,
-    Tiling,
+    declare_product,
     lie_in_fours,
     multiply,
 )
 from wgsl_kernels.ops.windows import (
-    CHANNELS,
     Padding,
     Pair,
     Sliding,
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape, Spec
     from wgsl_kernels.engine.tape import Lazy
 
-FORWARD = Shaders("conv/conv2d.wgsl", last="matrix/sum_parts.wgsl")
+FORWARD = Shaders("conv/conv2d", last="matrix/sum_parts.wgsl")
+
+declare_product("Conv2D")
 
 
 def conv2d(
@@ -130,32 +133,42 @@ def conv2d_cpu(x: Array, filter: Array, **geometry: Any) -> Array:
 @wgsl_kernel("Conv2D", dtypes=("float32", "float16"))
 def _conv2d_webgpu(gpu: Gpu, x: GpuArray, filter: GpuArray, **geometry: Any) -> GpuArray:
     sliding = slide("Conv2D", x.shape, filter.shape, **geometry)
-    product = forward_product(sliding, filter.shape)
-    shape = sliding.shape_with(filter.shape[3])
-    operands = {"x": x, "filter": filter}
+    product, fields = forward_product(x, filter.shape, sliding)
     return multiply(
         gpu,
         FORWARD,
         product,
-        operands,
-        shape,
+        {"x": x, "filter": filter},
+        sliding.shape_with(filter.shape[3]),
         x.dtype,
-        params=sliding.fields(),
-        in_fours=forward_tiling(x, filter, sliding.data_format),
+        params=fields,
+        layout=forward_layout(x, filter, sliding.data_format),
     )
 
 
-def forward_tiling(x: GpuArray, filter: GpuArray, data_format: str) -> Tiling:
-    """Return the tiling that the layouts of images and filter allow."""
-    fours = filter.shape[3] % 4 == 0 and lie_in_fours(x, CHANNELS[data_format])
-    return VEC4 if fours else REGISTERS
+def forward_layout(x: GpuArray, filter: GpuArray, data_format: str) -> Layout:
+    """Return what the layouts of images and filter allow."""
+    if data_format != "NHWC" or filter.shape[3] % 4:
+        return ANYHOW
+    return FOURS if lie_in_fours(x, 3) else COLUMNS
 
 
-def forward_product(sliding: Sliding, filter_shape: Shape) -> Product:
-    """Return the sizes of a convolution as a product."""
+def forward_product(
+    x: GpuArray, filter_shape: Shape, sliding: Sliding
+) -> tuple[Product, dict[str, Any]]:
+    """Return the sizes of a convolution as a product, and the fields of its shaders.
+
+    Where a line of the window is one piece of the image, it counts as one tap with the channels of
+    them all; the field ``line`` then has those of one element, else 0.
+    """
     height, width, channels, out_channels = filter_shape
     rows = sliding.batch * sliding.rows.out * sliding.cols.out
-    return Product(1, rows, out_channels, height * width, channels)
+    fields = {**sliding.fields(), "line": 0}
+    is_line = sliding.data_format == "NHWC" and width > 1 and sliding.cols.dilation == 1
+    if is_line and x.strides[2] == channels * x.strides[3]:
+        fields |= {"window": (height, 1), "line": channels}
+        return Product(1, rows, out_channels, height, width * channels), fields
+    return Product(1, rows, out_channels, height * width, channels), fields
 
 
 @gradient("Conv2D")

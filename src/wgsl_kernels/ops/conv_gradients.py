@@ -17,16 +17,16 @@ from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops.columns import filter_gradient_cpu, input_gradient_cpu
 from wgsl_kernels.ops.products import (
-    REGISTERS,
-    VEC4,
-    VEC4_ROWS,
+    ANYHOW,
+    ROWS,
+    TERMS,
     Product,
     Shaders,
+    declare_product,
     lie_in_fours,
     multiply,
 )
 from wgsl_kernels.ops.windows import (
-    CHANNELS,
     convolved,
     geometry_of,
     slide,
@@ -43,8 +43,11 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensor import Tensor
     from wgsl_kernels.ops.windows import Padding, Pair
 
-TO_FILTER = Shaders("conv/conv2d_backprop_filter.wgsl", last="matrix/sum_parts.wgsl")
-TO_INPUT = Shaders("conv/conv2d_backprop_input.wgsl", last="matrix/sum_parts.wgsl")
+TO_FILTER = Shaders("conv/conv2d_backprop_filter", last="matrix/sum_parts.wgsl")
+TO_INPUT = Shaders("conv/conv2d_backprop_input", last="matrix/sum_parts.wgsl")
+
+declare_product("Conv2DBackpropFilter")
+declare_product("Conv2DBackpropInput")
 
 
 @signature("Conv2DBackpropFilter", promote=("x", "dy"))
@@ -118,7 +121,7 @@ def _conv2d_backprop_filter_webgpu(
         tuple(filter_shape),
         x.dtype,
         params=sliding.fields(),
-        in_fours=VEC4_ROWS if last else REGISTERS,
+        layout=ROWS if last else ANYHOW,
     )
 
 
@@ -176,12 +179,7 @@ def _conv2d_backprop_input_webgpu(
     height, width, channels, out_channels = filter.shape
     rows = sliding.batch * sliding.rows.size * sliding.cols.size
     product = Product(1, rows, channels, height * width, out_channels)
-    fours = channels % 4 == 0 and lie_in_fours(dy, CHANNELS[sliding.data_format])
-    fours = fours and gpu.is_software
-    if fours:  # that shader wants the channels of y as the filter's last axis
-        turned = (height, width, out_channels, channels)
-        *outer, inner, last = filter.strides
-        filter = gpu.contiguous(gpu.view(filter, turned, (*outer, last, inner), filter.offset))
+    fours = sliding.data_format == "NHWC" and channels % 4 == 0 and lie_in_fours(dy, 3)
     return multiply(
         gpu,
         TO_INPUT,
@@ -190,7 +188,7 @@ def _conv2d_backprop_input_webgpu(
         tuple(input_shape),
         dy.dtype,
         params=sliding.fields(),
-        in_fours=VEC4 if fours else REGISTERS,
+        layout=TERMS if fours else ANYHOW,
     )
 
 

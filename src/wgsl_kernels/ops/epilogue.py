@@ -81,6 +81,17 @@ def spread(gpu: Gpu, given: GpuArray | None, shape: Shape, dtype: DType) -> GpuA
     return gpu.view(given, shape, (0,) * missing + strides, given.offset)
 
 
+def constants_of(activation: str, bias: GpuArray | None) -> dict[str, float]:
+    """Return the overrides of what fused kernels do last.
+
+    Args:
+        activation: One of `ACTIVATIONS`.
+        bias: As `spread` gives it; None where there is none.
+    """
+    kind = 0 if bias is None else 2 if any(bias.strides[:-1]) else 1
+    return {"ACTIVATION": ACTIVATIONS.index(activation), "BIAS": kind}
+
+
 def before_activation(
     dy: Tensor, y: Tensor, z: Tensor | None, activation: str, slope: Tensor | float | None
 ) -> Tensor:

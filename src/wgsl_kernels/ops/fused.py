@@ -12,17 +12,18 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops.conv import conv2d_cpu, forward_product, forward_tiling, on_batch
+from wgsl_kernels.ops.conv import conv2d_cpu, forward_layout, forward_product, on_batch
 from wgsl_kernels.ops.epilogue import (
     check_activation,
     check_spreads,
+    constants_of,
     end_fields,
     end_gradients,
     finished,
     needs_sum,
     spreads,
 )
-from wgsl_kernels.ops.products import Shaders, multiply
+from wgsl_kernels.ops.products import Shaders, declare_product, multiply
 from wgsl_kernels.ops.windows import Padding, Pair, convolved, geometry_of, slide
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Spec
 
-SHADERS = Shaders(
-    "conv/fused_conv2d.wgsl", last="conv/fused_sum_parts.wgsl", parts="conv/conv2d.wgsl"
-)
+SHADERS = Shaders("conv/fused_conv2d", last="conv/fused_sum_parts.wgsl", parts="conv/conv2d")
+
+declare_product("FusedConv2D")
 
 
 def fused_conv2d(
@@ -153,17 +154,20 @@ def _fused_conv2d_webgpu(
     shape = sliding.shape_with(filter.shape[3])
     data_format = sliding.data_format
     ends = end_fields(bias, activation, leakyrelu_alpha, shape)
+    epilogue = spreads(gpu, bias, prelu_activation_weights, shape, x.dtype, data_format)
+    product, fields = forward_product(x, filter.shape, sliding)
     return multiply(
         gpu,
         SHADERS,
-        forward_product(sliding, filter.shape),
+        product,
         {"x": x, "filter": filter},
         shape,
         x.dtype,
-        params={**sliding.fields(), **ends},
-        epilogue=spreads(gpu, bias, prelu_activation_weights, shape, x.dtype, data_format),
+        params={**fields, **ends},
+        epilogue=epilogue,
         last_params=ends,
-        in_fours=forward_tiling(x, filter, data_format),
+        last_constants=constants_of(activation, bias and epilogue["bias"]),
+        layout=forward_layout(x, filter, data_format),
     )
 
 

@@ -15,10 +15,10 @@ from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops import logical
 from wgsl_kernels.ops.epilogue import (
-    ACTIVATIONS,
     activated,
     before_activation,
     check_activation,
+    constants_of,
     spread,
 )
 from wgsl_kernels.ops.matrix import (
@@ -28,7 +28,7 @@ from wgsl_kernels.ops.matrix import (
     product_shape,
     product_webgpu,
 )
-from wgsl_kernels.ops.products import Shaders
+from wgsl_kernels.ops.products import Shaders, declare_product
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -37,10 +37,12 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 SHADERS = Shaders(
-    "matrix/fused_mat_mul.wgsl",
+    "matrix/fused_mat_mul",
     last="matrix/fused_sum_parts.wgsl",
-    parts="matrix/batch_mat_mul.wgsl",
+    parts="matrix/batch_mat_mul",
 )
+
+declare_product("_FusedMatMul")
 
 
 def fused_mat_mul(
@@ -155,8 +157,6 @@ def _fused_mat_mul_webgpu(
     rows, cols = a.shape[-1 if transpose_a else -2], b.shape[-2 if transpose_b else -1]
     shape = (*batch, rows, cols)
     ends = {
-        "with_bias": int(bias is not None),
-        "activation_code": ACTIVATIONS.index(activation),
         "leakyrelu_alpha": leakyrelu_alpha or 0.0,
         "out_shape": padded(shape),
     }
@@ -165,7 +165,15 @@ def _fused_mat_mul_webgpu(
         "prelu_activation_weights": spread(gpu, prelu_activation_weights, shape, a.dtype),
     }
     return product_webgpu(
-        gpu, SHADERS, a, b, transpose_a, transpose_b, ends=ends, epilogue=epilogue
+        gpu,
+        SHADERS,
+        a,
+        b,
+        transpose_a,
+        transpose_b,
+        ends=ends,
+        epilogue=epilogue,
+        constants=constants_of(activation, bias and epilogue["bias"]),
     )
 
 

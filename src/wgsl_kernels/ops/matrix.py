@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -16,13 +19,17 @@ from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops.products import (
-    REGISTERS,
-    VEC4,
-    VEC4_ROWS,
+    ANYHOW,
+    COLUMNS,
+    FOURS,
+    INTEGERS,
+    ROWS,
+    TERMS,
+    Layout,
     Product,
     Shaders,
-    Tiling,
-    lie_in_fours,
+    are_fours,
+    declare_product,
     multiply,
 )
 
@@ -37,13 +44,13 @@ if TYPE_CHECKING:
 BATCH_AXES = 6
 """Axes before the matrices that the shaders take."""
 
-WORTH_A_COPY = 64
-"""Rows and columns from which on a right side is copied, so that its columns are neighbours."""
+NARROW = 4
+"""Columns below which a product is computed as its transpose, if that has more of them."""
 
-FLOAT = Shaders("matrix/batch_mat_mul.wgsl", last="matrix/sum_parts.wgsl")
-INT32 = Shaders(
-    "matrix/batch_mat_mul_int32.wgsl", last="matrix/sum_parts_int32.wgsl", has_staged=False
-)
+FLOAT = Shaders("matrix/batch_mat_mul", last="matrix/sum_parts.wgsl")
+INT32 = Shaders("matrix/batch_mat_mul_int32", last="matrix/sum_parts_int32.wgsl")
+
+declare_product("BatchMatMul")
 
 
 def dot(x1: TensorLike, x2: TensorLike) -> Tensor:
@@ -166,6 +173,7 @@ def product_webgpu(
     *,
     ends: Mapping[str, Any] | None = None,
     epilogue: Mapping[str, GpuArray] | None = None,
+    constants: Mapping[str, float] | None = None,
 ) -> GpuArray:
     """Return the product of matrices, or of stacks of them.
 
@@ -178,63 +186,111 @@ def product_webgpu(
         transpose_b: Whether the right ones are.
         ends: Further fields of the shaders, also of the one that sums the parts.
         epilogue: Further arrays that they read.
+        constants: Their overrides.
     """
-    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2]) or ()
-    left = _as_matrices(gpu, a, batch, transpose_a)
-    right = _as_matrices(gpu, b, batch, transpose_b)
-    rows, cols = left.shape[-2], right.shape[-1]
-    shape = (*batch, rows, cols)
-    steps, in_fours = (cols, 1), REGISTERS
-    if a.dtype != "int32" and gpu.is_software:
-        in_fours, is_turned = _in_fours(left, right)
-        if in_fours is REGISTERS and min(rows, cols) >= WORTH_A_COPY and 0 not in right.strides:
-            right = gpu.contiguous(right)
-            in_fours, is_turned = _in_fours(left, right)
-        if is_turned:
-            left, right, steps = _transposed(gpu, right), _transposed(gpu, left), (1, cols)
-            rows, cols = cols, rows
+    plan = _plan((a.shape, a.layout), (b.shape, b.layout), transpose_a, transpose_b)
+    left, right = (a, b) if plan.left_is_a else (b, a)
     return multiply(
         gpu,
         shaders,
-        Product(math.prod(batch), rows, cols, 1, left.shape[-1]),
-        {"a": left, "b": right},
-        shape,
+        plan.product,
+        {"a": gpu.view(left, *plan.left), "b": gpu.view(right, *plan.right)},
+        plan.shape,
         a.dtype,
-        params={"y_steps": steps, "batch_shape": padded((*batch, rows, cols)), **(ends or {})},
+        params={**plan.params, **(ends or {})},
         epilogue=epilogue,
         last_params=ends,
-        in_fours=in_fours,
+        last_constants=constants,
+        layout=INTEGERS if a.dtype == "int32" else plan.layout,
     )
 
 
-def _in_fours(left: GpuArray, right: GpuArray) -> tuple[Tiling, bool]:
-    """Return the tiling that the layouts allow, and whether it needs the product transposed."""
-    for is_turned, a, b in (
-        (False, (left, -2, -1), (right, -1)),
-        (True, (right, -1, -2), (left, -2)),
-    ):
-        if lie_in_fours(*b):
-            x, rows, terms = a
-            if lie_in_fours(x, terms):
-                return VEC4, is_turned
-            if lie_in_fours(x, rows):
-                return VEC4_ROWS, is_turned
-    return REGISTERS, False
+View = tuple[tuple[int, ...], tuple[int, ...], int]
+"""Shape, strides and offset, the last two in elements."""
+
+Lying = tuple[tuple[int, ...], tuple[tuple[int, ...], int] | None]
+"""An array's shape, and its strides and offset where it is not row-major."""
 
 
-def _as_matrices(gpu: Gpu, x: GpuArray, batch: Shape, transpose: bool) -> GpuArray:
-    """Return a view of ``x`` as [batch, rows, cols]; broadcast axes have strides of 0."""
-    missing = len(batch) - (len(x.shape) - 2)
-    own = zip(x.shape[:-2], x.strides[:-2], strict=True)
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What follows from how the operands of a product lie.
+
+    Attributes:
+        left: The view of the left operand that the shader gets, [.., rows, terms].
+        right: That of the right one, [.., terms, columns].
+        left_is_a: Whether these are views of a and b, or of b and a: then the product is computed
+            transposed.
+        product: Its sizes.
+        shape: The result's shape.
+        params: Fields of the shaders.
+        layout: What the layouts allow.
+    """
+
+    left: View
+    right: View
+    left_is_a: bool
+    product: Product
+    shape: Shape
+    params: dict[str, Any]
+    layout: Layout
+
+
+@functools.lru_cache(maxsize=4096)
+def _plan(a: Lying, b: Lying, transpose_a: bool, transpose_b: bool) -> _Plan:
+    batch = broadcast_shapes(a[0][:-2], b[0][:-2]) or ()
+    left = _as_matrices(a, batch, transpose_a)
+    right = _as_matrices(b, batch, transpose_b)
+    rows, terms, cols = left[0][-2], left[0][-1], right[0][-1]
+    shape = (*batch, rows, cols)
+    steps = (cols, 1)
+    layout, is_turned = _layout_of(left, right)
+    if is_turned:
+        left, right = _transposed(right), _transposed(left)
+        steps = (rows, 1) if cols == 1 else (1, cols)
+        rows, cols = cols, rows
+    product = Product(math.prod(batch), rows, cols, 1, terms)
+    params = {"y_steps": steps, "batch_shape": padded((*batch, rows, cols))}
+    return _Plan(left, right, not is_turned, product, shape, params, layout)
+
+
+def _layout_of(left: View, right: View) -> tuple[Layout, bool]:
+    """Return what the operands' layouts allow, and whether the transposed product is computed.
+
+    That is so where there are few columns, since a tile is wider than high. Only one column then
+    leaves the results next to each other, as vec4s need them.
+    """
+    rows, cols = left[0][-2], right[0][-1]
+    along_terms, along_rows = are_fours(*left, -1), are_fours(*left, -2)
+    along_cols, along_inner = are_fours(*right, -1), are_fours(*right, -2)
+    if cols < min(NARROW, rows):
+        turned = _layout_with(along_inner, along_cols, along_rows, along_terms and rows % 4 == 0)
+        return turned if cols == 1 else ANYHOW, True
+    return _layout_with(along_terms, along_rows, along_cols, along_inner and cols % 4 == 0), False
+
+
+def _layout_with(terms: bool, rows: bool, columns: bool, inner: bool) -> Layout:
+    """Return the layout where a's terms, a's rows, b's columns and b's terms lie in fours."""
+    if terms:
+        return FOURS if columns else TERMS if inner else ANYHOW
+    if columns:
+        return ROWS if rows else COLUMNS
+    return ANYHOW
+
+
+def _as_matrices(x: Lying, batch: Shape, transpose: bool) -> View:
+    """Return a view as [batch, rows, cols]; broadcast axes have strides of 0."""
+    shape, (strides, offset) = x[0], x[1] or (row_major(x[0]), 0)
+    missing = len(batch) - (len(shape) - 2)
+    own = zip(shape[:-2], strides[:-2], strict=True)
     before = (0,) * missing + tuple(0 if length == 1 else stride for length, stride in own)
-    shape = (*batch, *_swapped(x.shape[-2:], transpose))
-    return gpu.view(x, shape, before + _swapped(x.strides[-2:], transpose), x.offset)
+    turned = (*batch, *_swapped(shape[-2:], transpose))
+    return turned, before + _swapped(strides[-2:], transpose), offset
 
 
-def _transposed(gpu: Gpu, x: GpuArray) -> GpuArray:
-    *batch, rows, cols = x.shape
-    *before, down, right = x.strides
-    return gpu.view(x, (*batch, cols, rows), (*before, right, down), x.offset)
+def _transposed(x: View) -> View:
+    shape, strides, offset = x
+    return (*shape[:-2], *shape[:-3:-1]), (*strides[:-2], *strides[:-3:-1]), offset
 
 
 def padded(lengths: Shape) -> Shape:

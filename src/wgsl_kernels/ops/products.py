@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.variants import declare, size_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,39 +21,76 @@ ITERATIONS = 60_000
 """Loop iterations of one invocation; some drivers stop silently after 65,535."""
 
 GROUPS_WANTED = 64
-"""Workgroups that keep a device busy: a small product with a long sum is split to reach them."""
+"""Workgroups that keep a GPU busy: a small product with a long sum is split to reach them."""
+
+GROUPS_ON_CPU = 4
+"""Those that keep an adapter busy that is the CPU."""
 
 SHORTEST_SUM = 256
 """Terms that a part sums at least, where it is split for that reason."""
 
+GROUP = 32
+"""Invocations of a workgroup that sums in registers."""
+
+TILE_COLS = 8
+"""Columns that an invocation sums."""
+
+FEW = 8
+"""Rows or columns up to which most of a staged tile would lie outside the result."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """What a shader covers.
+    """One way to sum a product: a shader and the size of its tiles.
 
     Attributes:
-        suffix: What its file's name ends with.
-        rows: Rows that a workgroup sums.
-        cols: Columns that it sums.
-        depth: Channels that it sums at a time.
-        iterations: Loop iterations that each time takes.
+        name: What the tuner calls it.
+        suffix: What the shader's name ends with.
+        height: Rows that an invocation sums.
+        down: Of a staged one, the invocations of a workgroup from top to bottom; else 0.
+        busy: Workgroups that keep the device busy, where the sum is cut until there are so many; 0
+            where it is cut only because it is too long.
     """
 
+    name: str
     suffix: str
-    rows: int
-    cols: int
-    depth: int
-    iterations: int
+    height: int
+    down: int = 0
+    busy: int = 0
+
+    @property
+    def depth(self) -> int:
+        """Channels that an invocation sums at a time."""
+        if self.down:
+            return 16
+        return 4 if self.suffix in ("_vec4", "_vec4_terms") else 1
 
     def iterations_of(self, channels: int) -> int:
         """Return the loop iterations of one tap of ``channels``."""
-        return math.ceil(channels / self.depth) * self.iterations + 1
+        each = 9 if self.down else 1
+        return math.ceil(channels / self.depth) * each + 1
 
+    def across(self, rows: int, cols: int) -> int:
+        """Return the invocations of a workgroup along a row: a power of two."""
+        wide, tall = (
+            1 << size_class(math.ceil(size / tile))
+            for size, tile in ((cols, TILE_COLS), (rows, self.height))
+        )
+        most = max(8, GROUP // tall)
+        return min(wide, most, GROUP)
 
-REGISTERS = Tiling("", rows=32, cols=64, depth=1, iterations=1)
-VEC4 = Tiling("_vec4", rows=32, cols=64, depth=4, iterations=1)
-VEC4_ROWS = Tiling("_vec4_rows", rows=32, cols=64, depth=1, iterations=1)
-STAGED = Tiling("_staged", rows=64, cols=64, depth=16, iterations=17)
+    def tile(self, rows: int, cols: int) -> tuple[int, int]:
+        """Return the rows and columns that a workgroup sums."""
+        if self.down:
+            return self.down * self.height, 64
+        across = self.across(rows, cols)
+        return GROUP // across * self.height, across * TILE_COLS
+
+    def constants(self) -> dict[str, float]:
+        """Return the shader's overrides."""
+        if not self.down:
+            return {"HEIGHT": self.height}
+        return {"HEIGHT": self.height, "DOWN": self.down, "STAGED_SIZE": 40 * self.down}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +125,19 @@ class Product:
         """How many sums each result is made of."""
         return math.ceil(self.taps / self.tap_block) * math.ceil(self.channels / self.channel_block)
 
+    @property
+    def work(self) -> int:
+        """How many products there are in all."""
+        return self.batches * self.rows * self.cols * self.terms
+
     def groups(self, tiling: Tiling) -> int:
         """Return the workgroups that cover every result once."""
-        tiles = math.ceil(self.rows / tiling.rows) * math.ceil(self.cols / tiling.cols)
-        return self.batches * tiles
+        rows, cols = tiling.tile(self.rows, self.cols)
+        return self.batches * math.ceil(self.rows / rows) * math.ceil(self.cols / cols)
 
     def cut(self, tiling: Tiling) -> Product:
         """Return the product with its sum cut so that no invocation loops too long."""
-        wanted = math.ceil(GROUPS_WANTED / self.groups(tiling))
+        wanted = math.ceil(max(tiling.busy, 1) / self.groups(tiling))
         longest = max(math.ceil(self.terms / wanted), SHORTEST_SUM)
         times = math.ceil(min(longest, ITERATIONS // 2) / tiling.depth)
         channel_block = min(self.channels, times * tiling.depth)
@@ -107,20 +152,123 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """What the layout of a product's operands allows.
+
+    Attributes:
+        suffix: What the name of the shader that sums in registers ends with.
+        staged: The ending of the one that goes through workgroup memory; empty where none does.
+    """
+
+    suffix: str = ""
+    staged: str = "_staged"
+
+
+ANYHOW = Layout()
+INTEGERS = Layout(staged="")
+FOURS = Layout("_vec4", "_staged_vec4")
+TERMS = Layout("_vec4_terms")
+ROWS = Layout("_vec4_rows")
+COLUMNS = Layout("_vec4_columns")
+
+STAGED_DOWN = {"staged_64": 8, "staged_128": 16}
+"""Invocations of a workgroup from top to bottom, by name; the number is its rows."""
+
+VARIANTS = ("rows_1", "rows_4", "rows_8", *STAGED_DOWN, "split")
+
+
+def declare_product(kernel: str) -> None:
+    """Declare the variants that every kernel made of a product has."""
+    declare(kernel, VARIANTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How one tiling of one product is launched.
+
+    Attributes:
+        suffix: What the shader's name ends with.
+        constants: The shader's overrides.
+        fields: What it wants to know of sizes and parts.
+        groups: Its workgroups.
+        parts: How many sums each result is made of.
+        iterations: How often an invocation loops.
+    """
+
+    suffix: str
+    constants: Mapping[str, float]
+    fields: Mapping[str, int]
+    groups: int
+    parts: int
+    iterations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways to sum one product.
+
+    Attributes:
+        launches: How each is launched, by name.
+        names: Their names.
+        static: The one that is taken without measuring.
+        shape_class: What a choice among them holds for, beside the dtype.
+    """
+
+    launches: Mapping[str, Way]
+    names: tuple[str, ...]
+    static: str
+    shape_class: tuple[object, ...]
+
+
+@functools.lru_cache(maxsize=4096)
+def ways_of(product: Product, layout: Layout, is_software: bool) -> Ways:
+    """Return the ways that suit a product's sizes, the operands' layout and the adapter."""
+    heights = (1,) if product.rows == 1 else (4, 8) if product.rows > 4 else (4,)
+    found = [Tiling(f"rows_{height}", layout.suffix, height) for height in heights]
+    if layout.staged and product.rows > FEW and product.cols > FEW:
+        found += [Tiling(name, layout.staged, 8, down) for name, down in STAGED_DOWN.items()]
+    busy = GROUPS_ON_CPU if is_software else GROUPS_WANTED
+    best = _largest(product, found, busy, is_software=is_software)
+    split = replace(best, name="split", busy=busy)
+    is_split = product.cut(split).parts > product.cut(best).parts
+    every = [*found, split] if is_split else found
+    static = split if is_split else best
+    launches = {one.name: _way(product, one) for one in every}
+    sizes = (product.batches, product.rows, product.cols, product.taps, product.channels)
+    shape_class = (layout.suffix or "any", *map(size_class, sizes))
+    return Ways(launches, tuple(launches), static.name, shape_class)
+
+
+def _way(product: Product, tiling: Tiling) -> Way:
+    cut = product.cut(tiling)
+    across = 0 if tiling.down else tiling.across(product.rows, product.cols)
+    groups = cut.groups(tiling) * cut.parts
+    fields = {**cut.fields(), "across": across}
+    loops = cut.tap_block * tiling.iterations_of(cut.channel_block)
+    return Way(tiling.suffix, tiling.constants(), fields, groups, cut.parts, loops)
+
+
+def _largest(product: Product, found: list[Tiling], busy: int, *, is_software: bool) -> Tiling:
+    """Return the largest tiles that leave a device busy; on a GPU those in workgroup memory."""
+    staged = [one for one in found if one.down]
+    fitting = staged if staged and not is_software else [one for one in found if not one.down]
+    fits = [one for one in fitting if product.groups(one) >= busy]
+    return fits[-1] if fits else fitting[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Shaders:
     """The shaders of a product.
 
     Attributes:
-        whole: Sums all in one part; with ``_staged`` before its ending, for GPUs.
+        whole: Sums all in one part; a path that wants a suffix and the ending.
         last: Sums the parts of a sum that was cut.
-        parts: Writes these parts, where it is not ``whole`` that does.
-        has_staged: Whether there are variants for GPUs.
+        parts: Writes these parts, where it is not ``whole`` that does; a path like it.
     """
 
     whole: str
     last: str
     parts: str = ""
-    has_staged: bool = True
 
 
 def multiply(
@@ -134,7 +282,8 @@ def multiply(
     params: Mapping[str, Any],
     epilogue: Mapping[str, GpuArray] | None = None,
     last_params: Mapping[str, Any] | None = None,
-    in_fours: Tiling = REGISTERS,
+    last_constants: Mapping[str, float] | None = None,
+    layout: Layout = ANYHOW,
 ) -> GpuArray:
     """Return a product as a new array.
 
@@ -148,41 +297,61 @@ def multiply(
         params: Fields of the shaders' uniform struct.
         epilogue: Arrays that only ``whole`` and ``last`` read.
         last_params: Fields of ``last``.
-        in_fours: The tiling for adapters that are CPUs, where the operands' layout allows more.
+        last_constants: Overrides that only ``whole`` and ``last`` have.
+        layout: What the operands' layout allows.
     """
-    y = gpu.empty(shape, dtype)
     size = math.prod(shape)
-    if size == 0:
-        return y
-    after = dict(epilogue or {})
+    after = epilogue or {}
+    ends = last_params or {}
     sums: DType = "int32" if dtype == "int32" else "float32"
+    if size == 0:
+        return gpu.empty(shape, dtype)
     if product.terms == 0:
-        nothing = gpu.empty((0,), sums)
-        ends = {"parts_count": 0, **(last_params or {})}
-        gpu.dispatch(shaders.last, {**after, "parts": nothing, "y": y}, params=ends)
+        y = gpu.empty(shape, dtype)
+        arrays = {**after, "parts": gpu.empty((0,), sums), "y": y}
+        gpu.dispatch(
+            shaders.last, arrays, params={"parts_count": 0, **ends}, constants=last_constants
+        )
         return y
-    tiling = in_fours if gpu.is_software or not shaders.has_staged else STAGED
-    cut = product.cut(tiling)
-    fields = {**params, **cut.fields(), "part_size": size}
-    grid = gpu.grid(cut.groups(tiling) * cut.parts, 1)
-    if cut.parts == 1:
-        shader = shaders.whole.replace(".wgsl", f"{tiling.suffix}.wgsl")
-        gpu.dispatch(shader, {**operands, **after, "y": y}, params=fields, groups=grid)
+    ways = ways_of(product, layout, gpu.is_software)
+
+    def run(name: str) -> GpuArray:
+        way = ways.launches[name]
+        y = gpu.empty(shape, dtype)
+        is_whole = way.parts == 1
+        to = y if is_whole else gpu.empty((way.parts, *shape), sums)
+        stem = shaders.whole if is_whole else shaders.parts or shaders.whole
+        gpu.dispatch(
+            f"{stem}{way.suffix}.wgsl",
+            {**operands, **(after if is_whole else {}), "y": to},
+            params={**params, **way.fields, "part_size": size},
+            groups=gpu.grid(way.groups, 1),
+            constants={**way.constants, **((last_constants or {}) if is_whole else {})},
+        )
+        if not is_whole:
+            gpu.dispatch(
+                shaders.last,
+                {**after, "parts": to, "y": y},
+                params={"parts_count": way.parts, **ends},
+                constants=last_constants,
+            )
         return y
-    parts = gpu.empty((cut.parts, *shape), sums)
-    shader = (shaders.parts or shaders.whole).replace(".wgsl", f"{tiling.suffix}.wgsl")
-    gpu.dispatch(shader, {**operands, "y": parts}, params=fields, groups=grid)
-    ends = {"parts_count": cut.parts, **(last_params or {})}
-    gpu.dispatch(shaders.last, {**after, "parts": parts, "y": y}, params=ends)
-    return y
+
+    shape_class = (dtype, *ways.shape_class)
+    return run(gpu.choose(shape_class, ways.names, ways.static, run, product.work))
 
 
 def lie_in_fours(x: GpuArray, along: int) -> bool:
     """Say whether the elements along an axis are next to each other, in whole groups of four."""
-    along %= len(x.shape)
-    steps = [
-        step
-        for axis, (length, step) in enumerate(zip(x.shape, x.strides, strict=True))
-        if length != 1 and axis != along
-    ]
-    return x.strides[along] == 1 and not any(n % 4 for n in (*steps, x.shape[along], x.offset))
+    return are_fours(x.shape, x.strides, x.offset, along)
+
+
+def are_fours(shape: Shape, strides: Shape, offset: int, along: int) -> bool:
+    """Say the same of a layout."""
+    if strides[along] != 1 or shape[along] % 4 or offset % 4:
+        return False
+    along %= len(shape)
+    return not any(
+        length != 1 and step % 4 and axis != along
+        for axis, (length, step) in enumerate(zip(shape, strides, strict=True))
+    )

@@ -57,6 +57,7 @@ SAMPLES = [
     _fused(((1, 5, 3), (1, 3, 4), (4,)), activation="relu"),
     _fused(((2, 5, 3), (3, 4), (1, 4)), activation="relu6"),
     _fused(((36, 12), (12, 20), (20,)), activation="relu"),
+    _fused(((1, 8), (8, 12), (12,)), activation="relu"),
     _fused(((33, 70), (70, 67), (33, 1)), activation="relu"),
     _fused(((3, 300), (300, 2), (2,)), activation="relu"),
     _fused(((2, 3), (3, 4), ()), "safe_expm1", activation="elu"),

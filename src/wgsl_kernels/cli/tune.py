@@ -1,0 +1,114 @@
+"""What ``wgsl-kernels tune`` does: measure the variants of kernels on usual shapes, and tell."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.progress import track
+from rich.table import Table
+
+import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+from wgsl_kernels.backends.webgpu.tuning_file import file_for
+from wgsl_kernels.engine.backends import find_driver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rich.console import Console
+
+    from wgsl_kernels.backends.webgpu.tuning import Measurement
+    from wgsl_kernels.engine.spec import Shape
+
+SECONDS = 5.0
+"""The most that measuring for one choice takes here; at a kernel's first use it is less."""
+
+SIZES = (128, 256, 512, 1024, 2048, 4096)
+"""Rows and columns of square matrices; the large ones are for GPUs."""
+
+Item: TypeAlias = "tuple[str, Callable[[], Any]]"
+
+
+def tune(console: Console, only: str = "") -> None:
+    """Measure the items whose names contain ``only``, remember the choices and print them."""
+    with wk.use_backend("webgpu"), wk.config.using(tuning="on", deterministic=False):
+        backend = find_driver("webgpu")
+        assert isinstance(backend, WebGpuBackend)
+        tuner, info = backend.tuner, backend.open().info
+        sizes = SIZES[: 4 if info.is_software else None]
+        chosen = [item for item in _items(sizes) if only in item[0]]
+        found: list[tuple[str, Measurement]] = []
+        with tuner.renewing(SECONDS):
+            for name, make in track(chosen, "measuring", console=console, transient=True):
+                before = len(tuner.measured)
+                make()
+                wk.synchronize()
+                found += [(name, one) for one in tuner.measured[before:]]
+    console.print(_table(found, f"{info.name} through {info.backend}, {info.driver}"))
+    console.print(f"kept in {file_for(info)}")
+
+
+def _drawn(*shape: int) -> wk.Tensor:
+    return wk.tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
+
+
+def _items(sizes: Iterable[int]) -> Iterator[Item]:
+    for n in sizes:
+        yield f"matmul {n}", partial(_product, (n, n), (n, n))
+    for rows, terms, cols in ((64, 784, 256), (4096, 64, 64), (64, 4096, 64), (1, 4096, 1024)):
+        yield f"matmul {rows}x{terms}x{cols}", partial(_product, (rows, terms), (terms, cols))
+    square = (512, 512)
+    yield "matmul 512, left transposed", partial(_product, square, square, transpose_a=True)
+    yield "matmul 512, right transposed", partial(_product, square, square, transpose_b=True)
+    yield "matmul 32 of 128x64x128", partial(_product, (32, 128, 64), (32, 64, 128))
+    yield "matmul 512, bias, relu", partial(_layer, square, square)
+    for window in (1, 3):
+        name = f"conv2d {window}x{window} of 8x56x56x64, and its gradients"
+        yield name, partial(_convolution, (8, 56, 56, 64), (window, window, 64, 64), 1)
+    name = "conv2d 7x7 of 224x224x3, step 2, and its gradients"
+    yield name, partial(_convolution, (1, 224, 224, 3), (7, 7, 3, 64), 2)
+    yield "sum of 4 M", lambda: wk.sum(_drawn(2048, 2048))
+    yield "sum over rows of 2048", lambda: wk.sum(_drawn(2048, 2048), axis=0)
+    yield "sum over columns of 2048", lambda: wk.sum(_drawn(2048, 2048), axis=1)
+    yield "softmax 1024", lambda: wk.softmax(_drawn(1024, 1024))
+    yield "cumulative sum of 1 M", lambda: wk.cumulative_sum(_drawn(1 << 20))
+    yield "top 10 of 1024", lambda: wk.topk(_drawn(1024, 1024), 10)
+
+
+def _product(a: Shape, b: Shape, **transposed: bool) -> wk.Tensor:
+    return wk.matmul(_drawn(*a), _drawn(*b), **transposed)
+
+
+def _layer(a: Shape, b: Shape) -> wk.Tensor:
+    return wk.fused_mat_mul(_drawn(*a), _drawn(*b), bias=_drawn(b[1]), activation="relu")
+
+
+def _convolution(images: Shape, filter: Shape, strides: int) -> Any:
+    return wk.value_and_grads(lambda x, w: wk.sum(wk.conv2d(x, w, strides=strides, pad="same")))(
+        _drawn(*images), _drawn(*filter)
+    )
+
+
+def _table(found: list[tuple[str, Measurement]], adapter: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, title=adapter, title_justify="left")
+    for heading in ("item", "kernel", "variant", "ms", "of the static one's time"):
+        table.add_column(heading, justify="right" if heading[0] in "mo" else "left")
+    for name, one in found:
+        base = one.seconds.get(one.static)
+        for variant, seconds in sorted(one.seconds.items(), key=lambda pair: pair[1]):
+            marks = [
+                word
+                for word, is_so in (
+                    ("taken", variant == one.chosen),
+                    ("static", variant == one.static),
+                )
+                if is_so
+            ]
+            shown = f"{variant} ({', '.join(marks)})" if marks else variant
+            ratio = f"{seconds / base:.2f}" if base else ""
+            table.add_row(name, one.kernel, shown, f"{1e3 * seconds:.3f}", ratio)
+            name = ""
+    return table

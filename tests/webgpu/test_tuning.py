@@ -1,0 +1,254 @@
+"""The tuner: what it measures, what it remembers, and when it leaves both alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu import tuning, tuning_file
+from wgsl_kernels.backends.webgpu.adapter import AdapterInfo
+from wgsl_kernels.backends.webgpu.timing import Noted
+from wgsl_kernels.backends.webgpu.tuning import WORTH, Tuner, forced
+from wgsl_kernels.backends.webgpu.tuning_file import TuningFile, cache_folder, file_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INFO = AdapterInfo(
+    index=0,
+    name="Example 9000",
+    vendor="Example Corp",
+    driver="example 1.2.3",
+    backend="Vulkan",
+    type="DiscreteGPU",
+    limits={},
+    features=frozenset(),
+    is_software=False,
+)
+NAMES = ("small", "large")
+
+
+class FakeDevice:
+    """A device whose clock says what each variant takes."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.info = INFO
+        self.seconds = seconds
+        self.is_profiling = False
+        self.runs: list[str] = []
+
+    def run(self, name: str) -> None:
+        """Note the variant, or refuse it."""
+        self.runs.append(name)
+        if name not in self.seconds:
+            raise wk.ShaderError(f"{name} does not compile")
+
+    def wait(self) -> None:
+        """Do nothing: there is no work."""
+
+    def profile(self, on: bool) -> None:
+        """Do nothing: the clock always runs."""
+
+    def take_timings(self) -> list[Noted]:
+        """Return what the last variant takes."""
+        return [Noted((), "", round(1e9 * self.seconds[self.runs[-1]]))]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("WGSL_KERNELS_CACHE", str(tmp_path))
+    with wk.config.using(tuning="on"):
+        yield
+
+
+def _chosen(device: FakeDevice, tuner: Tuner | None = None, **more: Any) -> str:
+    given: Any = device
+    tuner = tuner or Tuner(lambda: given)
+    facts = {"names": NAMES, "static": "small", "work": WORTH, **more}
+    return tuner.choose("Sum", ("float32", 10), run=device.run, **facts)
+
+
+def test_the_fastest_variant_is_taken_and_remembered() -> None:
+    device = FakeDevice({"small": 2e-3, "large": 1e-3})
+    assert _chosen(device) == "large"
+    again = FakeDevice({"small": 1e-3, "large": 2e-3})
+    assert _chosen(again) == "large"
+    assert again.runs == []
+
+
+def test_what_was_measured_can_be_read() -> None:
+    device: Any = FakeDevice({"small": 2e-3, "large": 1e-3})
+    tuner = Tuner(lambda: device)
+    _chosen(device, tuner)
+    (one,) = tuner.measured
+    assert (one.kernel, one.static, one.chosen) == ("Sum", "small", "large")
+    assert one.seconds == {"small": 2e-3, "large": 1e-3}
+
+
+def test_the_static_variant_stays_unless_another_is_clearly_faster() -> None:
+    assert _chosen(FakeDevice({"small": 1e-3, "large": 0.97e-3})) == "small"
+
+
+def test_a_variant_that_cannot_run_is_left_out() -> None:
+    assert _chosen(FakeDevice({"small": 1e-3}), names=("small", "large", "huge")) == "small"
+
+
+def test_a_hopeless_variant_is_not_measured_to_the_end() -> None:
+    device = FakeDevice({"small": 1e-3, "large": 9e-3})
+    _chosen(device)
+    assert device.runs.count("large") == 2
+    assert device.runs.count("small") == 1 + tuning.ROUNDS
+
+
+def test_what_takes_too_long_to_compare_stays_static_and_is_not_remembered(tmp_path: Path) -> None:
+    device = FakeDevice({"small": 0.4, "large": 0.2})
+    assert _chosen(device) == "small"
+    assert len(device.runs) < 3
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_small_work_is_never_measured() -> None:
+    device = FakeDevice({"small": 2e-3, "large": 1e-3})
+    assert _chosen(device, work=WORTH - 1) == "small"
+    assert device.runs == []
+
+
+@pytest.mark.parametrize(
+    "switch", [{"deterministic": True}, {"tuning": "off"}, {"tuning": "known"}], ids=str
+)
+def test_a_switch_pins_the_static_variant(switch: dict[str, Any]) -> None:
+    device = FakeDevice({"small": 2e-3, "large": 1e-3})
+    with wk.config.using(**switch):
+        assert _chosen(device) == "small"
+    assert device.runs == []
+
+
+def test_known_takes_what_is_remembered() -> None:
+    _chosen(FakeDevice({"small": 2e-3, "large": 1e-3}))
+    with wk.config.using(tuning="known"):
+        assert _chosen(FakeDevice({})) == "large"
+
+
+def test_nothing_is_measured_while_a_user_profiles() -> None:
+    device = FakeDevice({"small": 2e-3, "large": 1e-3})
+    device.is_profiling = True
+    assert _chosen(device) == "small"
+    assert device.runs == []
+
+
+def test_forced_wins_where_the_variant_can_run() -> None:
+    device = FakeDevice({})
+    with forced("Sum", "large"):
+        assert _chosen(device) == "large"
+        assert _chosen(device, names=("small",)) == "small"
+    assert _chosen(device, work=1) == "small"
+
+
+def test_renewing_measures_again() -> None:
+    device: Any = FakeDevice({"small": 2e-3, "large": 1e-3})
+    tuner = Tuner(lambda: device)
+    assert _chosen(device, tuner) == "large"
+    device.seconds = {"small": 1e-3, "large": 2e-3}
+    assert _chosen(device, tuner) == "large"
+    with tuner.renewing(1.0):
+        assert _chosen(device, tuner, work=1) == "small"
+    assert _chosen(device, tuner) == "small"
+
+
+def test_variants_that_were_not_there_before_are_measured() -> None:
+    _chosen(FakeDevice({"small": 2e-3, "large": 1e-3}))
+    device = FakeDevice({"small": 3e-3, "large": 2e-3, "huge": 1e-3})
+    assert _chosen(device, names=(*NAMES, "huge")) == "huge"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"\xff\xfe", b"[]", b'{"format": 1}', b'{"format": 1, "choices": {"a": 3}}'],
+    ids=repr,
+)
+def test_a_damaged_file_counts_as_empty(content: bytes) -> None:
+    path = file_for(INFO)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    assert TuningFile(path).find("a") is None
+    assert _chosen(FakeDevice({"small": 2e-3, "large": 1e-3})) == "large"
+    assert json.loads(path.read_text(encoding="utf-8"))["format"] == tuning_file.FORMAT
+
+
+def test_a_name_in_the_file_that_no_variant_has_is_measured_again() -> None:
+    _chosen(FakeDevice({"small": 2e-3, "large": 1e-3}))
+    path = file_for(INFO)
+    path.write_text(path.read_text(encoding="utf-8").replace('"large"', '"gone"'), encoding="utf-8")
+    assert _chosen(FakeDevice({"small": 2e-3, "large": 1e-3})) == "large"
+
+
+def test_a_folder_that_cannot_be_written_only_forgets(tmp_path: Path) -> None:
+    (tmp_path / "tuning").write_text("in the way", encoding="utf-8")
+    device = FakeDevice({"small": 2e-3, "large": 1e-3})
+    assert _chosen(device) == "large"
+    assert _chosen(device) == "large"
+
+
+def test_writers_at_once_leave_a_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+
+    def write(number: int) -> None:
+        for turn in range(20):
+            TuningFile(path).keep(f"{number} {turn}", "large", {"large": 1e-3})
+            json.loads(path.read_text(encoding="utf-8"))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(json.loads(path.read_text(encoding="utf-8"))) == {"format", "choices"}
+    assert [one.name for one in tmp_path.iterdir()] == ["one.json"]
+
+
+def test_another_driver_has_a_file_of_its_own() -> None:
+    assert file_for(INFO) != file_for(replace(INFO, driver="example 1.2.4"))
+    assert file_for(INFO).name.startswith("example-9000-vulkan-")
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "folder"),
+    [
+        ("linux", {"XDG_CACHE_HOME": "/far"}, "/far/wgsl-kernels"),
+        ("linux", {}, "/home/me/.cache/wgsl-kernels"),
+        ("darwin", {}, "/home/me/Library/Caches/wgsl-kernels"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/wgsl-kernels"),
+        ("win32", {}, "/home/me/AppData/Local/wgsl-kernels"),
+    ],
+)
+def test_the_cache_is_where_the_platform_has_it(
+    platform: str, variables: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("WGSL_KERNELS_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/me"))
+    assert cache_folder() == Path(folder)
+
+
+@pytest.mark.gpu
+def test_a_product_is_measured_once_and_gives_the_same_bits_afterwards() -> None:
+    rng = np.random.default_rng(0)
+    a, b = (wk.tensor(rng.standard_normal((96, 96)).astype(np.float32)) for _ in range(2))
+    with wk.use_backend("webgpu"):
+        first, second = wk.matmul(a, b), wk.matmul(a, b)
+        assert first.numpy().tobytes() == second.numpy().tobytes()
+        with wk.config.using(deterministic=True):
+            seen = wk.profile(lambda: wk.matmul(a, b))
+            assert [row.kernels for row in seen.dispatches] == [("BatchMatMul",)]
+    assert len(list(cache_folder().rglob("*.json"))) <= 1

@@ -1,0 +1,50 @@
+"""Every variant of every kernel, on every sample that allows it, within the sample's own bound."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+
+from wgsl_kernels.backends.webgpu.tuning import forced, watching
+from wgsl_kernels.backends.webgpu.variants import declared, size_class
+from wgsl_kernels.testing import Sample, all_samples
+from wgsl_kernels.testing.checks import check_forward
+from wgsl_kernels.testing.inputs import LAYOUTS
+
+pytestmark = pytest.mark.gpu
+
+VARIED = declared()
+SAMPLES = [
+    sample
+    for sample in all_samples()
+    if sample.kernel in VARIED and "float16" not in sample.input_dtypes
+]
+
+
+def _layout(sample: Sample, name: str) -> str:
+    layouts = list(LAYOUTS)
+    return layouts[zlib.crc32(f"{sample.id} {name}".encode()) % len(layouts)]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda one: one.id)
+def test_every_variant_keeps_the_bound_of_its_sample(sample: Sample) -> None:
+    with watching() as seen:
+        check_forward(sample, "webgpu")
+    for name in sorted(seen.get(sample.kernel, ())):
+        with forced(sample.kernel, name):
+            row = check_forward(sample, "webgpu", _layout(sample, name))
+        assert row.passed, f"{name}: {row}"
+
+
+@pytest.mark.parametrize("kernel", VARIED)
+def test_samples_allow_every_variant_that_is_declared(kernel: str) -> None:
+    with watching() as seen:
+        for sample in SAMPLES:
+            if sample.kernel == kernel:
+                check_forward(sample, "webgpu")
+    assert seen[kernel] >= set(VARIED[kernel])
+
+
+def test_a_size_class_holds_the_sizes_up_to_a_power_of_two() -> None:
+    assert [size_class(n) for n in (0, 1, 2, 3, 4, 5, 512, 513)] == [0, 0, 1, 2, 2, 3, 9, 10]
