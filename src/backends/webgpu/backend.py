@@ -25,6 +25,7 @@ from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launch import CHECKED_BYTES
 from wgsl_kernels.backends.webgpu.launch_free import FreeLaunch
+from wgsl_kernels.backends.webgpu.launch_function import FunctionLaunch
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.operands import classify
@@ -229,7 +230,8 @@ class WebGpuBackend:
         output_names: tuple[str, ...],
     ) -> Launch:
         if not isinstance(kernel.func, ShaderKernel):
-            return self._full_control(kernel, attrs, outputs)
+            gpu = Gpu(self, kernel.name, kernel.origin)
+            return FunctionLaunch(self, kernel, gpu, attrs, outputs)
         if outputs is None:
             raise ArgumentError(
                 f"{kernel.name}: its output shape is known only after the run; a shader alone "
@@ -244,30 +246,6 @@ class WebGpuBackend:
                 f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
             )
         return form(self, shader, names, attrs, outputs, output_names)
-
-    def _full_control(
-        self, kernel: Kernel, attrs: dict[str, Any], outputs: tuple[Spec, ...] | None
-    ) -> Launch:
-        gpu = Gpu(self, kernel.name, kernel.origin)
-        takes = kernel.takes
-        keywords = {name: value for name, value in attrs.items() if takes is None or name in takes}
-        func: Callable[..., Any] = kernel.func
-
-        def launch(arrays: list[Any]) -> Sequence[Any]:
-            self.open()
-            for one in arrays:
-                for array in one if isinstance(one, list) else (one,):
-                    if array is not None:
-                        array.sealed = True
-            found = func(gpu, *arrays, **keywords)
-            several = list(found) if isinstance(found, (tuple, list)) else [found]
-            _check_arrays(kernel.name, several)
-            if outputs is None:
-                return [(one, Spec(one.shape, one.dtype)) for one in several]
-            _check_results(kernel.name, several, outputs)
-            return several
-
-        return launch
 
     def memory(self) -> Usage:
         """Return live buffers and bytes, host values not yet uploaded included."""
@@ -340,25 +318,3 @@ class WebGpuBackend:
         if self._device is not None:
             self._device.close()
             self._device = None
-
-
-def _check_arrays(name: str, results: list[Any]) -> None:
-    for one in results:
-        if not isinstance(one, GpuArray):
-            kind = type(one).__name__
-            raise ArgumentError(
-                f"{name}: the webgpu kernel gave a {kind}; want an array, as gpu.empty makes."
-            )
-
-
-def _check_results(name: str, results: list[GpuArray], outputs: tuple[Spec, ...]) -> None:
-    given = [(one.shape, one.dtype) for one in results]
-    wanted = [(one.shape, one.dtype) for one in outputs]
-    if given != wanted:
-        shown = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in given)
-        says = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in wanted)
-        message = f"{name}: the webgpu kernel gave {shown}, its signature says {says}."
-        if len(given) != len(wanted):
-            raise ArgumentError(message)
-        shapes_fit = all(have[0] == want[0] for have, want in zip(given, wanted, strict=True))
-        raise DTypeError(message) if shapes_fit else ShapeError(message)

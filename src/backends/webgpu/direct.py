@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.compose import Options
+from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.recipe import (
     Compiled,
@@ -21,6 +22,7 @@ from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from wgsl_kernels.engine.spec import Spec
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.device import Device
@@ -53,13 +55,17 @@ class DirectRecipe:
     ranges: tuple[tuple[int, int], ...] | None
     params: bytes
 
-    def run(self, device: Device, arrays: Mapping[str, GpuArray]) -> None:
+    def run(
+        self, device: Device, arrays: Mapping[str, GpuArray], extras: Extras = ALONE
+    ) -> None:
         """Record the dispatch on arrays of these layouts, which are resident and packed."""
         if self.ranges is None:
-            facts = dict(self.facts)
+            facts = {**self.facts, **extras.values()}
             for name in self.values:
                 facts[f"{name}_value"] = arrays[name].scalar
-            record(device, self.compiled, arrays, facts, self.grid)
+            label = extras.label(self.compiled.composed.kernel)
+            bound = {**arrays, **extras.arrays()}
+            record(device, self.compiled, bound, facts, self.grid, label=label)
             return
         storages: list[Any] = [arrays[slot.name].storage for slot in self.compiled.slots]
         device.dispatch(
@@ -80,8 +86,9 @@ def build(
     params: Mapping[str, Any],
     groups: Sequence[int] | None,
     constants: Mapping[str, float] | None,
+    extras: Extras = ALONE,
 ) -> DirectRecipe:
-    """Compose a shader for these arrays.
+    """Compose a shader for these arrays, and for the maps that its result is handed on to.
 
     Raises:
         ShaderError: The shader does not compose or compile.
@@ -102,16 +109,17 @@ def build(
     if not outputs:
         raise ArgumentError(f"{kernel}: the shader writes none of {', '.join(arrays)}.")
     values = tuple(one.name for one in inputs if one.access == "value")
+    options = Options(after=extras.handed_on)
     compiled = compile_kernel(
-        device, kernel, source, inputs, outputs, list(params), Options(), constants
+        device, kernel, source, inputs, outputs, list(params), options, constants
     )
-    facts = {**tensor_facts(arrays, row_major=packed), **params}
+    facts = {**tensor_facts(arrays, row_major=packed), **params, **extras.facts()}
     if groups is None:
         x, y, z = compiled.composed.workgroup_size
         grid = fold(-(-arrays[outputs[0].name].size // (x * y * z)))
     else:
         grid = grid_of(kernel, groups)
-    fixed = not values and not packed and all(slot.role == "tensor" for slot in compiled.slots)
+    fixed = extras is ALONE and not values and not packed and all(slot.role == "tensor" for slot in compiled.slots)
     fixed = fixed and all(arrays[slot.name].storage is not None for slot in compiled.slots)
     return DirectRecipe(
         compiled=compiled,
@@ -133,6 +141,16 @@ def _input(source: Source, name: str, array: GpuArray) -> Operand:
     if array.layout is not None and "strided" in allowed:
         return Operand(name, array.dtype, rank, "strided")
     return Operand(name, array.dtype, rank)
+
+
+def result_of(
+    source: Source, arrays: Mapping[str, GpuArray], written: Sequence[str], result: Spec
+) -> GpuArray | None:
+    """Return the array that a shader writes through accessors alone, if it could be ``result``."""
+    if len(written) != 1 or wgsl_name(written[0]) in source.variables:
+        return None
+    array = arrays[written[0]]
+    return array if (array.shape, array.dtype) == (result.shape, result.dtype) else None
 
 
 def _is_stored(source: Source, name: str) -> bool:

@@ -125,6 +125,9 @@ class Anchors:
                 made[step] = GpuArray(node.shape, node.dtype, node.size, storage, device)
         extras = Extras(before, (fused, group), keeps, made)
         own = anchor.op.fuse(anchor.inputs, extras)
+        if not all(extras.taken):  # a function did otherwise than before: it has its own result
+            self.fuser.settle(anchor, own[0])
+            return
         if keeps:
             self.fuser.settle(anchor, own[0])
         for step, array in made.items():

@@ -25,6 +25,7 @@ class Extras:
         after: The group that the result is handed on to.
         keeps: Whether the kernel's own result is written.
         made: Where the group behind writes, by the number of its step.
+        taken: Of a kernel with full control, whether its result was handed on after all.
     """
 
     before: Mapping[int, tuple[Fused, Group]] = field(
@@ -33,6 +34,7 @@ class Extras:
     after: tuple[Fused, Group] | None = None
     keeps: bool = True
     made: Mapping[int, GpuArray] = field(default_factory=dict[int, "GpuArray"])
+    taken: list[bool] = field(default_factory=list[bool])
 
     @property
     def key(self) -> Any:

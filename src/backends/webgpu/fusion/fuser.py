@@ -113,7 +113,8 @@ class Fuser:
             behind = self.anchors.behind(device, group, at)
             if behind is not None:
                 self.anchors.run(device, group, at, before, behind)
-                self._share_views(group)
+                if group.nodes[-1].op is None:
+                    self._share_views(group)
                 return
             others = [at]
         first = group.leaves[others[0]]

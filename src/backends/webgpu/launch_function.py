@@ -1,0 +1,163 @@
+"""Launching kernels with full control; those of one last dispatch may wait for what follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.array import GpuArray
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.origin import user_code
+from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.fusion.extras import Extras
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.registry import Kernel
+
+TRIES = 3
+"""Runs in which a kernel may show that it makes its result in one last dispatch."""
+
+
+@dataclass(eq=False)
+class Trace:
+    """What one run of a function does with the device.
+
+    Attributes:
+        result: What its result must look like.
+        extras: The maps that the result is handed on to.
+        written: For each dispatch the array that it writes through accessors, if that could be
+            the result, else None.
+        is_plain: Whether it only dispatched: nothing was read, no kernel reports errors.
+        taken: How many dispatches handed their result on.
+    """
+
+    result: Spec | None = None
+    extras: Extras | None = None
+    written: list[GpuArray | None] = field(default_factory=list["GpuArray | None"])
+    is_plain: bool = True
+    taken: int = 0
+
+
+class FunctionLaunch:
+    """Runs a function with full control, or notes that it is to be run.
+
+    A function is put off once it was seen to make its one result in one last dispatch of a shader
+    that writes through ``store_y``: then maps of the result may ride in that dispatch.
+    """
+
+    is_anchor = True
+    swallows: tuple[int, ...] = ()
+    reads = 1
+
+    def __init__(
+        self,
+        backend: WebGpuBackend,
+        kernel: Kernel,
+        gpu: Gpu,
+        attrs: dict[str, Any],
+        outputs: tuple[Spec, ...] | None,
+    ) -> None:
+        takes = kernel.takes
+        self.backend = backend
+        self.kernel = kernel.name
+        self.names: tuple[str, ...] = kernel.input_names
+        self.gpu = gpu
+        self.func: Callable[..., Any] = kernel.func
+        self.keywords = {
+            name: value for name, value in attrs.items() if takes is None or name in takes
+        }
+        self.outputs = outputs
+        self.hands_on = False
+        self._tries = TRIES if outputs is not None and len(outputs) == 1 else 0
+        self._seen_on: Device | None = None
+
+    def __call__(self, arrays: list[Any]) -> Sequence[Any]:
+        """Return a pending array where the function may wait, else what it gives."""
+        backend = self.backend
+        if not self.hands_on or backend.fusion() == "never" or backend.open() is not self._seen_on:
+            return self.run_now(arrays)
+        assert self.outputs is not None
+        spec = self.outputs[0]
+        backend.check_size(spec)
+        made = GpuArray(spec.shape, spec.dtype, spec.size, None, backend.open())
+        made.op = self
+        made.inputs = arrays
+        made.weight = 1
+        made.place = user_code(4)
+        backend.fuser.note(made)
+        return (made,)
+
+    def run_now(self, arrays: list[Any]) -> Sequence[Any]:
+        """Call the function and return its arrays, with their specs where they were not known."""
+        device = self.backend.open()
+        if not self._tries:
+            return self._run(arrays, self.gpu)
+        self._tries -= 1
+        assert self.outputs is not None
+        trace = Trace(self.outputs[0])
+        found = self._run(arrays, self.gpu.traced(trace))
+        last = trace.written[-1] if trace.written else None
+        alone = sum(one is not None for one in trace.written) == 1
+        if trace.is_plain and alone and last is found[0] and _are_flat(arrays):
+            self.hands_on = True
+            self._seen_on = device
+            self._tries = 0
+        return found
+
+    def fuse(self, arrays: Sequence[Any], extras: Extras) -> Sequence[GpuArray]:
+        """Call the function and have its last dispatch hand the result on.
+
+        The result was not written, if ``extras`` do not keep it; it was, whatever they say, if
+        no dispatch took them: see ``Extras.taken``.
+        """
+        assert self.outputs is not None
+        trace = Trace(self.outputs[0], extras)
+        found = self._run(list(arrays), self.gpu.traced(trace))
+        extras.taken.append(trace.taken == 1)
+        return found
+
+    def _run(self, arrays: list[Any], gpu: Gpu) -> Sequence[Any]:
+        self.backend.open()
+        for one in arrays:
+            for array in one if isinstance(one, list) else (one,):
+                if array is not None:
+                    array.sealed = True
+        found = self.func(gpu, *arrays, **self.keywords)
+        several = list(found) if isinstance(found, (tuple, list)) else [found]
+        _check_arrays(self.kernel, several)
+        if self.outputs is None:
+            return [(one, Spec(one.shape, one.dtype)) for one in several]
+        _check_results(self.kernel, several, self.outputs)
+        return several
+
+
+def _are_flat(arrays: list[Any]) -> bool:
+    return all(not isinstance(one, list) and (one is None or one.size) for one in arrays)
+
+
+def _check_arrays(name: str, results: list[Any]) -> None:
+    for one in results:
+        if not isinstance(one, GpuArray):
+            kind = type(one).__name__
+            raise ArgumentError(
+                f"{name}: the webgpu kernel gave a {kind}; want an array, as gpu.empty makes."
+            )
+
+
+def _check_results(name: str, results: list[GpuArray], outputs: tuple[Spec, ...]) -> None:
+    given = [(one.shape, one.dtype) for one in results]
+    wanted = [(one.shape, one.dtype) for one in outputs]
+    if given != wanted:
+        shown = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in given)
+        says = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in wanted)
+        message = f"{name}: the webgpu kernel gave {shown}, its signature says {says}."
+        if len(given) != len(wanted):
+            raise ArgumentError(message)
+        shapes_fit = all(have[0] == want[0] for have, want in zip(given, wanted, strict=True))
+        raise DTypeError(message) if shapes_fit else ShapeError(message)
