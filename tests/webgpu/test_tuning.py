@@ -43,6 +43,7 @@ class FakeDevice:
         self.info = INFO
         self.seconds = seconds
         self.is_profiling = False
+        self.notes: object = None
         self.runs: list[str] = []
 
     def run(self, name: str) -> None:
@@ -137,9 +138,10 @@ def test_known_takes_what_is_remembered() -> None:
         assert _chosen(FakeDevice({})) == "large"
 
 
-def test_nothing_is_measured_while_a_user_profiles() -> None:
+@pytest.mark.parametrize("what", ["is_profiling", "notes"])
+def test_nothing_is_measured_during_a_profile_or_a_capture(what: str) -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
-    device.is_profiling = True
+    setattr(device, what, True)
     assert _chosen(device) == "small"
     assert device.runs == []
 

@@ -156,7 +156,8 @@ class Tuner:
             known = None if self._renewing is not None else self._file.find(label)
             if known is not None and known in key[2]:
                 return self._chosen.setdefault(key, known)
-            if self._is_measuring or device.is_profiling or config.tuning != "on":
+            is_watched = device.is_profiling or device.notes is not None  # or being captured
+            if self._is_measuring or is_watched or config.tuning != "on":
                 return static
             if work < WORTH and self._renewing is None:
                 return self._chosen.setdefault(key, static)
