@@ -121,7 +121,7 @@ def _store(composer: Composer, operand: Operand, name: str) -> str:
 def _store4(composer: Composer, operand: Operand, name: str) -> str:
     element = f"vec4<{operand.storage_type}>"
     if composer.after is None and (
-        _in_fours(composer, operand, "store") or _is_declared_in_fours(composer, operand)
+        _in_fours(composer, operand, "store") or is_declared_in_fours(composer, operand)
     ):
         lines = [f"{composer.variable(operand, element)}[wk_i / 4u] = wk_v;"]
     else:
@@ -133,7 +133,7 @@ def _store4(composer: Composer, operand: Operand, name: str) -> str:
     return _function(f"store4_{name}(wk_i: u32, wk_v: {element})", lines)
 
 
-def _is_declared_in_fours(composer: Composer, operand: Operand) -> bool:
+def is_declared_in_fours(composer: Composer, operand: Operand) -> bool:
     """Say whether the author declares a tensor's array as one of vec4."""
     variable = composer.source.variables.get(operand.wgsl)
     if variable is None:

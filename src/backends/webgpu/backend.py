@@ -39,9 +39,7 @@ from wgsl_kernels.engine.dtypes import DType, numpy_dtype
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DeviceLostError,
-    DTypeError,
     OutOfMemoryError,
-    ShapeError,
 )
 from wgsl_kernels.engine.machine import half_of_memory
 from wgsl_kernels.engine.origin import Origin
@@ -49,7 +47,7 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from wgsl_kernels.backends.webgpu.launch import ShaderLaunch
     from wgsl_kernels.engine.host import Array

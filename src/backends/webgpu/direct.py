@@ -22,7 +22,6 @@ from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from wgsl_kernels.engine.spec import Spec
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.device import Device
@@ -44,6 +43,7 @@ class DirectRecipe:
         grid: The workgroup counts.
         ranges: (offset, bytes) of each binding, None where they must be computed each time.
         params: The parameter block, where nothing in it changes.
+        hands_on: The one array that it writes through accessors alone, else empty.
     """
 
     compiled: Compiled
@@ -54,10 +54,9 @@ class DirectRecipe:
     grid: Grid
     ranges: tuple[tuple[int, int], ...] | None
     params: bytes
+    hands_on: str
 
-    def run(
-        self, device: Device, arrays: Mapping[str, GpuArray], extras: Extras = ALONE
-    ) -> None:
+    def run(self, device: Device, arrays: Mapping[str, GpuArray], extras: Extras = ALONE) -> None:
         """Record the dispatch on arrays of these layouts, which are resident and packed."""
         if self.ranges is None:
             facts = {**self.facts, **extras.values()}
@@ -119,7 +118,12 @@ def build(
         grid = fold(-(-arrays[outputs[0].name].size // (x * y * z)))
     else:
         grid = grid_of(kernel, groups)
-    fixed = extras is ALONE and not values and not packed and all(slot.role == "tensor" for slot in compiled.slots)
+    fixed = (
+        extras is ALONE
+        and not values
+        and not packed
+        and all(slot.role == "tensor" for slot in compiled.slots)
+    )
     fixed = fixed and all(arrays[slot.name].storage is not None for slot in compiled.slots)
     return DirectRecipe(
         compiled=compiled,
@@ -130,6 +134,7 @@ def build(
         grid=grid,
         ranges=bound_ranges(device, compiled, arrays) if fixed else None,
         params=compiled.composed.pack(facts) if fixed else b"",
+        hands_on="" if compiled.composed.uses_status else _handed_on(source, outputs),
     )
 
 
@@ -143,14 +148,12 @@ def _input(source: Source, name: str, array: GpuArray) -> Operand:
     return Operand(name, array.dtype, rank)
 
 
-def result_of(
-    source: Source, arrays: Mapping[str, GpuArray], written: Sequence[str], result: Spec
-) -> GpuArray | None:
-    """Return the array that a shader writes through accessors alone, if it could be ``result``."""
-    if len(written) != 1 or wgsl_name(written[0]) in source.variables:
-        return None
-    array = arrays[written[0]]
-    return array if (array.shape, array.dtype) == (result.shape, result.dtype) else None
+def _handed_on(source: Source, written: Sequence[Operand]) -> str:
+    """Return the one array that a shader writes, if it does so through accessors alone."""
+    if len(written) != 1 or not _is_stored(source, written[0].name):
+        return ""
+    names_it = any(written[0].wgsl in one.needs for one in source.functions.values())
+    return "" if names_it else written[0].name
 
 
 def _is_stored(source: Source, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from wgsl_kernels.backends.webgpu.array import (
     view_of,
 )
 from wgsl_kernels.backends.webgpu.direct import DirectRecipe, build
+from wgsl_kernels.backends.webgpu.fusion.extras import ALONE
 from wgsl_kernels.backends.webgpu.fusion.pending import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launch import RECIPES_MAX
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.fusion.extras import Extras
+    from wgsl_kernels.backends.webgpu.launch_function import Trace
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
@@ -46,6 +50,7 @@ class Gpu:
         self._origin = origin
         self._recipes: dict[Any, DirectRecipe] = {}
         self._maps: dict[Any, MapLaunch] = {}
+        self._trace: Trace | None = None
 
     @property
     def is_software(self) -> bool:
@@ -72,6 +77,8 @@ class Gpu:
 
     def read(self, array: GpuArray) -> Array:
         """Return the values of ``array``, waiting for the work that computes them."""
+        if self._trace is not None:
+            self._trace.is_plain = False
         return self._backend.download(array, Spec(array.shape, array.dtype))
 
     def contiguous(self, array: GpuArray) -> GpuArray:
@@ -184,9 +191,17 @@ class Gpu:
         if recipe is None:
             source = self._source(shader)
             recipe = build(device, self._kernel, source, arrays, fields, groups, constants)
-            if len(self._recipes) >= RECIPES_MAX:
-                self._recipes.clear()
-            self._recipes[key] = recipe
+            self._remember(key, recipe)
+        extras = self._extras_for(recipe, arrays)
+        if extras is not ALONE:
+            both = (key, extras.key)
+            recipe = self._recipes.get(both)
+            if recipe is None:
+                source = self._source(shader)
+                recipe = build(
+                    device, self._kernel, source, arrays, fields, groups, constants, extras
+                )
+                self._remember(both, recipe)
         for name in recipe.written:
             if arrays[name].sealed or arrays[name].host is not None:
                 raise ArgumentError(
@@ -202,7 +217,33 @@ class Gpu:
                 for name, array in arrays.items()
             }
         if 0 not in recipe.grid:
-            recipe.run(device, arrays)
+            recipe.run(device, arrays, extras)
+
+    def traced(self, trace: Trace) -> Gpu:
+        """Return the same device for one run that is watched."""
+        found = copy.copy(self)
+        found._trace = trace
+        return found
+
+    def _extras_for(self, recipe: DirectRecipe, arrays: Mapping[str, GpuArray]) -> Extras:
+        """Note a dispatch of a watched run; return the maps that ride in it."""
+        trace = self._trace
+        if trace is None:
+            return ALONE
+        trace.is_plain &= not recipe.compiled.composed.uses_status
+        result = arrays[recipe.hands_on] if recipe.hands_on else None
+        if result is not None and (result.shape, result.dtype) != trace.wanted:
+            result = None
+        trace.written.append(result)
+        if result is None or trace.extras is None:
+            return ALONE
+        trace.taken += 1
+        return trace.extras
+
+    def _remember(self, key: Any, recipe: DirectRecipe) -> None:
+        if len(self._recipes) >= RECIPES_MAX:
+            self._recipes.clear()
+        self._recipes[key] = recipe
 
     def _source(self, shader: str) -> Any:
         place = f"<inline in {Path(self._origin.file).name}:{self._origin.line}>"

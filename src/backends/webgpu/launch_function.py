@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.backends.webgpu.fusion.extras import Extras
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.registry import Kernel
+    from wgsl_kernels.engine.spec import Shape
 
 TRIES = 3
 """Runs in which a kernel may show that it makes its result in one last dispatch."""
@@ -29,7 +31,7 @@ class Trace:
     """What one run of a function does with the device.
 
     Attributes:
-        result: What its result must look like.
+        wanted: Shape and dtype of its result.
         extras: The maps that the result is handed on to.
         written: For each dispatch the array that it writes through accessors, if that could be
             the result, else None.
@@ -37,7 +39,7 @@ class Trace:
         taken: How many dispatches handed their result on.
     """
 
-    result: Spec | None = None
+    wanted: tuple[Shape, DType]
     extras: Extras | None = None
     written: list[GpuArray | None] = field(default_factory=list["GpuArray | None"])
     is_plain: bool = True
@@ -100,7 +102,7 @@ class FunctionLaunch:
             return self._run(arrays, self.gpu)
         self._tries -= 1
         assert self.outputs is not None
-        trace = Trace(self.outputs[0])
+        trace = Trace((self.outputs[0].shape, self.outputs[0].dtype))
         found = self._run(arrays, self.gpu.traced(trace))
         last = trace.written[-1] if trace.written else None
         alone = sum(one is not None for one in trace.written) == 1
@@ -117,7 +119,7 @@ class FunctionLaunch:
         no dispatch took them: see ``Extras.taken``.
         """
         assert self.outputs is not None
-        trace = Trace(self.outputs[0], extras)
+        trace = Trace((self.outputs[0].shape, self.outputs[0].dtype), extras)
         found = self._run(list(arrays), self.gpu.traced(trace))
         extras.taken.append(trace.taken == 1)
         return found

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.accessors import is_declared_in_fours
 from wgsl_kernels.backends.webgpu.fusion.expressions import Expressions
 from wgsl_kernels.backends.webgpu.fusion.fields import Offered
 from wgsl_kernels.backends.webgpu.fusion.functions import Functions
@@ -99,7 +100,8 @@ def _handed_on(composer: Composer, after: After, operand: Operand) -> str:
     values = expressions.compute()
     lines = expressions.lines
     if after.keeps:
-        lines.append(f"{composer.variable(operand)}[wk_i] = wk_given;")
+        place = "wk_i / 4u][wk_i % 4u" if is_declared_in_fours(composer, operand) else "wk_i"
+        lines.append(f"{composer.variable(operand)}[{place}] = wk_given;")
     for output, number in zip(outputs_of(structure, AFTER), structure.outputs, strict=True):
         stored = expressions.stored(values[number], output.dtype)
         lines.append(f"{composer.variable(output)}[wk_i] = {stored};")
