@@ -53,6 +53,23 @@ def test_a_map_before_and_a_map_behind_ride_in_a_reduction() -> None:
     ]
 
 
+def test_bias_and_activation_ride_in_a_product_and_a_convolution() -> None:
+    x, w, b = values(8, 12), values(12, 4), values(4)
+    image, kernel = values(2, 9, 9, 4), values(3, 3, 4, 8)
+
+    def dense() -> wk.Tensor:
+        return wk.relu(x @ w + b)
+
+    def convolved() -> wk.Tensor:
+        return wk.tanh(wk.conv2d(image, kernel, strides=1, pad="same"))
+
+    expected = [labels(f) and f().numpy() for f in (dense, convolved)]
+    assert labels(dense) == ["BatchMatMul + Add + Relu"]
+    assert labels(convolved) == ["Conv2D + Tanh"]
+    for f, before in zip((dense, convolved), expected, strict=True):
+        np.testing.assert_array_equal(f().numpy(), before)
+
+
 def test_softmax_takes_scale_and_mask_along() -> None:
     x, mask = values(16, 33), values(1, 33)
 

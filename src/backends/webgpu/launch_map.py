@@ -62,7 +62,10 @@ class MapLaunch(ShaderLaunch):
         kind: The map as a part of a fused shader; None where it runs by itself.
         fixed: The facts that fill its attributes.
         checked: The device on which that was decided.
+        was_alone: Whether it was dispatched by itself, or one of a group that was not fused.
     """
+
+    was_alone = False
 
     checked: Device | None = None
     kind: Kind | None = None

@@ -161,8 +161,9 @@ class Anchors:
         if fused.plain is None:
             self._fused[key] = None
             return None
-        kernel = key[1].kernel
-        if self.fuser.is_new((prefix, kernel, fused.plain[0].key)):
+        structure = fused.plain[0]
+        was_apart = given is not None and self.fuser.was_apart(group, structure)
+        if not was_apart and self.fuser.is_new((prefix, key[1].kernel, structure.key)):
             return None
         self._fused[key] = fused
         return fused

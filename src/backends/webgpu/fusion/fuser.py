@@ -196,6 +196,7 @@ class Fuser:
         if array.op is VIEW:
             _share(array, self)
             return
+        array.op.was_alone = True
         settle(array, array.op.run_now(list(array.inputs))[0])
 
     def _dispatch(self, device: Device, group: Group, part: PartRecipe) -> None:
@@ -237,7 +238,9 @@ class Fuser:
             if found is None:
                 return None
             structure, reading = found
-            fits = not self.is_new(structure.key) and fits
+            if self.is_new(structure.key):
+                self._seen.add(structure.maps)
+                fits = False
             made.append((part, structure, reading))
         arrays = [group.leaves[n] for n, state in enumerate(states) if state != "value"]
         largest = max(bound_bytes(one) for one in (*arrays, *group.nodes))
@@ -253,6 +256,12 @@ class Fuser:
             self._seen.clear()
         self._seen.add(key)
         return True
+
+    def was_apart(self, group: Group, structure: Structure) -> bool:
+        """Say whether the maps of a group were done before, behind what was made by itself."""
+        if len(structure.steps) == 1:
+            return bool(group.nodes[-1].op.was_alone)
+        return structure.maps in self._seen
 
     def note(self, array: GpuArray) -> None:
         """Count a pending array of a kernel that is no map."""

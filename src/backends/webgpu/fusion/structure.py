@@ -97,6 +97,11 @@ class Structure:
         return (steps, self.leaves, self.spaces, self.outputs, self.vec4)
 
     @property
+    def maps(self) -> tuple[Any, ...]:
+        """What is equal where the same maps are done, however the leaves lie."""
+        return tuple((step.kind.key, step.operands) for step in self.steps)
+
+    @property
     def label(self) -> str:
         """The kernels' names, for errors and profiles."""
         return " + ".join(step.kind.kernel for step in self.steps)
