@@ -39,12 +39,26 @@ class Anchors:
         self._fused.clear()
 
     def note(self, array: GpuArray) -> None:
-        """Count a pending array; the oldest of too many is made."""
-        self._waiting.append(weakref.ref(array))
-        if len(self._waiting) > WAITING_MAX:
-            oldest = self._waiting.popleft()()
-            if oldest is not None and oldest.op is not None:
-                self.fuser.make(oldest, f"at most {WAITING_MAX} such kernels wait")
+        """Count a pending array; of too many the oldest is made, with what follows it if it can."""
+        waiting = self._waiting
+        waiting.append(weakref.ref(array))
+        if len(waiting) <= WAITING_MAX:
+            return
+        self._waiting = waiting = deque(each for each in waiting if _is_pending(each))
+        if len(waiting) <= WAITING_MAX:
+            return
+        oldest = waiting.popleft()  # a weak reference, lest it count as held
+        why = f"at most {WAITING_MAX} kernels that are no maps wait"
+        for each in tuple(waiting):
+            one = each()
+            inputs = () if one is None else one.inputs
+            del one
+            for index in range(len(inputs)):
+                if _is_pending(oldest) and _depends(inputs[index], oldest):
+                    self.fuser.make(inputs[index], why)
+        left = oldest()
+        if left is not None and left.op is not None:
+            self.fuser.make(left, why)
 
     def make(self, device: Device, anchor: GpuArray) -> None:
         """Make the array of a kernel, with the maps before it."""
@@ -177,3 +191,23 @@ def _bindings(device: Device, anchor: GpuArray) -> int:
     """Return how many more bindings a kernel's dispatch may have."""
     most: int = device.limits["max-storage-buffers-per-shader-stage"]
     return most - len(anchor.inputs) - OWN_BINDINGS
+
+
+def _is_pending(reference: weakref.ref[GpuArray]) -> bool:
+    array = reference()
+    return array is not None and array.op is not None
+
+
+def _depends(array: GpuArray | None, wanted: weakref.ref[GpuArray]) -> bool:
+    """Say whether a pending array is made of ``wanted``, through maps alone."""
+    seen: set[int] = set()
+    stack = [array]
+    while stack:
+        one = stack.pop()
+        if one is not None and one is wanted():
+            return True
+        if one is None or one.op is None or one.op.is_anchor or id(one) in seen:
+            continue
+        seen.add(id(one))
+        stack += one.inputs
+    return False
