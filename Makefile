@@ -87,6 +87,6 @@ wheel: $(SETUP) ## Build sdist and wheel into build/dist and try the wheel in an
 
 .PHONY: clean
 clean: ## Remove everything that was built, .venv included
-	rm -rf $(VENV) build docs/_build *.egg-info
+	rm -rf $(VENV) build docs/_build docs/_plots *.egg-info
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -72,16 +72,15 @@ def main() -> None:
         "missing": missing,
     }
     chosen = items.chosen(options.items, large=adapter["type"] != "CPU")
-    whole = options.items == "."
+    measures = options.measures.split(",") if options.measures else []
     left = options.minutes * 60 - (time.perf_counter() - start)
-    left -= MEASURES_SECONDS if whole else 0
+    left -= MEASURES_SECONDS if measures else 0
     found["items"] = {**found.get("items", {}), **dict(_measured(console, chosen, peers, left))}
     for peer in peers:
         peer.close()
-    if whole:
-        for name in MEASURES:
-            with console.status(name):
-                found[name] = _measure(name, driver)
+    for name in measures:
+        with console.status(name):
+            found[name] = _measure(name, driver)
     results.save(path, found)
     _show(console, found)
     console.print(f"kept in {path.relative_to(ROOT)} and {_render(path).relative_to(ROOT)}")
@@ -93,10 +92,14 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", default=".", help="a regular expression; by default all")
     parser.add_argument("--peers", default=",".join(PEERS), help="names with commas between")
+    parser.add_argument("--measures", help="what else is measured: names with commas between")
     parser.add_argument("--minutes", type=float, default=MINUTES, help="how long it may take")
     parser.add_argument("--render", action="store_true", help="only write the kept results' pages")
     parser.add_argument("--readme", action="store_true", help="also renew the README's table")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.measures is None:
+        options.measures = ",".join(MEASURES) if options.items == "." else ""
+    return options
 
 
 def _render(path: Path) -> Path:

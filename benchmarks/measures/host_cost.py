@@ -13,6 +13,8 @@ import wgsl_kernels as wk
 
 OPS = 1000
 ROUNDS = 15
+SIZE = 256
+"""Elements of a map's tensor: more than are computed on the host."""
 SIDE = 16
 REPLAYED = (12, 36, 120)
 REPLAYS = 20
@@ -70,7 +72,7 @@ def own_time(run: Callable[[wk.Tensor], None], x: wk.Tensor, ops: int = OPS) -> 
 
 def beyond_numpy() -> float:
     """Return microseconds that a small add on our CPU backend takes beyond NumPy's own."""
-    values = np.ones(64, np.float32)
+    values = np.ones(SIZE, np.float32)
 
     def plain(_x: wk.Tensor) -> None:
         y = values
@@ -108,7 +110,7 @@ def replays(x: wk.Tensor) -> dict[str, float]:
 def measure() -> dict[str, Any]:
     """Return microseconds of the thread's own time, the least over the rounds."""
     with wk.use_backend("webgpu"):
-        x = wk.tensor(np.ones(64, np.float32))
+        x = wk.tensor(np.ones(SIZE, np.float32))
         square = wk.tensor(np.full((SIDE, SIDE), 1 / SIDE, np.float32))
         with wk.config.using(fusion="never"):
             unfused = own_time(adds, x)
@@ -129,7 +131,7 @@ def measure() -> dict[str, Any]:
 def show_profile() -> None:
     """Print where the thread's time goes, by function."""
     with wk.use_backend("webgpu"):
-        x = wk.tensor(np.ones(64, np.float32))
+        x = wk.tensor(np.ones(SIZE, np.float32))
         adds(x)
         profile = cProfile.Profile(time.thread_time)
         profile.runcall(adds, x)
