@@ -275,3 +275,29 @@ def test_a_loop_that_reads_once_a_turn_makes_no_pipeline_after_its_second() -> N
             counts.append(len(device.pipelines))
 
     assert counts[1] == counts[-1]
+
+
+def test_a_kernel_that_was_put_off_names_the_line_of_the_op_too() -> None:
+    x, w = values(256, 1024), values(1024, 1024)
+    wk.evaluate(x @ w)
+    y = x @ w  # that line
+    x.driver.open().trim()  # type: ignore[attr-defined]  # of the webgpu backend
+    limit = wk.memory().num_bytes + 1000
+    with wk.config.using(memory_limit=limit), pytest.raises(wk.OutOfMemoryError) as caught:
+        wk.evaluate(y)
+
+    lines = Path(__file__).read_text().splitlines()
+    line = next(n for n, text in enumerate(lines, start=1) if text.endswith("# that line"))
+    assert f"{__file__}:{line}" in str(caught.value)
+
+
+def test_of_too_many_kernels_that_wait_the_oldest_goes_with_what_follows_it() -> None:
+    x = values(16, 16)
+
+    def f() -> wk.Tensor:
+        y = x
+        for _ in range(12):
+            y = wk.softmax(y) * 2.0
+        return y
+
+    assert labels(f) == ["Softmax + Multiply"] * 12

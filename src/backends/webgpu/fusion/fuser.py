@@ -12,7 +12,13 @@ from wgsl_kernels.backends.webgpu.fusion.pending import VIEW, Group
 from wgsl_kernels.backends.webgpu.fusion.text import compose_group
 from wgsl_kernels.backends.webgpu.launch_map import GROUP, MANY, PER_INVOCATION, bound_bytes
 from wgsl_kernels.backends.webgpu.recipe import Compiled, compiled_from, fold
-from wgsl_kernels.engine.errors import OutOfMemoryError
+from wgsl_kernels.engine.errors import (
+    ArgumentError,
+    DTypeError,
+    OutOfMemoryError,
+    ShaderError,
+    ShapeError,
+)
 from wgsl_kernels.engine.origin import line_of
 
 if TYPE_CHECKING:
@@ -22,6 +28,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.fusion.modes import Reading
     from wgsl_kernels.backends.webgpu.fusion.structure import Structure
 
+CALLED = "The op was called at"
+LATE = (OutOfMemoryError, ShaderError, ArgumentError, ShapeError, DTypeError)
+"""What may go wrong only when a pending array is made."""
 PLANS_MAX = 4096
 SEEN_MAX = 65536
 
@@ -73,13 +82,18 @@ class Fuser:
             why: Why it cannot stay pending, for `explain`.
 
         Raises:
-            OutOfMemoryError, DeviceLostError: It cannot be made; it stays pending.
+            OutOfMemoryError, DeviceLostError: It cannot be made; it stays pending. The message
+                names the line that called the op.
         """
         device = self.backend.open()
         with device.lock:
             before, device.cause = device.cause, why
             try:
                 self._make(device, root)
+            except LATE as error:
+                if root.place is None or CALLED in str(error):
+                    raise
+                raise type(error)(f"{error}\n{CALLED} {line_of(root.place)}.") from None
             finally:
                 device.cause = before
 
@@ -131,30 +145,25 @@ class Fuser:
         return None
 
     def _run(self, device: Device, group: Group) -> None:
-        try:
-            states = self.states(device, group)
-            if len(group.nodes) == 1 and _is_flat(group, states):
-                self._alone(group, 0)
-                return
-            key = (group.key(), states)
-            plan = self._plans.get(key)
+        states = self.states(device, group)
+        if len(group.nodes) == 1 and _is_flat(group, states):
+            self._alone(group, 0)
+            return
+        key = (group.key(), states)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plan(device, group, states)
             if plan is None:
-                plan = self._plan(device, group, states)
-                if plan is None:
-                    device.cause += "; one by one, since such a group is new or too large"
-                    self._apart(group)
-                    return
-                if len(self._plans) >= PLANS_MAX:
-                    self._plans.clear()
-                self._plans[key] = plan
-            why = device.cause
-            for part in plan:
-                device.cause = f"a dispatch has at most {part.why}" if part.why else why
-                self._dispatch(device, group, part)
-        except OutOfMemoryError as error:
-            place = group.nodes[-1].place
-            line = "" if place is None else f"\nThe op was called at {line_of(place)}."
-            raise OutOfMemoryError(f"{error}{line}") from None
+                device.cause += "; one by one, since such a group is new or too large"
+                self._apart(group)
+                return
+            if len(self._plans) >= PLANS_MAX:
+                self._plans.clear()
+            self._plans[key] = plan
+        why = device.cause
+        for part in plan:
+            device.cause = f"a dispatch has at most {part.why}" if part.why else why
+            self._dispatch(device, group, part)
         self._share_views(group)
 
     def _share_views(self, group: Group) -> None:
