@@ -281,8 +281,9 @@ def test_a_kernel_that_was_put_off_names_the_line_of_the_op_too() -> None:
     x, w = values(256, 1024), values(1024, 1024)
     wk.evaluate(x @ w)
     y = x @ w  # that line
-    x.driver.open().trim()  # type: ignore[attr-defined]  # of the webgpu backend
-    limit = wk.memory().num_bytes + 1000
+    device = x.driver.open()  # type: ignore[attr-defined]  # of the webgpu backend
+    device.trim()
+    limit = device.memory().num_bytes + 1000
     with wk.config.using(memory_limit=limit), pytest.raises(wk.OutOfMemoryError) as caught:
         wk.evaluate(y)
 

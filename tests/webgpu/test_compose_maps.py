@@ -28,9 +28,12 @@ def floats(*shape: int) -> np.ndarray:
 
 @pytest.mark.parametrize("options", [Options(), VEC4], ids=["scalar", "vec4"])
 @pytest.mark.parametrize("size", [1, 3, 4, 5, 255, 1030])
-def test_a_unary_map_covers_every_element(size: int, options: Options) -> None:
+@pytest.mark.parametrize("run_bits", [3, 31])
+def test_a_unary_map_covers_every_element(size: int, run_bits: int, options: Options) -> None:
     x = floats(size)
-    y = run_map("fn op(x: T) -> T { return -x; }\n", {"x": x}, x, options=options)
+    y = run_map(
+        "fn op(x: T) -> T { return -x; }\n", {"x": x}, x, options=options, run_bits=run_bits
+    )
     np.testing.assert_array_equal(y, -x)
 
 
@@ -175,7 +178,7 @@ def test_hold_stops_the_driver_from_folding_the_same_array() -> None:
         options=Options(held=("b",)),
     )
     assert "hold(b[wk_i])" in composed.text
-    found = lab().run(composed, {"a": x, "b": x, "y": x}, {"y_size": 4})
+    found = lab().run(composed, {"a": x, "b": x, "y": x}, {"y_size": 4, "wk_run_bits": 31})
     y = np.frombuffer(found["y"], np.float32)
     np.testing.assert_array_equal(np.isnan(y), [True, True, False, False])
 
@@ -211,7 +214,7 @@ def test_maps_of_float16_enable_it_first() -> None:
     assert composed.features == {"shader-f16"}
     assert "alias T = f16;" in composed.text
     if lab().has_f16:
-        facts = {"y_size": 11, "b_value": 1.0}
+        facts = {"y_size": 11, "b_value": 1.0, "wk_run_bits": 31}
         found = lab().run(composed, {"x": x, "y": x}, facts)
         y = np.frombuffer(found["y"], np.float16)[:11]
         np.testing.assert_array_equal(y, x * np.float16(0.5) + np.float16(1))

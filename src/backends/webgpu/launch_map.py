@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 GROUP = 64
 MANY = 1 << 16
 PER_INVOCATION = 4
-"""Items that an invocation of a large map handles; measured best on software adapters."""
+"""Items that an invocation of a large map handles on a GPU."""
+SOFTWARE_GROUPS = 64
+SOFTWARE_MOST = 64
+"""On a software adapter a workgroup costs as much as dozens of items, so a map has few of them
+until an invocation handles so many items."""
 
 
 class MapRecipe:
@@ -173,6 +177,7 @@ class MapLaunch(ShaderLaunch):
         )
         operands: list[Operand] = []
         facts = {**self.attrs, f"{self.output_names[0]}_size": spec.size, "wk_shape": shape}
+        facts["wk_run_bits"] = run_bits(device)
         values: list[tuple[int, str]] = []
         for index, (name, state) in enumerate(zip(self.names, states, strict=True)):
             array = arrays[index]
@@ -211,8 +216,7 @@ class MapLaunch(ShaderLaunch):
             options,
         )
         items = -(-spec.size // 4) if compiled.composed.vec4 else spec.size
-        per = PER_INVOCATION if items > MANY else 1
-        recipe = MapRecipe(compiled, facts, fold(-(-items // (GROUP * per))), tuple(values))
+        recipe = MapRecipe(compiled, facts, map_grid(device, items), tuple(values))
         largest = max([self.nbytes[0], *(bound_bytes(a) for a in arrays if a is not None)])
         if not compiled.composed.uses_status and largest <= device.largest_binding:
             self._bind(recipe, arrays)
@@ -262,8 +266,26 @@ class MapLaunch(ShaderLaunch):
             storages = [bound[slot.name].storage for slot in recipe.compiled.slots]
             ranges = tuple((first * size, -(-count * size // 16) * 16) for size in sizes)
             params = recipe.compiled.composed.pack(facts)
-            groups = fold(-(-count // (4 * GROUP * PER_INVOCATION)))
+            groups = map_grid(device, -(-count // 4))
             device.dispatch(recipe.compiled.pipeline, storages, ranges, params, groups, self.kernel)
+
+
+def map_grid(device: Device, items: int) -> tuple[int, int, int]:
+    """Return the workgroups of a map over ``items`` items."""
+    if device.is_software:
+        per = min(-(-items // (GROUP * SOFTWARE_GROUPS)), SOFTWARE_MOST)
+    else:
+        per = PER_INVOCATION if items > MANY else 1
+    return fold(-(-items // (GROUP * max(per, 1))))
+
+
+def run_bits(device: Device) -> int:
+    """Return the logarithm of how many invocations of a map share a run of items.
+
+    On a software adapter they are the lanes of a vector, which a thread runs to their end before
+    the next ones; on a GPU the whole grid is under way at once.
+    """
+    return 3 if device.is_software else 31
 
 
 def _same(arrays: list[Any]) -> tuple[int, ...]:

@@ -59,6 +59,7 @@ def add_map(composer: Composer, *, vec4: bool, held: Collection[str]) -> Functio
     write = _four_items if vec4 else _one_item
     composer.assembly.helpers["wk_item"] = lambda: write(composer, op, arguments, held)
     composer.assembly.helpers["wk_items"] = lambda: _items(composer, vec4=vec4)
+    composer.assembly.helpers["wk_run_bits"] = lambda: _run_bits(composer)
     return op
 
 
@@ -82,6 +83,10 @@ def _items(composer: Composer, *, vec4: bool) -> str:
     size = composer.word("wk_size", f"{composer.outputs[0].name}_size")
     count = f"({size} + 3u) / 4u" if vec4 else size
     return f"fn wk_items() -> u32 {{ return {count}; }}"
+
+
+def _run_bits(composer: Composer) -> str:
+    return f"fn wk_run_bits() -> u32 {{ return {composer.word('wk_run_bits', 'wk_run_bits')}; }}"
 
 
 def _one_item(

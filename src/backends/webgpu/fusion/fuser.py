@@ -10,6 +10,7 @@ from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
 from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
 from wgsl_kernels.backends.webgpu.fusion.pending import VIEW, Group
 from wgsl_kernels.backends.webgpu.fusion.text import compose_group
+<<<<<<< HEAD
 from wgsl_kernels.backends.webgpu.launch_map import GROUP, MANY, PER_INVOCATION, bound_bytes
 from wgsl_kernels.backends.webgpu.recipe import Compiled, compiled_from, fold
 from wgsl_kernels.engine.errors import (
@@ -19,6 +20,11 @@ from wgsl_kernels.engine.errors import (
     ShaderError,
     ShapeError,
 )
+=======
+from wgsl_kernels.backends.webgpu.launch_map import bound_bytes, map_grid, run_bits
+from wgsl_kernels.backends.webgpu.recipe import Compiled, compiled_from
+from wgsl_kernels.engine.errors import OutOfMemoryError
+>>>>>>> maps
 from wgsl_kernels.engine.origin import line_of
 
 if TYPE_CHECKING:
@@ -298,7 +304,7 @@ class Fuser:
             ref for ref, leaf in zip(part.leaves, structure.leaves, strict=True) if leaf.is_bound
         )
         size = nodes[-1].size
-        recipe.facts = {"wk_size": size, **reading.facts}
+        recipe.facts = {"wk_size": size, "wk_run_bits": run_bits(device), **reading.facts}
         for step, number in enumerate(part.nodes):
             for name, value in nodes[number].op.fixed.items():
                 recipe.facts[f"{step}.{name}"] = value
@@ -311,7 +317,7 @@ class Fuser:
             (0, -(-n // step) * step) for n, step in zip(bytes_, steps, strict=True)
         )
         items = -(-size // 4) if structure.vec4 else size
-        recipe.groups = fold(-(-items // (GROUP * (PER_INVOCATION if items > MANY else 1))))
+        recipe.groups = map_grid(device, items)
         recipe.params = b"" if recipe.values else compiled.composed.pack(recipe.facts)
         return recipe
 

@@ -23,7 +23,7 @@ def compose_group(structure: Structure) -> Composed:
     """Return the shader that computes ``structure``: one dispatch, one pass over memory."""
     fields = Fields()
     functions = Functions(fields)
-    size = fields.word("wk_size")
+    size, bits = fields.word("wk_size"), fields.word("wk_run_bits")
     expressions = Expressions(structure, functions, fields, lambda number: f"wk_l{number}")
     values = expressions.compute()
     for number in structure.outputs:
@@ -41,6 +41,7 @@ def compose_group(structure: Structure) -> Composed:
     text.generate(fields.declaration() + declarations)
     functions.quote(text)
     text.generate(f"fn wk_items() -> u32 {{ return {count}; }}\n")
+    text.generate(f"fn wk_run_bits() -> u32 {{ return {bits}; }}\n")
     text.generate("fn wk_item(wk_i: u32) {\n  " + "\n  ".join(expressions.lines) + "\n}\n")
     skeleton = load_file(shaders_folder() / "families/map.wgsl").facts
     for declaration in skeleton.declarations:
