@@ -10,9 +10,8 @@ from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
 from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
 from wgsl_kernels.backends.webgpu.fusion.pending import VIEW, Group
 from wgsl_kernels.backends.webgpu.fusion.text import compose_group
-<<<<<<< HEAD
-from wgsl_kernels.backends.webgpu.launch_map import GROUP, MANY, PER_INVOCATION, bound_bytes
-from wgsl_kernels.backends.webgpu.recipe import Compiled, compiled_from, fold
+from wgsl_kernels.backends.webgpu.launch_map import bound_bytes, map_grid, run_bits
+from wgsl_kernels.backends.webgpu.recipe import Compiled, compiled_from
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DTypeError,
@@ -20,11 +19,6 @@ from wgsl_kernels.engine.errors import (
     ShaderError,
     ShapeError,
 )
-=======
-from wgsl_kernels.backends.webgpu.launch_map import bound_bytes, map_grid, run_bits
-from wgsl_kernels.backends.webgpu.recipe import Compiled, compiled_from
-from wgsl_kernels.engine.errors import OutOfMemoryError
->>>>>>> maps
 from wgsl_kernels.engine.origin import line_of
 
 if TYPE_CHECKING:
