@@ -163,8 +163,9 @@ def draw(ways: dict[str, Way], adapter: str) -> "Figure":
         color=INK,
     )
     figure.text(0.015, 0.93, adapter, fontsize=9, color=FAINT)
+    seen = {family(kernels) for way in ways.values() for kernels in way.kernels}
     figure.legend(
-        handles=[Patch(color=colour, label=label) for label, colour in FAMILIES.items()],
+        handles=[Patch(color=FAMILIES[name], label=name) for name in FAMILIES if name in seen],
         loc="upper left",
         bbox_to_anchor=(0.006, 0.92),
         ncols=len(FAMILIES),
