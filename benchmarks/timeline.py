@@ -27,6 +27,7 @@ of kernels are measured, which never happens in a profile."""
 ROUNDS = 60
 FAMILIES = {
     "matrix product": "#1f5fa8",
+    "product with maps": "#7b4ea3",
     "reduction": "#e0a526",
     "reduction with maps": "#e4572e",
     "map": "#9ad5b4",
@@ -128,11 +129,11 @@ def _time(way: Way, step: Callable[[], Any]) -> None:
 
 def family(kernels: Sequence[str]) -> str:
     """Return under which colour a dispatch of these kernels is drawn."""
-    if "MatMul" in kernels[0]:
-        return "matrix product"
+    several = len(kernels) > 1
+    if any("MatMul" in kernel for kernel in kernels):
+        return "product with maps" if several else "matrix product"
     if kernels[0] == "Copy":
         return "copy"
-    several = len(kernels) > 1
     if REDUCTIONS.intersection(kernels):
         return "reduction with maps" if several else "reduction"
     return "several maps" if several else "map"
