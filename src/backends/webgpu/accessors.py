@@ -6,12 +6,14 @@ import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.indexing import dot, ravel, unravel
+from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
 from wgsl_kernels.backends.webgpu.wgsl.types import template_of
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composer import Composer
     from wgsl_kernels.backends.webgpu.operands import Operand
+    from wgsl_kernels.backends.webgpu.source import Source
     from wgsl_kernels.backends.webgpu.wgsl.facts import Function
 
 _REFUSED = {
@@ -120,8 +122,10 @@ def _store(composer: Composer, operand: Operand, name: str) -> str:
 
 def _store4(composer: Composer, operand: Operand, name: str) -> str:
     element = f"vec4<{operand.storage_type}>"
-    if composer.after is None and (
-        _in_fours(composer, operand, "store") or is_declared_in_fours(composer, operand)
+    if composer.after is not None and composer.after.structure.vec4:
+        lines = ["wk_hand_on(wk_i / 4u, wk_v);"]
+    elif composer.after is None and (
+        _in_fours(composer, operand, "store") or declared_in_fours(composer.source, operand.name)
     ):
         lines = [f"{composer.variable(operand, element)}[wk_i / 4u] = wk_v;"]
     else:
@@ -133,12 +137,12 @@ def _store4(composer: Composer, operand: Operand, name: str) -> str:
     return _function(f"store4_{name}(wk_i: u32, wk_v: {element})", lines)
 
 
-def is_declared_in_fours(composer: Composer, operand: Operand) -> bool:
-    """Say whether the author declares a tensor's array as one of vec4."""
-    variable = composer.source.variables.get(operand.wgsl)
+def declared_in_fours(source: Source, name: str) -> bool:
+    """Say whether the author declares a tensor's array as one of vec4: it moves only in fours."""
+    variable = source.variables.get(wgsl_name(name))
     if variable is None:
         return False
-    container, inner = template_of(composer.types.resolve(variable.type))
+    container, inner = template_of(variable.type)
     return container == "array" and template_of(inner[0])[0] == "vec4"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.accessors import declared_in_fours
 from wgsl_kernels.backends.webgpu.compose import Options
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.operands import Operand, allowed_access
@@ -108,11 +109,12 @@ def build(
     if not outputs:
         raise ArgumentError(f"{kernel}: the shader writes none of {', '.join(arrays)}.")
     values = tuple(one.name for one in inputs if one.access == "value")
-    options = Options(after=extras.handed_on)
+    in_fours = extras.in_fours and declared_in_fours(source, outputs[0].name)
+    options = Options(after=extras.handed_on(in_fours=in_fours))
     compiled = compile_kernel(
         device, kernel, source, inputs, outputs, list(params), options, constants
     )
-    facts = {**tensor_facts(arrays, row_major=packed), **params, **extras.facts()}
+    facts = {**tensor_facts(arrays, row_major=packed), **params, **extras.facts(in_fours=in_fours)}
     if groups is None:
         x, y, z = compiled.composed.workgroup_size
         grid = fold(-(-arrays[outputs[0].name].size // (x * y * z)))

@@ -123,7 +123,7 @@ class FreeLaunch(AnchorLaunch):
         if self.shader.params is not None:
             facts.update(call_with(self.shader.params, facts, self.kernel))
         known = [one for one in facts if one not in _tensor_fact_names(facts, self.attrs)]
-        options = Options(before=extras.stand_ins(self.names), after=extras.handed_on)
+        options = Options(before=extras.stand_ins(self.names), after=extras.handed_on())
         compiled = compile_kernel(
             device, self.kernel, source, operands, self.output_operands(), known, options
         )

@@ -169,7 +169,7 @@ class ReduceLaunch(AnchorLaunch):
                 wide=wide,
                 packed=which in ("partial", "apply") and _is_packed(variant, rows, walk.inner),
                 before=() if which == "final" else extras.stand_ins(self.names, wide=wide),
-                after=None if which == "partial" else extras.handed_on,
+                after=None if which == "partial" else extras.handed_on(),
             )
             return compile_kernel(
                 device, self.kernel, source, operands, outputs, list(facts), options

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.accessors import is_declared_in_fours
+from wgsl_kernels.backends.webgpu.accessors import declared_in_fours
 from wgsl_kernels.backends.webgpu.fusion.expressions import Expressions
 from wgsl_kernels.backends.webgpu.fusion.fields import Offered
 from wgsl_kernels.backends.webgpu.fusion.functions import Functions
@@ -91,7 +91,7 @@ def _computed(composer: Composer, before: Before, operand: Operand) -> str:
 
 
 def _handed_on(composer: Composer, after: After, operand: Operand) -> str:
-    """Return the function that takes the index and value of one element that a kernel writes.
+    """Return the function that takes the index and value of one item that a kernel writes.
 
     The value is of the type in which buffers have it.
     """
@@ -100,13 +100,20 @@ def _handed_on(composer: Composer, after: After, operand: Operand) -> str:
     values = expressions.compute()
     lines = expressions.lines
     if after.keeps:
-        place = "wk_i / 4u][wk_i % 4u" if is_declared_in_fours(composer, operand) else "wk_i"
+        in_parts = not structure.vec4 and declared_in_fours(composer.source, operand.name)
+        place = "wk_i / 4u][wk_i % 4u" if in_parts else "wk_i"
         lines.append(f"{composer.variable(operand)}[{place}] = wk_given;")
     for output, number in zip(outputs_of(structure, AFTER), structure.outputs, strict=True):
         stored = expressions.stored(values[number], output.dtype)
-        lines.append(f"{composer.variable(output)}[wk_i] = {stored};")
-    body = f"fn wk_hand_on(wk_i: u32, wk_given: {operand.storage_type}) {{\n  "
+        element = _element(structure, output.storage_type)
+        lines.append(f"{composer.variable(output, element)}[wk_i] = {stored};")
+    given = _element(structure, operand.storage_type)
+    body = f"fn wk_hand_on(wk_i: u32, wk_given: {given}) {{\n  "
     return expressions.functions.render() + body + "\n  ".join(lines) + "\n}\n"
+
+
+def _element(structure: Structure, type_: str) -> str:
+    return f"vec4<{type_}>" if structure.vec4 else type_
 
 
 def _expressions(composer: Composer, structure: Structure, prefix: str) -> Expressions:

@@ -94,8 +94,10 @@ class Expressions:
         if leaf.mode == "value":
             return [self._value(number, leaf)] * self.lanes
         if leaf.mode == "given":
-            given = self._held("wk_given", leaf.dtype)
-            return ["(wk_given != 0u)" if leaf.dtype == "bool" else given]
+            lanes = ["wk_given"] if self.lanes == 1 else [f"wk_given.{lane}" for lane in LANES]
+            if leaf.dtype == "bool":
+                return [f"({lane} != 0u)" for lane in lanes]
+            return [self._held(lane, leaf.dtype) for lane in lanes]
         array, name = self.array(number), f"wk_v{number}"
         if leaf.mode == "flat":
             self.lines.append(f"let {name} = {array}[wk_i];")

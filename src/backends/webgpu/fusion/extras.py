@@ -52,17 +52,23 @@ class Extras:
         return tuple(one.before(names[n], wide=wide) for n, (one, _) in self.before.items())
 
     @property
-    def handed_on(self) -> After | None:
-        """What the result is handed on to."""
-        return None if self.after is None else self.after[0].after(keeps=self.keeps)
+    def in_fours(self) -> bool:
+        """Whether the result can be handed on in fours."""
+        return self.after is not None and self.after[0].quads is not None
 
-    def facts(self, *, wide: bool = False) -> dict[str, Any]:
+    def handed_on(self, *, in_fours: bool = False) -> After | None:
+        """Return what the result is handed on to, elements or fours of them."""
+        if self.after is None:
+            return None
+        return self.after[0].after(keeps=self.keeps, wide=in_fours)
+
+    def facts(self, *, wide: bool = False, in_fours: bool = False) -> dict[str, Any]:
         """Return what fills the groups' part of the parameter block, but for values."""
         found: dict[str, Any] = {}
         for one, _ in self.before.values():
             found |= one.facts(wide=wide)
         if self.after is not None:
-            found |= self.after[0].facts()
+            found |= self.after[0].facts(wide=in_fours)
         return found
 
     def values(self) -> dict[str, Any]:

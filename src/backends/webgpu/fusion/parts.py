@@ -65,7 +65,7 @@ class Fused:
         self.part = part
         self.key = key
         self.plain = structure_of(group, part, vec4=False, given=given)
-        quads = None if given is not None else structure_of(group, part)
+        quads = structure_of(group, part, given=given)
         self.quads = None if quads is None or not quads[0].vec4 else quads
         self.kernels = tuple(group.nodes[n].op.kind.kernel for n in part.nodes)
         self._fixed = {
@@ -80,10 +80,11 @@ class Fused:
         assert chosen is not None
         return Before(name, chosen[0])
 
-    def after(self, *, keeps: bool) -> After:
-        """Return it as what a result is handed on to."""
-        assert self.plain is not None
-        return After(self.plain[0], keeps)
+    def after(self, *, keeps: bool, wide: bool = False) -> After:
+        """Return it as what a result is handed on to, in fours if ``wide``."""
+        chosen = self.quads if wide else self.plain
+        assert chosen is not None
+        return After(chosen[0], keeps)
 
     def facts(self, *, wide: bool = False) -> dict[str, Any]:
         """Return what fills its part of the parameter block, but for values."""
