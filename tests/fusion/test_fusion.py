@@ -282,6 +282,7 @@ def test_a_kernel_that_was_put_off_names_the_line_of_the_op_too() -> None:
     wk.evaluate(x @ w)
     y = x @ w  # that line
     device = x.driver.open()  # type: ignore[attr-defined]  # of the webgpu backend
+    gc.collect()
     device.trim()
     limit = device.memory().num_bytes + 1000
     with wk.config.using(memory_limit=limit), pytest.raises(wk.OutOfMemoryError) as caught:
