@@ -36,7 +36,7 @@ $(VENV)/.installed: $(VENV)/.python pyproject.toml requirements.lock
 	touch $@
 
 build/.system: scripts/setup_system.sh | $(VENV)/.installed
-	mkdir -p $(MESA_SHADER_CACHE_DIR)
+	mkdir -p build $(MESA_SHADER_CACHE_DIR)
 	scripts/setup_system.sh
 	touch $@
 

@@ -42,6 +42,7 @@ class Ends:
         arrays: Further arrays of both.
         fields: Further fields of both.
         constants: Overrides of ``whole``.
+        last_constants: Overrides of ``last``.
     """
 
     whole: str
@@ -49,9 +50,10 @@ class Ends:
     arrays: Mapping[str, GpuArray]
     fields: Mapping[str, Any]
     constants: Mapping[str, float]
+    last_constants: Mapping[str, float]
 
 
-PLAIN = Ends(NATIVE, "matrix/sum_parts.wgsl", {}, {}, {})
+PLAIN = Ends(NATIVE, "matrix/sum_parts.wgsl", {}, {}, {}, {})
 
 
 def convolve(
@@ -278,5 +280,6 @@ def _shader(name: str, lanes: int, *, wide: bool = False) -> str:
 
 def _sum_parts(gpu: Gpu, ends: Ends, parts: GpuArray, y: GpuArray, count: int) -> GpuArray:
     arrays = {**ends.arrays, "parts": parts, "y": y}
-    gpu.dispatch(ends.last, arrays, params={"parts_count": count, **ends.fields})
+    fields = {"parts_count": count, **ends.fields}
+    gpu.dispatch(ends.last, arrays, params=fields, constants=ends.last_constants)
     return y

@@ -17,6 +17,7 @@ from wgsl_kernels.ops.depthwise_sums import convolved_by_channel, sliding_of
 from wgsl_kernels.ops.epilogue import (
     check_activation,
     check_spreads,
+    constants_of,
     end_fields,
     end_gradients,
     finished,
@@ -141,12 +142,14 @@ def _fused_depthwise_conv2d_webgpu(
     shape = sliding.shape_with(filter.shape[2] * filter.shape[3])
     slopes, data_format = prelu_activation_weights, sliding.data_format
     fields = end_fields(bias, activation, leakyrelu_alpha, shape)
+    arrays = spreads(gpu, bias, slopes, shape, x.dtype, data_format)
     ends = Ends(
         whole="conv/fused_depthwise_conv2d.wgsl",
         last="conv/fused_sum_parts.wgsl",
-        arrays=spreads(gpu, bias, slopes, shape, x.dtype, data_format),
+        arrays=arrays,
         fields=fields,
         constants={"with_bias": fields["with_bias"], "activation": fields["activation_code"]},
+        last_constants=constants_of(activation, bias and arrays["bias"]),
     )
     return convolve(gpu, sliding, x, filter, ends)
 
