@@ -21,6 +21,7 @@ RNG = np.random.default_rng(4)
 
 @pytest.fixture(autouse=True)
 def fused() -> Iterator[None]:
+    gc.collect()  # an error that a test caught may hold pending arrays
     with wk.use_backend("webgpu"), wk.config.using(fusion="always"):
         yield
 
