@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("src", "shaders", "tests", "docs", "examples", "pyproject.toml", "README.md")
+COPIED = (
+    "benchmarks",
+    "src",
+    "shaders",
+    "tests",
+    "docs",
+    "examples",
+    "pyproject.toml",
+    "README.md",
+)
 BUILT = shutil.ignore_patterns("_build", "__pycache__")
 BLOCK = re.compile(r"^```(?:wgsl|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The page shows Exp, which exists; the copy gets the same op under a name that is free.
