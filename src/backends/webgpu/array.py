@@ -118,6 +118,14 @@ class GpuArray:
         self.burden = 0
         self.place: tuple[Any, int] | None = None
 
+    def settle(self, storage: Storage | None, device: Device | None) -> None:
+        """Give a pending array what was made for it: it is an ordinary one from now on."""
+        self.storage = storage
+        self.device = device
+        self.op = None
+        self.inputs = ()
+        self.weight = 0
+
     @property
     def strides(self) -> tuple[int, ...]:
         """Elements from one index to the next along each axis."""

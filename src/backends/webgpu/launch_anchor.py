@@ -26,7 +26,7 @@ class AnchorLaunch(ShaderLaunch):
         swallows: The inputs that are read through accessors, so that a group can stand for them.
         hands_on: Whether each element of the result is written through an accessor.
         reads: How often an element is read; one group of maps is computed so often.
-        waits: Whether it may be put off; None before that is known.
+        waits: Whether it may be put off.
         checked: The device on which it was compiled.
     """
 

@@ -69,7 +69,8 @@ class Anchors:
         if anchor.op is None:
             return  # made meanwhile, for one of its inputs
         made = anchor.op.fuse(anchor.inputs, Extras(before)) if before else None
-        self.fuser.settle(anchor, (made or anchor.op.run_now(list(anchor.inputs)))[0])
+        own = (made or anchor.op.run_now(list(anchor.inputs)))[0]
+        anchor.settle(own.storage, own.device)
 
     def before(self, device: Device, anchor: GpuArray) -> dict[int, tuple[Fused, Group]] | None:
         """Return the groups that stand for inputs; make the other inputs that are pending.
@@ -139,13 +140,11 @@ class Anchors:
                 made[step] = GpuArray(node.shape, node.dtype, node.size, storage, device)
         extras = Extras(before, (fused, group), keeps, made)
         own = anchor.op.fuse(anchor.inputs, extras)
-        if not all(extras.taken):  # a function did otherwise than before: it has its own result
-            self.fuser.settle(anchor, own[0])
-            return
-        if keeps:
-            self.fuser.settle(anchor, own[0])
-        for step, array in made.items():
-            self.fuser.settle(group.nodes[fused.part.nodes[step]], array)
+        was_taken = all(extras.taken)  # else a function did otherwise: it has its own result
+        if keeps or not was_taken:
+            anchor.settle(own[0].storage, own[0].device)
+        for step, array in made.items() if was_taken else ():
+            group.nodes[fused.part.nodes[step]].settle(array.storage, array.device)
 
     def _swallow(
         self, device: Device, anchor: GpuArray, index: int, left: int

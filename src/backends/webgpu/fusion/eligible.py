@@ -52,15 +52,14 @@ def can_wait(source: Source) -> bool:
 
 
 def _is_plain(source: Source) -> bool:
-    whole = all(facts.is_whole and facts.module.is_whole for facts in source.files)
     directives = [one for facts in source.files for one in facts.directives]
     asked = {name for facts in source.files for name in facts.needs}
     return (
-        whole
+        can_wait(source)
         and not source.variables
         and all(one.keyword != "override" for one in source.constants.values())
         and all((one.keyword, one.arguments) == ("enable", "f16") for one in directives)
-        and not any(name.startswith("report_index") or name.endswith("_rank") for name in asked)
+        and not any(name.endswith("_rank") for name in asked)
     )
 
 

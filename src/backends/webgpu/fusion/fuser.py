@@ -60,11 +60,7 @@ class PartRecipe:
 
 
 class Fuser:
-    """Makes the pending arrays of one backend.
-
-    Attributes:
-        log: Where given, a row per dispatch: kernels, and why the group was cut there.
-    """
+    """Makes the pending arrays of one backend."""
 
     def __init__(self, backend: WebGpuBackend) -> None:
         self.backend = backend
@@ -206,7 +202,8 @@ class Fuser:
             _share(array, self)
             return
         array.op.was_alone = True
-        settle(array, array.op.run_now(list(array.inputs))[0])
+        made = array.op.run_now(list(array.inputs))[0]
+        array.settle(made.storage, made.device)
 
     def _dispatch(self, device: Device, group: Group, part: PartRecipe) -> None:
         nodes, leaves = group.nodes, group.leaves
@@ -228,11 +225,7 @@ class Fuser:
             part.compiled.pipeline, storages, part.ranges, params, part.groups, part.kernels
         )
         for number, storage in zip(part.outputs, made, strict=True):
-            array = nodes[number]
-            array.storage = storage
-            array.op = None
-            array.inputs = ()
-            array.weight = 0
+            nodes[number].settle(storage, device)
 
     def _plan(
         self, device: Device, group: Group, states: tuple[Any, ...]
@@ -275,10 +268,6 @@ class Fuser:
     def note(self, array: GpuArray) -> None:
         """Count a pending array of a kernel that is no map."""
         self.anchors.note(array)
-
-    def settle(self, array: GpuArray, made: GpuArray) -> None:
-        """Give a pending array what was made for it."""
-        settle(array, made)
 
     def _recipe(
         self, device: Device, group: Group, part: Part, structure: Structure, reading: Reading
@@ -325,22 +314,9 @@ def _is_flat(group: Group, states: tuple[Any, ...]) -> bool:
     )
 
 
-def settle(array: GpuArray, made: GpuArray) -> None:
-    """Give a pending array what was made for it."""
-    array.storage = made.storage
-    array.device = made.device
-    array.op = None
-    array.inputs = ()
-    array.weight = 0
-
-
 def _share(view: GpuArray, fuser: Fuser) -> None:
     """Give a view the storage of its base."""
     base = view.inputs[0]
     if base.op is not None:
         fuser.make(base, "a view of it is needed")
-    view.storage = base.storage
-    view.device = base.device
-    view.op = None
-    view.inputs = ()
-    view.weight = 0
+    view.settle(base.storage, base.device)

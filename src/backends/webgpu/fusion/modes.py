@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.collapse import collapse
@@ -103,7 +104,4 @@ class Reading:
 
 def fills(array: GpuArray, shape: Shape) -> bool:
     """Say whether a row-major array has the elements of ``shape`` in its order."""
-    size = 1
-    for length in shape:
-        size *= length
-    return array.size == size
+    return array.size == math.prod(shape)

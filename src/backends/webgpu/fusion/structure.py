@@ -93,8 +93,7 @@ class Structure:
     @property
     def key(self) -> tuple[Any, ...]:
         """What is equal where the text is."""
-        steps = tuple((step.kind.key, step.operands) for step in self.steps)
-        return (steps, self.leaves, self.spaces, self.outputs, self.vec4)
+        return (self.maps, self.leaves, self.spaces, self.outputs, self.vec4)
 
     @property
     def maps(self) -> tuple[Any, ...]:
