@@ -95,14 +95,12 @@ class Anchors:
             found[index] = taken
         return found
 
-    def behind(
-        self, device: Device, group: Group, at: int
-    ) -> tuple[Fused, tuple[int, ...], bool] | None:
+    def behind(self, device: Device, group: Group, at: int) -> tuple[Fused, bool] | None:
         """Return how ``group`` can follow the kernel that makes its leaf ``at``.
 
         Returns:
-            The group, its outputs, and whether the kernel's own result is needed too; None if the
-            group must be made by itself.
+            The group, and whether the kernel's own result is needed too; None if the group must be
+            made by itself.
         """
         anchor = group.leaves[at]
         if not anchor.op.hands_on or anchor.size != group.nodes[-1].size:
@@ -118,7 +116,7 @@ class Anchors:
             if len(parts) != 1 or self._is_too_large(device, group):
                 return None
             fused = self._find(key, AFTER, group, parts[0], anchor)
-        return None if fused is None else (fused, fused.part.outputs, keeps)
+        return None if fused is None else (fused, keeps)
 
     def run(
         self,
@@ -126,14 +124,14 @@ class Anchors:
         group: Group,
         at: int,
         before: dict[int, tuple[Fused, Group]],
-        behind: tuple[Fused, tuple[int, ...], bool],
+        behind: tuple[Fused, bool],
     ) -> None:
         """Record a kernel with the maps before and behind it."""
         anchor = group.leaves[at]
-        fused, outputs, keeps = behind
+        fused, keeps = behind
         made: dict[int, GpuArray] = {}
         for step, number in enumerate(fused.part.nodes):
-            if number in outputs:
+            if number in fused.part.outputs:
                 node = group.nodes[number]
                 nbytes = device_bytes(node.size, node.dtype)
                 storage = device.pool.allocate(nbytes, anchor.op.kernel, "fused")
