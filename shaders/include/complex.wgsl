@@ -36,7 +36,7 @@ fn complex_abs(a: vec2<f32>) -> f32 {
     return 0.0;
   }
   let ratio = safe_div(small, big);
-  return big * safe_sqrt(1.0 + ratio * ratio);
+  return big * refined_sqrt(1.0 + ratio * ratio);
 }
 
 fn complex_equal(a: vec2<f32>, b: vec2<f32>) -> bool { // by bits; false where a part is NaN

@@ -13,6 +13,6 @@ fn exp_below(x: f32) -> f32 {
   q = fma(q, r, 0x1.5558fap-5f);
   q = fma(q, r, 0x1.55549p-3f);
   q = fma(q, r, 0x1.fffffcp-2f);
-  let power = bitcast<f32>(u32(i32(k) + 127) << 23u);
+  let power = bitcast<f32>(u32(i32_of_whole(k) + 127) << 23u);
   return fma(r, fma(r, q, 1.0), 1.0) * power;
 }

@@ -88,7 +88,7 @@ fn safe_acosh(x: f32) -> f32 {
     return safe_log(x) + LN2;
   }
   let t = hold(x - 1.0);
-  return safe_log1p(t + safe_sqrt(t * (t + 2.0)));
+  return safe_log1p(t + refined_sqrt(t * (t + 2.0)));
 }
 
 // log1p(2 a / (1 - a)) / 2

@@ -70,7 +70,7 @@ fn random_normal(key: vec4<i32>, i: u32) -> f32 {
   let pair = i & 2u;
   let u = f32((block[pair] >> 8u) + 1u) * 0x1p-24f;
   let angle = hold(unit_float(block[pair + 1u]) * 6.28318548f);
-  let radius = safe_sqrt(-2.0 * safe_log(u));
+  let radius = refined_sqrt(-2.0 * safe_log(u));
   if ((i & 1u) == 0u) {
     return radius * safe_cos(angle);
   }

@@ -13,7 +13,9 @@
 //   safe_sign             0     0     -1, 0, 1; NaN of NaN
 //   round_half_even       0     0     ties to even
 //   safe_div            2.5     1     all, subnormal too; x/0 = Inf with its sign, 0/0 = NaN
-//   safe_sqrt             2     1     all; NaN below 0; subnormals are right
+//   safe_sqrt           4.5     1     all; NaN below 0; subnormals are right; "nearest" where the
+//                                     device's sqrt is within 1 ULP, as on all hardware known to us
+//   refined_sqrt          2     1     as safe_sqrt, at three times its cost
 //   safe_rsqrt            2     2     all; Inf at 0, NaN below 0
 //   safe_exp              2     1     all; Inf from 88.7228394, 0 below -104
 //   safe_expm1            4     2     all; -1 at -Inf
@@ -140,6 +142,11 @@ fn power_of_two(k: i32) -> f32 {
   return bitcast<f32>(u32(k + 127) << 23u);
 }
 
+// i32(k) for a whole number |k| < 2^22. It costs an addition, where i32 also looks for overflow.
+fn i32_of_whole(k: f32) -> i32 {
+  return bitcast<i32>(k + 0x1.8p23f) - 0x4b400000;
+}
+
 // x * 2^k; in two steps, since 2^k itself may not be a number
 fn scale_by(x: f32, k: i32) -> f32 {
   let whole = clamp(k, -252, 252);
@@ -194,14 +201,19 @@ fn divide_extremes(a: f32, b: f32) -> f32 {
 }
 
 fn safe_sqrt(x: f32) -> f32 {
-  if (is_nan(x) || is_zero(x)) {
-    return x;
+  let bits = bitcast<u32>(x);
+  if (bits - 0x00800000u < 0x7f000000u) { // above 0, neither subnormal nor Inf nor NaN
+    return sqrt(x);
   }
-  if (is_negative(x)) {
-    return wk_nan();
+  if (bits < 0x00800000u) {
+    return sqrt(f32(bits) * 2.0) * 0x1p-75f;
   }
-  if (is_inf(x)) {
-    return x;
+  return select(x, wk_nan(), bits > SIGN_BIT);
+}
+
+fn refined_sqrt(x: f32) -> f32 {
+  if (is_nan(x) || is_zero(x) || is_negative(x) || is_inf(x)) {
+    return safe_sqrt(x);
   }
   let parts = split(x);
   let odd = parts.exponent & 1;
@@ -254,21 +266,28 @@ fn exp_parts(x: f32, x_lo: f32) -> Exponential {
   let r = hold(exact - rest);
   let lost = hold(exact - r) - rest;
   let sum = fast_two_sum(1.0, r);
-  return Exponential(sum.x, sum.y + (r * r * exp_tail(r) + lost * sum.x), i32(k));
+  return Exponential(sum.x, sum.y + (r * r * exp_tail(r) + lost * sum.x), i32_of_whole(k));
 }
 
+// Beyond the ends y stops where the result is 0 or Inf whatever follows. Below -87 the result may be
+// subnormal, so it is made 2^64 times as large and then scaled.
 fn safe_exp(x: f32) -> f32 {
-  if (is_nan(x)) {
-    return x;
-  }
-  if (x >= 88.7228394) {
-    return wk_inf();
-  }
-  if (x < -104.0) {
-    return 0.0;
-  }
-  let e = exp_parts(x, 0.0);
-  return scale_by(e.hi + e.lo, e.exponent);
+  let y = min(max(x, -104.0), 88.8);
+  let k = round(y * 1.44269504f);
+  let exact = hold(y - hold(k * LN2_HI));
+  let rest = hold(k * LN2_LO);
+  let r = hold(exact - rest);
+  let lost = hold(exact - r) - rest;
+  var q = 0x1.6a21acp-10f; // (e^r - 1 - r) / r^2 for |r| < 0.3475, to 2^-28 of e^r
+  q = q * r + 0x1.123b6ap-7f;
+  q = q * r + 0x1.5558fap-5f;
+  q = q * r + 0x1.55549p-3f;
+  q = q * r + 0x1.fffffcp-2f;
+  let mantissa = 1.0 + (r + (r * r * q + lost));
+  let low = y < -87.0;
+  let exponent = u32(i32_of_whole(k) + select(0, 64, low)) << 23u;
+  let power = bitcast<f32>(bitcast<u32>(mantissa) + exponent) * select(1.0, 0x1p-64f, low);
+  return select(select(power, wk_inf(), y >= 88.7228394), x, is_nan(x));
 }
 
 fn safe_expm1(x: f32) -> f32 {

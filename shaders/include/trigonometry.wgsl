@@ -39,7 +39,7 @@ fn reduce_small_angle(x: f32) -> Angle {
   let second = two_sum(exact, -k * 0x1.daap-15f);
   let third = two_sum(second.x, -k * 0x1.10b4p-30f);
   let angle = fast_two_sum(third.x, hold(second.y + third.y) - k * 0x1.846988p-48f);
-  return Angle(angle.x, angle.y, u32(i32(k)) & 3u);
+  return Angle(angle.x, angle.y, bitcast<u32>(i32_of_whole(k)) & 3u);
 }
 
 // x = mantissa * 2^(exponent - 150) is multiplied by those 96 bits of 2 / pi that matter modulo 4.
@@ -211,7 +211,7 @@ fn safe_asin(x: f32) -> f32 {
     return with_sign_of(asin_reduced(a, a * a), x);
   }
   let z = 0.5 * hold(1.0 - a);
-  return with_sign_of(HALF_PI - (2.0 * asin_reduced(safe_sqrt(z), z) - HALF_PI_LO), x);
+  return with_sign_of(HALF_PI - (2.0 * asin_reduced(refined_sqrt(z), z) - HALF_PI_LO), x);
 }
 
 fn safe_acos(x: f32) -> f32 {
@@ -223,7 +223,7 @@ fn safe_acos(x: f32) -> f32 {
     return HALF_PI - (with_sign_of(asin_reduced(a, a * a), x) - HALF_PI_LO);
   }
   let z = 0.5 * hold(1.0 - a);
-  let half_angle = asin_reduced(safe_sqrt(z), z);
+  let half_angle = asin_reduced(refined_sqrt(z), z);
   if (is_negative(x)) {
     return 2.0 * HALF_PI - (2.0 * half_angle - 2.0 * HALF_PI_LO);
   }

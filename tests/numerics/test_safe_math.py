@@ -43,6 +43,7 @@ UNARY: dict[str, Callable[[Array], Array]] = {
     "safe_sin": np.sin,
     "safe_sinh": np.sinh,
     "safe_softplus": lambda x: np.logaddexp(x, 0),
+    "refined_sqrt": np.sqrt,
     "safe_sqrt": np.sqrt,
     "safe_tan": np.tan,
     "safe_tanh": np.tanh,

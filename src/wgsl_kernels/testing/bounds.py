@@ -27,7 +27,8 @@ Axes = int | tuple[int, ...] | None
 # ULP, from the head of shaders/include/safe_math.wgsl (column "any"); a test compares the two.
 SAFE_ULP = {
     "safe_div": 2.5,
-    "safe_sqrt": 2,
+    "safe_sqrt": 4.5,
+    "refined_sqrt": 2,
     "safe_rsqrt": 2,
     "safe_exp": 2,
     "safe_expm1": 4,
