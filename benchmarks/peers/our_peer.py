@@ -13,7 +13,7 @@ from benchmarks.peers.vocabulary import ADAM_EPSILON, EPSILON, LEARNING_RATE, sp
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter import choose_adapter
 
-TOGETHER = 4
+TOGETHER = 10
 """So many results are evaluated at once: what nobody evaluates is never computed."""
 
 
