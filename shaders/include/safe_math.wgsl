@@ -269,8 +269,7 @@ fn exp_parts(x: f32, x_lo: f32) -> Exponential {
   return Exponential(sum.x, sum.y + (r * r * exp_tail(r) + lost * sum.x), i32_of_whole(k));
 }
 
-// Beyond the ends y stops where the result is 0 or Inf whatever follows. Below -87 the result may be
-// subnormal, so it is made 2^64 times as large and then scaled.
+// Beyond the ends y stops where the result is 0 or Inf whatever follows.
 fn safe_exp(x: f32) -> f32 {
   let y = min(max(x, -104.0), 88.8);
   let k = round(y * 1.44269504f);
@@ -284,10 +283,10 @@ fn safe_exp(x: f32) -> f32 {
   q = q * r + 0x1.55549p-3f;
   q = q * r + 0x1.fffffcp-2f;
   let mantissa = 1.0 + (r + (r * r * q + lost));
-  let low = y < -87.0;
-  let exponent = u32(i32_of_whole(k) + select(0, 64, low)) << 23u;
-  let power = bitcast<f32>(bitcast<u32>(mantissa) + exponent) * select(1.0, 0x1p-64f, low);
-  return select(select(power, wk_inf(), y >= 88.7228394), x, is_nan(x));
+  let exponent = i32_of_whole(k);
+  let half = exponent >> 1u; // 2^exponent itself may not be a number
+  let power = hold(mantissa * power_of_two(half)) * power_of_two(exponent - half);
+  return select(power, x, is_nan(x));
 }
 
 fn safe_expm1(x: f32) -> f32 {
