@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,18 +54,13 @@ def user_code(depth: int) -> tuple[Any, int] | None:
     """
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module not in _ours:
-            if not _is_ours(module):
-                return frame.f_code, frame.f_lasti
-            _ours.add(module)
+        if not _is_ours(frame.f_globals.get("__name__", "")):
+            return frame.f_code, frame.f_lasti
         frame = frame.f_back
     return None
 
 
-_ours = {"wgsl_kernels"}
-
-
+@lru_cache(maxsize=1024)
 def _is_ours(module: str) -> bool:
     return module == "wgsl_kernels" or module.startswith("wgsl_kernels.")
 

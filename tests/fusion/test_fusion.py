@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.fusion import anchors, fuser
+from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -304,3 +306,30 @@ def test_of_too_many_kernels_that_wait_the_oldest_goes_with_what_follows_it() ->
         return y
 
     assert labels(f) == ["Softmax + Multiply"] * 12
+
+
+def test_the_oldest_that_waits_takes_its_last_map_along_though_nothing_waits_for_that() -> None:
+    x = values(16, 16)
+
+    def f() -> list[wk.Tensor]:
+        return [wk.softmax(x + float(n)) * 2.0 for n in range(8)]
+
+    assert labels(f) == ["Add + Softmax + Multiply"] * 8
+
+
+def test_what_is_remembered_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuser, "PLANS_MAX", 3)
+    monkeypatch.setattr(anchors, "FUSED_MAX", 3)
+    backend: Any = find_driver("webgpu")
+    fusing = backend.fuser
+    x = values(16, 16)
+
+    for count in range(2, 9):
+        y = x
+        for _ in range(count):
+            y = wk.sqrt(y * y + 1.0)
+        wk.evaluate(y, wk.softmax(y * 2.0) + float(count))
+
+    assert len(fusing._plans) <= 3
+    assert len(fusing._compiled) <= 3
+    assert len(fusing.anchors._fused) <= 3

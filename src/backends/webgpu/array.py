@@ -12,6 +12,7 @@ from wgsl_kernels.engine.exact import is_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from weakref import ref
 
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.backends.webgpu.pool import Storage
@@ -57,6 +58,15 @@ class HostValues:
             host_bytes.pop(id(self), None)
 
 
+class Tail:
+    """Which map is the last that was put behind a pending kernel, held weakly."""
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        self.last: ref[GpuArray] | None = None
+
+
 class GpuArray:
     """One array: shape and dtype, and where its elements are.
 
@@ -73,6 +83,8 @@ class GpuArray:
         weight: About how many pending arrays it depends on, itself included.
         burden: About how many bytes its inputs keep, each counted as often as it is used.
         place: Code and instruction that called the op.
+        tail: Of a pending array that a kernel with a loop of its own makes, and of the maps of its
+            size behind it, where the last of them is noted.
     """
 
     __slots__ = (
@@ -90,6 +102,7 @@ class GpuArray:
         "shape",
         "size",
         "storage",
+        "tail",
         "weight",
     )  # fmt: skip
 
@@ -117,6 +130,7 @@ class GpuArray:
         self.weight = 0
         self.burden = 0
         self.place: tuple[Any, int] | None = None
+        self.tail: Tail | None = None
 
     def settle(self, storage: Storage | None, device: Device | None) -> None:
         """Give a pending array what was made for it: it is an ordinary one from now on."""
@@ -125,6 +139,7 @@ class GpuArray:
         self.op = None
         self.inputs = ()
         self.weight = 0
+        self.tail = None
 
     @property
     def strides(self) -> tuple[int, ...]:

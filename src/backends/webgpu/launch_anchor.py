@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import GpuArray
+from wgsl_kernels.backends.webgpu.array import GpuArray, Tail
 from wgsl_kernels.backends.webgpu.fusion.eligible import can_wait
+from wgsl_kernels.backends.webgpu.fusion.pending import pending
 from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, ShaderLaunch, State
 from wgsl_kernels.backends.webgpu.launch_map import bound_bytes
-from wgsl_kernels.engine.origin import user_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,11 +50,7 @@ class AnchorLaunch(ShaderLaunch):
         spec = self.outputs[0]
         if self.large:
             backend.check_size(spec)
-        made = GpuArray(spec.shape, spec.dtype, spec.size, None, device)
-        made.op = self
-        made.inputs = arrays
-        made.weight = 1
-        made.place = user_code(4)
+        made = pending(self, arrays, spec, device, Tail())
         backend.fuser.note(made)
         return (made,)
 

@@ -10,7 +10,12 @@ from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
 from wgsl_kernels.backends.webgpu.fusion.eligible import kind_of
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
-from wgsl_kernels.backends.webgpu.fusion.pending import MAPS_MAX, PENDING_BYTES, waiting
+from wgsl_kernels.backends.webgpu.fusion.pending import (
+    MAPS_MAX,
+    PENDING_BYTES,
+    pending,
+    waiting,
+)
 from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, ShaderLaunch, State
 from wgsl_kernels.backends.webgpu.operands import Operand
 from wgsl_kernels.backends.webgpu.recipe import (
@@ -20,7 +25,6 @@ from wgsl_kernels.backends.webgpu.recipe import (
     fold,
     record,
 )
-from wgsl_kernels.engine.origin import user_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,25 +92,21 @@ class MapLaunch(ShaderLaunch):
         spec = self.outputs[0]
         if self.large:
             backend.check_size(spec)
-        weight, burden = 1, self.nbytes[0]
+        weight, burden, tail = 1, self.nbytes[0], None
         for one in arrays:
             if one.op is not None:
                 weight += one.weight
                 burden += one.burden
+                if one.tail is not None and one.size == spec.size:
+                    tail = one.tail
         if weight > MAPS_MAX:
             weight = waiting(arrays, MAPS_MAX) + 1
         if weight > MAPS_MAX or burden > PENDING_BYTES:
             for one in arrays:
                 if one.op is not None:
                     backend.fuser.make(one, f"a group has at most {MAPS_MAX} maps")
-            weight, burden = 1, self.nbytes[0]
-        made = GpuArray(spec.shape, spec.dtype, spec.size, None, device)
-        made.op = self
-        made.inputs = arrays
-        made.weight = weight
-        made.burden = burden
-        made.place = user_code(4)
-        return (made,)
+            weight, burden, tail = 1, self.nbytes[0], None
+        return (pending(self, arrays, spec, device, tail, weight, burden),)
 
     def _begin(self, device: Device, arrays: list[Any]) -> None:
         """Compile the kernel alone, so that its errors show where it is called, not later."""

@@ -22,6 +22,8 @@ WAITING_MAX = 6
 """The most pending kernels that are no maps; they keep inputs larger than their results."""
 REPEATED_MAPS_MAX = 3
 """The most maps that are computed more than once for an element rather than written."""
+FUSED_MAX = 4096
+"""Groups that are remembered as parts of other kernels, as `fuser.PLANS_MAX` are by themselves."""
 OWN_BINDINGS = 3
 """What a kernel binds besides inputs: its result, partial results, the status."""
 
@@ -44,21 +46,20 @@ class Anchors:
         waiting.append(weakref.ref(array))
         if len(waiting) <= WAITING_MAX:
             return
-        self._waiting = waiting = deque(each for each in waiting if _is_pending(each))
-        if len(waiting) <= WAITING_MAX:
-            return
-        oldest = waiting.popleft()  # a weak reference, lest it count as held
-        why = f"at most {WAITING_MAX} kernels that are no maps wait"
-        for each in tuple(waiting):
-            one = each()
-            inputs = () if one is None else one.inputs
-            del one
-            for index in range(len(inputs)):
-                if _is_pending(oldest) and _depends(inputs[index], oldest):
-                    self.fuser.make(inputs[index], why)
-        left = oldest()
-        if left is not None and left.op is not None:
-            self.fuser.make(left, why)
+        left = [each for each in waiting if (one := each()) is not None and one.op is not None]
+        one = None  # nothing here may count as what holds an array
+        self._waiting = waiting = deque(left)
+        if len(waiting) > WAITING_MAX:
+            self._make_oldest(waiting.popleft())
+
+    def _make_oldest(self, oldest: weakref.ref[GpuArray]) -> None:
+        """Make what was put last behind a kernel, or what the kernel gives if that is gone."""
+        one = oldest()
+        tail = None if one is None else one.tail
+        if tail is not None and tail.last is not None:
+            one = tail.last() or one
+        if one is not None and one.op is not None:
+            self.fuser.make(one, f"at most {WAITING_MAX} kernels that are no maps wait")
 
     def make(self, device: Device, anchor: GpuArray) -> None:
         """Make the array of a kernel, with the maps before it."""
@@ -168,6 +169,8 @@ class Anchors:
         """Return what is composed for a structure; None if it is new or cannot be."""
         if key in self._fused:
             return self._fused[key]
+        if len(self._fused) >= FUSED_MAX:
+            self._fused.clear()
         fused = Fused(prefix, group, part, key, given)
         if fused.plain is None:
             self._fused[key] = None
@@ -193,18 +196,3 @@ def _bindings(device: Device, anchor: GpuArray) -> int:
 def _is_pending(reference: weakref.ref[GpuArray]) -> bool:
     array = reference()
     return array is not None and array.op is not None
-
-
-def _depends(array: GpuArray | None, wanted: weakref.ref[GpuArray]) -> bool:
-    """Say whether a pending array is made of ``wanted``, through maps alone."""
-    seen: set[int] = set()
-    stack = [array]
-    while stack:
-        one = stack.pop()
-        if one is not None and one is wanted():
-            return True
-        if one is None or one.op is None or one.op.is_anchor or id(one) in seen:
-            continue
-        seen.add(id(one))
-        stack += one.inputs
-    return False

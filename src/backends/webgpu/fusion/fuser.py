@@ -275,6 +275,8 @@ class Fuser:
         key = structure.key
         compiled = self._compiled.get(key)
         if compiled is None:
+            if len(self._compiled) >= PLANS_MAX:
+                self._compiled.clear()
             compiled = self._compiled[key] = compiled_from(device, compose_group(structure))
         nodes = group.nodes
         recipe = PartRecipe()

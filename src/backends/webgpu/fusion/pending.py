@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
-from wgsl_kernels.backends.webgpu.array import GpuArray, row_major, view_of
+from wgsl_kernels.backends.webgpu.array import GpuArray, Tail, row_major, view_of
+from wgsl_kernels.engine.origin import user_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.engine.spec import Shape
+    from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.engine.spec import Shape, Spec
 
 MAPS_MAX = 32
 """The most maps in one dispatch, and about the most that one array may wait for."""
@@ -34,6 +37,28 @@ class View:
 VIEW = View()
 
 
+def pending(
+    op: Any,
+    inputs: Sequence[GpuArray],
+    spec: Spec,
+    device: Device,
+    tail: Tail | None,
+    weight: int = 1,
+    burden: int = 0,
+) -> GpuArray:
+    """Return an array that ``op``, a launch, is to make; a plan calls what calls this."""
+    made = GpuArray(spec.shape, spec.dtype, spec.size, None, device)
+    made.op = op
+    made.inputs = inputs
+    made.weight = weight
+    made.burden = burden
+    made.place = user_code(6)
+    if tail is not None:
+        made.tail = tail
+        tail.last = ref(made)
+    return made
+
+
 def pending_view(array: GpuArray, shape: Shape) -> GpuArray:
     """Return a pending array reshaped; it stays pending."""
     base = array.inputs[0] if array.op is VIEW else array
@@ -46,6 +71,7 @@ def pending_view(array: GpuArray, shape: Shape) -> GpuArray:
     view.burden = base.burden
     view.place = base.place
     view.sealed = array.sealed
+    view.tail = base.tail
     return view
 
 
@@ -106,22 +132,20 @@ class Group:
 
 def _visit(array: GpuArray, size: int, number: dict[int, int], group: Group) -> int:
     refs: list[int] = []
-    uses = group._uses
     for one in array.inputs:
-        key = id(one)
-        known = number.get(key)
+        known = number.get(id(one))
         if known is None:
             op = one.op
             if op is not None and one.size == size and not op.is_anchor:
                 known = _visit(one, size, number, group)
             else:
-                known = number[key] = ~len(group.leaves)
+                known = number[id(one)] = ~len(group.leaves)
                 if op is not None:
                     group.foreign.append(~known)
                 group.leaves.append(one)
                 group._leaf_uses.append(0)
         if known >= 0:
-            uses[known] += 1
+            group._uses[known] += 1
         else:
             group._leaf_uses[~known] += 1
         refs.append(known)
@@ -129,7 +153,7 @@ def _visit(array: GpuArray, size: int, number: dict[int, int], group: Group) -> 
     number[id(array)] = mine = len(nodes)
     nodes.append(array)
     group.refs.append(tuple(refs))
-    uses.append(0)
+    group._uses.append(0)
     return mine
 
 
