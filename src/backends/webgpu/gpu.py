@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
 
+REMEMBERED = 4096
+"""Shapes and layouts whose facts are kept at hand."""
+
 
 class Gpu:
     """The device, to a kernel registered with ``@wgsl_kernel`` or ``register_kernel``.
@@ -59,17 +63,11 @@ class Gpu:
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new array with undefined values."""
-        if any(length < 0 for length in shape):
-            raise ShapeError(f"{self._kernel}: empty got shape {show(shape)}; want lengths from 0.")
-        if dtype not in ITEMSIZE:
-            known = ", ".join(ITEMSIZE)
-            raise DTypeError(f"{self._kernel}: empty got dtype {dtype!r}; on webgpu live {known}.")
-        size = math.prod(shape)
-        nbytes = device_bytes(size, dtype)
+        shape = tuple(shape)
+        size, nbytes, what = _extent(self._kernel, shape, dtype)
         device = self._backend.open()
-        what = f"{show(shape)} {dtype}"
         storage = device.storage(nbytes, self._kernel, what) if nbytes else None
-        return GpuArray(tuple(shape), dtype, size, storage, device)
+        return GpuArray(shape, dtype, size, storage, device)
 
     def upload(self, values: Array, dtype: DType) -> GpuArray:
         """Return a new array with host values of ``dtype``."""
@@ -87,14 +85,18 @@ class Gpu:
 
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer; strides and offset count elements."""
+        shape, strides = tuple(shape), tuple(strides)
+        is_whole = array.layout is None and offset == 0 and array.shape == shape
+        if is_whole and _is_row_major(shape, strides):
+            return array
         if array.op is not None:
-            if offset == 0 and math.prod(shape) == array.size and is_row_major(shape, strides):
-                return pending_view(array, tuple(shape))
+            if offset == 0 and math.prod(shape) == array.size and _is_row_major(shape, strides):
+                return pending_view(array, shape)
             self._backend.make_resident(array, f"{self._kernel} makes a view of it")
         one_to_one = array.size == 1 and math.prod(shape) == 1  # still travels as a parameter
         if array.storage is None and array.host is not None and not one_to_one:
             self._backend.make_resident(array)
-        return view_of(array, tuple(shape), tuple(strides), offset)
+        return view_of(array, shape, strides, offset)
 
     def grid(self, invocations: int, group: int) -> tuple[int, int, int]:
         """Return the workgroup counts for that many invocations in workgroups of ``group``.
@@ -165,14 +167,13 @@ class Gpu:
             ArgumentError: It writes no array.
         """
         device = self._backend.open()
-        for array in arrays.values():
-            away = array.storage is None or array.device is not device
-            if away and not array.is_scalar_on_host:
+        layouts: list[Any] = []
+        for name, array in arrays.items():
+            is_value = array.host is not None and array.size == 1
+            if not is_value and (array.storage is None or array.device is not device):
                 self._backend.make_resident(array, f"{self._kernel} takes buffers")
+            layouts.append((name, array.shape, array.dtype, array.layout, is_value))
         fields = params or {}
-        layouts = [
-            (name, a.shape, a.dtype, a.layout, a.is_scalar_on_host) for name, a in arrays.items()
-        ]
         more = None if constants is None else tuple(constants.items())
         key = (
             shader,
@@ -248,3 +249,22 @@ class Gpu:
     def _source(self, shader: str) -> Any:
         place = f"<inline in {Path(self._origin.file).name}:{self._origin.line}>"
         return find_source(shader, Path(self._origin.file).parent, place)
+
+
+_is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)
+
+
+@functools.lru_cache(maxsize=REMEMBERED)
+def _extent(kernel: str, shape: Shape, dtype: DType) -> tuple[int, int, str]:
+    """Return elements, bytes and words of an array.
+
+    Raises:
+        ShapeError, DTypeError: There can be none of that shape or dtype.
+    """
+    if any(length < 0 for length in shape):
+        raise ShapeError(f"{kernel}: empty got shape {show(shape)}; want lengths from 0.")
+    if dtype not in ITEMSIZE:
+        known = ", ".join(ITEMSIZE)
+        raise DTypeError(f"{kernel}: empty got dtype {dtype!r}; on webgpu live {known}.")
+    size = math.prod(shape)
+    return size, device_bytes(size, dtype), f"{show(shape)} {dtype}"

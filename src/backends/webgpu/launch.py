@@ -8,9 +8,7 @@ from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel, call_with
 from wgsl_kernels.backends.webgpu.operands import Operand
-from wgsl_kernels.backends.webgpu.recipe import (
-    tensor_facts,
-)
+from wgsl_kernels.backends.webgpu.recipe import Fixed, fixed, tensor_facts
 from wgsl_kernels.engine.shapes import show
 
 if TYPE_CHECKING:
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.recipe import Compiled
     from wgsl_kernels.engine.spec import Spec
 
 VALUE = "value"
@@ -98,6 +97,19 @@ class ShaderLaunch:
             storage = device.storage(nbytes, self.kernel, label) if nbytes else None
             made.append(GpuArray(spec.shape, spec.dtype, spec.size, storage, device))
         return made
+
+    def fix(
+        self,
+        device: Device,
+        compiled: Compiled,
+        arrays: Sequence[Any],
+        facts: dict[str, Any],
+        groups: tuple[int, int, int],
+    ) -> Fixed | None:
+        """Return the kernel's one dispatch, None where more changes than the buffers."""
+        inputs = dict(zip(self.names, arrays, strict=True))
+        outputs = dict(zip(self.output_names, self.nbytes, strict=True))
+        return fixed(device, compiled, inputs, outputs, facts, groups)
 
     def remember(self, key: Any, recipe: Any) -> Any:
         """Keep a recipe, within bounds."""

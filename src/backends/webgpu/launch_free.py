@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.launch_anchor import COMPUTED, AnchorLaunch
 from wgsl_kernels.backends.webgpu.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.recipe import (
     Compiled,
+    Fixed,
     compile_kernel,
     fold,
     grid_of,
@@ -35,7 +36,7 @@ UNKNOWN_READS = 4
 class FreeRecipe:
     """A free kernel's shader, grid and parameters for one layout of its inputs."""
 
-    __slots__ = ("compiled", "facts", "groups", "packed")
+    __slots__ = ("compiled", "facts", "fixed", "groups", "packed")
 
     def __init__(
         self,
@@ -43,11 +44,13 @@ class FreeRecipe:
         facts: dict[str, Any],
         groups: tuple[int, int, int],
         packed: tuple[int, ...],
+        fixed: Fixed | None,
     ) -> None:
         self.compiled = compiled
         self.facts = facts
         self.groups = groups
         self.packed = packed
+        self.fixed = fixed
 
 
 class FreeLaunch(AnchorLaunch):
@@ -76,6 +79,10 @@ class FreeLaunch(AnchorLaunch):
         recipe: FreeRecipe | None = self.recipes.get(key)
         if recipe is None:
             recipe = self.remember(key, self.build(device, arrays, states, extras))
+        if recipe.fixed is not None:
+            outputs = self.allocate(device)
+            recipe.fixed.run(device, arrays, outputs)
+            return outputs
         for index in recipe.packed:
             arrays[index] = self.backend.contiguous(arrays[index])
             if arrays[index].storage is None:
@@ -128,7 +135,10 @@ class FreeLaunch(AnchorLaunch):
             device, self.kernel, source, operands, self.output_operands(), known, options
         )
         facts |= extras.facts()
-        return FreeRecipe(compiled, facts, self.grid(compiled, facts), tuple(packed))
+        grid = self.grid(compiled, facts)
+        fits = extras is ALONE and not packed
+        fixed = self.fix(device, compiled, arrays, facts, grid) if fits else None
+        return FreeRecipe(compiled, facts, grid, tuple(packed), fixed)
 
     def grid(self, compiled: Compiled, facts: dict[str, Any]) -> tuple[int, int, int]:
         """Return the workgroup counts."""

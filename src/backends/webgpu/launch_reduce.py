@@ -15,6 +15,7 @@ from wgsl_kernels.backends.webgpu.launch_anchor import COMPUTED, AnchorLaunch
 from wgsl_kernels.backends.webgpu.operands import Operand
 from wgsl_kernels.backends.webgpu.recipe import (
     Compiled,
+    Fixed,
     compile_kernel,
     fold,
     record,
@@ -41,7 +42,7 @@ AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
 class ReduceRecipe:
     """A reduction's stages for one layout of its input."""
 
-    __slots__ = ("facts", "groups", "partial_bytes", "stages", "windows")
+    __slots__ = ("facts", "fixed", "groups", "partial_bytes", "stages", "windows")
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class ReduceRecipe:
         self.facts = facts
         self.partial_bytes = partial_bytes
         self.windows: list[tuple[int, int]] = []
+        self.fixed: Fixed | None = None
 
 
 class ReduceLaunch(AnchorLaunch):
@@ -85,6 +87,9 @@ class ReduceLaunch(AnchorLaunch):
         if recipe is None:
             recipe = self.remember(key, self.build(device, arrays, states, extras))
         outputs = self.allocate(device) if extras.keeps else []
+        if recipe.fixed is not None:
+            recipe.fixed.run(device, arrays, outputs)
+            return outputs
         facts = {**recipe.facts, **extras.values()}
         bound = {**extras.arrays(), **dict(zip(self.output_names, outputs, strict=False))}
         for index, (name, array) in enumerate(zip(self.names, arrays, strict=True)):
@@ -177,7 +182,10 @@ class ReduceLaunch(AnchorLaunch):
 
         if spread.parts == 1:
             grid = _grid(spread.variant, rows, walk.inner, 1)
-            return ReduceRecipe([stage("whole", spread.variant)], [grid], facts, 0)
+            recipe = ReduceRecipe([stage("whole", spread.variant)], [grid], facts, 0)
+            if extras is ALONE:
+                recipe.fixed = self.fix(device, recipe.stages[0], arrays, facts, grid)
+            return recipe
         return self._in_parts(device, array, spread, stage, rows, walk.inner, facts, maps, least)
 
     def _in_parts(

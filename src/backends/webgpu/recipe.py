@@ -84,6 +84,75 @@ def compiled_from(
     return Compiled(composed, pipeline, slots)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Fixed:
+    """A dispatch of which nothing but the buffers changes from run to run.
+
+    Attributes:
+        places: For each binding where its array is: input ``n``, or output ``~n``.
+        ranges: What is bound of each.
+    """
+
+    pipeline: Pipeline
+    places: tuple[int, ...]
+    ranges: tuple[tuple[int, int], ...]
+    params: bytes
+    groups: tuple[int, int, int]
+    label: str
+
+    def run(self, device: Device, inputs: Sequence[GpuArray], outputs: Sequence[GpuArray]) -> None:
+        """Record the dispatch; the inputs are on the device, laid out as they were."""
+        storages: list[Any] = [
+            inputs[n].storage if n >= 0 else outputs[~n].storage for n in self.places
+        ]
+        device.dispatch(self.pipeline, storages, self.ranges, self.params, self.groups, self.label)
+
+
+def fixed(
+    device: Device,
+    compiled: Compiled,
+    inputs: Mapping[str, GpuArray | None],
+    outputs: Mapping[str, int],
+    facts: Mapping[str, Any],
+    groups: tuple[int, int, int],
+) -> Fixed | None:
+    """Return a dispatch with all that stays, None where more changes than the buffers.
+
+    Args:
+        device: The device.
+        compiled: The kernel.
+        inputs: What it reads, in order.
+        outputs: The bytes of what it writes, in order.
+        facts: What fills the parameter block.
+        groups: The grid.
+    """
+    places = {name: n for n, name in enumerate(inputs)} | {
+        name: ~n for n, name in enumerate(outputs)
+    }
+    found: list[tuple[int, int]] = []
+    for array in inputs.values():
+        if array is not None and (array.layout is not None or array.is_scalar_on_host):
+            return None
+    for slot in compiled.slots:
+        array = inputs.get(slot.name)
+        if slot.role != "tensor" or (array is None and slot.name not in outputs):
+            return None
+        step = max(4, slot.stride)
+        nbytes = outputs[slot.name] if array is None else device_bytes(array.size, array.dtype)
+        rounded = -(-nbytes // step) * step
+        if not 0 < rounded <= device.largest_binding:
+            return None
+        found.append((0, rounded))
+    return Fixed(
+        compiled.pipeline,
+        tuple(places[slot.name] for slot in compiled.slots),
+        tuple(found),
+        compiled.composed.pack(facts),
+        groups,
+        compiled.composed.kernel,
+    )
+
+
 def record(
     device: Device,
     compiled: Compiled,
