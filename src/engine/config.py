@@ -65,13 +65,13 @@ class Config:
     memory_limit: int | str | None
     check_numerics: bool
     small_ops: str
-    _process: dict[str, Any]
+    process: dict[str, Any]
     tuning: str
 
     def __init__(self) -> None:
         object.__setattr__(
             self,
-            "_process",
+            "process",
             {
                 "fusion": "auto",
                 "fallback": "warn",
@@ -87,23 +87,23 @@ class Config:
         if name not in _CHECKS:
             raise AttributeError(f"config has no {name!r}; it has {', '.join(_CHECKS)}.")
         here = context.current().config
-        return here[name] if name in here else self._process[name]
+        return here[name] if name in here else self.process[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         _check(name, value)
-        self._process[name] = value
+        self.process[name] = value
 
     def value(self, name: str, now: context.Context) -> Any:
         """Return a switch in a context that is at hand; for hot paths."""
         if now.config and name in now.config:
             return now.config[name]
-        return self._process[name]
+        return self.process[name]
 
     def is_on(self, name: str, now: context.Context) -> bool:
         """Return a yes-or-no switch in a context that is at hand; for hot paths."""
         if now.config and name in now.config:
             return bool(now.config[name])
-        return bool(self._process[name])
+        return bool(self.process[name])
 
     @contextmanager
     def using(self, **values: Any) -> Iterator[None]:

@@ -96,6 +96,8 @@ class _Form:
     """What the tape's entries of one plan have in common, where they do.
 
     Attributes:
+        plan: The plan.
+        specs: The specs of the inputs, None for absent ones.
         flows: For each input its spec where a gradient flows through it.
         ends: Whether the output ends the tape.
         facts: What the rule is given after dy, with None where a value belongs.
@@ -103,7 +105,7 @@ class _Form:
         pull: The function that takes such facts with the values filled in, then the dys.
     """
 
-    __slots__ = ("ends", "facts", "flows", "pull", "values")
+    __slots__ = ("ends", "facts", "flows", "plan", "pull", "specs", "values")
 
     def __init__(self, plan: Plan, keeping: Keeping, inputs: Sequence[Tensor | None]) -> None:
         assert plan.output is not None
@@ -111,7 +113,8 @@ class _Form:
             None if one is None or not is_differentiable(one.dtype) else one.spec for one in inputs
         ]
         self.ends = not is_differentiable(plan.output.dtype)
-        specs = tuple([None if one is None else one.spec for one in inputs])
+        self.plan = plan
+        self.specs = specs = tuple([None if one is None else one.spec for one in inputs])
         self.facts: list[Any] = []
         self.values: list[tuple[int, bool, int]] = []
         for place, wanted in enumerate(keeping.wanted):
@@ -122,6 +125,53 @@ class _Form:
                 self.facts.append(_fact(wanted, plan, specs, (plan.output,)))
         lengths: list[int | None] = [None] * len(inputs)
         self.pull = partial(_pull, keeping.rule, plan.input_names, lengths, True)
+
+
+class FormNode:
+    """A `Node` of a plan with a form, as little as can be until gradients go back through it."""
+
+    __slots__ = ("_form", "_ids", "_kept", "outputs")
+
+    outputs: tuple[int, ...]
+    """The id of the output, 0 where it ends the tape."""
+
+    def __init__(self, form: _Form, ids: tuple[int, ...], output: int, kept: list[Any]) -> None:
+        """Take the ids of the inputs and of the output, and the arrays that the rule needs."""
+        self._form = form
+        self._ids = ids
+        self._kept = kept
+        self.outputs = (output,)
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._form.plan.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its inputs are called."""
+        return self._form.plan.input_names
+
+    @property
+    def inputs(self) -> list[tuple[int, Spec] | None]:
+        """Id and spec of each input through which gradients flow."""
+        flowing = zip(self._ids, self._form.flows, strict=True)
+        return [None if spec is None else (one, spec) for one, spec in flowing]
+
+    @property
+    def pullback(self) -> Pullback:
+        """How gradients go back."""
+        form = self._form
+        facts = list(form.facts)
+        for (place, is_input, index), kept in zip(form.values, self._kept, strict=True):
+            if kept is None or isinstance(kept, Saved):
+                facts[place] = kept
+                continue
+            spec = form.specs[index] if is_input else form.plan.output
+            assert spec is not None
+            identity = self._ids[index] if is_input else self.outputs[0]
+            facts[place] = Saved(spec, kept, form.plan.driver, identity)
+        return partial(form.pull, facts)
 
 
 def _form_of(plan: Plan, inputs: tuple[Any, ...]) -> _Form | None:
@@ -136,23 +186,18 @@ def _form_of(plan: Plan, inputs: tuple[Any, ...]) -> _Form | None:
     return form
 
 
-def node_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node:
+def node_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | FormNode:
     """Return the entry of a kernel that ran along ``plan``."""
     overriding = context.current().gradients
     form = None if overriding and plan.name in overriding else plan.form or _form_of(plan, inputs)
     if form is None or not isinstance(result, Tensor):
         return _any_node(plan, inputs, result)
-    flowing: list[tuple[int, Spec] | None] = [
-        None if spec is None else (one.id, spec)
-        for one, spec in zip(inputs, form.flows, strict=True)
-    ]
-    facts = form.facts
-    if form.values:
-        facts = list(facts)
-        for place, is_input, index in form.values:
-            facts[place] = save(inputs[index] if is_input else result)
-    outputs = [0 if form.ends else result.id]
-    return Node(plan.name, plan.input_names, flowing, outputs, partial(form.pull, facts))
+    kept: list[Any] = []
+    for _, is_input, index in form.values:
+        one = inputs[index] if is_input else result
+        kept.append(one.array if one is not None and one.driver is plan.driver else save(one))
+    ids = tuple([0 if one is None else one.id for one in inputs])
+    return FormNode(form, ids, 0 if form.ends else result.id, kept)
 
 
 def _any_node(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node:

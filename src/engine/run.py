@@ -123,6 +123,8 @@ def _dispatch(
     interceptors = context.current().interceptors
     if not interceptors:
         return _execute(name, inputs, attrs, names, None)
+    if len(interceptors) == 1:
+        return interceptors[0](Call(name, inputs, attrs, names), _execute_call)
     return _chain(interceptors, len(interceptors) - 1)(Call(name, inputs, attrs, names))
 
 
@@ -191,7 +193,7 @@ def _execute(
     output = Tensor(plan.output, made, driver)
     if now.scope is not None:
         now.scope.add(output)
-    if config.is_on("check_numerics", now):
+    if (now.config or config.process["check_numerics"]) and config.is_on("check_numerics", now):
         check_numerics(name, inputs, [output])
     return output
 

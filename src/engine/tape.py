@@ -8,7 +8,7 @@ from typing import Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.nodes import Node, node_of
+from wgsl_kernels.engine.nodes import FormNode, Node, node_of
 from wgsl_kernels.engine.run import Call, Proceed, Result, run
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable
@@ -21,7 +21,7 @@ class Tape:
     """Records kernel runs that depend on something watched; an interceptor of `run_kernel`."""
 
     def __init__(self, *, watch_variables: bool = True) -> None:
-        self.nodes: list[Node] = []
+        self.nodes: list[Node | FormNode] = []
         self.tracked: set[int] = set()
         self.variables: dict[int, Variable] = {}
         self.watch_variables = watch_variables
@@ -48,18 +48,23 @@ class Tape:
     def depends(self, inputs: Iterable[Any]) -> bool:
         """Say whether any input is tracked; a trainable variable is from now on."""
         found = False
+        tracked = self.tracked
         for one in inputs:
+            if type(one) is Tensor:
+                if one.id in tracked:
+                    found = True
+                continue
             if not isinstance(one, Tensor):
                 found = (one is not None and self.depends(one)) or found
                 continue
             if one.trainable and self.watch_variables and one.id not in self.variables:
                 self.variables[one.id] = one  # type: ignore[assignment]  # only these are trainable
-                self.tracked.add(one.id)
-            if one.id in self.tracked:
+                tracked.add(one.id)
+            if one.id in tracked:
                 found = True
         return found
 
-    def record(self, node: Node) -> None:
+    def record(self, node: Node | FormNode) -> None:
         """Append ``node``; its outputs are tracked from now on."""
         self.nodes.append(node)
         for one in node.outputs:
@@ -93,10 +98,10 @@ class Tape:
             _spread(node, active, node.pullback(dys), gradients)
         return {one: gradients[one] for one in sources if one in gradients}
 
-    def _between(self, sources: Sequence[int]) -> list[tuple[Node, set[int]]]:
+    def _between(self, sources: Sequence[int]) -> list[tuple[Node | FormNode, set[int]]]:
         """Return the nodes that depend on a source, each with the inputs that do."""
         reached = set(sources)
-        found: list[tuple[Node, set[int]]] = []
+        found: list[tuple[Node | FormNode, set[int]]] = []
         for node in self.nodes:
             active = {one[0] for one in node.inputs if one is not None and one[0] in reached}
             if active:
@@ -138,7 +143,7 @@ def hidden_from_tapes() -> Iterator[None]:
 
 
 def _spread(
-    node: Node, active: set[int], found: Sequence[Any], gradients: dict[int, Tensor]
+    node: Node | FormNode, active: set[int], found: Sequence[Any], gradients: dict[int, Tensor]
 ) -> None:
     for given, dx in zip(node.inputs, found, strict=True):
         if given is None or dx is None or given[0] not in active:
