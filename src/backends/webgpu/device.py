@@ -91,7 +91,7 @@ class Device:
         self.largest_binding = self.limits["max-storage-buffer-binding-size"]
         default = default_memory_limit(choice.info)
         self._calls = load_calls()
-        self._recorder = Recorder(self._device, self._calls, self.limits)
+        self._recorder = Recorder(self._device, self._calls, self.limits, software=self.is_software)
         self.pool = Pool(
             self._create_buffer,
             largest=self.limits["max-buffer-size"],
