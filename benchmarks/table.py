@@ -129,6 +129,8 @@ def _measures(results: Results) -> Iterator[tuple[str, str]]:
         yield "an eager map, unfused: the calling thread's time", f"{host['unfused_map_us']:.1f} µs"
         for name, us in host["others_us"].items():
             yield f"an eager {name}: the calling thread's time", f"{us:.1f} µs"
+        if turn := host.get("python_loop_ns"):
+            yield "a turn of a plain Python loop, for comparison", f"{turn:.0f} ns"
     if steady := results.get("steady"):
         grown = steady["grown"]
         yield "resident size after 1,000 training steps", f"{grown['resident_mib']:+.1f} MiB"

@@ -1,4 +1,10 @@
-"""What an op costs the calling thread on webgpu, in microseconds of its own time."""
+"""What an op costs the calling thread on webgpu, in microseconds of its own time.
+
+It is the thread's processor time: waiting for the device is not in it. A round begins with an
+idle device, runs so many ops and has the last one evaluated, so that all of them are forced,
+encoded and submitted. The least round counts. Rounds are short, since on a software adapter the
+device's threads take the same cores and caches, which makes the calling thread up to twice as slow.
+"""
 
 import argparse
 import cProfile
@@ -11,21 +17,23 @@ import numpy as np
 
 import wgsl_kernels as wk
 
-OPS = 1000
-ROUNDS = 15
+OPS = 256
+ROUNDS = 60
 SIZE = 256
 """Elements of a map's tensor: more than are computed on the host."""
 SIDE = 16
 REPLAYED = (12, 36, 120)
-REPLAYS = 20
+REPLAYS = 150
+TURNS = 10_000
+"""Of a plain loop, which says how quick the machine is at Python."""
 
 
 def adds(x: wk.Tensor) -> None:
-    """Run the adds, each on the result of the one before, and read the last."""
+    """Run the adds, each on the result of the one before, and have the last one evaluated."""
     y = x
     for _ in range(OPS):
         y = y + x
-    y.numpy()
+    wk.evaluate(y)
 
 
 def taped(x: wk.Tensor) -> None:
@@ -57,12 +65,14 @@ OTHERS: dict[str, Callable[[wk.Tensor], wk.Tensor]] = {
 }
 
 
-def own_time(run: Callable[[wk.Tensor], None], x: wk.Tensor, ops: int = OPS) -> float:
+def own_time(
+    run: Callable[[wk.Tensor], None], x: wk.Tensor, ops: int = OPS, rounds: int = ROUNDS
+) -> float:
     """Return microseconds per op, the least over the rounds."""
-    run(x)
-    run(x)
+    for _ in range(3):
+        run(x)
     found = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         wk.synchronize()
         start = time.thread_time()
         run(x)
@@ -85,7 +95,7 @@ def beyond_numpy() -> float:
 
 
 def replays(x: wk.Tensor) -> dict[str, float]:
-    """Return microseconds of one captured replay, by its number of dispatches."""
+    """Return microseconds of one captured replay, submitted, by its number of dispatches."""
 
     def products(count: int) -> Callable[[wk.Tensor], wk.Tensor]:
         def run(x: wk.Tensor) -> wk.Tensor:
@@ -100,11 +110,22 @@ def replays(x: wk.Tensor) -> dict[str, float]:
         fast = wk.capture(products(count))
 
         def replay(x: wk.Tensor, fast: Any = fast) -> None:
-            for _ in range(REPLAYS):
-                fast(x)
+            wk.evaluate(fast(x))
 
-        found[str(count)] = own_time(replay, x, REPLAYS)
+        found[str(count)] = own_time(replay, x, 1, REPLAYS)
     return found
+
+
+def turn_of_a_loop() -> float:
+    """Return nanoseconds of one turn of a plain Python loop."""
+
+    def turns(_x: wk.Tensor) -> None:
+        total = 0
+        for number in range(TURNS):
+            total += number
+
+    with wk.use_backend("cpu"):
+        return 1e3 * own_time(turns, wk.tensor(0.0), TURNS)
 
 
 def measure() -> dict[str, Any]:
@@ -118,6 +139,7 @@ def measure() -> dict[str, Any]:
         return {
             "ops": OPS,
             "rounds": ROUNDS,
+            "python_loop_ns": turn_of_a_loop(),
             "map_us": own_time(adds, x),
             "unfused_map_us": unfused,
             "taped_us": own_time(taped, x),
