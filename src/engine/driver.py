@@ -61,10 +61,11 @@ class Backend(Protocol):
 class Driver(Protocol):
     """What the engine works with: arrays release themselves when the last reference goes.
 
-    Two methods may be there besides: ``record(scratch)``, which returns a `Recording` that may take
-    over the ``scratch`` of an earlier one, and ``compiling(threads, told)``, a context manager that
-    has the block's shaders compiled in threads and gives an object with their count, ``asked``;
-    ``told(done, asked)`` is called with each.
+    Three methods may be there besides: ``known(array)``, which returns the values where the host
+    has them, None where the device must be asked; ``record(scratch)``, which returns a `Recording`
+    that may take over the ``scratch`` of an earlier one; ``compiling(threads, told)``, a context
+    manager that has the block's shaders compiled in threads and gives an object with their count,
+    ``asked``; ``told(done, asked)`` is called with each.
     """
 
     name: str

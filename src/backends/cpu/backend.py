@@ -44,6 +44,11 @@ class CpuBackend:
         check_allocation(spec, self._bytes)
         return self._hold(values)
 
+    def known(self, array: Held) -> Array:
+        """Return the values, which are never written."""
+        found: Array = array.array
+        return found
+
     def download(self, array: Held, spec: Spec) -> Array:
         """Return a copy of the values."""
         return np.array(array.array, order="C")

@@ -76,7 +76,8 @@ class WebGpuBackend:
 
     def fusion(self) -> str:
         """Return what `config.fusion` says here."""
-        return str(config.value("fusion", current()))
+        said: str = config.value("fusion", current())
+        return said
 
     def open(self) -> Device:
         """Return the device; a new one if there is none or it was lost."""
@@ -202,6 +203,10 @@ class WebGpuBackend:
         start = array.offset * ITEMSIZE[array.dtype]
         raw = device.read(array.storage, start, array.size * ITEMSIZE[array.dtype])
         return to_host_values(raw, spec)
+
+    def known(self, array: GpuArray) -> Array | None:
+        """Return the values where the host has them; they are never written."""
+        return None if array.host is None else array.host.values
 
     def prepare(
         self,

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from wgsl_kernels.engine.dtypes import numpy_dtype
+from wgsl_kernels.engine.scopes import keep
+from wgsl_kernels.engine.tensor import tensor
+from wgsl_kernels.ops.binary import minimum
+from wgsl_kernels.ops.cast import astype
 from wgsl_kernels.ops.exponential import expm1
+from wgsl_kernels.ops.gather import take
 from wgsl_kernels.ops.unary import sqrt
 from wgsl_kernels.train.optimizer import Optimizer, between
 
 if TYPE_CHECKING:
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.tensor import Tensor
+
+LONGEST_TABLE = 1 << 18
+"""Steps whose weights are worth a table; of a beta of 0.999 it has 17,000."""
 
 
 class Adam(Optimizer):
@@ -41,10 +54,11 @@ class Adam(Optimizer):
         self._beta1 = between("Adam", "beta1", beta1, 0, 1)
         self._beta2 = between("Adam", "beta2", beta2, 0, 1)
         self._epsilon = between("Adam", "epsilon", epsilon, 0, math.inf)
+        self._weights = Weights((self._beta1, self._beta2))
 
     def shared(self, rate: Tensor, step: Tensor) -> tuple[Tensor, ...]:
-        """Return what the mean is multiplied by, and what the mean square is divided by."""
-        return rate / _gathered(self._beta1, step), _gathered(self._beta2, step)
+        """Return the rate, and what the mean and the mean square are divided by."""
+        return rate, *self._weights.after(step, rate.dtype)
 
     def updated(
         self,
@@ -54,12 +68,61 @@ class Adam(Optimizer):
         shared: tuple[Tensor, ...],
     ) -> tuple[Tensor, ...]:
         """Return the new value, mean and mean square."""
-        rate, weight = shared
+        rate, weight_of_m, weight_of_v = shared
         m = state[0] * self._beta1 + gradient * (1.0 - self._beta1)
         v = state[1] * self._beta2 + gradient * gradient * (1.0 - self._beta2)
-        return value - rate * m / (sqrt(v / weight) + self._epsilon), m, v
+        return value - rate * m / (weight_of_m * (sqrt(v / weight_of_v) + self._epsilon)), m, v
 
 
-def _gathered(beta: float, step: Tensor) -> Tensor:
-    """Return 1 - beta^step, with all its digits also in the first steps, when it is small."""
-    return -expm1(step * math.log(beta)) if beta > 0 else step * 0.0 + 1.0
+class Weights:
+    """1 - beta^step, with all its digits also in the first steps, when it is small.
+
+    The host knows the step while it counts there, and then the weights are numbers that travel with
+    the update. In a captured step it is on the device, which looks them up in a table: so both are
+    the same bits, rounded once from double precision.
+
+    Args:
+        betas: In [0, 1).
+    """
+
+    def __init__(self, betas: tuple[float, ...]) -> None:
+        self._betas = betas
+        self._tables: dict[DType, Tensor] = {}
+        self._values: Array | None = None
+        self._last = [
+            1 if beta == 0 else 1 + int(_STEPS_TO_ONE / -math.log(beta)) for beta in betas
+        ]
+        self._first = [sum(self._last[:n]) + n for n in range(len(betas))]
+        if sum(self._last) < LONGEST_TABLE:
+            pairs = zip(betas, self._last, strict=True)
+            self._values = np.concatenate([_weights(beta, last) for beta, last in pairs])
+
+    def after(self, step: Tensor, dtype: DType) -> tuple[Tensor, ...]:
+        """Return the weights in step ``step``, an int32 scalar from 1, as scalars of ``dtype``."""
+        if self._values is None or dtype == "float64":
+            number = astype(step, dtype)
+            return tuple(
+                -expm1(number * math.log(beta)) if beta else number * 0.0 + 1.0
+                for beta in self._betas
+            )
+        ask: Any = getattr(step.driver, "known", None)
+        known = None if ask is None else ask(step.array)
+        if known is not None:
+            pairs = zip(self._first, self._last, strict=True)
+            places = [first + min(int(known.item()), last) for first, last in pairs]
+            return tuple(tensor(one) for one in self._values[places].astype(numpy_dtype(dtype)))
+        if dtype not in self._tables:
+            self._tables[dtype] = keep(tensor(self._values.astype(numpy_dtype(dtype))))
+        found = take(self._tables[dtype], minimum(step, self._last) + self._first)
+        return tuple(found[n] for n in range(len(self._betas)))
+
+
+_STEPS_TO_ONE = 26 * math.log(2)
+"""After so many steps, divided by -log(beta), the weight is 1 in float32."""
+
+
+def _weights(beta: float, last: int) -> Array:
+    """Return the weights in steps 0 to ``last``."""
+    steps = np.arange(last + 1)
+    found: Array = -np.expm1(steps * math.log(beta)) if beta else (steps > 0) * 1.0
+    return found

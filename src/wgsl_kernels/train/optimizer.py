@@ -72,7 +72,7 @@ class Optimizer(ABC):
 
         Args:
             rate: The learning rate, in the dtype of the variables.
-            step: The number of this step, likewise: 1 in the first.
+            step: The number of this step, an int32: 1 in the first.
         """
         del step
         return (rate,)
@@ -144,7 +144,7 @@ class Optimizer(ABC):
                 gradient, target = chosen.pop()
                 dtype, state = target.dtype, self._slots_of(target)
                 if dtype not in shared:
-                    shared[dtype] = self.shared(astype(self._rate, dtype), astype(step, dtype))
+                    shared[dtype] = self.shared(astype(self._rate, dtype), step)
                 new = self.updated(
                     stop_gradient(target),
                     astype(gradient, dtype),

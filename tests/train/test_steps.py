@@ -1,0 +1,141 @@
+"""What a training step costs: dispatches, device memory, and that neither grows."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.train import Adam
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.gpu
+
+BATCH, INPUTS, HIDDEN, CLASSES = 16, 384, 128, 10
+
+
+@pytest.fixture(autouse=True)
+def on_webgpu() -> Iterator[None]:
+    gc.collect()  # an error that a test caught may hold pending arrays
+    with wk.use_backend("webgpu"), wk.config.using(small_ops="host"):  # as for a user
+        yield
+
+
+class Network:
+    """Two dense layers, trained on one batch; always the same numbers."""
+
+    def __init__(self) -> None:
+        draw = np.random.default_rng(5)
+        shapes = {
+            "w1": (INPUTS, HIDDEN),
+            "b1": (HIDDEN,),
+            "w2": (HIDDEN, CLASSES),
+            "b2": (CLASSES,),
+        }
+        self.variables = {
+            name: wk.variable(draw.normal(0.0, 0.1, shape), name=name, dtype="float32")
+            for name, shape in shapes.items()
+        }
+        self.x = wk.tensor(draw.normal(size=(BATCH, INPUTS)), dtype="float32")
+        self.labels = wk.tensor(np.eye(CLASSES)[draw.integers(0, CLASSES, BATCH)], dtype="float32")
+        self.adam = Adam(0.01)
+
+    def step(self) -> wk.Tensor:
+        """Do one step and return the loss before it."""
+        return self.adam.minimize(self._loss)
+
+    def values(self) -> list[bytes]:
+        """Return the bits of all variables."""
+        return [one.numpy().tobytes() for one in self.variables.values()]
+
+    def _loss(self) -> wk.Tensor:
+        own = self.variables
+        hidden = wk.relu(self.x @ own["w1"] + own["b1"])
+        return wk.softmax_cross_entropy(self.labels, hidden @ own["w2"] + own["b2"])
+
+
+def device_of(backend: Any) -> Any:
+    """Return the device of the webgpu backend."""
+    return backend.open()
+
+
+def peak_of(step: Callable[[], Any]) -> int:
+    """Return the most bytes that were alive at once in one step, after some."""
+    for _ in range(4):
+        step()
+    device = device_of(find_driver("webgpu"))
+    gc.collect()
+    device.reset_peak()
+    step()
+    return int(device.memory().peak_bytes)
+
+
+def test_adam_adds_no_dispatch_to_those_of_the_gradients() -> None:
+    network = Network()
+    with wk.config.using(fusion="always"):
+        network.step()
+        rows = [row.label for row in wk.explain(network.step).dispatches]
+
+    assert not [label for label in rows if "Expm1" in label or "GatherV2" in label]
+    assert sum("Sqrt" in label for label in rows) == 4
+    assert all(label.startswith(("BatchMatMul", "Sum")) for label in rows if "Sqrt" in label)
+
+
+@pytest.mark.parametrize("betas", [(0.9, 0.999), (0.0, 0.5), (0.9, 0.9999999)])
+def test_captured_steps_are_eager_ones_bit_for_bit(betas: tuple[float, float]) -> None:
+    eager, replayed = Network(), Network()
+    eager.adam, replayed.adam = Adam(0.01, *betas), Adam(0.01, *betas)
+    captured = wk.capture(replayed.step)
+
+    for _ in range(5):
+        eager.step()
+        captured()
+    replayed.step()
+    eager.step()
+
+    assert captured.why is None
+    assert replayed.values() == eager.values()
+
+
+def test_the_weight_of_a_late_step_is_that_of_the_last_in_the_table() -> None:
+    v = wk.variable([1.0], name="v")
+    adam = Adam(0.5, 0.5, 0.5)
+    adam.apply_gradients([(wk.tensor([0.0]), v)])
+    adam.step.assign(10**6)
+    adam.apply_gradients([(wk.tensor([2.0]), v)])
+
+    assert v.numpy() == pytest.approx(1.0 - 0.5 * 1.0 / np.sqrt(2.0), rel=1e-6)
+
+
+def test_a_step_needs_no_more_memory_than_the_unfused_one() -> None:
+    unfused, fused, replayed = Network(), Network(), Network()
+    with wk.config.using(fusion="never"):
+        most = peak_of(unfused.step)
+    del unfused
+    eager = peak_of(fused.step)
+    del fused
+    captured = wk.capture(replayed.step)
+    own = peak_of(captured) + wk.memory().by_backend["webgpu"].captured_bytes
+
+    assert eager <= 1.1 * most
+    assert own <= 1.1 * most
+
+
+def test_a_loop_of_steps_allocates_nothing_once_it_is_steady() -> None:
+    network = Network()
+    for _ in range(4):
+        network.step()
+    device = device_of(find_driver("webgpu"))
+    before = device.memory()
+    for _ in range(10):
+        network.step()
+    after = device.memory()
+
+    assert after.held_bytes == before.held_bytes
+    assert after.num_bytes == before.num_bytes
