@@ -37,8 +37,8 @@ fn wk_along(base: u32, begin: u32, end: u32) -> wk_Total {
 
 fn wk_four_along(block: ptr<function, array<wk_Total, 4>>, base: u32, i: u32) {
   let quad = wk_quad(base, i);
-  (*block)[0] = combine((*block)[0], wk_lift(quad[0], i));
-  (*block)[1] = combine((*block)[1], wk_lift(quad[1], i + 1u));
-  (*block)[2] = combine((*block)[2], wk_lift(quad[2], i + 2u));
-  (*block)[3] = combine((*block)[3], wk_lift(quad[3], i + 3u));
+  (*block)[0] = wk_join((*block)[0], quad[0], i);
+  (*block)[1] = wk_join((*block)[1], quad[1], i + 1u);
+  (*block)[2] = wk_join((*block)[2], quad[2], i + 2u);
+  (*block)[3] = wk_join((*block)[3], quad[3], i + 3u);
 }

@@ -2,7 +2,9 @@
 
 #include "include/order.wgsl"
 
-const ORDER_OF_ALL = 0x7fffffff; // of NaN, which wins everywhere
+const ORDER_OF_INF = 0x7f800000;
+const ORDER_OF_NAN = 0x7fffffff; // which wins everywhere
+const NOWHERE = 0xffffffffu;
 
 struct Best {
   order: i32,
@@ -10,18 +12,25 @@ struct Best {
 }
 
 fn init() -> Best {
-  return Best(bitcast<i32>(0x80000000u), 0xffffffffu);
+  return Best(bitcast<i32>(0x80000000u), NOWHERE);
 }
 
-// `flip` is 0 where the largest comes first, -1 where the smallest does.
-fn place_of(x: T, i: u32, flip: i32) -> Best {
+// `flip` is 0 where the largest comes first, -1 where the smallest does. -0 equals 0.
+fn order_of(x: T, flip: i32) -> i32 {
   if (order_is_whole()) {
-    return Best(i32(x) ^ flip, i);
+    return i32(x) ^ flip;
   }
   let bits = bitcast<i32>(f32(x));
   let magnitude = bits & 0x7fffffff;
   let sign = (bits >> 31u) ^ flip;
-  return Best(select((magnitude ^ sign) - sign, ORDER_OF_ALL, magnitude > ORDER_OF_INF), i);
+  return select((magnitude ^ sign) - sign, ORDER_OF_NAN, magnitude > ORDER_OF_INF);
+}
+
+// The best of `a` and an element that is behind all those of `a`
+fn best_with(a: Best, order: i32, i: u32) -> Best {
+  let is_first = order_is_whole() && a.index == NOWHERE; // a float's order is above that of init
+  let is_new = order > a.order || is_first;
+  return Best(select(a.order, order, is_new), select(a.index, i, is_new));
 }
 
 fn combine(a: Best, b: Best) -> Best {

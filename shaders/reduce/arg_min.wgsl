@@ -3,5 +3,9 @@
 #include "include/best.wgsl"
 
 fn lift(x: T, i: u32) -> Best {
-  return place_of(x, i, -1);
+  return Best(order_of(x, -1), i);
+}
+
+fn append(a: Best, x: T, i: u32) -> Best {
+  return best_with(a, order_of(x, -1), i);
 }

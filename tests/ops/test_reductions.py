@@ -26,6 +26,34 @@ def test_the_first_nan_wins_in_extremes() -> None:
     assert extremes.argmin(x, axis=1).tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("bits", [0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFFFFFFF])
+def test_a_nan_of_either_sign_wins_anywhere(bits: int) -> None:
+    x = np.random.default_rng(3).normal(size=(40, 1030)).astype(np.float32)
+    x[3], x[9] = np.inf, -np.inf
+    x[17, 5:90:7] = np.array(bits, np.uint32).view(np.float32)
+    for axis in (0, 1):
+        for name in ("max", "min", "argmax", "argmin"):
+            found = getattr(extremes, name)(wk.tensor(x), axis=axis).numpy()
+            np.testing.assert_array_equal(found, getattr(np, name)(x, axis=axis))
+
+
+def test_the_smallest_numbers_are_told_apart() -> None:
+    x = np.array([[1e-45, 3e-45, -1e-45], [-1e-45, -3e-45, -4e-45]], np.float32)
+    assert extremes.argmax(x, axis=1).tolist() == [1, 0]
+    assert extremes.argmin(x, axis=1).tolist() == [2, 2]
+    zeros = np.array([-0.0, 0.0, -0.0], np.float32)
+    assert extremes.argmax(zeros).item() == extremes.argmin(zeros).item() == 0
+    assert extremes.max(zeros).item() == extremes.min(zeros).item() == 0
+
+
+def test_the_first_of_equal_integers_wins_also_where_nothing_is_smaller() -> None:
+    for end in (-(2**31), 2**31 - 1):
+        x = wk.tensor(np.full((300, 1030), end, np.int32))
+        for axis in (0, 1):
+            assert not extremes.argmax(x, axis=axis).numpy().any()
+            assert not extremes.argmin(x, axis=axis).numpy().any()
+
+
 def test_integers_at_both_ends_are_compared_and_wrap() -> None:
     low, high = -(2**31), 2**31 - 1
     x = wk.tensor([[low, high], [high, high]])

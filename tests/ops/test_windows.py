@@ -206,6 +206,32 @@ def test_ties_and_nan_send_the_gradient_to_the_first(backend: str) -> None:
         assert dx.numpy().reshape(3, 3).tolist() == [[1, 1, 1], [1, 1, 1], [1, 1, 1]]
 
 
+SMALL: list[tuple[tuple[int, ...], Any, dict[str, Any]]] = [
+    ((2, 9, 7, 8), 2, {}),
+    ((2, 9, 7, 8), 3, {"strides": 2, "pad": "same"}),
+    ((3, 6, 6, 68), (3, 2), {"strides": (1, 3), "pad": "same"}),
+    ((1, 8, 130, 12), 2, {"strides": 1, "pad": ((0, 0), (1, 0), (0, 1), (0, 0))}),
+    ((1, 4, 4, 4), 5, {"strides": 1, "pad": 2}),
+    ((1, 8, 8, 4), 6, {"strides": 1, "pad": "same"}),  # no longer small
+    ((1, 3, 3, 4), 3, {"pad": ((0, 0), (5, 5), (2, 2), (0, 0))}),  # windows in padding alone
+]
+
+
+@pytest.mark.parametrize(("shape", "window", "geometry"), SMALL)
+def test_maxima_of_channels_in_fours(
+    shape: tuple[int, ...], window: Any, geometry: dict[str, Any]
+) -> None:
+    x = drawn(*shape)
+    flat = x.reshape(-1)
+    flat[::37], flat[5::41], flat[6::43] = np.nan, -np.inf, np.inf
+    flat[7::53] = np.array(0xFFC00001, np.uint32).view(np.float32)  # NaN with a sign
+    found = []
+    for backend in BACKENDS:
+        with wk.use_backend(backend):
+            found.append(wk.max_pool(wk.tensor(x), window, **geometry).numpy())
+    np.testing.assert_array_equal(found[0], found[1])
+
+
 @EVERYWHERE
 def test_windows_in_padding_alone_are_empty(backend: str) -> None:
     x = np.ones((1, 2, 2, 1), np.float32)

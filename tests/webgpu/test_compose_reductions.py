@@ -11,6 +11,7 @@ from tests.webgpu.lab import Array, inline, lab, operand, strides_of, values_of
 from wgsl_kernels.backends.webgpu.compose import Options, compose
 from wgsl_kernels.backends.webgpu.operands import Operand
 from wgsl_kernels.backends.webgpu.reductions import CHUNK
+from wgsl_kernels.backends.webgpu.row_loads import BESIDE
 from wgsl_kernels.engine.errors import ShaderError
 
 pytestmark = pytest.mark.gpu
@@ -30,6 +31,15 @@ fn combine(a: Best, b: Best) -> Best {
 }
 fn finish(best: Best) -> i32 { return i32(best.index); }
 """
+FIRST_MAX = (
+    ARG_MAX
+    + """
+fn append(a: Best, x: T, i: u32) -> Best {
+  if (x > a.value) { return Best(x, i); }
+  return a;
+}
+"""
+)
 ANY = """
 fn init() -> bool { return false; }
 fn combine(a: bool, b: bool) -> bool { return a || b; }
@@ -42,17 +52,18 @@ fn combine(a: f32, b: f32) -> f32 { return a + b; }
 fn finish(a: f32, n: u32) -> f32 { return sqrt(a) + f32(n); }
 """
 VARIANTS: list[Any] = ["lanes", "rows"]
-GROUP = 64
+GROUPS = {"eights": 16}
 
 
 def grid(
     variant: str, rows: int, parts: int = 1, inner: int = 1, *, packed: bool = False
 ) -> tuple[int, int, int]:
     """Return workgroup counts, folded to show that any fold will do."""
-    runs = rows // inner * -(-inner // 4) if variant == "columns" else rows
+    runs = {"columns": rows // inner * -(-inner // 4), "eights": rows // 8}.get(variant, rows)
+    group = GROUPS.get(variant, 64)
     if packed:
-        return (runs * parts // GROUP + 1, 3, 1)
-    groups = runs if variant == "lanes" else -(-runs // GROUP)
+        return (runs * parts // group + 1, 3, 1)
+    groups = runs if variant == "lanes" else -(-runs // group)
     return (-(-groups // 3), 3, parts)
 
 
@@ -89,8 +100,9 @@ def reduce(
     outputs = [operand("y", expected)]
     arrays = {"x": whole.reshape(-1), "y": np.zeros(expected.shape, expected.dtype)}
 
+    last: Any = "rows" if variant in BESIDE else variant
+
     def made(**choices: Any) -> Any:
-        last: Any = "rows" if variant == "columns" else variant
         chosen = last if choices.get("stage") == "final" else variant
         packs = packed and choices.get("stage") == "partial"
         options = Options(variant=chosen, kept=len(kept), wide=wide, packed=packs, **choices)
@@ -110,7 +122,7 @@ def reduce(
     cells = grid(variant, rows, parts, inner, packed=packed)
     partials = lab().run(first, {**arrays, "wk_partials": room}, facts, cells)
     words = np.frombuffer(partials["wk_partials"], np.uint32)[: room.size].copy()
-    found = lab().run(second, {**arrays, "wk_partials": words}, facts, grid(variant, rows))
+    found = lab().run(second, {**arrays, "wk_partials": words}, facts, grid(last, rows))
     return values_of(found["y"], expected)
 
 
@@ -155,6 +167,27 @@ def test_four_columns_are_reduced_together(inner: int, part: int) -> None:
     if inner % 4 == 0:
         means = reduce(MEAN, x, (1,), x.mean(1), "columns", part=part, wide=True)
         np.testing.assert_allclose(means, x.mean(1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("inner", [8, 64, 200])
+@pytest.mark.parametrize("part", [0, 16])
+@pytest.mark.parametrize("wide", [False, True])
+def test_eight_columns_are_reduced_together(inner: int, part: int, wide: bool) -> None:
+    x = np.random.default_rng(4).uniform(-1, 1, (2, 140, inner)).astype(np.float32)
+    want = x.argmax(1).astype(np.int32)
+    found = reduce(ARG_MAX, x, (1,), want, "eights", part=part, wide=wide)
+    np.testing.assert_array_equal(found, want)
+    means = reduce(MEAN, x, (1,), x.mean(1), "eights", part=part, wide=wide)
+    np.testing.assert_allclose(means, x.mean(1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("variant", [*VARIANTS, *BESIDE])
+@pytest.mark.parametrize("part", [0, 16])
+def test_elements_are_appended_in_order(variant: Any, part: int) -> None:
+    x = np.random.default_rng(4).integers(0, 9, (2, 143, 8)).astype(np.float32)  # equal ones
+    want = x.argmax(1).astype(np.int32)
+    found = reduce(FIRST_MAX, x, (1,), want, variant, part=part)
+    np.testing.assert_array_equal(found, want)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

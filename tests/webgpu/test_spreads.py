@@ -25,6 +25,9 @@ SHAPES: list[tuple[tuple[int, ...], Any]] = [
     ((2, 700, 12), 1),
     ((2000, 20), 1),
     ((4, 300, 5), (0, 2)),
+    ((70, 1024), 0),
+    ((5000, 1032), 0),
+    ((2, 300, 2048), 1),
 ]
 
 
@@ -103,4 +106,4 @@ def test_a_row_is_a_workgroups_on_a_gpu_and_an_invocations_on_a_cpu() -> None:
     assert spreads(on_gpu)[0] == Spread("lanes", 1)
     assert spreads(on_cpu)[0] == Spread("rows", 1)
     columns = Layout(2048, 2048, 2048, 2048, True)
-    assert spreads(columns)[0] == Spread("columns", 128)
+    assert spreads(columns)[0] == Spread("eights", 1)

@@ -22,7 +22,8 @@ from wgsl_kernels.backends.webgpu.recipe import (
     tensor_facts,
 )
 from wgsl_kernels.backends.webgpu.reductions import CHUNK, is_normalization
-from wgsl_kernels.backends.webgpu.spreads import GROUP, Layout, Spread, spreads
+from wgsl_kernels.backends.webgpu.row_loads import BESIDE
+from wgsl_kernels.backends.webgpu.spreads import EIGHTS_GROUP, GROUP, Layout, Spread, spreads
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.shapes import normalize_axes
 
@@ -325,7 +326,7 @@ class _Walk:
         if self.access == "value" or self.dtype == "complex64" or self.offset % 4:
             return False
         both = [self.own, self.written] if maps else [self.own]
-        if variant == "columns":
+        if variant in BESIDE:
             others = [one[: self.kept - 1] + one[self.kept :] for one in both]
             return self.inner % 4 == 0 and all(s % 4 == 0 for one in others for s in one)
         if any(one[self.kept :] != (1,) for one in both):
@@ -335,10 +336,16 @@ class _Walk:
 
 def _is_packed(variant: str, rows: int, inner: int) -> bool:
     """Say whether there are so few rows that a workgroup takes several parts of them."""
-    return variant != "lanes" and _runs(variant, rows, inner) < GROUP
+    return variant != "lanes" and _runs(variant, rows, inner) < _group(variant)
+
+
+def _group(variant: str) -> int:
+    return EIGHTS_GROUP if variant == "eights" else GROUP
 
 
 def _runs(variant: str, rows: int, inner: int) -> int:
+    if variant == "eights":
+        return rows // 8
     return rows // inner * -(-inner // 4) if variant == "columns" else rows
 
 
@@ -349,6 +356,6 @@ def _grid(variant: str, rows: int, inner: int, parts: int) -> tuple[int, int, in
         x, y, _ = fold(runs)
         return x, y, parts
     if _is_packed(variant, rows, inner):
-        return fold(-(-runs * parts // GROUP))
-    x, y, _ = fold(-(-runs // GROUP))
+        return fold(-(-runs * parts // _group(variant)))
+    x, y, _ = fold(-(-runs // _group(variant)))
     return x, y, parts

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CHUNK = 16384
 """The most elements that one workgroup or one invocation reduces. Longer rows take two stages."""
 
-LOOPS = ("along", "across", "strided")
+LOOPS = ("along", "across", "across_eight", "strided")
 
 
 def is_normalization(source: Source) -> bool:
@@ -73,6 +73,7 @@ def add_reduction(reduction: Reduction) -> Function:
         helpers["wk_part_begin"] = lambda: "fn wk_part_begin(part: u32) -> u32 { return 0u; }"
         helpers["wk_part_end"] = lambda: _WHOLE_END
     helpers["wk_finish_fours"] = lambda: _finish_fours(reduction)
+    helpers["wk_finish_eight"] = lambda: _finish_eight()
     helpers["wk_finish"] = lambda: _finish(reduction)
     if stage == "final":
         add_partial_loads(reduction)
@@ -138,6 +139,13 @@ def _finish_fours(reduction: Reduction) -> str:
         calls = [f"if (done < {lane + 1}u) {{ {call} }}" for lane, call in enumerate(calls)]
     body = "\n  ".join(calls)
     signature = "fn wk_finish_fours(row: u32, part: u32, done: u32, totals: array<wk_Total, 4>)"
+    return f"{signature} {{\n  {body}\n}}"
+
+
+def _finish_eight() -> str:
+    calls = [f"wk_finish(row + {lane}u, part, totals[{lane}]);" for lane in range(8)]
+    body = "\n  ".join(calls)
+    signature = "fn wk_finish_eight(row: u32, part: u32, totals: array<wk_Total, 8>)"
     return f"{signature} {{\n  {body}\n}}"
 
 

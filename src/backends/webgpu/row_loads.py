@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.operands import Operand
 
 Stage = Literal["whole", "partial", "final", "apply"]
-Variant = Literal["rows", "columns", "lanes"]
+Variant = Literal["rows", "columns", "eights", "lanes"]
+BESIDE = ("columns", "eights")
+"""The variants of which an invocation takes neighbouring rows, whose elements are neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Reduction:
     Attributes:
         composer: The kernel; its first input has ``kept`` + reduced axes.
         variant: ``rows``: an invocation per row; ``columns``: per four neighbouring rows, whose
-            elements are neighbours too; ``lanes``: a workgroup per row.
+            elements are neighbours too; ``eights``: per eight; ``lanes``: a workgroup per row.
         stage: ``whole`` does everything at once; ``partial`` reduces each part of a row,
             ``final`` the partial results, ``apply`` does too and maps one part.
         kept: How many of the input's axes remain, which are the leading ones.
@@ -73,7 +75,7 @@ def places(reduction: Reduction, operand: Operand, name: str) -> tuple[str, str]
     lines, coordinates = unravel("row", sizes[:kept], "wk_c")
     lines.append(f"return {dot(coordinates, strides[:kept], offset)};")
     first = f"{begin} {{\n  " + "\n  ".join(lines) + "\n}"
-    if reduction.wide and reduction.variant != "columns":
+    if reduction.wide and reduction.variant not in BESIDE:
         return first, f"{place} {{ return base + i; }}"
     lines, coordinates = unravel("i", sizes[kept:], "wk_c")
     lines.append(f"return {dot(coordinates, strides[kept:], 'base')};")
@@ -98,6 +100,7 @@ def add_loads(reduction: Reduction) -> None:
     helpers["wk_load4"] = lambda: _load4(reduction, operand)
     helpers["wk_quad"] = lambda: _quad(reduction, operand.value_type)
     helpers["wk_lift"] = lambda: _lift(reduction, operand)
+    helpers["wk_join"] = lambda: _join(reduction, operand)
 
 
 def add_partial_loads(reduction: Reduction) -> None:
@@ -110,6 +113,7 @@ def add_partial_loads(reduction: Reduction) -> None:
     )
     helpers["wk_quad"] = lambda: _quad(reduction, "wk_Total")
     helpers["wk_lift"] = lambda: "fn wk_lift(x: wk_Total, i: u32) -> wk_Total { return x; }"
+    helpers["wk_join"] = lambda: _join_lifted("wk_Total")
 
 
 def _view(composer: Composer, operand: Operand) -> tuple[list[str], list[str], str]:
@@ -156,7 +160,7 @@ def _wide(composer: Composer, operand: Operand) -> str:
 
 def _quad(reduction: Reduction, element: str) -> str:
     """Return the function that loads four elements of a row, or one of four rows."""
-    if reduction.variant == "columns":
+    if reduction.variant in BESIDE:
         loads = [f"wk_load(wk_place(base, i) + {lane}u)" for lane in range(4)]
     else:
         loads = [f"wk_load(wk_place(base, i + {lane}u))" for lane in range(4)]
@@ -177,6 +181,25 @@ def _lift(reduction: Reduction, operand: Operand) -> str:
         composer.check_type(lift, lift.parameters[0].type, operand.value_type, operand.name)
         value = "lift(x, i)" if len(lift.parameters) > 1 else "lift(x)"
     return f"fn wk_lift(x: {operand.value_type}, i: u32) -> wk_Total {{ return {value}; }}"
+
+
+def _join(reduction: Reduction, operand: Operand) -> str:
+    """Return the function that adds an element to the total of some that are all before it."""
+    composer = reduction.composer
+    append = composer.source.functions.get("append")
+    if append is None:
+        return _join_lifted(operand.value_type)
+    if len(append.parameters) > 1:
+        what = operand.value_type, operand.name
+        composer.check_type(append, append.parameters[1].type, *what)
+    i = ", i" if len(append.parameters) > 2 else ""
+    signature = f"fn wk_join(total: wk_Total, x: {operand.value_type}, i: u32) -> wk_Total"
+    return f"{signature} {{ return append(total, x{i}); }}"
+
+
+def _join_lifted(element: str) -> str:
+    signature = f"fn wk_join(total: wk_Total, x: {element}, i: u32) -> wk_Total"
+    return f"{signature} {{ return combine(total, wk_lift(x, i)); }}"
 
 
 def partial_at(reduction: Reduction, place: str) -> str:

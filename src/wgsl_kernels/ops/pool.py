@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape, Spec
 
+SMALL_WINDOW = 25
+"""Elements of a window up to which the loops over it are unrolled."""
+
+MOST_GROUPS = 65_535
+"""Workgroups along one axis of a grid."""
+
 LOOPS = 32_768
 """Elements that one invocation visits at most: some drivers stop it silently after 65,535."""
 
@@ -125,14 +131,18 @@ def _avg_pool_webgpu(gpu: Gpu, x: GpuArray, **geometry: Any) -> GpuArray:
 def pool_on(gpu: Gpu, shader: str, x: GpuArray, sliding: Sliding, dtype: str) -> GpuArray:
     """Run a shader over the windows of ``x``: in several dispatches if they are large."""
     y = gpu.empty(sliding.out_shape, dtype)
-    *steps, last = x.strides
-    in_fours = last == 1 and not any(one % 4 for one in (x.offset, *steps))
-    shader, params, grid = _units(gpu, shader, y, sliding, in_fours=in_fours)
+    shader, params, grid = _units(gpu, shader, y, sliding, in_fours=_in_fours(x))
     window = (sliding.rows.window, sliding.cols.window)
     for begin, end in _bands(window, window):
         fields = {**params, "begin": begin, "end": end}
         gpu.dispatch(shader, {"x": x, "y": y}, params=fields, groups=grid)
     return y
+
+
+def _in_fours(x: GpuArray) -> bool:
+    """Say whether neighbouring channels can be read four at a time, if they are so many."""
+    *steps, last = x.strides
+    return last == 1 and not any(one % 4 for one in (x.offset, *steps))
 
 
 def _units(
@@ -324,8 +334,42 @@ def _max_pool_cpu(x: Array, **geometry: Any) -> Array:
 @wgsl_kernel("MaxPool", dtypes=("float32", "float16", "int32"))
 def _max_pool_webgpu(gpu: Gpu, x: GpuArray, **geometry: Any) -> GpuArray:
     sliding = sliding_of("MaxPool", x.shape, **geometry)
-    shader = "pool/max_pool_int32.wgsl" if x.dtype == "int32" else "pool/max_pool.wgsl"
-    return pool_on(gpu, shader, x, sliding, x.dtype)
+    if x.dtype == "int32":
+        return pool_on(gpu, "pool/max_pool_int32.wgsl", x, sliding, x.dtype)
+    if _is_small(sliding) and _in_fours(x):
+        return _max_pool_small(gpu, x, sliding)
+    return pool_on(gpu, "pool/max_pool.wgsl", x, sliding, x.dtype)
+
+
+def _is_small(sliding: Sliding) -> bool:
+    """Say whether windows are small, every one sees some of the image, and the grid has room."""
+    rows, cols = sliding.rows, sliding.cols
+    sees = all(
+        one.before < one.window and (one.out - 1) * one.stride - one.before < one.size
+        for one in (rows, cols)
+    )
+    lines = sliding.batch * rows.out
+    fits = 0 < lines <= MOST_GROUPS and max(cols.out, sliding.channels) <= MOST_GROUPS
+    small = rows.window * cols.window <= SMALL_WINDOW
+    return small and sees and fits and sliding.channels % 4 == 0
+
+
+def _max_pool_small(gpu: Gpu, x: GpuArray, sliding: Sliding) -> GpuArray:
+    rows, cols = sliding.rows, sliding.cols
+    y = gpu.empty(sliding.out_shape, x.dtype)
+    depth = sliding.channels // 4
+    across = min(1 << (depth - 1).bit_length(), 16)
+    down = 64 // across
+    window = {"HIGH": rows.window, "WIDE": cols.window}
+    gpu.dispatch(
+        "pool/max_pool_small.wgsl",
+        {"x": x, "y": y},
+        params={**sliding.fields(), "depth": depth, "units": y.size // 4, "begin": (0, 0)}
+        | {"end": (rows.window, cols.window)},
+        groups=(-(-depth // across), -(-cols.out // (2 * down)), sliding.batch * rows.out),
+        constants={**window, "ACROSS": across, "DOWN": down},
+    )
+    return y
 
 
 @gradient("MaxPool")

@@ -97,6 +97,7 @@ SAMPLES = [
     _max((1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
     _max((2, 9, 8, 5), filter_size=(9, 8), strides=1),
     _max((0, 4, 4, 2), filter_size=2, strides=2),
+    _max((2, 5, 7, 8), filter_size=2, strides=1, pad="same"),
     _max((1, 4, 4, 3), dtypes="float16", filter_size=2, strides=2),
     _max((2, 4, 5, 3), dtypes="int32", filter_size=2, strides=2, pad="same"),
     _max_grad((1, 2, 2, 1), (1, 3, 3, 1), filter_size=2, strides=1),
