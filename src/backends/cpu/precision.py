@@ -138,8 +138,8 @@ def _in_blocks(
 def native(ufunc: np.ufunc) -> Callable[..., Array]:
     """Return NumPy's own float32 version of ``ufunc``; other dtypes are computed as `widened`.
 
-    For functions whose float32 version is within what ``testing.bounds.SAFE_ULP`` allows, on
-    every instruction set that NumPy has one for.
+    For functions whose float32 version is within what their kernels' samples allow, on every
+    instruction set that NumPy has one for.
     """
     accurate = widened(ufunc)
 
