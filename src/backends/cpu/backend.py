@@ -21,12 +21,30 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.registry import Kernel
 
 
+REUSED = (32 << 20) - (64 << 10)
+"""Bytes of the largest array whose memory the C library keeps for the next one, see below."""
+
+
+def keep_freed_memory() -> None:
+    """Have the C library keep freed memory, instead of giving it back to the system each time.
+
+    Fresh memory costs up to 3 µs per page of 4 KiB when it is first written, more than most kernels
+    need for these elements. glibc takes the size of the largest array that was freed (up to 32 MiB)
+    as the limit up to which it reuses memory, and keeps twice as much: this frees one of that size,
+    which was never written. Other C libraries take no notice.
+
+    Source: mallopt(3), M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
+    """
+    np.empty(REUSED, np.uint8)
+
+
 class CpuBackend:
     """Runs NumPy kernels at once and counts the arrays that tensors hold."""
 
     name = "cpu"
 
     def __init__(self) -> None:
+        keep_freed_memory()
         self._lock = threading.Lock()
         self._owners: dict[int, tuple[int, int]] = {}
         self._bytes = 0
