@@ -21,15 +21,34 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.registry import Kernel
 
 
+REUSED = (32 << 20) - (64 << 10)
+"""Bytes of the largest array whose memory the C library keeps for the next one, see below."""
+
+
+def keep_freed_memory() -> None:
+    """Have the C library keep freed memory, instead of giving it back to the system each time.
+
+    Fresh memory costs up to 3 µs per page of 4 KiB when it is first written, more than most kernels
+    need for these elements. glibc takes the size of the largest array that was freed (up to 32 MiB)
+    as the limit up to which it reuses memory, and keeps twice as much: this frees one of that size,
+    which was never written. Other C libraries take no notice.
+
+    Source: mallopt(3), M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
+    """
+    np.empty(REUSED, np.uint8)
+
+
 class CpuBackend:
     """Runs NumPy kernels at once and counts the arrays that tensors hold."""
 
     name = "cpu"
 
     def __init__(self) -> None:
+        keep_freed_memory()
         self._lock = threading.Lock()
-        self._owners: dict[int, tuple[int, int]] = {}
+        self._owners: dict[int, int] = {}
         self._bytes = 0
+        self._checked_from = NEGLIGIBLE  # so many bytes held, small outputs are checked too
 
     def supports(self, dtype: DType) -> bool:
         """Say yes: every dtype lives here."""
@@ -72,9 +91,10 @@ class CpuBackend:
 
         def launch(arrays: list[Any]) -> Sequence[Any]:
             values = [one.array if type(one) is Held else _values(one) for one in arrays]
-            if largest >= NEGLIGIBLE or self._bytes >= NEGLIGIBLE:
+            if largest >= NEGLIGIBLE or self._bytes >= self._checked_from:
                 for spec in outputs or ():
                     check_allocation(spec, self._bytes)
+                self._checked_from = self._bytes + NEGLIGIBLE
             try:
                 found = func(*values, **keywords)
             except MemoryError:
@@ -91,24 +111,26 @@ class CpuBackend:
 
     def free(self, array: Array) -> None:
         """Count an array out; views of it may still be counted in."""
-        key = id(array if array.base is None else _owner(array))
+        owner = array if array.base is None else _owner(array)
+        key = id(owner)
         with self._lock:
-            count, nbytes = self._owners[key]
+            count = self._owners[key]
             if count > 1:
-                self._owners[key] = (count - 1, nbytes)
+                self._owners[key] = count - 1
             else:
                 del self._owners[key]
-                self._bytes -= nbytes
+                self._bytes -= owner.nbytes
 
     def _hold(self, values: Array) -> Held:
         values.setflags(write=False)  # a kernel that writes into its input raises
         owner = values if values.base is None else _owner(values)
         key = id(owner)
         with self._lock:
-            count, nbytes = self._owners.get(key, (0, owner.nbytes))
-            self._owners[key] = (count + 1, nbytes)
-            if count == 0:
-                self._bytes += nbytes
+            if key in self._owners:
+                self._owners[key] += 1
+            else:
+                self._owners[key] = 1
+                self._bytes += owner.nbytes
         return Held(values, self)  # type: ignore[arg-type]  # only free is asked of it
 
     def memory(self) -> Usage:

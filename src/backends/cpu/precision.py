@@ -138,8 +138,8 @@ def _in_blocks(
 def native(ufunc: np.ufunc) -> Callable[..., Array]:
     """Return NumPy's own float32 version of ``ufunc``; other dtypes are computed as `widened`.
 
-    For functions whose float32 version is within what ``testing.bounds.SAFE_ULP`` allows, on
-    every instruction set that NumPy has one for.
+    For functions whose float32 version is within what their kernels' samples allow, on every
+    instruction set that NumPy has one for.
     """
     accurate = widened(ufunc)
 
@@ -171,12 +171,3 @@ def select(condition: Array, t: Array, e: Array) -> Array:
             result &= mask
             result ^= no
     return y
-
-
-def or_zero(condition: Array, x: Array) -> Array:
-    """Return ``x`` where the bool ``condition``, of its shape, holds, else 0."""
-    if x.dtype.itemsize != 4:
-        return np.where(condition, x, x.dtype.type(0))
-    mask = np.negative(condition.view(np.int8)).astype(np.int32)  # all bits or none
-    mask &= x.view(np.int32)
-    return mask.view(x.dtype)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.backends.cpu.threads import each
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.ops.windows import Axis, slide
@@ -89,12 +90,16 @@ def by_channel(sliding: Sliding, x: Array, filter: Array) -> Array:
     lines = np.ascontiguousarray(
         np.broadcast_to(filter[:, :, np.newaxis], (*filter.shape[:2], across, channels))
     ).reshape(*filter.shape[:2], across * channels)
-    for images, elements, view in _lines(sliding, x, across):
-        part = y[images].reshape(view.shape[:3] + view.shape[5:])
-        if elements.start == 0:
-            np.einsum("nibpqj,pqj->nibj", view, lines[:, elements], out=part)
-        else:
-            part += np.einsum("nibpqj,pqj->nibj", view, lines[:, elements])
+
+    def convolve(images: slice) -> None:
+        for elements, view in _lines(sliding, x[images], across):
+            part = y[images].reshape(view.shape[:3] + view.shape[5:])
+            if elements.start == 0:
+                np.einsum("nibpqj,pqj->nibj", view, lines[:, elements], out=part)
+            else:
+                part += np.einsum("nibpqj,pqj->nibj", view, lines[:, elements])
+
+    each(convolve, _parts(x))
     return y
 
 
@@ -115,11 +120,18 @@ def filter_by_channel(sliding: Sliding, x: Array, dy: Array) -> Array:
     if not (x.size and dy.size and y.size):
         return y
     across = _columns_at_once(cols.out, y.nbytes)
-    for images, elements, view in _lines(sliding, x, across):
-        part = dy[images].reshape(view.shape[:3] + view.shape[5:])
-        lines = np.einsum("nibpqj,nibj->pqj", view, part)
-        y[:, elements] += lines.reshape(*lines.shape[:2], across, channels).sum(2)
-    return y
+    parts = _parts(x)
+    shares = np.empty((len(parts), *y.shape), y.dtype)
+
+    def multiply(number: int) -> None:
+        for elements, view in _lines(sliding, x[parts[number]], across):
+            part = dy[parts[number]].reshape(view.shape[:3] + view.shape[5:])
+            lines = np.einsum("nibpqj,nibj->pqj", view, part)
+            lines = lines.reshape(*lines.shape[:2], across, channels)
+            np.sum(lines, axis=2, out=shares[number][:, elements])
+
+    each(multiply, range(len(parts)))
+    return np.asarray(shares.sum(axis=0))
 
 
 def input_by_channel(sliding: Sliding, dy: Array, filter: Array) -> Array:
@@ -178,8 +190,14 @@ def _columns_at_once(columns: int, nbytes: int) -> int:
     )
 
 
-def _lines(sliding: Sliding, x: Array, across: int) -> Iterator[tuple[slice, slice, Array]]:
-    """Yield images, elements of the window's line, and what these elements read of these images.
+def _parts(x: Array) -> list[slice]:
+    """Return which images are worked on at a time."""
+    count = max(BLOCK // x[0].nbytes, 1)
+    return [slice(first, first + count) for first in range(0, len(x), count)]
+
+
+def _lines(sliding: Sliding, x: Array, across: int) -> Iterator[tuple[slice, Array]]:
+    """Yield elements of the window's line, and what these elements read of the images.
 
     The last is a view: [images, places down, blocks of places, window rows, elements, ``across``
     places with their channels].
@@ -187,51 +205,44 @@ def _lines(sliding: Sliding, x: Array, across: int) -> Iterator[tuple[slice, sli
     rows, cols = sliding.rows, sliding.cols
     channels = x.shape[3]
     turns = turns_of(cols)
-    count = max(BLOCK // x[0].nbytes, 1)
-    for images, padded in _padded(sliding, x, min(count, len(x))):
-        for turn in range(min(turns, cols.window)):
-            places, phase = divmod(turn * cols.dilation, cols.stride)
-            lines = np.ascontiguousarray(padded[:, :, phase :: cols.stride])
-            image, down, right, item = lines.strides
-            view = np.lib.stride_tricks.as_strided(
-                lines[:, :, places:],
-                (
-                    len(lines),
-                    rows.out,
-                    cols.out // across,
-                    rows.window,
-                    len(range(turn, cols.window, turns)),
-                    across * channels,
-                ),
-                (
-                    image,
-                    down * rows.stride,
-                    right * across,
-                    down * rows.dilation,
-                    right * cols.dilation * turns // cols.stride,
-                    item,
-                ),
-                writeable=False,
-            )
-            yield images, slice(turn, None, turns), view
+    padded = _padded(sliding, x)
+    for turn in range(min(turns, cols.window)):
+        places, phase = divmod(turn * cols.dilation, cols.stride)
+        lines = np.ascontiguousarray(padded[:, :, phase :: cols.stride])
+        image, down, right, item = lines.strides
+        view = np.lib.stride_tricks.as_strided(
+            lines[:, :, places:],
+            (
+                len(lines),
+                rows.out,
+                cols.out // across,
+                rows.window,
+                len(range(turn, cols.window, turns)),
+                across * channels,
+            ),
+            (
+                image,
+                down * rows.stride,
+                right * across,
+                down * rows.dilation,
+                right * cols.dilation * turns // cols.stride,
+                item,
+            ),
+            writeable=False,
+        )
+        yield slice(turn, None, turns), view
 
 
-def _padded(sliding: Sliding, x: Array, count: int) -> Iterator[tuple[slice, Array]]:
-    """Yield ``count`` images at a time with the padding that the window needs, in one room for all.
-
-    Padding below 0 is cut off.
-    """
+def _padded(sliding: Sliding, x: Array) -> Array:
+    """Return images with the padding that the window needs; padding below 0 is cut off."""
     axes = (sliding.rows, sliding.cols)
     cut = [slice(max(-axis.before, 0), None) for axis in axes]
     seen = x[:, cut[0], cut[1]]
     before = [max(axis.before, 0) for axis in axes]
     inside = [slice(begin, begin + n) for begin, n in zip(before, seen.shape[1:3], strict=True)]
     sizes = [place.stop + axis.after for place, axis in zip(inside, axes, strict=True)]
-    is_padded = tuple(sizes) != seen.shape[1:3]
-    room = np.zeros((count, *sizes, x.shape[3]), x.dtype) if is_padded else seen
-    for first in range(0, len(x), count):
-        images = slice(first, min(first + count, len(x)))
-        padded = room[: images.stop - first] if is_padded else seen[images]
-        if is_padded:
-            padded[:, inside[0], inside[1]] = seen[images]
-        yield images, padded
+    if tuple(sizes) == seen.shape[1:3]:
+        return seen
+    padded = np.zeros((len(x), *sizes, x.shape[3]), x.dtype)
+    padded[:, inside[0], inside[1]] = seen
+    return padded

@@ -5,6 +5,8 @@ NaN wins everywhere; among equal ones the first. -0 equals 0.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
@@ -37,7 +39,7 @@ def _argmax_signature(x: Spec, /, *, axis: int = 0) -> Spec:
 
 @cpu_kernel("ArgMax")
 def _argmax_cpu(x: Array, *, axis: int) -> Array:
-    places = np.argmax(x, axis) if x.shape[axis] else np.zeros(_left(x, axis))
+    places = np.argmax(_as_writable(x), axis) if x.shape[axis] else np.zeros(_left(x, axis))
     return np.asarray(places).astype(np.int32)
 
 
@@ -63,7 +65,7 @@ def _argmin_signature(x: Spec, /, *, axis: int = 0) -> Spec:
 
 @cpu_kernel("ArgMin")
 def _argmin_cpu(x: Array, *, axis: int) -> Array:
-    places = np.argmin(x, axis) if x.shape[axis] else np.zeros(_left(x, axis))
+    places = np.argmin(_as_writable(x), axis) if x.shape[axis] else np.zeros(_left(x, axis))
     return np.asarray(places).astype(np.int32)
 
 
@@ -156,6 +158,13 @@ def _place_spec(kernel: str, x: Spec, axis: int) -> Spec:
 
 def _left(x: Array, axis: int) -> Shape:
     return reduced(x.shape, (axis % x.ndim,), False)
+
+
+def _as_writable(x: Array) -> Array:
+    """Return ``x`` under a flag without which NumPy copies it before it looks for a place."""
+    facts = dict(x.__array_interface__)
+    facts["data"] = (facts["data"][0], False)
+    return np.asarray(SimpleNamespace(__array_interface__=facts, array=x))
 
 
 def _extreme(

@@ -104,11 +104,10 @@ def _batch_norm_cpu(
     wide = WIDER.get(x.dtype, x.dtype)
     work = np.dtype(np.float32) if x.dtype == np.float16 else x.dtype  # one rounding, at the end
     slope = numerics.rsqrt(variance.astype(wide) + wide.type(variance_epsilon))
-    slope = (slope if scale is None else slope * scale).astype(work)
-    y = np.asarray(np.subtract(x, mean, dtype=work))
-    y *= slope
-    if offset is not None:
-        y += offset
+    slope = slope if scale is None else slope * scale
+    shift = -mean * slope if offset is None else offset - mean * slope
+    y = np.asarray(np.multiply(x, slope.astype(work), dtype=work))
+    y += shift.astype(work)
     return y.astype(x.dtype, copy=False)
 
 

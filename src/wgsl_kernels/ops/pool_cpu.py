@@ -1,4 +1,4 @@
-"""Pooling on the CPU: one pass per line of the window, some images at a time.
+"""Pooling on the CPU: one pass per line of the window, some images at a time in each thread.
 
 So many images are taken that they stay in the processor's cache.
 """
@@ -6,24 +6,29 @@ So many images are taken that they stay in the processor's cache.
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu.precision import or_zero
+from wgsl_kernels.backends.cpu.threads import each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from wgsl_kernels.backends.cpu.kernel import Array
+    from wgsl_kernels.engine.spec import Shape
     from wgsl_kernels.ops.windows import Axis, Sliding
 
 PART = 1 << 18
 """Elements of images that are taken at a time, but one whole image at least."""
 
+Part = tuple[slice, "Sliding"]
+"""Images, and how the window moves over those."""
 
-def parts(sliding: Sliding) -> Iterator[tuple[slice, Sliding]]:
+
+def parts(sliding: Sliding) -> Iterator[Part]:
     """Yield some images after the others, and how the window moves over those."""
     one = sliding.rows.size * sliding.cols.size * sliding.channels
     images = max(PART // max(one, 1), 1)
@@ -78,8 +83,12 @@ def _filled(y: Array | None, x: Array) -> Array:
 def max_pool_cpu(sliding: Sliding, x: Array, lowest: float) -> Array:
     """Return the maximum of each window; padding counts as ``lowest``."""
     y = np.empty(sliding.out_shape, x.dtype)
-    for images, some in parts(sliding):
+
+    def pool(part: Part) -> None:
+        images, some = part
         joined(some, padded(some, x[images], lowest), np.maximum, y[images])
+
+    each(pool, parts(sliding))
     return y
 
 
@@ -87,10 +96,14 @@ def avg_pool_cpu(sliding: Sliding, x: Array) -> Array:
     """Return the mean of each window without its padding; NaN where that is all."""
     y = np.empty(sliding.out_shape, x.dtype)
     seen = counts(sliding.rows, sliding.cols).astype(x.dtype)
+
+    def pool(part: Part) -> None:
+        images, some = part
+        sums = joined(some, padded(some, x[images], 0), np.add, y[images])
+        np.divide(sums, seen, out=sums)
+
     with np.errstate(all="ignore"):
-        for images, some in parts(sliding):
-            sums = joined(some, padded(some, x[images], 0), np.add, y[images])
-            np.divide(sums, seen, out=sums)
+        each(pool, parts(sliding))
     return y
 
 
@@ -112,15 +125,19 @@ def avg_pool_gradient_cpu(sliding: Sliding, dy: Array) -> Array:
     if not dy.size:
         return y
     seen = np.maximum(counts(rows, cols), 1).astype(dy.dtype)
-    for images, some in parts(sliding):
-        spread = y[images]
-        room = some.room(sliding.channels, dy.dtype) if _is_padded(sliding) else spread
+
+    def spread(part: Part) -> None:
+        images, some = part
+        own = y[images]
+        room = some.room(sliding.channels, dy.dtype) if _is_padded(sliding) else own
         across = np.zeros((some.batch, rows.out, room.shape[2], sliding.channels), dy.dtype)
-        with np.errstate(all="ignore"):
-            _spread_along(across, 2, cols, dy[images] / seen)
-            _spread_along(room, 1, rows, across)
-        if room is not spread:
-            spread[...] = some.cropped(room)
+        _spread_along(across, 2, cols, dy[images] / seen)
+        _spread_along(room, 1, rows, across)
+        if room is not own:
+            own[...] = some.cropped(room)
+
+    with np.errstate(all="ignore"):
+        each(spread, parts(sliding))
     return y
 
 
@@ -139,21 +156,31 @@ def max_pool_gradient_cpu(sliding: Sliding, dy: Array, x: Array) -> Array:
 
     A window chooses the first of equal maxima, row by row, and the first NaN before all numbers.
     """
-    rows, cols = sliding.rows, sliding.cols
-    y = np.zeros(x.shape, dy.dtype)
+    is_padded = _is_padded(sliding)
     if not dy.size:
-        return y
-    for images, some in parts(sliding):
-        image, across, largest = _maxima(some, x[images])
-        shares = np.zeros(across.shape, dy.dtype)
-        spread = y[images]
-        room = some.room(sliding.channels, dy.dtype) if _is_padded(sliding) else spread
-        with np.errstate(all="ignore"):
-            _give(shares, 1, rows, _chosen(across, 1, rows, largest), dy[images])
-            _give(room, 2, cols, _chosen(image, 2, cols, across), shares)
-        if room is not spread:
-            spread[...] = some.cropped(room)
+        return np.zeros(x.shape, dy.dtype)
+    y = np.empty(x.shape, dy.dtype) if is_padded else _room(x.shape, 2, sliding.cols, dy.dtype)
+
+    def spread(part: Part) -> None:
+        images, some = part
+        maxima = _maxima(some, x[images])
+        shares = _room(maxima.across.shape, 1, some.rows, dy.dtype)
+        own = y[images]
+        room = some.room(sliding.channels, dy.dtype) if is_padded else own
+        _give(shares, 1, some.rows, maxima.of_rows(dy[images]))
+        _give(room, 2, some.cols, maxima.of_elements(shares))
+        if room is not own:
+            own[...] = some.cropped(room)
+
+    with np.errstate(all="ignore"):
+        each(spread, parts(sliding))
     return y
+
+
+def _room(shape: Shape, number: int, axis: Axis, dtype: np.dtype[Any]) -> Array:
+    """Return room for what places give along an axis: zeros, unless all of it will be written."""
+    is_whole = axis.window == axis.stride and axis.out * axis.stride == shape[number]
+    return np.empty(shape, dtype) if is_whole else np.zeros(shape, dtype)
 
 
 def chosen_cpu(sliding: Sliding, values: Array, x: Array) -> Array:
@@ -161,57 +188,101 @@ def chosen_cpu(sliding: Sliding, values: Array, x: Array) -> Array:
     y = np.zeros(sliding.out_shape, values.dtype)
     if not y.size:
         return y
-    for images, some in parts(sliding):
-        image, across, largest = _maxima(some, x[images])
-        found = np.zeros(across.shape, values.dtype)
+
+    def fetch(part: Part) -> None:
+        images, some = part
+        maxima = _maxima(some, x[images])
+        found = np.zeros(maxima.across.shape, values.dtype)
         given = padded(some, values[images], 0)
-        with np.errstate(all="ignore"):
-            _take(found, given, 2, some.cols, _chosen(image, 2, some.cols, across))
-            _take(y[images], found, 1, some.rows, _chosen(across, 1, some.rows, largest))
+        _take(found, given, 2, some.cols, maxima.of_elements(_all_bits(found)))
+        _take(y[images], found, 1, some.rows, maxima.of_rows(_all_bits(y[images])))
+
+    with np.errstate(all="ignore"):
+        each(fetch, parts(sliding))
     return y
 
 
-def _maxima(sliding: Sliding, x: Array) -> tuple[Array, Array, Array]:
-    """Return padded images, the maxima of the windows' rows, and those of the windows."""
+@dataclass(frozen=True, slots=True)
+class _Maxima:
+    """Images, and where the maxima of windows over them are.
+
+    Attributes:
+        sliding: How the window moves.
+        image: The images, padded.
+        across: The maximum of each line of a window.
+        largest: The maximum of each window.
+        has_nan: Whether one of them may be NaN.
+        is_low: Whether one of them may be -Inf, which padding is too.
+    """
+
+    sliding: Sliding
+    image: Array
+    across: Array
+    largest: Array
+    has_nan: bool
+    is_low: bool
+
+    def of_rows(self, shares: Array) -> Iterator[Array]:
+        """Yield, line by line, what of each window's share goes to that line of it."""
+        return self._handed_out(self.across, 1, self.sliding.rows, self.largest, shares)
+
+    def of_elements(self, shares: Array) -> Iterator[Array]:
+        """Yield, element by element of a line, what of the line's share goes to that one."""
+        return self._handed_out(self.image, 2, self.sliding.cols, self.across, shares)
+
+    def _handed_out(
+        self, x: Array, number: int, axis: Axis, largest: Array, shares: Array
+    ) -> Iterator[Array]:
+        """Yield the shares of those windows whose first largest element is the next one, else 0.
+
+        NaN counts as the largest, padding never.
+        """
+        whole = np.dtype(f"i{shares.dtype.itemsize}")
+        rest = shares.view(whole)
+        for tap in range(axis.window):
+            if tap == axis.window - 1 and not self.is_low:
+                yield rest.view(shares.dtype)
+                return
+            value = x[(*(slice(None),) * number, axis.places(tap))]
+            hit = value == largest
+            if self.has_nan:
+                hit |= np.isnan(value)
+            if self.is_low:
+                hit &= axis.inside(tap).reshape(-1, *(1,) * (x.ndim - 1 - number))
+            taken = np.negative(hit.view(np.int8)).astype(whole)  # all bits or none
+            taken &= rest
+            rest = rest ^ taken
+            yield taken.view(shares.dtype)
+
+
+def _maxima(sliding: Sliding, x: Array) -> _Maxima:
     image = padded(sliding, x, -np.inf)
     across = _joined_along(image, 2, sliding.cols, np.maximum, None)
-    return image, across, _joined_along(across, 1, sliding.rows, np.maximum, None)
+    largest = _joined_along(across, 1, sliding.rows, np.maximum, None)
+    lowest = largest.min()
+    return _Maxima(sliding, image, across, largest, bool(np.isnan(lowest)), not lowest > -np.inf)
 
 
-def _chosen(x: Array, number: int, axis: Axis, largest: Array) -> Iterator[Array]:
-    """Yield, for each element along a window's axis, where it is the first to be ``largest``.
-
-    NaN counts as the largest, padding never.
-    """
-    has_nan = np.isnan(largest.max())
-    is_low = bool((largest == -np.inf).any())  # then padding looks like a maximum
-    left = np.ones(largest.shape, np.bool_)
-    for tap in range(axis.window):
-        if tap == axis.window - 1 and not is_low:
-            yield left
-            return
-        value = x[(*(slice(None),) * number, axis.places(tap))]
-        hit = value == largest
-        if has_nan:
-            hit |= np.isnan(value)
-        if is_low:
-            hit &= axis.inside(tap).reshape(-1, *(1,) * (x.ndim - 1 - number))
-        hit &= left
-        left ^= hit
-        yield hit
+def _all_bits(x: Array) -> Array:
+    """Return an array like ``x`` whose bits are all set."""
+    return np.full(x.shape, -1, f"i{x.dtype.itemsize}").view(x.dtype)
 
 
-def _give(room: Array, number: int, axis: Axis, chosen: Iterator[Array], shares: Array) -> None:
-    """Add the shares of each window to the element that it chose, in zeros."""
-    for tap, hit in enumerate(chosen):
+def _give(room: Array, number: int, axis: Axis, shares: Iterator[Array]) -> None:
+    """Add to each element, in zeros, its shares of the windows."""
+    for tap, one in enumerate(shares):
         here = (*(slice(None),) * number, axis.places(tap))
-        if axis.stride >= axis.window:  # no two windows overlap
-            room[here] = or_zero(hit, shares)
+        if tap < axis.stride:  # no window before has given there
+            room[here] = one
         else:
-            room[here] += or_zero(hit, shares)
+            room[here] += one
 
 
-def _take(room: Array, values: Array, number: int, axis: Axis, chosen: Iterator[Array]) -> None:
-    """Add, in zeros, the value that each window chose."""
-    for tap, hit in enumerate(chosen):
-        room += or_zero(hit, values[(*(slice(None),) * number, axis.places(tap))])
+def _take(room: Array, values: Array, number: int, axis: Axis, bits: Iterator[Array]) -> None:
+    """Fill zeros with the value that each window chose, where its bits are all set."""
+    whole = np.dtype(f"i{room.dtype.itemsize}")
+    for tap, one in enumerate(bits):
+        chosen = one.view(whole)
+        chosen &= values[(*(slice(None),) * number, axis.places(tap))].view(whole)
+        target = room.view(whole)
+        target |= chosen
