@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """A kernel's own file and the files it includes, each once, in the order first met.
+    """A kernel's own file and the files it includes, each once and before those that it includes.
 
     Attributes:
         facts: The kernel's own file.
@@ -151,7 +151,8 @@ def _gather(facts: Facts, folder: Path, path: Path | None) -> Source:
     above: dict[str, set[str]] = {}
     _collect(facts, folder, ((path.resolve() if path else Path(), facts.file),), found, above)
     frozen = {file: frozenset(files) for file, files in above.items()}
-    return Source(facts, tuple(found.values()), frozen)
+    included = sorted(found.values(), key=lambda one: len(above[one.file]))
+    return Source(facts, tuple(included), frozen)
 
 
 def _collect(
