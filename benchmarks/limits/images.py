@@ -227,7 +227,10 @@ DIRECT: dict[str, Builder] = {
 VARIANTS: dict[str, dict[str, Builder]] = {
     "conv-3x3": {
         **DIRECT,
-        "laid out, registers 4x8": partial(_by_product, product="registers 4x8"),
+        **{
+            f"laid out, {name}": partial(_by_product, product=name)
+            for name in ("registers 4x8", "shared 16x4", "shared 32x4")
+        },
     },
     "conv-1x1": {
         **DIRECT,

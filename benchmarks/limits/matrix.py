@@ -11,6 +11,7 @@ from benchmarks.limits.raw import (
     Limit,
     Output,
     Raw,
+    UnfitError,
     divide,
     each,
     head,
@@ -190,6 +191,44 @@ def _strips(raw: Raw, arrays: Arrays, *, tall: int, strips: int, x: int) -> Limi
     return _limit(raw, arrays, source, divide(columns, strips * x), divide(rows, tall), batch)
 
 
+def _shared(raw: Raw, arrays: Arrays, *, tall: int) -> Limit:
+    """A subgroup of eight sums ``tall`` rows by 32 columns; each element of a is loaded once.
+
+    For adapters that load lane by lane. The grid goes down before it goes across, so that what is
+    read of b stays in a cache.
+    """
+    if "subgroup" not in raw.features:
+        raise UnfitError("no subgroups")
+    batch, rows, terms, columns = _sizes(arrays)
+    sizes = {
+        "ROWS": rows,
+        "TERMS": divide(terms, 4),
+        "ALL_TERMS": terms,
+        "COLUMNS": divide(columns, 4),
+        "DOWN": divide(rows, tall),
+    }
+    sums = "\n".join(
+        f"let s{i} = subgroupBroadcast(a{i // 8}, {i % 8}u);\n"
+        + "\n".join(f"c{i} = fma(vec4f(s{i}[{q}]), b{q}, c{i});" for q in range(4))
+        for i in range(tall)
+    )
+    body = f"""
+  let x = group.x / DOWN * 8u + l;
+  let row = group.z * ROWS + group.x % DOWN * {tall}u;
+  let b_start = group.z * ALL_TERMS * COLUMNS + x;
+  let a_start = (row + l) * TERMS;
+  {each("var c{i} = vec4f();", i=tall)}
+  for (var k = 0u; k < TERMS; k++) {{
+    {each("let b{q} = b[b_start + (k * 4u + {q}u) * COLUMNS];", q=4)}
+    {each("let a{r} = a[a_start + {r}u * 8u * TERMS + k];", r=tall // 8)}
+    {sums}
+  }}
+  {each("y[(row + {i}u) * COLUMNS + x] = c{i};", i=tall)}"""
+    source = head(sizes, {"a": "vec4f", "b": "vec4f"}, {"y": "vec4f"})
+    source += main("8", [GROUP, "@builtin(subgroup_invocation_id) l: u32"], body)
+    return _limit(raw, arrays, source, divide(columns, 32) * sizes["DOWN"], 1, batch)
+
+
 PRODUCTS: dict[str, Builder] = {
     "naive": _naive,
     "tiled 16x16": _tiled,
@@ -203,6 +242,8 @@ PRODUCTS: dict[str, Builder] = {
     "strips 4x2": partial(_strips, tall=4, strips=2, x=8),
     "strips 8x2": partial(_strips, tall=8, strips=2, x=8),
     "strips 8x1": partial(_strips, tall=8, strips=1, x=32),
+    "shared 16x4": partial(_shared, tall=16),
+    "shared 32x4": partial(_shared, tall=32),
 }
 SMALL, LARGE = ("128", "512", "tall", "batched"), ("1024", "2048", "4096")
 FAR_BEHIND = ("naive", "tiled 16x16")

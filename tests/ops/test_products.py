@@ -15,6 +15,7 @@ from wgsl_kernels.ops.products import (
     ANYHOW,
     FOURS,
     ITERATIONS,
+    LANES,
     VARIANTS,
     Layout,
     Product,
@@ -114,7 +115,7 @@ def test_every_variant_is_right_at_the_edges(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64"])
+@pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64", *LANES])
 @pytest.mark.parametrize("transpose_a", [False, True])
 @pytest.mark.parametrize("transpose_b", [False, True])
 @pytest.mark.parametrize("rows", [1, 4, 68, 70])
@@ -242,7 +243,7 @@ def test_bools_are_refused() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64", "split"])
+@pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64", *LANES, "split"])
 @pytest.mark.parametrize("transpose_a", [False, True])
 @pytest.mark.parametrize("transpose_b", [False, True])
 @pytest.mark.parametrize(("terms", "cols"), [(40, 72), (37, 7), (700, 12)])

@@ -11,6 +11,7 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.tuning import forced
 from wgsl_kernels.ops import pool
+from wgsl_kernels.ops.products import LANES
 from wgsl_kernels.ops.windows import slide
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def test_convolution_in_every_geometry_and_format(
 
 
 @ALL
-@pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64"])
+@pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64", *LANES])
 @pytest.mark.parametrize("channels", [20, 21])
 @pytest.mark.parametrize("out_channels", [72, 7])
 def test_all_three_products_agree_with_the_cpu_in_every_variant(
@@ -245,7 +246,7 @@ def test_windows_in_padding_alone_are_empty(backend: str) -> None:
         assert whole.numpy()[0, 0, 0, 0] == -(2**31)
 
 
-@pytest.mark.parametrize("variant", ["rows_4", "staged_64"])
+@pytest.mark.parametrize("variant", ["rows_4", "staged_64", "lanes_32"])
 @pytest.mark.parametrize("channels", [4, 5])
 def test_fused_convolution_in_every_variant(channels: int, variant: str) -> None:
     x, filter, bias = drawn(2, 5, 6, channels), drawn(2, 2, channels, 12, seed=1), drawn(12)

@@ -111,6 +111,18 @@ def test_included_files_come_once_and_only_what_is_used(tmp_path: Path) -> None:
     assert load_file(tmp_path / "k.wgsl").included[0] is source.included[0]
 
 
+def test_a_file_stands_for_what_the_files_that_it_includes_declare(tmp_path: Path) -> None:
+    (tmp_path / "a.wgsl").write_text("fn f(x: f32) -> f32 { return x; }\n")
+    (tmp_path / "b.wgsl").write_text('#include "a.wgsl"\nfn f(x: f32) -> f32 { return -x; }\n')
+    (tmp_path / "k.wgsl").write_text(
+        '#include "a.wgsl"\n#include "b.wgsl"\nfn op(x: T) -> T { return f(x); }\n'
+    )
+    source = load_file(tmp_path / "k.wgsl")
+    composed = compose("K", source, [operand("x", X)], [operand("y", X)])
+    assert composed.text.count("fn f(") == 1
+    assert "return -x;" in composed.text
+
+
 def test_a_missing_include_lists_the_paths_tried(tmp_path: Path) -> None:
     (tmp_path / "k.wgsl").write_text('\n#include "no/such.wgsl"\n')
     with pytest.raises(ShaderError) as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -13,6 +14,9 @@ from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
+
+SHARING = 8
+"""Invocations of the workgroups whose lanes share what they load."""
 
 ADAPTER_VARIABLE = "WGSL_KERNELS_ADAPTER"
 LIMITS_VARIABLE = "WGSL_KERNELS_LIMITS"
@@ -46,7 +50,10 @@ _BACKEND_ORDER = ("Vulkan", "Metal", "D3D12", "D3D11", "OpenGLES", "OpenGL")
 
 @dataclass(frozen=True)
 class AdapterInfo:
-    """One adapter as the driver describes it."""
+    """One adapter as the driver describes it.
+
+    ``lanes`` are the invocations of a subgroup, 0 where that is unknown.
+    """
 
     index: int
     name: str
@@ -57,11 +64,17 @@ class AdapterInfo:
     limits: Mapping[str, int]
     features: frozenset[str]
     is_software: bool
+    lanes: int = 0
 
     @property
     def summary(self) -> str:
         """Index, name, type and backend on one line."""
         return f"{self.index}: {self.name} ({self.type}, {self.backend})"
+
+    @property
+    def shares_lanes(self) -> bool:
+        """Whether eight invocations are lanes of one vector register and can broadcast."""
+        return self.lanes >= SHARING and "subgroup" in self.features
 
 
 @dataclass(frozen=True)
@@ -161,7 +174,14 @@ def _describe(index: int, adapter: Any) -> AdapterInfo:
         limits=dict(adapter.limits),
         features=frozenset(adapter.features),
         is_software=software,
+        lanes=_lanes(name),
     )
+
+
+def _lanes(name: str) -> int:
+    """Return a subgroup's size on Mesa's llvmpipe, whose name tells its vector registers' bits."""
+    bits = re.fullmatch(r"llvmpipe \(.*\b(\d+) bits\)", name)
+    return int(bits[1]) // 32 if bits else 0
 
 
 def _matches(info: AdapterInfo, wanted: str) -> bool:

@@ -133,10 +133,9 @@ class Assembly:
 
     def _included_names(self) -> dict[str, list[Declaration]]:
         included: dict[str, list[Declaration]] = {}
-        own = {d.name for d in self.source.facts.declarations if d.name}
         for facts in self.source.included:
             for declaration in facts.declarations:
-                if declaration.name not in own:
+                if not self.source.replaces(declaration.name, facts):
                     included.setdefault(declaration.name, []).append(declaration)
         return included
 

@@ -61,6 +61,11 @@ class Gpu:
         """Whether the adapter is the CPU, whose workgroup memory is no faster than any other."""
         return self._backend.open().is_software
 
+    @property
+    def shares_lanes(self) -> bool:
+        """Whether it is, and eight invocations are lanes of a subgroup that can broadcast."""
+        return self._backend.open().info.shares_lanes
+
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new array with undefined values."""
         shape = tuple(shape)

@@ -29,10 +29,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """A kernel's own file and the files it includes, each once, in the order first met."""
+    """A kernel's own file and the files it includes, each once and before those that it includes.
+
+    Attributes:
+        facts: The kernel's own file.
+        included: The others.
+        above: Which files include a file, directly or not, by the names that errors give them.
+    """
 
     facts: Facts
     included: tuple[Facts, ...]
+    above: Mapping[str, frozenset[str]]
 
     @property
     def file(self) -> str:
@@ -73,6 +80,14 @@ class Source:
     def declared(self) -> frozenset[str]:
         """The names that the files declare at module level."""
         return frozenset(d.name for facts in self.files for d in facts.declarations if d.name)
+
+    def replaces(self, name: str, facts: Facts) -> bool:
+        """Say whether a file that includes another declares ``name`` in its place."""
+        above = self.above[facts.file]
+        return any(
+            one.file in above and any(name == d.name for d in one.declarations)
+            for one in self.files
+        )
 
     @property
     def syntax_error(self) -> str:
@@ -133,19 +148,30 @@ def load_text(text: str, name: str, beside: Path) -> Source:
 
 def _gather(facts: Facts, folder: Path, path: Path | None) -> Source:
     found: dict[Path, Facts] = {}
-    _collect(facts, folder, (path.resolve(),) if path else (), found)
-    return Source(facts, tuple(found.values()))
+    above: dict[str, set[str]] = {}
+    _collect(facts, folder, ((path.resolve() if path else Path(), facts.file),), found, above)
+    frozen = {file: frozenset(files) for file, files in above.items()}
+    included = sorted(found.values(), key=lambda one: len(above[one.file]))
+    return Source(facts, tuple(included), frozen)
 
 
-def _collect(facts: Facts, folder: Path, chain: tuple[Path, ...], found: dict[Path, Facts]) -> None:
+def _collect(
+    facts: Facts,
+    folder: Path,
+    chain: tuple[tuple[Path, str], ...],
+    found: dict[Path, Facts],
+    above: dict[str, set[str]],
+) -> None:
     for include in facts.includes:
         path = _resolve(facts, include, folder).resolve()
-        if path in chain:
-            names = " -> ".join(_label(p) for p in (*chain[chain.index(path) :], path))
+        places = [one for one, _ in chain]
+        if path in places:
+            names = " -> ".join(_label(p) for p in (*places[places.index(path) :], path))
             raise ShaderError(_at(facts, include, f"this include closes a cycle: {names}."))
-        if path not in found:
-            found[path] = included = _read_file(path)
-            _collect(included, path.parent, (*chain, path), found)
+        included = _read_file(path)
+        found.setdefault(path, included)
+        above.setdefault(included.file, set()).update(file for _, file in chain)
+        _collect(included, path.parent, (*chain, (path, included.file)), found, above)
 
 
 def _resolve(facts: Facts, include: Include, folder: Path) -> Path:

@@ -35,6 +35,12 @@ GROUP = 32
 TILE_COLS = 8
 """Columns that an invocation sums."""
 
+LANES_COLS = 32
+"""Columns that a workgroup sums whose lanes share what they load."""
+
+LANES_GAIN = 2.5
+"""How much sooner than others such a workgroup has summed a tile of a size."""
+
 FEW = 8
 """Rows or columns up to which most of a staged tile would lie outside the result."""
 
@@ -48,6 +54,7 @@ class Tiling:
         suffix: What the shader's name ends with.
         height: Rows that an invocation sums.
         down: Of a staged one, the invocations of a workgroup from top to bottom; else 0.
+        shares: Whether the lanes of a CPU share what they load.
         busy: Workgroups that keep the device busy, where the sum is cut until there are so many; 0
             where it is cut only because it is too long.
     """
@@ -56,6 +63,7 @@ class Tiling:
     suffix: str
     height: int
     down: int = 0
+    shares: bool = False
     busy: int = 0
 
     @property
@@ -63,7 +71,7 @@ class Tiling:
         """Channels that an invocation sums at a time."""
         if self.down:
             return 16
-        return 4 if self.suffix in ("_vec4", "_vec4_terms") else 1
+        return 4 if self.shares or self.suffix in ("_vec4", "_vec4_terms") else 1
 
     def iterations_of(self, channels: int) -> int:
         """Return the loop iterations of one tap of ``channels``."""
@@ -83,6 +91,8 @@ class Tiling:
         """Return the rows and columns that a workgroup sums."""
         if self.down:
             return self.down * self.height, 64
+        if self.shares:
+            return self.height, LANES_COLS
         across = self.across(rows, cols)
         return GROUP // across * self.height, across * TILE_COLS
 
@@ -158,23 +168,28 @@ class Layout:
     Attributes:
         suffix: What the name of the shader that sums in registers ends with.
         staged: The ending of the one that goes through workgroup memory; empty where none does.
+        lanes: The ending of the one whose lanes share what they load; empty likewise.
     """
 
     suffix: str = ""
     staged: str = "_staged"
+    lanes: str = ""
 
 
 ANYHOW = Layout()
 INTEGERS = Layout(staged="")
-FOURS = Layout("_vec4", "_staged_vec4")
-TERMS = Layout("_vec4_terms")
-ROWS = Layout("_vec4_rows")
+FOURS = Layout("_vec4", "_staged_vec4", "_vec4_lanes")
+TERMS = Layout("_vec4_terms", lanes="_vec4_terms_lanes")
+ROWS = Layout("_vec4_rows", lanes="_vec4_rows_lanes")
 COLUMNS = Layout("_vec4_columns")
 
 STAGED_DOWN = {"staged_64": 8, "staged_128": 16}
 """Invocations of a workgroup from top to bottom, by name; the number is its rows."""
 
-VARIANTS = ("rows_1", "rows_4", "rows_8", *STAGED_DOWN, "split")
+LANES = ("lanes_8", "lanes_16", "lanes_32")
+"""Those of adapters whose lanes share what they load; the number is a workgroup's rows."""
+
+VARIANTS = ("rows_1", "rows_4", "rows_8", *STAGED_DOWN, *LANES, "split")
 
 
 def declare_product(kernel: str) -> None:
@@ -221,12 +236,15 @@ class Ways:
 
 
 @functools.lru_cache(maxsize=4096)
-def ways_of(product: Product, layout: Layout, is_software: bool) -> Ways:
+def ways_of(product: Product, layout: Layout, is_software: bool, shares: bool = False) -> Ways:
     """Return the ways that suit a product's sizes, the operands' layout and the adapter."""
     heights = (1,) if product.rows == 1 else (4, 8) if product.rows > 4 else (4,)
     found = [Tiling(f"rows_{height}", layout.suffix, height) for height in heights]
     if layout.staged and product.rows > FEW and product.cols > FEW:
         found += [Tiling(name, layout.staged, 8, down) for name, down in STAGED_DOWN.items()]
+    if shares and layout.lanes and product.rows > 4 and product.channels % 4 == 0:
+        rows = [height for height in (8, 16, 32) if height < 2 * product.rows]
+        found += [Tiling(f"lanes_{height}", layout.lanes, height, shares=True) for height in rows]
     busy = GROUPS_ON_CPU if is_software else GROUPS_WANTED
     best = _largest(product, found, busy, is_software=is_software)
     split = replace(best, name="split", busy=busy)
@@ -241,7 +259,7 @@ def ways_of(product: Product, layout: Layout, is_software: bool) -> Ways:
 
 def _way(product: Product, tiling: Tiling) -> Way:
     cut = product.cut(tiling)
-    across = 0 if tiling.down else tiling.across(product.rows, product.cols)
+    across = 0 if tiling.down or tiling.shares else tiling.across(product.rows, product.cols)
     groups = cut.groups(tiling) * cut.parts
     fields = {**cut.fields(), "across": across}
     loops = cut.tap_block * tiling.iterations_of(cut.channel_block)
@@ -249,11 +267,24 @@ def _way(product: Product, tiling: Tiling) -> Way:
 
 
 def _largest(product: Product, found: list[Tiling], busy: int, *, is_software: bool) -> Tiling:
-    """Return the largest tiles that leave a device busy; on a GPU those in workgroup memory."""
-    staged = [one for one in found if one.down]
-    fitting = staged if staged and not is_software else [one for one in found if not one.down]
+    """Return the largest tiles that leave a device busy, of the kind that suits the adapter.
+
+    On a GPU those in workgroup memory; on a CPU those whose lanes share, unless so much of their
+    tiles lies outside the result that they gain nothing.
+    """
+    plain = [one for one in found if not one.down and not one.shares]
+    sharing = [one for one in found if one.shares]
+    fitting = [one for one in found if one.down and not is_software] or plain
+    if sharing and _area(product, sharing[0]) <= LANES_GAIN * _area(product, plain[0]):
+        fitting = sharing
     fits = [one for one in fitting if product.groups(one) >= busy]
     return fits[-1] if fits else fitting[0]
+
+
+def _area(product: Product, tiling: Tiling) -> int:
+    """Return how many results the tiles of one product have, with those outside."""
+    rows, cols = tiling.tile(product.rows, product.cols)
+    return product.groups(tiling) * rows * cols
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +344,7 @@ def multiply(
             shaders.last, arrays, params={"parts_count": 0, **ends}, constants=last_constants
         )
         return y
-    ways = ways_of(product, layout, gpu.is_software)
+    ways = ways_of(product, layout, gpu.is_software, gpu.shares_lanes)
 
     def run(name: str) -> GpuArray:
         way = ways.launches[name]

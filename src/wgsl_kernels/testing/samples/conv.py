@@ -124,7 +124,7 @@ SAMPLES = [
         dilations=(2, 1),
         data_format="NCHW",
     ),
-    _to_filter(((2, 5, 6, 4), (2, 5, 6, 12)), filter_shape=(3, 2, 4, 12), pad="same"),
+    _to_filter(((2, 5, 8, 4), (2, 5, 8, 12)), filter_shape=(3, 2, 4, 12), pad="same"),
     _to_filter(((9, 20, 20, 2), (9, 18, 18, 3)), filter_shape=(3, 3, 2, 3)),
     _to_filter(((1, 3, 3, 1), (1, 3, 3, 8)), filter_shape=(1, 1, 1, 8)),
     _to_filter(((0, 4, 4, 2), (0, 3, 3, 3)), filter_shape=(2, 2, 2, 3)),
