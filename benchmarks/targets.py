@@ -26,7 +26,15 @@ LARGE_MAPS: tuple[str, ...] = (
     "chain-10",
 )
 LARGE_MAPS += tuple(f"{op}-{over}" for op in ("sum", "max") for over in ("all", "rows", "columns"))
-WINDOWS = ("conv-3x3", "conv-1x1", "conv-depthwise", "conv-7x7-stride-2", "max-pool", "cnn-step")
+WINDOWS: tuple[str, ...] = (
+    "conv-3x3",
+    "conv-1x1",
+    "conv-depthwise",
+    "conv-7x7-stride-2",
+    "max-pool",
+    "cnn-step",
+    "cnn-step-wide",
+)
 
 MOVED_BYTES = {
     "add-16m": 3 << 26,

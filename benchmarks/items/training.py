@@ -1,4 +1,7 @@
-"""One step of training: a perceptron 784-256-10 and a small convolutional network, with Adam."""
+"""One step of training with Adam: a perceptron 784-256-10 and small convolutional networks.
+
+The wide one is there for the gradients of convolution and pooling, which are most of it.
+"""
 
 from typing import Any
 
@@ -132,6 +135,15 @@ ITEMS = [
         _cnn,
         {"batch": 64, "side": 28, "channels": (16, 32), "classes": 10},
         {"batch": 2, "side": 8, "channels": (2, 4), "classes": 3},
+        calls=1,
+        without={"limit": "nobody wrote it in raw WGSL"},
+    ),
+    Item(
+        "cnn-step-wide",
+        "training",
+        _cnn,
+        {"batch": 8, "side": 56, "channels": (32, 64), "classes": 10},
+        {"batch": 2, "side": 8, "channels": (4, 2), "classes": 3},
         calls=1,
         without={"limit": "nobody wrote it in raw WGSL"},
     ),

@@ -1,0 +1,92 @@
+"""Work in parts on the CPU: each once, errors told, the same results on any number of cores."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.backends.cpu import threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _on(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: cores)
+
+
+@pytest.mark.parametrize("cores", [1, 2, 5])
+def test_every_part_is_done_once(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+    _on(monkeypatch, cores)
+    done: list[int] = []
+
+    threads.each(done.append, range(20))
+
+    assert sorted(done) == list(range(20))
+
+
+def test_parts_are_done_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    _on(monkeypatch, 2)
+    both = threading.Barrier(2, timeout=30)
+
+    def wait(part: int) -> None:
+        both.wait()  # alone, one would wait in vain
+
+    threads.each(wait, range(2))
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_an_error_of_a_part_is_raised(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+    _on(monkeypatch, cores)
+
+    def work(part: int) -> None:
+        if part == 3:
+            raise ValueError("part 3")
+
+    with pytest.raises(ValueError, match="part 3"):
+        threads.each(work, range(8))
+
+
+def test_threads_keep_numpy_as_silent_as_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    _on(monkeypatch, 2)
+    both = threading.Barrier(2, timeout=30)
+
+    def divide(part: int) -> None:
+        both.wait()
+        np.divide(np.float32(1), np.float32(0))
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error")
+        threads.each(divide, range(2))
+
+
+def _depthwise(x: wk.Tensor, filter: wk.Tensor) -> wk.Tensor:
+    return wk.sum(wk.square(wk.depthwise_conv2d(x, filter, pad="same")))
+
+
+def _pools(x: wk.Tensor, filter: wk.Tensor) -> wk.Tensor:
+    pools = wk.max_pool(x, 3, strides=2) * wk.avg_pool(x, 3, strides=2)
+    return wk.sum(wk.square(pools)) * wk.sum(filter)
+
+
+@pytest.mark.parametrize("f", [_depthwise, _pools])
+def test_results_are_the_same_bits_on_any_number_of_cores(
+    monkeypatch: pytest.MonkeyPatch, f: Callable[..., Any]
+) -> None:
+    random = np.random.default_rng(0)
+    x, filter = random.standard_normal((5, 64, 64, 64)), random.standard_normal((3, 3, 64, 1))
+    found = []
+    with wk.use_backend("cpu"):
+        for cores in (1, 2, 3):
+            _on(monkeypatch, cores)
+            slopes = wk.grads(f)(wk.tensor(x), wk.tensor(filter))
+            found.append([one.numpy() for one in slopes if one is not None])
+
+    for other in found[1:]:
+        for one, wanted in zip(other, found[0], strict=True):
+            np.testing.assert_array_equal(one.view(np.int32), wanted.view(np.int32))
