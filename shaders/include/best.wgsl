@@ -1,10 +1,13 @@
 // The element that comes first in order, and where it is; of equal ones the first.
+//
+// What comes last of all, of floats an infinity, has no place: where all are so, the first is the
+// best. So an element is new exactly where its order is above that of the best.
 
 #include "include/order.wgsl"
 
-const ORDER_OF_INF = 0x7f800000;
-const ORDER_OF_NAN = 0x7fffffff; // which wins everywhere
+const LAST = i32(-0x80000000);
 const NOWHERE = 0xffffffffu;
+const ORDER_OF_NAN = 0x7f000001; // which wins everywhere
 
 struct Best {
   order: i32,
@@ -12,25 +15,27 @@ struct Best {
 }
 
 fn init() -> Best {
-  return Best(bitcast<i32>(0x80000000u), NOWHERE);
+  return Best(LAST, NOWHERE);
 }
 
-// `flip` is 0 where the largest comes first, -1 where the smallest does. -0 equals 0.
+// `flip` is 0 where the largest comes first, -1 where the smallest does. -0 equals 0. The words of
+// NaN are at both ends, above and below those of the infinities; wrapped round they are together.
 fn order_of(x: T, flip: i32) -> i32 {
   if (order_is_whole()) {
     return i32(x) ^ flip;
   }
   let bits = bitcast<i32>(f32(x));
-  let magnitude = bits & 0x7fffffff;
   let sign = (bits >> 31u) ^ flip;
-  return select((magnitude ^ sign) - sign, ORDER_OF_NAN, magnitude > ORDER_OF_INF);
+  return min(((bits & 0x7fffffff) ^ sign) - (sign + 0x800000), ORDER_OF_NAN);
+}
+
+fn best_of_one(order: i32, i: u32) -> Best {
+  return Best(order, select(i, NOWHERE, order == LAST));
 }
 
 // The best of `a` and an element that is behind all those of `a`
 fn best_with(a: Best, order: i32, i: u32) -> Best {
-  let is_first = order_is_whole() && a.index == NOWHERE; // a float's order is above that of init
-  let is_new = order > a.order || is_first;
-  return Best(select(a.order, order, is_new), select(a.index, i, is_new));
+  return Best(max(a.order, order), select(a.index, i, order > a.order));
 }
 
 fn combine(a: Best, b: Best) -> Best {
@@ -38,6 +43,6 @@ fn combine(a: Best, b: Best) -> Best {
   return Best(select(a.order, b.order, is_b), select(a.index, b.index, is_b));
 }
 
-fn finish(best: Best, n: u32) -> i32 {
-  return select(i32(best.index), 0, n == 0u);
+fn finish(best: Best) -> i32 {
+  return select(i32(best.index), 0, best.index == NOWHERE);
 }

@@ -3,7 +3,7 @@
 #include "include/best.wgsl"
 
 fn lift(x: T, i: u32) -> Best {
-  return Best(order_of(x, -1), i);
+  return best_of_one(order_of(x, -1), i);
 }
 
 fn append(a: Best, x: T, i: u32) -> Best {

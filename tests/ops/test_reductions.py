@@ -46,12 +46,16 @@ def test_the_smallest_numbers_are_told_apart() -> None:
     assert extremes.max(zeros).item() == extremes.min(zeros).item() == 0
 
 
-def test_the_first_of_equal_integers_wins_also_where_nothing_is_smaller() -> None:
-    for end in (-(2**31), 2**31 - 1):
-        x = wk.tensor(np.full((300, 1030), end, np.int32))
-        for axis in (0, 1):
-            assert not extremes.argmax(x, axis=axis).numpy().any()
-            assert not extremes.argmin(x, axis=axis).numpy().any()
+def test_the_first_of_equal_elements_wins_also_where_nothing_is_beyond_them() -> None:
+    for end in (np.int32(-(2**31)), np.int32(2**31 - 1), np.float32(INF), np.float32(-INF)):
+        same = np.full((301, 1031), end)
+        but_one = same.copy()
+        but_one[1, 2] = but_one[7, 2] = but_one[1, 3] = 0
+        for x in (same, but_one):
+            for axis in (0, 1):
+                for name in ("argmax", "argmin"):
+                    found = getattr(extremes, name)(wk.tensor(x), axis=axis).numpy()
+                    np.testing.assert_array_equal(found, getattr(np, name)(x, axis=axis))
 
 
 def test_integers_at_both_ends_are_compared_and_wrap() -> None:
