@@ -11,7 +11,7 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.tuning import forced
-from wgsl_kernels.ops.products import (
+from wgsl_kernels.ops.tilings import (
     ANYHOW,
     FOURS,
     ITERATIONS,

@@ -11,7 +11,7 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.tuning import forced
 from wgsl_kernels.ops import pool
-from wgsl_kernels.ops.products import LANES
+from wgsl_kernels.ops.tilings import LANES
 from wgsl_kernels.ops.windows import slide
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from wgsl_kernels.backends.webgpu.tuning import forced, watching
 from wgsl_kernels.backends.webgpu.variants import declared, size_class
 from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.ops.products import LANES
+from wgsl_kernels.ops.tilings import LANES
 from wgsl_kernels.testing import Sample, all_samples
 from wgsl_kernels.testing.checks import check_forward
 from wgsl_kernels.testing.inputs import LAYOUTS

@@ -29,7 +29,7 @@ from wgsl_kernels.engine.signature import plain
 from wgsl_kernels.engine.spec import Shape, Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.fusion.extras import Extras
@@ -156,6 +156,7 @@ class Gpu:
         params: Mapping[str, Any] | None = None,
         groups: Sequence[int] | None = None,
         constants: Mapping[str, float] | None = None,
+        key: Hashable = None,
     ) -> None:
         """Record one dispatch of a shader with its own ``main``.
 
@@ -166,6 +167,8 @@ class Gpu:
             params: Fields of the uniform struct beside the arrays' facts: numbers and tuples.
             groups: Workgroup counts; by default an invocation per element of the first output.
             constants: Values of ``override`` constants.
+            key: What stands for all other arguments and the arrays' layouts, if the caller has
+                something: the same key means the same dispatch.
 
         Raises:
             ShaderError: The shader does not compose or compile.
@@ -177,17 +180,20 @@ class Gpu:
             is_value = array.host is not None and array.size == 1
             if not is_value and (array.storage is None or array.device is not device):
                 self._backend.make_resident(array, f"{self._kernel} takes buffers")
-            layouts.append((name, array.shape, array.dtype, array.layout, is_value))
+            if key is None:
+                layouts.append((name, array.shape, array.dtype, array.layout, is_value))
         fields = params or {}
-        more = None if constants is None else tuple(constants.items())
-        key = (
-            shader,
-            device,
-            tuple(layouts),
-            tuple(fields.items()),
-            groups and tuple(groups),
-            more,
-        )
+        if key is not None:
+            key = (key, device)
+        else:
+            key = (
+                shader,
+                device,
+                tuple(layouts),
+                tuple(fields.items()),
+                groups and tuple(groups),
+                None if constants is None else tuple(constants.items()),
+            )
         try:
             recipe = self._recipes.get(key)
         except TypeError:  # lists or arrays among the fields

@@ -12,17 +12,8 @@ from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import conv_gradients as _conv_gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops.columns import convolved_cpu
-from wgsl_kernels.ops.products import (
-    ANYHOW,
-    COLUMNS,
-    FOURS,
-    Layout,
-    Product,
-    Shaders,
-    declare_product,
-    lie_in_fours,
-    multiply,
-)
+from wgsl_kernels.ops.products import Shaders, declare_product, lie_in_fours, multiply
+from wgsl_kernels.ops.tilings import ANYHOW, COLUMNS, FOURS, Layout, Product
 from wgsl_kernels.ops.windows import (
     Padding,
     Pair,

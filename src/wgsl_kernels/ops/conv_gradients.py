@@ -16,16 +16,8 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops.columns import filter_gradient_cpu, input_gradient_cpu
-from wgsl_kernels.ops.products import (
-    ANYHOW,
-    ROWS,
-    TERMS,
-    Product,
-    Shaders,
-    declare_product,
-    lie_in_fours,
-    multiply,
-)
+from wgsl_kernels.ops.products import Shaders, declare_product, lie_in_fours, multiply
+from wgsl_kernels.ops.tilings import ANYHOW, ROWS, TERMS, Product
 from wgsl_kernels.ops.windows import (
     convolved,
     geometry_of,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.ops.depthwise_sums import turned, turns_of
-from wgsl_kernels.ops.products import GROUPS_WANTED, ITERATIONS, SHORTEST_SUM, lie_in_fours
+from wgsl_kernels.ops.products import lie_in_fours
+from wgsl_kernels.ops.tilings import GROUPS_WANTED, ITERATIONS, SHORTEST_SUM
 from wgsl_kernels.ops.windows import CHANNELS
 
 if TYPE_CHECKING:

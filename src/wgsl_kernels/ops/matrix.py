@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,20 +18,8 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops.products import (
-    ANYHOW,
-    COLUMNS,
-    FOURS,
-    INTEGERS,
-    ROWS,
-    TERMS,
-    Layout,
-    Product,
-    Shaders,
-    are_fours,
-    declare_product,
-    multiply,
-)
+from wgsl_kernels.ops.products import Memo, Shaders, are_fours, declare_product, multiply
+from wgsl_kernels.ops.tilings import ANYHOW, COLUMNS, FOURS, INTEGERS, ROWS, TERMS, Layout, Product
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -202,6 +190,7 @@ def product_webgpu(
         last_params=ends,
         last_constants=constants,
         layout=INTEGERS if a.dtype == "int32" else plan.layout,
+        memo=None if ends or a.size == 1 or b.size == 1 else plan.memo,
     )
 
 
@@ -225,6 +214,7 @@ class _Plan:
         shape: The result's shape.
         params: Fields of the shaders.
         layout: What the layouts allow.
+        memo: What was found out about it.
     """
 
     left: View
@@ -234,6 +224,7 @@ class _Plan:
     shape: Shape
     params: dict[str, Any]
     layout: Layout
+    memo: Memo = field(default_factory=Memo)
 
 
 @functools.lru_cache(maxsize=4096)

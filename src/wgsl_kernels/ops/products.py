@@ -1,13 +1,13 @@
-"""How the WGSL products (``shaders/include/product.wgsl``) are launched: tiles, parts, grid."""
+"""How the WGSL products (``shaders/include/product.wgsl``) are launched."""
 
 from __future__ import annotations
 
-import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.variants import declare, size_class
+from wgsl_kernels.backends.webgpu.variants import declare
+from wgsl_kernels.ops.tilings import ANYHOW, VARIANTS, Layout, Product, Ways, ways_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,274 +17,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape
 
-ITERATIONS = 60_000
-"""Loop iterations of one invocation; some drivers stop silently after 65,535."""
-
-GROUPS_WANTED = 64
-"""Workgroups that keep a GPU busy: a small product with a long sum is split to reach them."""
-
-GROUPS_ON_CPU = 4
-"""Those that keep an adapter busy that is the CPU."""
-
-SHORTEST_SUM = 256
-"""Terms that a part sums at least, where it is split for that reason."""
-
-GROUP = 32
-"""Invocations of a workgroup that sums in registers."""
-
-TILE_COLS = 8
-"""Columns that an invocation sums."""
-
-LANES_COLS = 32
-"""Columns that a workgroup sums whose lanes share what they load."""
-
-LANES_GAIN = 2.5
-"""How much sooner than others such a workgroup has summed a tile of a size."""
-
-FEW = 8
-"""Rows or columns up to which most of a staged tile would lie outside the result."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tiling:
-    """One way to sum a product: a shader and the size of its tiles.
-
-    Attributes:
-        name: What the tuner calls it.
-        suffix: What the shader's name ends with.
-        height: Rows that an invocation sums.
-        down: Of a staged one, the invocations of a workgroup from top to bottom; else 0.
-        shares: Whether the lanes of a CPU share what they load.
-        busy: Workgroups that keep the device busy, where the sum is cut until there are so many; 0
-            where it is cut only because it is too long.
-    """
-
-    name: str
-    suffix: str
-    height: int
-    down: int = 0
-    shares: bool = False
-    busy: int = 0
-
-    @property
-    def depth(self) -> int:
-        """Channels that an invocation sums at a time."""
-        if self.down:
-            return 16
-        return 4 if self.shares or self.suffix in ("_vec4", "_vec4_terms") else 1
-
-    def iterations_of(self, channels: int) -> int:
-        """Return the loop iterations of one tap of ``channels``."""
-        each = 9 if self.down else 1
-        return math.ceil(channels / self.depth) * each + 1
-
-    def across(self, rows: int, cols: int) -> int:
-        """Return the invocations of a workgroup along a row: a power of two."""
-        wide, tall = (
-            1 << size_class(math.ceil(size / tile))
-            for size, tile in ((cols, TILE_COLS), (rows, self.height))
-        )
-        most = max(8, GROUP // tall)
-        return min(wide, most, GROUP)
-
-    def tile(self, rows: int, cols: int) -> tuple[int, int]:
-        """Return the rows and columns that a workgroup sums."""
-        if self.down:
-            return self.down * self.height, 64
-        if self.shares:
-            return self.height, LANES_COLS
-        across = self.across(rows, cols)
-        return GROUP // across * self.height, across * TILE_COLS
-
-    def constants(self) -> dict[str, float]:
-        """Return the shader's overrides."""
-        if not self.down:
-            return {"HEIGHT": self.height}
-        return {"HEIGHT": self.height, "DOWN": self.down, "STAGED_SIZE": 40 * self.down}
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """A product's sizes, and how its sum is cut.
-
-    Attributes:
-        batches: Products of the same sizes.
-        rows: Rows of the result.
-        cols: Columns of the result.
-        taps: The sum's outer length.
-        channels: Its inner length.
-        tap_block: Taps that one part sums.
-        channel_block: Channels that one part sums of each tap.
-    """
-
-    batches: int
-    rows: int
-    cols: int
-    taps: int
-    channels: int
-    tap_block: int = 0
-    channel_block: int = 0
-
-    @property
-    def terms(self) -> int:
-        """How many products one result sums."""
-        return self.taps * self.channels
-
-    @property
-    def parts(self) -> int:
-        """How many sums each result is made of."""
-        return math.ceil(self.taps / self.tap_block) * math.ceil(self.channels / self.channel_block)
-
-    @property
-    def work(self) -> int:
-        """How many products there are in all."""
-        return self.batches * self.rows * self.cols * self.terms
-
-    def groups(self, tiling: Tiling) -> int:
-        """Return the workgroups that cover every result once."""
-        rows, cols = tiling.tile(self.rows, self.cols)
-        return self.batches * math.ceil(self.rows / rows) * math.ceil(self.cols / cols)
-
-    def cut(self, tiling: Tiling) -> Product:
-        """Return the product with its sum cut so that no invocation loops too long."""
-        wanted = math.ceil(max(tiling.busy, 1) / self.groups(tiling))
-        longest = max(math.ceil(self.terms / wanted), SHORTEST_SUM)
-        times = math.ceil(min(longest, ITERATIONS // 2) / tiling.depth)
-        channel_block = min(self.channels, times * tiling.depth)
-        most = ITERATIONS // tiling.iterations_of(channel_block)
-        tap_block = max(min(longest // channel_block, most, self.taps), 1)
-        return replace(self, tap_block=tap_block, channel_block=channel_block)
-
-    def fields(self) -> dict[str, int]:
-        """Return the fields that shaders name."""
-        names = ("batches", "rows", "cols", "taps", "channels", "tap_block", "channel_block")
-        return {name: getattr(self, name) for name in names}
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """What the layout of a product's operands allows.
-
-    Attributes:
-        suffix: What the name of the shader that sums in registers ends with.
-        staged: The ending of the one that goes through workgroup memory; empty where none does.
-        lanes: The ending of the one whose lanes share what they load; empty likewise.
-    """
-
-    suffix: str = ""
-    staged: str = "_staged"
-    lanes: str = ""
-
-
-ANYHOW = Layout()
-INTEGERS = Layout(staged="")
-FOURS = Layout("_vec4", "_staged_vec4", "_vec4_lanes")
-TERMS = Layout("_vec4_terms", lanes="_vec4_terms_lanes")
-ROWS = Layout("_vec4_rows", lanes="_vec4_rows_lanes")
-COLUMNS = Layout("_vec4_columns")
-
-STAGED_DOWN = {"staged_64": 8, "staged_128": 16}
-"""Invocations of a workgroup from top to bottom, by name; the number is its rows."""
-
-LANES = ("lanes_8", "lanes_16", "lanes_32")
-"""Those of adapters whose lanes share what they load; the number is a workgroup's rows."""
-
-VARIANTS = ("rows_1", "rows_4", "rows_8", *STAGED_DOWN, *LANES, "split")
-
 
 def declare_product(kernel: str) -> None:
     """Declare the variants that every kernel made of a product has."""
     declare(kernel, VARIANTS)
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How one tiling of one product is launched.
-
-    Attributes:
-        suffix: What the shader's name ends with.
-        constants: The shader's overrides.
-        fields: What it wants to know of sizes and parts.
-        groups: Its workgroups.
-        parts: How many sums each result is made of.
-        iterations: How often an invocation loops.
-    """
-
-    suffix: str
-    constants: Mapping[str, float]
-    fields: Mapping[str, int]
-    groups: int
-    parts: int
-    iterations: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ways:
-    """The ways to sum one product.
-
-    Attributes:
-        launches: How each is launched, by name.
-        names: Their names.
-        static: The one that is taken without measuring.
-        shape_class: What a choice among them holds for, beside the dtype.
-    """
-
-    launches: Mapping[str, Way]
-    names: tuple[str, ...]
-    static: str
-    shape_class: tuple[object, ...]
-
-
-@functools.lru_cache(maxsize=4096)
-def ways_of(product: Product, layout: Layout, is_software: bool, shares: bool = False) -> Ways:
-    """Return the ways that suit a product's sizes, the operands' layout and the adapter."""
-    heights = (1,) if product.rows == 1 else (4, 8) if product.rows > 4 else (4,)
-    found = [Tiling(f"rows_{height}", layout.suffix, height) for height in heights]
-    if layout.staged and product.rows > FEW and product.cols > FEW:
-        found += [Tiling(name, layout.staged, 8, down) for name, down in STAGED_DOWN.items()]
-    if shares and layout.lanes and product.rows > 4 and product.channels % 4 == 0:
-        rows = [height for height in (8, 16, 32) if height < 2 * product.rows]
-        found += [Tiling(f"lanes_{height}", layout.lanes, height, shares=True) for height in rows]
-    busy = GROUPS_ON_CPU if is_software else GROUPS_WANTED
-    best = _largest(product, found, busy, is_software=is_software)
-    split = replace(best, name="split", busy=busy)
-    is_split = product.cut(split).parts > product.cut(best).parts
-    every = [*found, split] if is_split else found
-    static = split if is_split else best
-    launches = {one.name: _way(product, one) for one in every}
-    sizes = (product.batches, product.rows, product.cols, product.taps, product.channels)
-    shape_class = (layout.suffix or "any", *map(size_class, sizes))
-    return Ways(launches, tuple(launches), static.name, shape_class)
-
-
-def _way(product: Product, tiling: Tiling) -> Way:
-    cut = product.cut(tiling)
-    across = 0 if tiling.down or tiling.shares else tiling.across(product.rows, product.cols)
-    groups = cut.groups(tiling) * cut.parts
-    fields = {**cut.fields(), "across": across}
-    loops = cut.tap_block * tiling.iterations_of(cut.channel_block)
-    return Way(tiling.suffix, tiling.constants(), fields, groups, cut.parts, loops)
-
-
-def _largest(product: Product, found: list[Tiling], busy: int, *, is_software: bool) -> Tiling:
-    """Return the largest tiles that leave a device busy, of the kind that suits the adapter.
-
-    On a GPU those in workgroup memory; on a CPU those whose lanes share, unless so much of their
-    tiles lies outside the result that they gain nothing.
-    """
-    plain = [one for one in found if not one.down and not one.shares]
-    sharing = [one for one in found if one.shares]
-    fitting = [one for one in found if one.down and not is_software] or plain
-    if sharing and _area(product, sharing[0]) <= LANES_GAIN * _area(product, plain[0]):
-        fitting = sharing
-    fits = [one for one in fitting if product.groups(one) >= busy]
-    return fits[-1] if fits else fitting[0]
-
-
-def _area(product: Product, tiling: Tiling) -> int:
-    """Return how many results the tiles of one product have, with those outside."""
-    rows, cols = tiling.tile(product.rows, product.cols)
-    return product.groups(tiling) * rows * cols
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +38,35 @@ class Shaders:
     parts: str = ""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """One dispatch of a way, but for the arrays."""
+
+    shader: str
+    params: Mapping[str, Any]
+    groups: tuple[int, int, int]
+    constants: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Job:
+    """A product with all that does not change while its operands' layouts stay.
+
+    Attributes:
+        ways: How it can be summed.
+        shape_class: What a choice among them holds for.
+        steps: The dispatch of each way that ran, without the one that adds parts.
+    """
+
+    ways: Ways
+    shape_class: tuple[object, ...]
+    steps: dict[str, Step]
+
+
+Memo = dict[tuple[object, ...], Job]
+"""Jobs for operands that lie in one way, by what else they depend on."""
+
+
 def multiply(
     gpu: Gpu,
     shaders: Shaders,
@@ -315,6 +80,7 @@ def multiply(
     last_params: Mapping[str, Any] | None = None,
     last_constants: Mapping[str, float] | None = None,
     layout: Layout = ANYHOW,
+    memo: Memo | None = None,
 ) -> GpuArray:
     """Return a product as a new array.
 
@@ -330,6 +96,8 @@ def multiply(
         last_params: Fields of ``last``.
         last_constants: Overrides that only ``whole`` and ``last`` have.
         layout: What the operands' layout allows.
+        memo: Where to keep what was found out for operands that lie like these, if nothing but
+            they and ``shaders`` and ``dtype`` decides about the other arguments.
     """
     size = math.prod(shape)
     after = epilogue or {}
@@ -344,32 +112,52 @@ def multiply(
             shaders.last, arrays, params={"parts_count": 0, **ends}, constants=last_constants
         )
         return y
-    ways = ways_of(product, layout, gpu.is_software, gpu.shares_lanes)
+    key = (shaders.whole, dtype, gpu.is_software, gpu.shares_lanes)
+    job = None if memo is None else memo.get(key)
+    if job is None:
+        ways = ways_of(product, layout, gpu.is_software, gpu.shares_lanes)
+        job = Job(ways, (dtype, *ways.shape_class), {})
+        if memo is not None:
+            memo[key] = job
+
+    def step_of(name: str) -> Step:
+        way = job.ways.launches[name]
+        is_whole = way.parts == 1
+        stem = shaders.whole if is_whole else shaders.parts or shaders.whole
+        return job.steps.setdefault(
+            name,
+            Step(
+                f"{stem}{way.suffix}.wgsl",
+                {**params, **way.fields, "part_size": size},
+                gpu.grid(way.groups, 1),
+                {**way.constants, **((last_constants or {}) if is_whole else {})},
+            ),
+        )
 
     def run(name: str) -> GpuArray:
-        way = ways.launches[name]
+        step = job.steps.get(name) or step_of(name)
+        parts = job.ways.launches[name].parts
         y = gpu.empty(shape, dtype)
-        is_whole = way.parts == 1
-        to = y if is_whole else gpu.empty((way.parts, *shape), sums)
-        stem = shaders.whole if is_whole else shaders.parts or shaders.whole
+        to = y if parts == 1 else gpu.empty((parts, *shape), sums)
         gpu.dispatch(
-            f"{stem}{way.suffix}.wgsl",
-            {**operands, **(after if is_whole else {}), "y": to},
-            params={**params, **way.fields, "part_size": size},
-            groups=gpu.grid(way.groups, 1),
-            constants={**way.constants, **((last_constants or {}) if is_whole else {})},
+            step.shader,
+            {**operands, **(after if parts == 1 else {}), "y": to},
+            params=step.params,
+            groups=step.groups,
+            constants=step.constants,
+            key=None if memo is None else step,
         )
-        if not is_whole:
+        if parts > 1:
             gpu.dispatch(
                 shaders.last,
                 {**after, "parts": to, "y": y},
-                params={"parts_count": way.parts, **ends},
+                params={"parts_count": parts, **ends},
                 constants=last_constants,
             )
         return y
 
-    shape_class = (dtype, *ways.shape_class)
-    return run(gpu.choose(shape_class, ways.names, ways.static, run, product.work))
+    ways = job.ways
+    return run(gpu.choose(job.shape_class, ways.names, ways.static, run, product.work))
 
 
 def lie_in_fours(x: GpuArray, along: int) -> bool:
