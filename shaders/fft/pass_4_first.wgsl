@@ -1,18 +1,14 @@
 // The first pass, by radix 4, of rows whose length is a multiple of 8: an invocation computes what
-// two neighbours begin, which lies together in y. There is nothing to multiply by.
-#include "include/pairs_of_four.wgsl"
-
-fn load_pair(i: u32) -> vec4<f32> {
-  return vec4<f32>(load_x(i), load_x(i + 1u));
-}
+// two neighbours begin, which lies together in y
+#include "include/pairs.wgsl"
+#include "include/pairs_first.wgsl"
 
 fn turn_pair(row: u32, place: u32) {
-  let x = row * params.length + place;
   let found = transform_fours(Fours(
-    load_pair(x),
-    load_pair(x + params.apart),
-    load_pair(x + 2u * params.apart),
-    load_pair(x + 3u * params.apart),
+    pair_of(row, place, 0u),
+    pair_of(row, place, 1u),
+    pair_of(row, place, 2u),
+    pair_of(row, place, 3u),
   ));
   let to = (row * params.length + 4u * place) / 2u;
   y[to] = params.scale * vec4<f32>(found.a.xy, found.b.xy);

@@ -1,10 +1,10 @@
 // What the other shaders here multiply by, turn being 1 or -1: two tables, one after the other.
 //
-//   roots[s * done + k] = e^(2 pi i * turn * s * k / (4 * done))   1 <= s < 4, 0 <= k < done
-//   roots[fours + k] = e^(2 pi i * turn * k / length)              0 <= k < length
+//   roots[s * done + k] = e^(2 pi i * turn * s * k / grown)   done <= s * done < grown, k < done
+//   roots[in_order + k] = e^(2 pi i * turn * k / length)      k < length
 //
-// The first, with a run for each done = 1, 4, 16, … below `fours`, is in the order in which
-// fft/pass_4_pairs.wgsl reads it. Either may be absent.
+// The first is in the order in which include/pairs_later.wgsl reads it: it has a run for each pass
+// by 2^bits, from `done` elements to `grown`; the last may be by less. Either table may be absent.
 #include "include/integer.wgsl"
 #include "include/safe_math.wgsl"
 #include "include/trigonometry.wgsl"
@@ -14,7 +14,8 @@ const GROUP = 64u;
 
 struct Params {
   roots_size: u32,
-  fours: u32, // of the first table; a power of four, or 0
+  in_order: u32, // roots in the first table; a power of four, or 0
+  bits: u32, // 2 or 4
   length: u32,
   turn: f32,
 }
@@ -28,13 +29,14 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   if (i >= params.roots_size) {
     return;
   }
-  var k = i - params.fours;
+  var k = i - params.in_order;
   var order = params.length;
-  if (i < params.fours) {
-    let shift = firstLeadingBit(max(i, 1u)) & ~1u;
+  if (i < params.in_order) {
+    let last_bit = firstLeadingBit(max(i, 1u));
+    let shift = last_bit - last_bit % params.bits;
     let s = i >> shift;
     k = s * (i - (s << shift));
-    order = 4u << shift;
+    order = min(1u << (shift + params.bits), params.in_order);
   }
   let root = root_of_one(k, order);
   roots[i] = vec2<f32>(root.x, params.turn * root.y);

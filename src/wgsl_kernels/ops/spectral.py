@@ -161,62 +161,60 @@ def _transform(gpu: Gpu, x: GpuArray, *, turn: int, scale: float = 1.0) -> GpuAr
 
 def _by_passes(gpu: Gpu, x: GpuArray, turn: int, scale: float = 1.0) -> GpuArray:
     length = x.shape[-1]
-    passes = _passes(length, most=4 if gpu.is_software else 16)
     in_pairs = gpu.is_software and length % 8 == 0
-    fours = 4 ** passes.count(4) if in_pairs else 0
-    rest = length if not in_pairs or passes[-1] != 4 else 0
-    roots = gpu.empty((fours + rest,), "complex64")
-    params = {"fours": fours, "length": length, "turn": turn}
+    most = 16 if not gpu.is_software or length % 32 == 0 else 4
+    passes = _passes(length, most)
+    in_order = math.prod(radix for radix in passes if radix in _BUTTERFLIES) if in_pairs else 0
+    rest = 0 if in_order == length else length
+    roots = gpu.empty((in_order + rest,), "complex64")
+    params = {"in_order": in_order, "bits": 4 if most == 16 else 2, "length": length, "turn": turn}
     gpu.dispatch("fft/roots.wgsl", {"roots": roots}, params=params)
     done, left = 1, length
     for radix in passes:
         left //= radix
         y = gpu.empty(x.shape, x.dtype)
-        factor = scale if left == 1 else 1.0
         arrays = {"x": x, "roots": roots, "y": y}
-        params = {"length": length, "done": done, "scale": factor}
-        if radix == 4 and in_pairs:
-            _pass_in_pairs(gpu, arrays, done, turn, factor)
-        elif radix in _BUTTERFLIES:
+        params = {"length": length, "done": done, "scale": scale if left == 1 else 1.0}
+        if radix not in _BUTTERFLIES:
+            params |= {"radix": radix, "first_root": in_order}
+            gpu.dispatch("fft/pass.wgsl", arrays, params=params)
+        elif in_pairs:
+            _pass_in_pairs(gpu, arrays, radix, done, turn, params["scale"])
+        else:
             count = x.size // radix
             params |= {"count": count, "turn": turn}
             grid = gpu.grid(count, 64)
             gpu.dispatch(f"fft/pass_{radix}.wgsl", arrays, params=params, groups=grid)
-        else:
-            params |= {"radix": radix, "first_root": fours}
-            gpu.dispatch("fft/pass.wgsl", arrays, params=params)
         x, done = y, done * radix
     return x
 
 
 def _pass_in_pairs(
-    gpu: Gpu, arrays: dict[str, GpuArray], done: int, turn: int, scale: float
+    gpu: Gpu, arrays: dict[str, GpuArray], radix: int, done: int, turn: int, scale: float
 ) -> None:
-    """Run a pass by radix 4, two neighbours to an invocation.
+    """Run a pass by 4 or 16, two neighbours to an invocation.
 
-    On a software adapter that takes two thirds of the time of `pass_4`, whose single numbers each
-    cost as much to load and store as a pair.
+    A software adapter takes as long to load or store one number as two. By pairs of 16 a transform
+    of 64 rows of 1024 took half of what single fours took, on lavapipe.
     """
     x = arrays["x"]
     length = x.shape[-1]
-    rows, pairs = x.size // length, length // 8
+    rows, pairs = x.size // length, length // radix // 2
     width = min((pairs - 1).bit_length(), 6)
-    groups_of_rows = math.ceil(rows / (64 >> width))
-    down, deep, _ = gpu.grid(groups_of_rows, 1)
+    down, deep, _ = gpu.grid(math.ceil(rows / (64 >> width)), 1)
     params = {
         "rows": rows,
         "length": length,
-        "apart": length // 4,
+        "apart": length // radix,
         "shift": done.bit_length() - 1,
         "width": width,
         "turn": turn,
         "scale": scale,
     }
-    shader = "fft/pass_4_pairs.wgsl"
     if done == 1:
-        shader, arrays = "fft/pass_4_first.wgsl", {"x": x, "y": arrays["y"]}
-    grid = (math.ceil(pairs / 64), down, deep)
-    gpu.dispatch(shader, arrays, params=params, groups=grid)
+        arrays = {"x": x, "y": arrays["y"]}
+    shader = f"fft/pass_{radix}_{'first' if done == 1 else 'pairs'}.wgsl"
+    gpu.dispatch(shader, arrays, params=params, groups=(math.ceil(pairs / 64), down, deep))
 
 
 _BUTTERFLIES = (4, 16)
@@ -227,7 +225,7 @@ def _passes(length: int, most: int) -> tuple[int, ...]:
     """Return the radices, pairs of fours as one pass if ``most`` is 16.
 
     Such a pass moves the elements once instead of twice; a software adapter, which has few
-    registers and near memory, took twice as long by it.
+    registers and near memory, took twice as long by it where it moves no pairs.
     """
     found = radices(length)
     fours = found.count(4) // 2 if most == 16 else 0

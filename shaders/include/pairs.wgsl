@@ -1,10 +1,10 @@
-// Passes of a transform along rows by radix 4, as in include/butterfly.wgsl, for two neighbours at a
-// time, and without a division. The kernel gives
+// Passes of a transform along rows by radix 4 or 16, as in include/butterfly.wgsl, for two
+// neighbours at a time, and without a division. The kernel gives
 //
 //   fn turn_pair(row: u32, place: u32)   for places 0, 2, … below `apart`
 //
 // A workgroup's lanes stand for the pairs of one row or, where those are few, of several: there are
-// 2^width lanes for each. It adds 12 roundings as that does.
+// 2^width lanes for each. It adds as many roundings as the passes there.
 #include "include/complex.wgsl"
 #include "include/safe_math.wgsl"
 
@@ -13,7 +13,7 @@ const GROUP = 64u;
 struct Params {
   rows: u32,
   length: u32,
-  apart: u32, // length / 4
+  apart: u32, // length / radix
   shift: u32, // the transforms that are done have 2^shift elements
   width: u32,
   turn: f32, // 1 or -1
@@ -37,6 +37,10 @@ fn butterflies(group: vec3<u32>, grid_rows: u32, lane: u32) {
   if (row < params.rows && place < params.apart) {
     turn_pair(row, place);
   }
+}
+
+fn times(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+  return vec4<f32>(complex_mul(a.xy, b.xy), complex_mul(a.zw, b.zw));
 }
 
 fn transform_fours(x: Fours) -> Fours {
