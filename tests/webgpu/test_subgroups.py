@@ -15,6 +15,7 @@ from wgsl_kernels.backends.webgpu import launch_reduce, reductions
 from wgsl_kernels.backends.webgpu.exchanges import can_exchange
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.operands import classify
+from wgsl_kernels.backends.webgpu.recipe import fold
 from wgsl_kernels.backends.webgpu.source import load_file, load_text, shaders_folder
 from wgsl_kernels.backends.webgpu.spreads import Layout, Spread, spreads
 from wgsl_kernels.engine import registry
@@ -89,7 +90,6 @@ def test_long_rows_go_in_parts(count: int) -> None:
 
 
 def test_more_rows_than_a_grid_is_wide_fold(monkeypatch: pytest.MonkeyPatch) -> None:
-    fold = launch_reduce.fold
     monkeypatch.setattr(launch_reduce, "fold", lambda total: fold(total, 5))
     x = np.random.default_rng(1).integers(-9, 9, (1000, 40)).astype(np.float32)
     with wk.use_backend("webgpu"):

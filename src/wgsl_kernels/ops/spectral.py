@@ -167,7 +167,12 @@ def _by_passes(gpu: Gpu, x: GpuArray, turn: int, scale: float = 1.0) -> GpuArray
     in_order = math.prod(radix for radix in passes if radix in _BUTTERFLIES) if in_pairs else 0
     rest = 0 if in_order == length else length
     roots = gpu.empty((in_order + rest,), "complex64")
-    params = {"in_order": in_order, "bits": 4 if most == 16 else 2, "length": length, "turn": turn}
+    params: dict[str, float] = {
+        "in_order": in_order,
+        "bits": 4 if most == 16 else 2,
+        "length": length,
+        "turn": turn,
+    }
     gpu.dispatch("fft/roots.wgsl", {"roots": roots}, params=params)
     done, left = 1, length
     for radix in passes:
