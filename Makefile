@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 DEMO ?= examples/digits/run.py
 # The ways to run the whole suite; each is a target `test-mode-<name>` below.
-MODES ?= adapter-limits default-limits opengl
+MODES ?= adapter-limits default-limits opengl unfused fused captured
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export MESA_SHADER_CACHE_DIR ?= $(CURDIR)/build/mesa-cache
@@ -54,7 +54,7 @@ test: $(SETUP) ## The whole suite, each sample in the default mode and in one ot
 test-modes: export WGSL_KERNELS_TEST_MODES := all
 test-modes: $(MODES:%=test-mode-%) ## The whole suite in every mode
 
-.PHONY: test-mode-adapter-limits test-mode-default-limits test-mode-opengl
+.PHONY: $(MODES:%=test-mode-%)
 test-mode-adapter-limits: $(SETUP)
 	$(PYTEST)
 
@@ -63,6 +63,9 @@ test-mode-default-limits: $(SETUP)
 
 test-mode-opengl: $(SETUP)
 	WGSL_KERNELS_ADAPTER=OpenGL $(PYTEST)
+
+test-mode-unfused test-mode-fused test-mode-captured: test-mode-%: $(SETUP)
+	WGSL_KERNELS_TEST_ENGINE=$* $(PYTEST)
 
 .PHONY: lint
 lint: $(SETUP) ## ruff, mypy, pyright, import-linter and typos

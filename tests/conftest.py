@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.modes import FUSION
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.config import config
@@ -17,6 +18,7 @@ CACHE.mkdir(parents=True, exist_ok=True)
 # What a test computes hangs on no measurement: here, and in the processes that tests start.
 config.tuning = os.environ.setdefault("WGSL_KERNELS_TUNING", "off")
 config.small_ops = "device"  # most tests are small, and it is the kernels that they are for
+config.fusion = FUSION
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +26,13 @@ def _nothing_stays_in_force() -> Iterator[None]:
     """Fail a test that leaves a backend, a tape, a scope or a setting behind in its thread."""
     yield
     assert context.current() == context.Context()
+
+
+@pytest.fixture
+def auto_fusion() -> Iterator[None]:
+    """Have kernels fuse as they do by themselves, whatever mode the suite runs in."""
+    with config.using(fusion="auto"):
+        yield
 
 
 def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:

@@ -1,24 +1,25 @@
 """Every row of the sample tables captured, and gradients: the replay gives the same bits.
 
 Of the gradients every second row runs, chosen by a hash of its id; with WGSL_KERNELS_TEST_MODES=all
-every one.
+every one. In the captured mode all run, from every layout of the inputs. A capture takes a view as
+the packed array with its values, so that is what the bits are compared with.
 """
 
 from __future__ import annotations
 
-import os
 import warnings
 import zlib
 from typing import Any
 
 import pytest
+from tests.modes import ALL_MODES, ENGINE, bits
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter import choose_adapter
 from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.testing import Sample, all_samples
 from wgsl_kernels.testing.checks import has_gradient
-from wgsl_kernels.testing.inputs import arrays_for
+from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
 
 READS = {
     "NonMaxSuppressionV3",
@@ -40,20 +41,18 @@ def _can_run(sample: Sample) -> bool:
 
 
 SAMPLES = [one for one in all_samples() if _can_run(one)]
-ALL_MODES = os.environ.get("WGSL_KERNELS_TEST_MODES") == "all"
+IS_WHOLE = ALL_MODES or ENGINE == "captured"
 SMOOTH = [
     one
     for one in SAMPLES
-    if has_gradient(one) and (ALL_MODES or zlib.crc32(one.id.encode()) % 2 == 0)
+    if has_gradient(one) and (IS_WHOLE or zlib.crc32(one.id.encode()) % 2 == 0)
 ]
 
 
-def bits(result: Any) -> list[tuple[tuple[int, ...], str, bytes]]:
-    """Return shape, dtype and bytes of every tensor in a result."""
-    return [(one.shape, one.dtype, one.numpy().tobytes()) for one in tensors_in(result)]
+LAYOUT_NAMES = tuple(LAYOUTS) if ENGINE == "captured" else ("default",)
 
 
-def check(f: Any, sample: Sample) -> None:
+def check(f: Any, sample: Sample, layout: str) -> None:
     """Compare a function with its capture, on the sample's values and on others of their domain."""
     arrays = arrays_for(sample)
     turned = [one.reshape(-1)[::-1].reshape(one.shape).copy() for one in arrays]
@@ -61,20 +60,22 @@ def check(f: Any, sample: Sample) -> None:
     with wk.use_backend("webgpu"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for values in (arrays, turned, arrays):
-            expected = bits(f(*map(wk.tensor, values)))
-            assert bits(fast(*map(wk.tensor, values))) == expected
+            expected = bits(f(*tensors_for(values)))
+            assert bits(fast(*tensors_for(values, layout))) == expected
     assert fast.why is None or sample.kernel in READS, fast.why
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("layout", LAYOUT_NAMES)
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
-def test_a_replay_gives_the_same_bits(sample: Sample) -> None:
-    check(lambda *inputs: sample.f(*inputs, **sample.attrs), sample)
+def test_a_replay_gives_the_same_bits(sample: Sample, layout: str) -> None:
+    check(lambda *inputs: sample.f(*inputs, **sample.attrs), sample, layout)
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("layout", LAYOUT_NAMES)
 @pytest.mark.parametrize("sample", SMOOTH, ids=lambda sample: sample.id)
-def test_a_replayed_gradient_has_the_same_bits(sample: Sample) -> None:
+def test_a_replayed_gradient_has_the_same_bits(sample: Sample, layout: str) -> None:
     dtypes = sample.input_dtypes
     wanted = [n for n, dtype in enumerate(dtypes) if dtype.startswith(("float", "complex"))]
 
@@ -86,4 +87,4 @@ def test_a_replayed_gradient_has_the_same_bits(sample: Sample) -> None:
         flowing = [one for one in outputs if one.dtype.startswith(("float", "complex"))]
         return [tape.gradient(flowing, [inputs[n] for n in wanted])]
 
-    check(gradients, sample)
+    check(gradients, sample, layout)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.modes import rows
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu import recipe
@@ -16,7 +17,7 @@ from wgsl_kernels.backends.webgpu.device import Device
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.operands import classify
 from wgsl_kernels.engine.scopes import tensors_in
-from wgsl_kernels.testing import Sample, all_samples, assert_close
+from wgsl_kernels.testing import Sample, assert_close
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,8 +150,8 @@ def _is_map(sample: Sample) -> bool:
 
 
 MAPS = [
-    (name, next(rows))
-    for name, rows in itertools.groupby(filter(_is_map, all_samples()), lambda row: row.kernel)
+    (name, next(own))
+    for name, own in itertools.groupby(filter(_is_map, rows()), lambda row: row.kernel)
 ]
 
 

@@ -1,19 +1,20 @@
 """What every row of the sample tables drives: values, gradients, second gradients, leaks.
 
 Each row runs in the default mode and in one other, chosen by a hash of its id; with
-WGSL_KERNELS_TEST_MODES=all in every one. A mode is a layout of the inputs in memory.
+WGSL_KERNELS_TEST_MODES=all in every one. A mode is a layout of the inputs in memory. What else the
+suite's modes change is said in tests/modes.py.
 """
 
-import os
 import zlib
 
 import pytest
+from tests.modes import ALL_MODES, rows
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter import choose_adapter
 from wgsl_kernels.engine.run import Call, Proceed, Result
 from wgsl_kernels.engine.scopes import tensors_in
-from wgsl_kernels.testing import Sample, all_samples
+from wgsl_kernels.testing import Sample
 from wgsl_kernels.testing.checks import (
     check_forward,
     check_gradient_by_numbers,
@@ -24,8 +25,7 @@ from wgsl_kernels.testing.checks import (
 )
 from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
 
-ALL_MODES = os.environ.get("WGSL_KERNELS_TEST_MODES") == "all"
-SAMPLES = all_samples()
+SAMPLES = rows()
 SMOOTH = [sample for sample in SAMPLES if has_gradient(sample)]
 TWICE = [sample for sample in SMOOTH if sample.second_order]
 

@@ -19,10 +19,11 @@ struct Params {
   length: u32,
   radix: u32,
   done: u32,
+  first_root: u32, // of the length
   scale: f32,
 }
 
-@group(0) @binding(0) var<storage, read> roots: array<vec2<f32>>; // of the length
+@group(0) @binding(0) var<storage, read> roots: array<vec2<f32>>;
 @group(0) @binding(1) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(2) var<uniform> params: Params;
 
@@ -45,7 +46,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   for (var s = 1u; s < params.radix; s++) {
     power += step;
     power -= select(0u, grown, power >= grown);
-    sum += complex_mul(load_x(first + s * apart), roots[power * turns]);
+    sum += complex_mul(load_x(first + s * apart), roots[params.first_root + power * turns]);
   }
   y[i] = params.scale * sum;
 }

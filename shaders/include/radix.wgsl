@@ -1,9 +1,8 @@
 // A pass of a radix sort of pairs, larger words first, by one byte of the words. A row is cut into
-// parts with an invocation each. `counts`, [rows, DIGITS, parts], are first how many pairs of a
+// parts, each with an invocation or a workgroup. `counts`, [rows, DIGITS, parts], are first how many pairs of a
 // part have each digit; their running sums are where the part's pairs of that digit go.
 // Source: Zagha and Blelloch, Radix Sort for Vector Multiprocessors, 1991.
 
-const GROUP = 16u;
 const DIGITS = 256u;
 
 struct Params {
@@ -33,6 +32,10 @@ fn part_of(number: u32) -> Part {
   return Part(row, row * params.length + first, size, row * DIGITS * params.parts + part);
 }
 
+fn digit_of(word: u32) -> u32 {
+  return (~word >> params.shift) & 0xffu;
+}
+
 fn count_of(part: Part, word: u32) -> u32 {
-  return part.counts + ((~word >> params.shift) & 0xffu) * params.parts;
+  return part.counts + digit_of(word) * params.parts;
 }

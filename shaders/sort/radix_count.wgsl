@@ -1,6 +1,8 @@
 // counts[row, digit, part] = how many of the part's pairs have that digit
 #include "include/radix.wgsl"
 
+const GROUP = 16u;
+
 @compute @workgroup_size(GROUP)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let part = part_of(id.x + id.y * groups.x * GROUP);

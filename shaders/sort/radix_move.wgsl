@@ -1,6 +1,8 @@
 // moved[row, place] = pair, the place being what `counts` has for the pair's digit and part
 #include "include/radix.wgsl"
 
+const GROUP = 16u;
+
 @group(0) @binding(3) var<storage, read_write> moved: array<vec2<u32>>;
 
 @compute @workgroup_size(GROUP)

@@ -59,6 +59,7 @@ def test_an_interceptor_may_replace_inputs_attributes_and_result(backend: str) -
         assert wk.sum(x, axis=0).tolist() == [11.0]
 
 
+@pytest.mark.usefixtures("auto_fusion")
 def test_profile_has_a_row_per_kernel_run(backend: str) -> None:
     x = wk.tensor(np.ones((4, 8), np.float32))
     seen = wk.profile(lambda: wk.sum(wk.exp(x), axis=1))
@@ -86,6 +87,7 @@ def test_profile_sees_the_backward_pass(backend: str) -> None:
     assert "Multiply" in names
 
 
+@pytest.mark.usefixtures("auto_fusion")
 @pytest.mark.gpu
 def test_profile_names_the_kernels_of_each_dispatch() -> None:
     with wk.use_backend("webgpu"):
@@ -167,7 +169,7 @@ def test_interceptors_and_configuration_stay_in_their_thread() -> None:
         seen.append(call.name)
         return proceed(call)
 
-    with wk.use_backend("cpu"), wk.engine().intercept(note), wk.config.using(fusion="never"):
-        (found,) = in_threads(1, lambda _: (wk.tensor(1.0) + 1.0, wk.config.fusion))
+    with wk.use_backend("cpu"), wk.engine().intercept(note), wk.config.using(deterministic=True):
+        (found,) = in_threads(1, lambda _: (wk.tensor(1.0) + 1.0, wk.config.deterministic))
     assert seen == []
-    assert found[1] == "auto"
+    assert found[1] is False

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu import gpu as gpu_module
 from wgsl_kernels.backends.webgpu.gpu import Gpu
+from wgsl_kernels.backends.webgpu.recipe import fold
+from wgsl_kernels.ops import pairs
 
 pytestmark = pytest.mark.gpu
 RNG = np.random.default_rng(3)
@@ -43,6 +46,52 @@ def test_topk_keeps_the_first_of_equal_elements(shape: tuple[int, ...], k: int) 
 
         np.testing.assert_array_equal(indices.numpy(), expected)
         np.testing.assert_array_equal(values.numpy(), np.take_along_axis(x, expected, -1))
+
+
+@pytest.fixture
+def _by_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have short rows sorted by digits too, in small parts, on grids that fold early."""
+    monkeypatch.setattr(pairs, "_STAGED_LEAST", 1)
+    monkeypatch.setattr(pairs, "_RADIX_LEAST", 1)
+    monkeypatch.setattr(pairs, "_PART", 600)
+    monkeypatch.setattr(gpu_module, "fold", lambda total: fold(total, 5))
+
+
+@pytest.mark.usefixtures("_by_digits")
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("length", [1, 2, 255, 257, 600, 601, 7001])
+def test_sorting_by_digits_is_numpys_stable_order_either_way(rows: int, length: int) -> None:
+    x = RNG.integers(-(2**31) + 1, 2**31, (rows, length)).astype(np.int32)
+    x[:, length // 3 :: 2] = x[:, length // 2, None] // 256 * 256  # many are equal
+    with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
+        for keys in (x, -x):
+            values, indices = wk.topk(keys, length)
+            expected = np.argsort(~keys, axis=1, kind="stable")
+            np.testing.assert_array_equal(indices.numpy(), expected)
+            np.testing.assert_array_equal(values.numpy(), np.take_along_axis(keys, expected, 1))
+
+
+@pytest.mark.usefixtures("_by_digits")
+def test_sorting_by_digits_puts_nan_first_and_infinity_next() -> None:
+    x = RNG.choice(np.array([np.nan, np.inf, -0.0, 0.0, 1e-40, -np.inf, 7], np.float32), 3001)
+    keys = np.where(np.isnan(x), np.inf, np.where(x == np.inf, 3e38, x + 0))
+    with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
+        _, indices = wk.topk(x, 3001)
+
+        np.testing.assert_array_equal(indices.numpy(), np.argsort(-keys, kind="stable"))
+
+
+@pytest.mark.usefixtures("_by_digits")
+def test_unique_and_segments_by_digits_agree_with_numpy() -> None:
+    test_unique_and_segments_agree_with_numpy(3001)
+
+
+def test_a_row_that_a_gpu_sorts_by_digits_unforced_is_in_order() -> None:
+    x = RNG.integers(-40_000, 40_000, 20_011).astype(np.int32)
+    with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
+        _, indices = wk.topk(x, 20_011)
+
+        np.testing.assert_array_equal(indices.numpy(), np.argsort(~x, kind="stable"))
 
 
 @pytest.mark.parametrize("k", [3, 16, 40, 3000])

@@ -92,18 +92,20 @@ def test_the_same_input_gives_the_same_bits() -> None:
 def test_no_part_is_longer_than_an_invocation_may_reduce(
     is_software: bool, maps: bool, count: int, rows: int, inner: int
 ) -> None:
-    layout = Layout(rows, count, inner, inner, is_software, maps)
+    layout = Layout(rows, count, inner, inner, is_software, maps, has_subgroups=True)
     found = spreads(layout)
-    assert {one.variant for one in found} >= {"rows", "lanes"}
+    assert {one.variant for one in found} >= {"rows", "lanes", "subgroups"}
     assert ("columns" in {one.variant for one in found}) == (inner >= 4)
     for one in found:
         assert 1 <= one.parts <= max(CHUNK, count)
         assert -(-count // one.parts) <= CHUNK
 
 
-def test_a_row_is_a_workgroups_on_a_gpu_and_an_invocations_on_a_cpu() -> None:
+def test_a_row_is_a_workgroups_or_a_few_lanes_on_a_gpu_and_an_invocations_on_a_cpu() -> None:
     on_gpu, on_cpu = (Layout(2048, 2048, 1, 1, is_software) for is_software in (False, True))
     assert spreads(on_gpu)[0] == Spread("lanes", 1)
     assert spreads(on_cpu)[0] == Spread("rows", 1)
+    many = Layout(1 << 16, 256, 1, 1, False, has_subgroups=True)
+    assert spreads(many)[0] == Spread("subgroups", 1)
     columns = Layout(2048, 2048, 2048, 2048, True)
     assert spreads(columns)[0] == Spread("eights", 1)

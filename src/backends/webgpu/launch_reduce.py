@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import ITEMSIZE, device_bytes, row_major
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
+from wgsl_kernels.backends.webgpu.exchanges import can_exchange
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.kernel import call_with
 from wgsl_kernels.backends.webgpu.launch import ABSENT, VALUE, State
@@ -23,7 +24,14 @@ from wgsl_kernels.backends.webgpu.recipe import (
 )
 from wgsl_kernels.backends.webgpu.reductions import CHUNK, is_normalization
 from wgsl_kernels.backends.webgpu.row_loads import BESIDE
-from wgsl_kernels.backends.webgpu.spreads import EIGHTS_GROUP, GROUP, Layout, Spread, spreads
+from wgsl_kernels.backends.webgpu.spreads import (
+    EIGHTS_GROUP,
+    GROUP,
+    TEAM,
+    Layout,
+    Spread,
+    spreads,
+)
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.shapes import normalize_axes
 
@@ -236,7 +244,10 @@ class ReduceLaunch(AnchorLaunch):
                 f"{self.kernel}: {count} elements are reduced into one; at most {CHUNK * CHUNK} "
                 "can be. Reduce one axis after the other."
             )
-        layout = Layout(rows, count, walk.inner, walk.step, device.is_software, maps)
+        exchanges = "subgroup" in device.features and can_exchange(self.shader.source, self.names)
+        layout = Layout(
+            rows, count, walk.inner, walk.step, device.is_software, maps, has_subgroups=exchanges
+        )
         if least:
             return Spread("rows", max(least, -(-count // CHUNK)))
         return spreads(layout)[0]
@@ -336,7 +347,8 @@ class _Walk:
 
 def _is_packed(variant: str, rows: int, inner: int) -> bool:
     """Say whether there are so few rows that a workgroup takes several parts of them."""
-    return variant != "lanes" and _runs(variant, rows, inner) < _group(variant)
+    shares = variant in ("lanes", "subgroups")
+    return not shares and _runs(variant, rows, inner) < _group(variant)
 
 
 def _group(variant: str) -> int:
@@ -352,8 +364,8 @@ def _runs(variant: str, rows: int, inner: int) -> int:
 def _grid(variant: str, rows: int, inner: int, parts: int) -> tuple[int, int, int]:
     """Return the workgroup counts: rows along x and y, parts along z unless they are packed."""
     runs = _runs(variant, rows, inner)
-    if variant == "lanes":
-        x, y, _ = fold(runs)
+    if variant in ("lanes", "subgroups"):
+        x, y, _ = fold(runs if variant == "lanes" else -(-runs * TEAM // GROUP))
         return x, y, parts
     if _is_packed(variant, rows, inner):
         return fold(-(-runs * parts // _group(variant)))

@@ -10,6 +10,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composed import PARTIALS
+from wgsl_kernels.backends.webgpu.exchanges import add_exchanges
 from wgsl_kernels.backends.webgpu.row_loads import (
     Reduction,
     Stage,
@@ -31,6 +32,7 @@ CHUNK = 16384
 """The most elements that one workgroup or one invocation reduces. Longer rows take two stages."""
 
 LOOPS = ("along", "across", "across_eight", "strided")
+TEAM = "by_team"
 
 
 def is_normalization(source: Source) -> bool:
@@ -50,7 +52,10 @@ def add_reduction(reduction: Reduction) -> Function:
     helpers = composer.assembly.helpers
     helpers["wk_Total"] = lambda: f"alias wk_Total = {reduction.element};"
     for loop in LOOPS:
-        helpers[f"wk_{loop}"] = functools.partial(_loop, loop)
+        helpers[f"wk_{loop}"] = functools.partial(loop_text, loop)
+    if reduction.variant == "subgroups":
+        add_exchanges(reduction)
+        helpers["wk_team"] = functools.partial(loop_text, TEAM)
     helpers["wk_rows"] = lambda: _word(composer, "wk_rows")
     helpers["wk_inner"] = lambda: _word(composer, "wk_inner")
     helpers["wk_fours"] = lambda: "fn wk_fours() -> u32 { return (wk_inner() + 3u) / 4u; }"
@@ -88,7 +93,8 @@ def add_reduction(reduction: Reduction) -> Function:
     return composer.source.functions["combine"]
 
 
-def _loop(name: str) -> str:
+def loop_text(name: str) -> str:
+    """Return the text of a loop that skeletons share."""
     return load_file(shaders_folder() / f"families/{name}.wgsl").facts.text.text
 
 

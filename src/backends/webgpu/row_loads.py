@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.operands import Operand
 
 Stage = Literal["whole", "partial", "final", "apply"]
-Variant = Literal["rows", "columns", "eights", "lanes"]
+Variant = Literal["rows", "columns", "eights", "lanes", "subgroups"]
 BESIDE = ("columns", "eights")
 """The variants of which an invocation takes neighbouring rows, whose elements are neighbours."""
 
@@ -30,7 +30,8 @@ class Reduction:
     Attributes:
         composer: The kernel; its first input has ``kept`` + reduced axes.
         variant: ``rows``: an invocation per row; ``columns``: per four neighbouring rows, whose
-            elements are neighbours too; ``eights``: per eight; ``lanes``: a workgroup per row.
+            elements are neighbours too; ``eights``: per eight; ``lanes``: a workgroup per row;
+            ``subgroups``: a few lanes of a subgroup per row.
         stage: ``whole`` does everything at once; ``partial`` reduces each part of a row,
             ``final`` the partial results, ``apply`` does too and maps one part.
         kept: How many of the input's axes remain, which are the leading ones.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 GROUP = 64
 EIGHTS_GROUP = 16
+TEAM = 8  # lanes of a row, as in families/by_team.wgsl
 SHORT = 32
 """Elements up to which a row is left to one invocation, on a GPU too."""
 
@@ -36,6 +37,10 @@ GPU_GROUPS = 2048  # workgroups of 64 that fill a large GPU
 GPU_PART = 4096  # elements of a row for a workgroup
 GPU_INVOCATIONS = 1 << 16
 GPU_COLUMN_PART = 32
+# A team waits at no barrier, but each of its lanes goes through an eighth of the row: so for rows
+# that leave a workgroup's lanes a few elements each, and so many that teams fill the device. On
+# lavapipe, 1024 x 1024 and 2048 x 2048, teams took 1.1 to 1.5 times as long as one lane a row.
+TEAM_COUNT = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class Layout:
             all else: 2048 rows of 2048 by a workgroup each take 20 times as long as by an
             invocation each.
         maps: Whether the elements are mapped and written, too.
+        has_subgroups: Whether lanes of a subgroup can exchange what they have combined.
     """
 
     rows: int
@@ -60,6 +66,7 @@ class Layout:
     step: int
     is_software: bool
     maps: bool = False
+    has_subgroups: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,7 @@ def spreads(layout: Layout) -> tuple[Spread, ...]:
         "lanes": _lane_parts(layout),
         "columns": _column_parts(layout),
         "eights": _eight_parts(layout),
+        "subgroups": _subgroup_parts(layout),
     }
     first = _default(layout)
     order: list[Variant] = [first, *(one for one in ("rows", "lanes") if one != first)]
@@ -84,6 +92,8 @@ def spreads(layout: Layout) -> tuple[Spread, ...]:
         order.append("columns")
     if _fits_eights(layout) and first != "eights":
         order.append("eights")
+    if layout.has_subgroups and first != "subgroups":
+        order.append("subgroups")
     return tuple(Spread(one, max(parts[one], least_parts(layout.count))) for one in order)
 
 
@@ -97,6 +107,9 @@ def _default(layout: Layout) -> Variant:
         return "eights" if layout.is_software and _fits_eights(layout) else "columns"
     if layout.is_software or layout.count <= SHORT:
         return "rows"
+    are_many = layout.rows >= GPU_INVOCATIONS // TEAM
+    if layout.has_subgroups and are_many and layout.count <= TEAM_COUNT:
+        return "subgroups"
     return "lanes"
 
 
@@ -107,6 +120,10 @@ def _row_parts(layout: Layout) -> int:
     if layout.is_software:
         wanted = SOFTWARE_MAPPED if layout.maps else SOFTWARE_INVOCATIONS  # each part joins all
     return max(1, min(layout.count // SOFTWARE_PART, wanted // layout.rows))
+
+
+def _subgroup_parts(layout: Layout) -> int:
+    return max(1, min(layout.count // GPU_PART, GPU_INVOCATIONS // TEAM // layout.rows))
 
 
 def _lane_parts(layout: Layout) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from wgsl_kernels.ops import scan
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 BLOCK = 1024  # as in sort_block.wgsl
 _DIGITS = 256  # as in include/radix.wgsl
+_PART = 4096
+"""Pairs of a row that a workgroup takes, 16 to each lane."""
+_STAGED_LEAST = 1 << 14
+"""Pairs of a row from which on a GPU counts digits: that many take 15 dispatches either way."""
 _RADIX_LEAST = 256
 """Pairs of a row from which on counting digits is worth its memory."""
 _ROWS_ALONE, _LONGEST_ALONE = 16, 8192
@@ -28,7 +32,7 @@ def empty_pairs(gpu: Gpu, rows: int, length: int) -> GpuArray:
 
 
 def _width(gpu: Gpu, length: int) -> int:
-    if gpu.is_software and length >= _RADIX_LEAST:
+    if length >= (_RADIX_LEAST if gpu.is_software else _STAGED_LEAST):
         return length
     return 1 << max(length - 1, 0).bit_length()
 
@@ -37,7 +41,8 @@ def sort_pairs(gpu: Gpu, pairs: GpuArray, *, most: int = 0xFFFFFFFF) -> None:
     """Sort each row of pairs in place; indices rise in the order in which pairs come.
 
     On a software adapter digits are counted by an invocation alone: of 1 M pairs that took a
-    twentieth of the time of a bitonic sort, whose barriers cost too much there.
+    twentieth of the time of a bitonic sort, whose barriers cost too much there. On a GPU they are
+    counted by workgroups: of 1 M pairs in 4 passes over memory where a bitonic sort takes 65.
 
     Args:
         gpu: The device.
@@ -45,9 +50,12 @@ def sort_pairs(gpu: Gpu, pairs: GpuArray, *, most: int = 0xFFFFFFFF) -> None:
         most: No word is larger.
     """
     rows, width, _ = pairs.shape
-    if not gpu.is_software or width < _RADIX_LEAST:
+    passes = 2 if most < 1 << 16 else 4
+    if width < (_RADIX_LEAST if gpu.is_software else _STAGED_LEAST):
         sort_blocks(gpu, pairs)
         _merge_blocks(gpu, pairs)
+    elif not gpu.is_software:
+        _sort_digits(gpu, pairs, passes, _Cut("_staged", math.ceil(width / _PART), _PART, 1))
     elif rows >= _ROWS_ALONE and width <= _LONGEST_ALONE:
         arrays = {
             "pairs": pairs,
@@ -57,32 +65,45 @@ def sort_pairs(gpu: Gpu, pairs: GpuArray, *, most: int = 0xFFFFFFFF) -> None:
         params = {"rows": rows, "length": width}
         gpu.dispatch("sort/radix_rows.wgsl", arrays, params=params, groups=gpu.grid(rows, 16))
     else:
-        _sort_digits(gpu, pairs, passes=2 if most < 1 << 16 else 4)
+        parts = min(max(_DIGITS // rows, math.ceil(width / 16384), 1), width)
+        _sort_digits(gpu, pairs, passes, _Cut("", parts, math.ceil(width / parts), 16))
 
 
-def _sort_digits(gpu: Gpu, pairs: GpuArray, passes: int) -> None:
+class _Cut(NamedTuple):
+    """How rows are cut for counting digits.
+
+    Attributes:
+        suffix: Of the shaders' names.
+        parts: Of a row.
+        part_size: Pairs of a part.
+        together: Parts that a workgroup takes.
+    """
+
+    suffix: str
+    parts: int
+    part_size: int
+    together: int
+
+
+def _sort_digits(gpu: Gpu, pairs: GpuArray, passes: int, cut: _Cut) -> None:
     rows, width, _ = pairs.shape
-    parts = min(max(_DIGITS // rows, math.ceil(width / 16384), 1), width)
-    params = {
-        "rows": rows,
-        "length": width,
-        "parts": parts,
-        "part_size": math.ceil(width / parts),
-    }
-    groups = gpu.grid(rows * parts, 16)
+    parts = cut.parts
+    params = {"rows": rows, "length": width, "parts": parts, "part_size": cut.part_size}
+    groups = gpu.grid(rows * parts, cut.together)
     counts = gpu.empty((rows, _DIGITS * parts), "int32")
     here, there = pairs, gpu.empty(pairs.shape, "int32")
     for number in range(passes):
         params["shift"] = 8 * number
         gpu.dispatch(
-            "sort/radix_count.wgsl",
+            f"sort/radix_count{cut.suffix}.wgsl",
             {"pairs": here, "counts": counts},
             params=params,
             groups=groups,
         )
         places = scan.running_sums(gpu, counts)
         arrays = {"pairs": here, "counts": places, "moved": there}
-        gpu.dispatch("sort/radix_move.wgsl", arrays, params=params, groups=groups)
+        move = f"sort/radix_move{cut.suffix}.wgsl"
+        gpu.dispatch(move, arrays, params=params, groups=groups)
         here, there = there, here
 
 
