@@ -188,7 +188,9 @@ def capture(f: Callable[P, R]) -> Captured[P, R]:
     """Return a function that runs ``f`` once per signature and then replays what the device did.
 
     A replay costs the host a few microseconds, whatever ``f`` does in Python, and allocates no
-    device memory in a steady loop. Its results are those of ``f``, bit for bit, and stay valid.
+    device memory in a steady loop. Its results are those of ``f``, bit for bit, and stay valid; an
+    argument that is a view is taken as the packed array with its values, for which a kernel may sum
+    in another order.
 
     What changes from call to call must be a tensor: an argument, in any nesting of tuples, lists
     and dictionaries, or a variable. Variables that ``f`` reads or assigns take part with the values
