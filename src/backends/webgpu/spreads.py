@@ -20,10 +20,10 @@ TEAM = 8  # lanes of a row, as in families/by_team.wgsl
 SHORT = 32
 """Elements up to which a row is left to one invocation, on a GPU too."""
 
-# The elements of a column of a wide matrix lie pages apart, so that a part should have no more of
-# them than a CPU keeps addresses of pages, and what is loaded of a page at a time should be much.
-# Measured on lavapipe (Mesa 25, 2 cores), 2048 x 2048 in float32, least of 40 runs: a column sum by
-# eights in 1 part takes 1.8 ms, in 4 parts 2.0; by fours 2.0 and 2.1, in 128 parts 2.6.
+# The elements of a column of a wide matrix lie pages apart, so that much should be loaded of a page
+# at a time. Measured on lavapipe (Mesa 25, 2 cores), 2048 x 2048 in float32, least of 40 runs: a
+# column sum by eights in 1 part takes 1.8 ms, in 4 parts 2.0; by fours 2.0 and 2.1, in 128 parts
+# 2.6. (Mesa 22 likes parts better: 128 of fours 5 to 9 ms, 1 of eights 11 to 13.)
 SOFTWARE_EIGHTS_PART = 2048
 SOFTWARE_EIGHTS = 256
 PAGE = 1024  # elements
