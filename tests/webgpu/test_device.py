@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from wgsl_kernels.backends.webgpu import pipeline as pipeline_module
 from wgsl_kernels.backends.webgpu.adapter import DEFAULT_LIMITS, list_adapters
 from wgsl_kernels.backends.webgpu.device import Device
 from wgsl_kernels.backends.webgpu.pipeline import CompileFailure
@@ -22,7 +23,7 @@ from wgsl_kernels.engine.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.pipeline import Kind
+    from wgsl_kernels.backends.webgpu.pipeline import Kind, Pipeline
 
 pytestmark = pytest.mark.gpu
 
@@ -76,6 +77,25 @@ def test_default_limits_are_enforced(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ShaderError, match=r"needs 9 storage bindings; this device allows 8 "):
         device.pipeline(NOTHING, nine, "Nine")
     device.close()
+
+
+def test_of_too_many_pipelines_the_one_asked_for_longest_ago_is_let_go(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline_module, "KEPT_PIPELINES", 2)
+
+    def find(number: int) -> Pipeline:
+        return device.pipeline(f"// {number}\n{LENGTHS}", LENGTHS_BINDINGS, "Lengths")
+
+    first, second = find(1), find(2)
+    assert find(1) is first
+    find(3)
+    assert len(device.pipelines) == 2
+    assert find(1) is first
+    assert find(2) is not second
+    x, y = device.storage(20), device.storage(8)
+    device.dispatch(second, (x, y), None, b"", (1, 1, 1))
+    assert device.read(y, 0, 8).view(np.uint32).tolist() == [5, 2]
 
 
 def test_bindings_have_the_exact_size(device: Device) -> None:

@@ -23,6 +23,7 @@ Kind = Literal["read", "read_write", "uniform"]
 Ranges = tuple[tuple[int, int], ...]
 
 KEPT_GROUPS = 4096
+KEPT_PIPELINES = 4096
 COMPUTE_STAGE = 4  # wgpu.ShaderStage.COMPUTE
 
 
@@ -82,7 +83,10 @@ class Group:
 
 
 class PipelineCache:
-    """The pipelines of one device, by text, entry point, constants and bindings."""
+    """The pipelines of one device, by text, entry point, constants and bindings.
+
+    Of too many the one that was not asked for longest is let go; whoever dispatches it holds it.
+    """
 
     def __init__(self, device: Any, calls: Calls, limits: Mapping[str, int]) -> None:
         self._device = device
@@ -93,7 +97,7 @@ class PipelineCache:
         self.background: Background | None = None
 
     def __len__(self) -> int:
-        """Return how many pipelines were made."""
+        """Return how many pipelines are kept."""
         return len(self._pipelines)
 
     def find(
@@ -116,10 +120,13 @@ class PipelineCache:
         order = tuple(Binding(*one) for one in bindings)
         values = tuple(sorted(constants.items())) if constants else ()
         key = (text, entry, values, order)
-        pipeline = self._pipelines.get(key)
+        pipeline = self._pipelines.pop(key, None)
         if pipeline is None:
             self._check_limits(label, order, workgroup_bytes, workgroup_size)
-            pipeline = self._pipelines[key] = self._compile(text, order, label, dict(values), entry)
+            pipeline = self._compile(text, order, label, dict(values), entry)
+            while len(self._pipelines) >= KEPT_PIPELINES:
+                del self._pipelines[next(iter(self._pipelines))]
+        self._pipelines[key] = pipeline  # the last of them
         return pipeline
 
     def _check_limits(
