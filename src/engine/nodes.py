@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.engine import context
@@ -102,10 +103,14 @@ class _Form:
         ends: Whether the output ends the tape.
         facts: What the rule is given after dy, with None where a value belongs.
         values: Which of them are values: place, whether of an input, and its index.
+        is_full: Whether no input is absent.
+        saved: Where they come from: the number of an input, or -1 for the output.
         pull: The function that takes such facts with the values filled in, then the dys.
     """
 
-    __slots__ = ("ends", "facts", "flows", "plan", "pull", "specs", "values")
+    __slots__ = (
+        "ends", "facts", "flows", "is_full", "plan", "pull", "saved", "specs", "values",
+    )  # fmt: skip
 
     def __init__(self, plan: Plan, keeping: Keeping, inputs: Sequence[Tensor | None]) -> None:
         assert plan.output is not None
@@ -123,6 +128,8 @@ class _Form:
                 self.facts.append(None)
             else:
                 self.facts.append(_fact(wanted, plan, specs, (plan.output,)))
+        self.is_full = None not in specs
+        self.saved = [index if is_input else -1 for _, is_input, index in self.values]
         lengths: list[int | None] = [None] * len(inputs)
         self.pull = partial(_pull, keeping.rule, plan.input_names, lengths, True)
 
@@ -186,6 +193,13 @@ def _form_of(plan: Plan, inputs: tuple[Any, ...]) -> _Form | None:
     return form
 
 
+_identity = attrgetter("id")
+
+
+def _identities(inputs: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple([0 if one is None else one.id for one in inputs])
+
+
 def node_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | FormNode:
     """Return the entry of a kernel that ran along ``plan``."""
     overriding = context.current().gradients
@@ -193,10 +207,11 @@ def node_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | FormN
     if form is None or not isinstance(result, Tensor):
         return _any_node(plan, inputs, result)
     kept: list[Any] = []
-    for _, is_input, index in form.values:
-        one = inputs[index] if is_input else result
-        kept.append(one.array if one is not None and one.driver is plan.driver else save(one))
-    ids = tuple([0 if one is None else one.id for one in inputs])
+    driver = plan.driver
+    for index in form.saved:
+        one = result if index < 0 else inputs[index]
+        kept.append(one.array if one is not None and one.driver is driver else save(one))
+    ids = tuple(map(_identity, inputs)) if form.is_full else _identities(inputs)
     return FormNode(form, ids, 0 if form.ends else result.id, kept)
 
 

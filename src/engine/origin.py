@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,16 +52,24 @@ def user_code(depth: int) -> tuple[Any, int] | None:
         depth: How many frames above the caller's are this package's for certain.
     """
     frame: FrameType | None = sys._getframe(depth)
+    ours = _ours
     while frame is not None:
-        if not _is_ours(frame.f_globals.get("__name__", "")):
+        module = frame.f_globals.get("__name__", "")
+        if module not in ours and not _is_ours(module):
             return frame.f_code, frame.f_lasti
         frame = frame.f_back
     return None
 
 
-@lru_cache(maxsize=1024)
+_ours: set[str] = set()
+"""Modules of this package that were met; there are only so many."""
+
+
 def _is_ours(module: str) -> bool:
-    return module == "wgsl_kernels" or module.startswith("wgsl_kernels.")
+    if module != "wgsl_kernels" and not module.startswith("wgsl_kernels."):
+        return False
+    _ours.add(module)
+    return True
 
 
 def line_of(place: tuple[Any, int]) -> str:

@@ -76,13 +76,14 @@ class WebGpuBackend:
 
     def fusion(self) -> str:
         """Return what `config.fusion` says here."""
-        said: str = config.value("fusion", current())
+        own = current().config
+        said: str = own["fusion"] if own and "fusion" in own else config.process["fusion"]
         return said
 
     def open(self) -> Device:
         """Return the device; a new one if there is none or it was lost."""
         device = self._device
-        if device is None or device.refusal is not None:
+        if device is None or device.captures.recorder.refusal is not None:
             device = self._device = Device(memory_limit=self._memory_limit)
         return device
 

@@ -231,6 +231,16 @@ class Gpu:
         if 0 not in recipe.grid:
             recipe.run(device, arrays, extras)
 
+    def repeats(self) -> None:
+        """Promise that this run does what any other would on arrays that lie as these do.
+
+        Nothing but shapes, dtypes, layouts, attributes, the adapter and what `choose` answers may
+        decide what the function does. If it made its result in one dispatch, that is recorded from
+        then on without a call.
+        """
+        if self._trace is not None:
+            self._trace.repeats = True
+
     def traced(self, trace: Trace) -> Gpu:
         """Return the same device for one run that is watched."""
         found = copy.copy(self)
@@ -243,6 +253,7 @@ class Gpu:
         if trace is None:
             return ALONE
         trace.is_plain &= not recipe.compiled.composed.uses_status
+        trace.recorded.append((recipe, arrays))
         result = arrays[recipe.hands_on] if recipe.hands_on else None
         if result is not None and (result.shape, result.dtype) != trace.wanted:
             result = None

@@ -52,6 +52,7 @@ class ShaderLaunch:
         self.output_names = tuple(output_names)
         self.nbytes = [device_bytes(one.size, one.dtype) for one in outputs]
         self.labels = [f"{show(one.shape)} {one.dtype}" for one in outputs]
+        self.is_empty = all(one.size == 0 for one in self.outputs)
         self.large = [one for one in self.outputs if one.nbytes >= CHECKED_BYTES]
         self.recipes: dict[Any, Any] = {}
         self.device: Device | None = None
@@ -68,7 +69,7 @@ class ShaderLaunch:
         if device is not self.device:
             self.recipes.clear()
             self.device = device
-        if all(one.size == 0 for one in self.outputs):
+        if self.is_empty:
             return [GpuArray(one.shape, one.dtype, 0, None, None) for one in self.outputs]
         states: list[State] = []
         for array in arrays:
@@ -93,8 +94,9 @@ class ShaderLaunch:
         for spec in self.large:
             self.backend.check_size(spec)
         made: list[GpuArray] = []
-        for spec, nbytes, label in zip(self.outputs, self.nbytes, self.labels, strict=True):
-            storage = device.storage(nbytes, self.kernel, label) if nbytes else None
+        for index, spec in enumerate(self.outputs):
+            nbytes = self.nbytes[index]
+            storage = device.storage(nbytes, self.kernel, self.labels[index]) if nbytes else None
             made.append(GpuArray(spec.shape, spec.dtype, spec.size, storage, device))
         return made
 

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, Tail
 from wgsl_kernels.backends.webgpu.fusion.pending import pending
-from wgsl_kernels.backends.webgpu.launch import CHECKED_BYTES
+from wgsl_kernels.backends.webgpu.launch import CHECKED_BYTES, RECIPES_MAX
+from wgsl_kernels.backends.webgpu.launch_map import same_buffers
+from wgsl_kernels.backends.webgpu.recipe import Fixed
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.direct import DirectRecipe
     from wgsl_kernels.backends.webgpu.fusion.extras import Extras
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.dtypes import DType
@@ -38,6 +41,9 @@ class Trace:
             the result, else None.
         is_plain: Whether it only dispatched: nothing was read, no kernel reports errors.
         taken: How many dispatches handed their result on.
+        repeats: Whether the function promised that it does the same for other arrays; see
+            ``Gpu.repeats``.
+        recorded: Each dispatch that was recorded, and its arrays.
     """
 
     wanted: tuple[Shape, DType]
@@ -45,6 +51,10 @@ class Trace:
     written: list[GpuArray | None] = field(default_factory=list["GpuArray | None"])
     is_plain: bool = True
     taken: int = 0
+    repeats: bool = False
+    recorded: list[tuple[DirectRecipe, Mapping[str, GpuArray]]] = field(
+        default_factory=list["tuple[DirectRecipe, Mapping[str, GpuArray]]"]
+    )
 
 
 class FunctionLaunch:
@@ -79,6 +89,9 @@ class FunctionLaunch:
         self.hands_on = False
         self._tries = TRIES if outputs is not None and len(outputs) == 1 else 0
         self._seen_on: Device | None = None
+        self._repeats = False
+        self._known: dict[Any, Fixed | None] = {}
+        self._known_on: Device | None = None
 
     def __call__(self, arrays: list[Any]) -> Sequence[Any]:
         """Return a pending array where the function may wait, else what it gives."""
@@ -97,12 +110,23 @@ class FunctionLaunch:
     def run_now(self, arrays: list[Any]) -> Sequence[Any]:
         """Call the function and return its arrays, with their specs where they were not known."""
         device = self.backend.open()
-        if not self._tries:
+        key = self._lying(device, arrays) if self._repeats else None
+        if key is not None and key in self._known:
+            known = self._known[key]
+            return self._run(arrays, self.gpu) if known is None else self._repeat(arrays, known)
+        if not self._tries and key is None:
             return self._run(arrays, self.gpu)
-        self._tries -= 1
         assert self.outputs is not None
         trace = Trace((self.outputs[0].shape, self.outputs[0].dtype))
         found = self._run(arrays, self.gpu.traced(trace))
+        self._repeats = trace.repeats
+        if key is not None:
+            if len(self._known) >= RECIPES_MAX:
+                self._known.clear()
+            self._known[key] = _only_dispatch(trace, arrays, found[0])
+        if not self._tries:
+            return found
+        self._tries -= 1
         last = trace.written[-1] if trace.written else None
         alone = sum(one is not None for one in trace.written) == 1
         if trace.is_plain and alone and last is found[0] and _are_flat(arrays):
@@ -123,6 +147,36 @@ class FunctionLaunch:
         extras.taken.append(trace.taken == 1)
         return found
 
+    def _lying(self, device: Device, arrays: list[Any]) -> Any:
+        """Return what is equal where a function that repeats does the same; None if not known."""
+        if device is not self._known_on:
+            self._known.clear()
+            self._known_on = device
+        key: list[Any] = [self.backend.tuner.state()]
+        if key[0] is None:
+            return None
+        for one in arrays:
+            if one is None:
+                continue
+            if isinstance(one, list) or one.storage is None or one.device is not device:
+                return None
+            if one.size == 1 and one.host is not None:
+                return None
+            key.append(one.layout)
+        key.append(same_buffers(arrays))
+        return tuple(key)
+
+    def _repeat(self, arrays: list[Any], known: Fixed) -> Sequence[GpuArray]:
+        """Record the one dispatch of a function that was seen to do no more."""
+        for one in arrays:
+            if one is not None:
+                one.sealed = True
+        assert self.outputs is not None
+        made = self.gpu.empty(self.outputs[0].shape, self.outputs[0].dtype)
+        assert self._known_on is not None
+        known.run(self._known_on, arrays, (made,))
+        return (made,)
+
     def _run(self, arrays: list[Any], gpu: Gpu) -> Sequence[Any]:
         for one in arrays:
             if isinstance(one, GpuArray):
@@ -137,6 +191,32 @@ class FunctionLaunch:
             return [(one, Spec(one.shape, one.dtype)) for one in several]
         _check_results(self.kernel, several, self.outputs)
         return several
+
+
+def _only_dispatch(trace: Trace, arrays: Sequence[Any], made: GpuArray) -> Fixed | None:
+    """Return the one dispatch of a run that read its inputs and wrote its result, if so it was."""
+    if not trace.repeats or not trace.is_plain or len(trace.recorded) != 1:
+        return None
+    recipe, bound = trace.recorded[0]
+    if recipe.ranges is None or 0 in recipe.grid or made.layout is not None:
+        return None
+    inputs = {id(one.storage): n for n, one in enumerate(arrays) if one is not None}
+    inputs[id(made.storage)] = ~0
+    places: list[int] = []
+    for slot in recipe.compiled.slots:
+        place = inputs.get(id(bound[slot.name].storage))
+        if place is None:
+            return None
+        places.append(place)
+    compiled = recipe.compiled
+    return Fixed(
+        compiled.pipeline,
+        tuple(places),
+        recipe.ranges,
+        recipe.params,
+        recipe.grid,
+        compiled.composed.kernel,
+    )
 
 
 def _are_flat(arrays: list[Any]) -> bool:

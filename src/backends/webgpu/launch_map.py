@@ -122,7 +122,7 @@ class MapLaunch(ShaderLaunch):
         states = [VALUE if one.is_scalar_on_host else one.layout for one in arrays]
         key: Any = tuple(states)
         if len(arrays) > 1:
-            key = (key, _same(arrays))
+            key = (key, same_buffers(arrays))
         if self.remember(key, self.build(device, arrays, states)).bound is not None:
             facts = dict(self.attrs)
             self.add_facts(facts, arrays)
@@ -135,7 +135,7 @@ class MapLaunch(ShaderLaunch):
         """Record the one dispatch, several where arrays are above the binding limit."""
         key: Any = tuple(states)
         if len(arrays) > 1:
-            key = (key, _same(arrays))
+            key = (key, same_buffers(arrays))
         recipe: MapRecipe | None = self.recipes.get(key)
         if recipe is None:
             recipe = self.remember(key, self.build(device, arrays, states))
@@ -205,7 +205,9 @@ class MapLaunch(ShaderLaunch):
         spec = self.outputs[0]
         self.add_facts(facts, arrays)
         extra = [*self.attrs, *(one for one in facts if one not in self.attrs)]
-        options = Options(vec4=True, held=tuple(self.names[index] for index in _same(arrays)))
+        options = Options(
+            vec4=True, held=tuple(self.names[index] for index in same_buffers(arrays))
+        )
         compiled = compile_kernel(
             device,
             self.kernel,
@@ -288,7 +290,7 @@ def run_bits(device: Device) -> int:
     return 3 if device.is_software else 31
 
 
-def _same(arrays: list[Any]) -> tuple[int, ...]:
+def same_buffers(arrays: list[Any]) -> tuple[int, ...]:
     """Return the inputs that are the same array as one before."""
     if len(arrays) == 2:
         one, two = arrays

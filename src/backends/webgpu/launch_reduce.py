@@ -90,8 +90,10 @@ class ReduceLaunch(AnchorLaunch):
         self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE
     ) -> Sequence[GpuArray]:
         """Record the one or two dispatches."""
-        key: Any = tuple(states) if extras is ALONE else (tuple(states), extras.key)
-        states = [None if state is COMPUTED else state for state in states]
+        key: Any = tuple(states)
+        if extras is not ALONE:
+            key = (key, extras.key)
+            states = [None if state is COMPUTED else state for state in states]
         recipe: ReduceRecipe | None = self.recipes.get(key)
         if recipe is None:
             recipe = self.remember(key, self.build(device, arrays, states, extras))

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.tuning_file import TuningFile, file_for
 from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.errors import DeviceLostError, WgslKernelsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterator, Mapping
 
     from wgsl_kernels.backends.webgpu.device import Device
 
@@ -101,6 +102,7 @@ class Tuner:
     _file: TuningFile | None = None
     _is_measuring: bool = False
     _renewing: float | None = None
+    _decided: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def choose(
@@ -138,6 +140,16 @@ class Tuner:
             found = self._decide(key, static, run, work)
         return found
 
+    def state(self) -> Hashable:
+        """Return what is equal while `choose` answers as it did; None where it is to be asked.
+
+        An answer that may differ next time changes it.
+        """
+        if _watching or _forced or self._renewing is not None:
+            return None
+        now = current()
+        return (self._decided, config.value("deterministic", now), config.value("tuning", now))
+
     @contextmanager
     def renewing(self, seconds: float) -> Iterator[None]:
         """Measure again in this block, whatever is remembered, ``seconds`` at most for each."""
@@ -149,6 +161,7 @@ class Tuner:
 
     def _decide(self, key: Key, static: str, run: Callable[[str], object], work: float) -> str:
         with self._lock:
+            self._decided += 1
             device = self.open()
             if self._file is None:
                 self._file = TuningFile(file_for(device.info))

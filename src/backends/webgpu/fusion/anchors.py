@@ -46,9 +46,10 @@ class Anchors:
         waiting.append(weakref.ref(array))
         if len(waiting) <= WAITING_MAX:
             return
-        left = [each for each in waiting if (one := each()) is not None and one.op is not None]
-        one = None  # nothing here may count as what holds an array
-        self._waiting = waiting = deque(left)
+        if not _all_wait(waiting):
+            left = [each for each in waiting if (one := each()) is not None and one.op is not None]
+            one = None  # nothing here may count as what holds an array
+            self._waiting = waiting = deque(left)
         if len(waiting) > WAITING_MAX:
             self._make_oldest(waiting.popleft())
 
@@ -193,6 +194,9 @@ def _bindings(device: Device, anchor: GpuArray) -> int:
     return most - len(anchor.inputs) - OWN_BINDINGS
 
 
-def _is_pending(reference: weakref.ref[GpuArray]) -> bool:
-    array = reference()
-    return array is not None and array.op is not None
+def _all_wait(references: deque[weakref.ref[GpuArray]]) -> bool:
+    for each in references:
+        one = each()
+        if one is None or one.op is None:
+            return False
+    return True
