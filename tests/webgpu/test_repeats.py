@@ -145,3 +145,14 @@ def test_host_values_are_uploaded_before_they_are_read(difference: Difference) -
         _run(a, b)
     values = RNG.random((4, 25), np.float32)
     assert np.array_equal(_run(a, wk.tensor(values)), have_a - values)
+
+
+@pytest.mark.parametrize("fusion", ["never", "auto"])
+def test_views_that_lie_alike_in_buffers_of_unlike_sizes_can_be_multiplied(fusion: str) -> None:
+    large, small = RNG.random((512, 100), np.float32), RNG.random((8, 100), np.float32)
+    with wk.use_backend("webgpu"), wk.config.using(fusion=fusion):
+        one = wk.abs(wk.tensor(np.eye(6, dtype=np.float32)))
+        for values in (large, large, large, small, small, large):
+            x = wk.abs(wk.tensor(values))
+            wk.evaluate(x)
+            assert np.array_equal((x[:6, :6] @ one).numpy(), values[:6, :6])

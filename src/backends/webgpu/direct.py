@@ -43,7 +43,9 @@ class DirectRecipe:
         values: Arrays of one number that travel as parameters.
         grid: The workgroup counts.
         ranges: (offset, bytes) of each binding, None where they must be computed each time.
-        params: The parameter block, where nothing in it changes.
+        has_views: Whether one is of a view, which binds its whole buffer: of another size each
+            time.
+        params: The parameter block, None where something in it changes.
         hands_on: The one array that it writes through accessors alone, else empty.
     """
 
@@ -54,25 +56,32 @@ class DirectRecipe:
     values: tuple[str, ...]
     grid: Grid
     ranges: tuple[tuple[int, int], ...] | None
-    params: bytes
+    has_views: bool
+    params: bytes | None
     hands_on: str
 
     def run(self, device: Device, arrays: Mapping[str, GpuArray], extras: Extras = ALONE) -> None:
         """Record the dispatch on arrays of these layouts, which are resident and packed."""
-        if self.ranges is None:
-            facts = {**self.facts, **extras.values()}
-            for name in self.values:
-                facts[f"{name}_value"] = arrays[name].scalar
+        params = self.params
+        if self.ranges is None or params is None:
+            facts = self.facts
+            if params is None:
+                facts = {**facts, **extras.values()}
+                for name in self.values:
+                    facts[f"{name}_value"] = arrays[name].scalar
             label = extras.label(self.compiled.composed.kernel)
             bound = {**arrays, **extras.arrays()}
-            record(device, self.compiled, bound, facts, self.grid, label=label)
+            record(device, self.compiled, bound, facts, self.grid, label=label, params=params)
             return
+        ranges = self.ranges
+        if self.has_views:
+            ranges = bound_ranges(device, self.compiled, arrays)
         storages: list[Any] = [arrays[slot.name].storage for slot in self.compiled.slots]
         device.dispatch(
             self.compiled.pipeline,
             storages,
-            self.ranges,
-            self.params,
+            ranges,
+            params,
             self.grid,
             self.compiled.composed.kernel,
         )
@@ -127,6 +136,7 @@ def build(
         and all(slot.role == "tensor" for slot in compiled.slots)
     )
     fixed = fixed and all(arrays[slot.name].storage is not None for slot in compiled.slots)
+    changes = values or extras.values() or compiled.composed.uses_status
     return DirectRecipe(
         compiled=compiled,
         facts=facts,
@@ -135,7 +145,8 @@ def build(
         values=values,
         grid=grid,
         ranges=bound_ranges(device, compiled, arrays) if fixed else None,
-        params=compiled.composed.pack(facts) if fixed else b"",
+        has_views=any(array.layout is not None for array in arrays.values()),
+        params=None if changes else compiled.composed.pack(facts),
         hands_on="" if compiled.composed.uses_status else _handed_on(source, outputs),
     )
 

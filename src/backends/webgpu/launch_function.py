@@ -9,7 +9,7 @@ from wgsl_kernels.backends.webgpu.array import GpuArray, Tail
 from wgsl_kernels.backends.webgpu.fusion.pending import pending
 from wgsl_kernels.backends.webgpu.launch import CHECKED_BYTES, RECIPES_MAX
 from wgsl_kernels.backends.webgpu.launch_map import same_buffers
-from wgsl_kernels.backends.webgpu.recipe import Fixed
+from wgsl_kernels.backends.webgpu.recipe import Fixed, bound_ranges
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
@@ -123,7 +123,7 @@ class FunctionLaunch:
         if key is not None:
             if len(self._known) >= RECIPES_MAX:
                 self._known.clear()
-            self._known[key] = _only_dispatch(trace, arrays, found[0])
+            self._known[key] = _only_dispatch(device, trace, arrays, found[0])
         if not self._tries:
             return found
         self._tries -= 1
@@ -163,6 +163,7 @@ class FunctionLaunch:
             if one.size == 1 and one.host is not None:
                 return None
             key.append(one.layout)
+            key.append(one.storage.nbytes)  # a view, also one that it makes, binds all of them
         key.append(same_buffers(arrays))
         return tuple(key)
 
@@ -193,12 +194,16 @@ class FunctionLaunch:
         return several
 
 
-def _only_dispatch(trace: Trace, arrays: Sequence[Any], made: GpuArray) -> Fixed | None:
+def _only_dispatch(
+    device: Device, trace: Trace, arrays: Sequence[Any], made: GpuArray
+) -> Fixed | None:
     """Return the one dispatch of a run that read its inputs and wrote its result, if so it was."""
     if not trace.repeats or not trace.is_plain or len(trace.recorded) != 1:
         return None
     recipe, bound = trace.recorded[0]
-    if recipe.ranges is None or 0 in recipe.grid or made.layout is not None:
+    if recipe.ranges is None or recipe.params is None:
+        return None
+    if 0 in recipe.grid or made.layout is not None:
         return None
     inputs = {id(one.storage): n for n, one in enumerate(arrays) if one is not None}
     inputs[id(made.storage)] = ~0
@@ -212,7 +217,7 @@ def _only_dispatch(trace: Trace, arrays: Sequence[Any], made: GpuArray) -> Fixed
     return Fixed(
         compiled.pipeline,
         tuple(places),
-        recipe.ranges,
+        bound_ranges(device, compiled, bound) if recipe.has_views else recipe.ranges,
         recipe.params,
         recipe.grid,
         compiled.composed.kernel,

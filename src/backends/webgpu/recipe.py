@@ -162,6 +162,7 @@ def record(
     partials: Storage | None = None,
     windows: Mapping[str, tuple[int, int]] | None = None,
     label: Label = "",
+    params: bytes | None = None,
 ) -> None:
     """Record one dispatch of a compiled kernel on these arrays.
 
@@ -174,6 +175,7 @@ def record(
         partials: The partial results of a reduction in two stages.
         windows: (offset, bytes) of the part of an array that this dispatch binds, by name.
         label: All kernels of the dispatch, where there are several.
+        params: The parameter block, where it is known; then ``facts`` are not looked at.
     """
     storages = [_storage(device, slot, arrays, partials) for slot in compiled.slots]
     ranges = bound_ranges(device, compiled, arrays, partials, windows)
@@ -184,7 +186,7 @@ def record(
             compiled.pipeline,
             storages,
             ranges,
-            compiled.composed.pack(facts),
+            compiled.composed.pack(facts) if params is None else params,
             groups,
             label or compiled.composed.kernel,
         )

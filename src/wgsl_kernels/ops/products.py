@@ -84,6 +84,9 @@ def multiply(
 ) -> GpuArray:
     """Return a product as a new array.
 
+    The kernel must be one that may promise ``gpu.repeats()``: nothing but its attributes and how
+    its inputs lie decides about the arguments.
+
     Args:
         gpu: The device.
         shaders: What runs.
@@ -97,8 +100,7 @@ def multiply(
         last_constants: Overrides that only ``whole`` and ``last`` have.
         layout: What the operands' layout allows.
         memo: Where to keep what was found out for operands that lie like these, if nothing but
-            they and ``shaders`` and ``dtype`` decides about the other arguments, and the kernel
-            does nothing else: then it is not even called for others that lie so.
+            they and ``shaders`` and ``dtype`` decides about the other arguments.
     """
     size = math.prod(shape)
     after = epilogue or {}
@@ -113,8 +115,7 @@ def multiply(
             shaders.last, arrays, params={"parts_count": 0, **ends}, constants=last_constants
         )
         return y
-    if memo is not None:
-        gpu.repeats()
+    gpu.repeats()
     key = (shaders.whole, dtype, gpu.is_software, gpu.shares_lanes)
     job = None if memo is None else memo.get(key)
     if job is None:
