@@ -153,7 +153,7 @@ def _fused_conv2d_webgpu(
     sliding = slide("FusedConv2D", x.shape, filter.shape, **geometry)
     shape = sliding.shape_with(filter.shape[3])
     data_format = sliding.data_format
-    ends = end_fields(bias, activation, leakyrelu_alpha, shape)
+    ends = end_fields(leakyrelu_alpha, shape)
     epilogue = spreads(gpu, bias, prelu_activation_weights, shape, x.dtype, data_format)
     product, fields = forward_product(x, filter.shape, sliding)
     return multiply(

@@ -141,15 +141,13 @@ def _fused_depthwise_conv2d_webgpu(
     sliding = sliding_of("FusedDepthwiseConv2D", x.shape, filter.shape, **geometry)
     shape = sliding.shape_with(filter.shape[2] * filter.shape[3])
     slopes, data_format = prelu_activation_weights, sliding.data_format
-    fields = end_fields(bias, activation, leakyrelu_alpha, shape)
     arrays = spreads(gpu, bias, slopes, shape, x.dtype, data_format)
     ends = Ends(
         whole="conv/fused_depthwise_conv2d.wgsl",
         last="conv/fused_sum_parts.wgsl",
         arrays=arrays,
-        fields=fields,
-        constants={"with_bias": fields["with_bias"], "activation": fields["activation_code"]},
-        last_constants=constants_of(activation, bias and arrays["bias"]),
+        fields=end_fields(leakyrelu_alpha, shape),
+        constants=constants_of(activation, bias and arrays["bias"]),
     )
     return convolve(gpu, sliding, x, filter, ends)
 
