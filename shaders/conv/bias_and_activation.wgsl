@@ -1,9 +1,5 @@
-// What FusedConv2D does to each sum: activation(sum + bias).
-//
-// bias and prelu_activation_weights are views of y's shape; where one is absent BIAS is NO_BIAS, or the
-// activation another, and it is not read.
-#include "include/activation.wgsl"
-#include "include/safe_math.wgsl"
+// What FusedConv2D does to each sum, of which it says the layout.
+#include "include/bias_and_activation.wgsl"
 
 struct Params {
   batches: u32,
@@ -33,18 +29,8 @@ struct Params {
   out_shape: vec4<u32>,
 }
 
-const NO_BIAS = 0u;
-const ALONG_LAST = 1u; // the same number for all that differ in other axes than the last
-
-// Overrides, so that what is not done costs nothing: some adapters run every branch.
-override BIAS: u32 = 2u;
-override ACTIVATION: u32 = 0u;
-
-@group(0) @binding(0) var<storage, read> bias: array<T_bias>;
-@group(0) @binding(1) var<storage, read> prelu_activation_weights:
-  array<T_prelu_activation_weights>;
-
-fn index_at(i: u32, strides: vec4<u32>) -> u32 {
+// Where element i of y has its bias or slope: the offset and the sum of coordinate * stride.
+fn index_of(i: u32, offset: u32, strides: vec4<u32>) -> u32 {
   let third = i / params.out_shape.w;
   let second = third / params.out_shape.z;
   let at = vec4<u32>(
@@ -54,32 +40,9 @@ fn index_at(i: u32, strides: vec4<u32>) -> u32 {
     i % params.out_shape.w,
   );
   let terms = at * strides;
-  return terms.x + terms.y + terms.z + terms.w;
+  return offset + terms.x + terms.y + terms.z + terms.w;
 }
 
-fn finish(sum: Sum, i: u32) -> Sum {
-  if (BIAS == NO_BIAS) {
-    return activated(sum, i);
-  }
-  if (BIAS == ALONG_LAST) {
-    return activated(sum + Sum(bias[params.bias_offset + i % params.out_shape.w * params.bias_strides.w]), i);
-  }
-  return activated(sum + Sum(bias[params.bias_offset + index_at(i, params.bias_strides)]), i);
-}
-
-fn finish4(sums: vec4<Sum>, i: u32) -> vec4<Sum> {
-  var values = sums;
-  for (var n = 0u; n < 4u; n++) {
-    values[n] = finish(sums[n], i + n);
-  }
-  return values;
-}
-
-fn slope_at(i: u32) -> Sum {
-  let at = index_at(i, params.prelu_activation_weights_strides);
-  return Sum(prelu_activation_weights[params.prelu_activation_weights_offset + at]);
-}
-
-fn activation_code() -> u32 {
-  return ACTIVATION;
+fn bias_along_last(i: u32) -> u32 {
+  return params.bias_offset + i % params.out_shape.w * params.bias_strides.w;
 }

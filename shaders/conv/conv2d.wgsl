@@ -1,6 +1,7 @@
 // y[n, i, j, o] = sum over p, q, c of x[n, i * step + p * dilation - before, .. j, q .., c] *
 //                                     filter[p, q, c, o], with zeros around x
 #include "conv/convolution.wgsl"
+#include "include/product_plain.wgsl"
 #include "include/product_registers.wgsl"
 
 struct Params {
@@ -23,14 +24,6 @@ struct Params {
   x_offset: u32,
   channels_first: u32,
   line: u32,
-}
-
-fn finish(sum: Sum, i: u32) -> Sum {
-  return sum;
-}
-
-fn finish4(sums: vec4<Sum>, i: u32) -> vec4<Sum> {
-  return sums;
 }
 
 @compute @workgroup_size(GROUP)

@@ -1,5 +1,6 @@
 // conv2d_backprop_filter.wgsl where the channels of x and dy lie in fours
 #include "conv/conv2d_backprop_filter.wgsl"
+#include "include/product_fours.wgsl"
 #include "include/product_vec4_rows.wgsl"
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<T_x>>;
@@ -15,12 +16,6 @@ fn load_a4(place: Place, channel: u32) -> vec4<Sum> {
 
 fn load_b4(index: u32) -> vec4<Sum> {
   return vec4<Sum>(dy[index]);
-}
-
-fn store4(at: Block, row: u32, col: u32, values: vec4<Sum>) {
-  if (row < params.rows && col < params.cols) {
-    store_four(at, row, col, values);
-  }
 }
 
 @compute @workgroup_size(GROUP)

@@ -1,5 +1,6 @@
 // conv2d_backprop_input.wgsl where the channels of dy, and so those of the filter, lie in fours
 #include "conv/conv2d_backprop_input.wgsl"
+#include "include/product_fours.wgsl"
 #include "include/product_vec4.wgsl"
 #include "include/product_vec4_terms.wgsl"
 
@@ -13,12 +14,6 @@ fn load_a4(place: Place, channel: u32) -> vec4<Sum> {
 
 fn load_b4(index: u32) -> vec4<Sum> {
   return vec4<Sum>(filter_[index]);
-}
-
-fn store4(at: Block, row: u32, col: u32, values: vec4<Sum>) {
-  if (row < params.rows && col < params.cols) {
-    store_four(at, row, col, values);
-  }
 }
 
 @compute @workgroup_size(GROUP)

@@ -1,11 +1,6 @@
 // A depthwise convolution (depthwise.wgsl) with activation(sum + bias) stored for each sum.
-//
-// bias and prelu_activation_weights are views of y's shape; where one is absent its flag is 0, or
-// the activation another, and it is not read. These two are constants of the pipeline, since the
-// sum itself is short.
 #include "conv/depthwise.wgsl"
-#include "include/activation.wgsl"
-#include "include/safe_math.wgsl"
+#include "include/bias_and_activation.wgsl"
 
 struct Params {
   places: vec2<u32>,
@@ -35,13 +30,6 @@ struct Params {
   prelu_activation_weights_strides: vec4<u32>,
 }
 
-override with_bias = true;
-override activation = 0u;
-
-@group(0) @binding(4) var<storage, read> bias: array<T_bias>;
-@group(0) @binding(5) var<storage, read> prelu_activation_weights:
-  array<T_prelu_activation_weights>;
-
 fn index_at(at: vec4<u32>, strides: vec4<u32>) -> u32 {
   let terms = at * steps_of(strides);
   return terms.x + terms.y + terms.z + terms.w;
@@ -49,7 +37,7 @@ fn index_at(at: vec4<u32>, strides: vec4<u32>) -> u32 {
 
 fn finished(sum: Sum, at: vec4<u32>) -> Sum {
   var value = sum;
-  if (with_bias) {
+  if (BIAS != NO_BIAS) {
     value += Sum(bias[params.bias_offset + index_at(at, params.bias_strides)]);
   }
   return activated(value, index_at(at, params.prelu_activation_weights_strides));
@@ -57,10 +45,6 @@ fn finished(sum: Sum, at: vec4<u32>) -> Sum {
 
 fn finish(sum: Value, at: vec4<u32>) -> Value {
   return finished(sum, at);
-}
-
-fn activation_code() -> u32 {
-  return activation;
 }
 
 fn slope_at(i: u32) -> Sum {

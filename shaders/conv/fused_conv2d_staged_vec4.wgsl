@@ -1,28 +1,9 @@
 // fused_conv2d.wgsl through workgroup memory, where the channels of x and the out channels
 // lie in fours
 #include "conv/fused_conv2d.wgsl"
+#include "conv/fours.wgsl"
 #include "include/product_staged.wgsl"
 #include "include/product_staged_vec4.wgsl"
-
-@group(0) @binding(0) var<storage, read> x: array<vec4<T_x>>;
-@group(0) @binding(1) var<storage, read> filter_: array<vec4<T_filter_>>;
-@group(0) @binding(2) var<storage, read_write> y: array<vec4<T_y>>;
-
-fn load_a4(place: Place, channel: u32) -> vec4<Sum> {
-  let inside = channel - place.low < place.count;
-  let index = select(0u, place.start + channel, inside);
-  return select(vec4<Sum>(), vec4<Sum>(x[index / 4u]), inside);
-}
-
-fn load_b4(index: u32) -> vec4<Sum> {
-  return vec4<Sum>(filter_[index]);
-}
-
-fn store4(at: Block, row: u32, col: u32, values: vec4<Sum>) {
-  if (row < params.rows && col < params.cols) {
-    store_four(at, row, col, values);
-  }
-}
 
 @compute @workgroup_size(STAGED_ACROSS * DOWN)
 fn main(

@@ -1,22 +1,7 @@
 // fused_conv2d.wgsl where the out channels lie in fours, and x lies anyhow
 #include "conv/fused_conv2d.wgsl"
-
-@group(0) @binding(1) var<storage, read> filter_: array<vec4<T_filter_>>;
-@group(0) @binding(2) var<storage, read_write> y: array<vec4<T_y>>;
-
-fn load_b4(index: u32) -> vec4<Sum> {
-  return vec4<Sum>(filter_[index]);
-}
-
-fn load_eight(columns: Eight, start: u32) -> Pair {
-  return Pair(load_b4((columns.col0 + start) / 4u), load_b4((columns.col4 + start) / 4u));
-}
-
-fn store4(at: Block, row: u32, col: u32, values: vec4<Sum>) {
-  if (row < params.rows && col < params.cols) {
-    store_four(at, row, col, values);
-  }
-}
+#include "conv/columns_in_fours.wgsl"
+#include "include/product_registers_columns.wgsl"
 
 @compute @workgroup_size(GROUP)
 fn main(

@@ -1,14 +1,6 @@
 // fused_depthwise_conv2d.wgsl where the channels lie in fours and the multiplier is 1
 #include "conv/depthwise_bias_and_activation.wgsl"
-#include "conv/depthwise_four.wgsl"
-
-const LANES = 4u;
-
-alias Value = vec4<Sum>;
-alias Stored = vec4<T_y>;
-
-@group(0) @binding(0) var<storage, read> x: array<vec4<T_x>>;
-@group(0) @binding(1) var<storage, read> filter_: array<vec4<T_filter_>>;
+#include "conv/depthwise_fours.wgsl"
 
 fn finish(sum: Value, at: vec4<u32>) -> Value {
   return Value(

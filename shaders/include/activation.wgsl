@@ -1,6 +1,9 @@
-// What fused kernels do last: fn activation_code() -> u32 of the kernel says what, by the numbers
-// of ACTIVATIONS in ops/epilogue.py. Needs params.leakyrelu_alpha, alias Sum, and safe_math.wgsl;
-// for PRELU the kernel gives fn slope_at(i: u32) -> Sum.
+// What fused kernels do last: ACTIVATION says what, by the numbers of ACTIVATIONS in ops/epilogue.py.
+// Needs params.leakyrelu_alpha and alias Sum; for PRELU the kernel gives fn slope_at(i: u32) -> Sum.
+#include "include/safe_math.wgsl"
+
+// Overrides, so that what is not done costs nothing: some adapters run every branch.
+override ACTIVATION: u32 = 0u;
 
 const RELU = 1u;
 const RELU6 = 2u;
@@ -10,7 +13,7 @@ const LEAKY_RELU = 5u;
 const PRELU = 6u;
 
 fn activated(value: Sum, i: u32) -> Sum {
-  switch activation_code() {
+  switch ACTIVATION {
     case RELU: {
       return select(value, 0.0, value < 0.0);
     }

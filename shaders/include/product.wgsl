@@ -19,8 +19,8 @@
 //   fn load_b(index: u32) -> Sum                 at col_at() + tap_start() + channel * channel_step()
 //   fn store(part: u32, batch: u32, row: u32, col: u32, value: Sum)
 //
-// Where columns and results lie in fours, it has its own store4 (product_strip.wgsl). It includes
-// sum_f32.wgsl, or has its own alias Sum and multiply_add. Rows and columns past the end are read as
+// Where columns and results lie in fours, it includes product_fours.wgsl. It includes sum_f32.wgsl,
+// or has its own alias Sum and multiply_add. Rows and columns past the end are read as
 // the last one and not stored, so every index stays inside.
 #include "include/product_strip.wgsl"
 

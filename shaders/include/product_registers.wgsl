@@ -80,7 +80,7 @@ fn eight_at(batch: u32, col: u32) -> Eight {
   );
 }
 
-// A kernel whose columns of b lie in fours has its own, of two loads.
+// product_registers_columns.wgsl has another, of two loads, for columns that lie in fours.
 fn load_eight(columns: Eight, start: u32) -> Pair {
   return Pair(
     vec4<Sum>(

@@ -74,7 +74,7 @@ fn store_strip(at: Block, row: u32, left: u32, right: u32, strip: Strip) {
   }
 }
 
-// A kernel whose columns lie in fours has its own, of one store.
+// product_fours.wgsl has another, of one store, for columns that lie in fours.
 fn store4(at: Block, row: u32, col: u32, values: vec4<Sum>) {
   for (var n = 0u; n < 4u; n++) {
     if (row < params.rows && col + n < params.cols) {

@@ -1,5 +1,6 @@
 // y[.., i, j] = sum over k of a[.., i, k] * b[.., k, j]
 #include "matrix/matrices.wgsl"
+#include "include/product_plain.wgsl"
 #include "include/product_registers.wgsl"
 
 struct Params {
@@ -18,14 +19,6 @@ struct Params {
   batch_shape: array<vec4<u32>, 2>,
   a_strides: array<vec4<u32>, 2>,
   b_strides: array<vec4<u32>, 2>,
-}
-
-fn finish(sum: Sum, i: u32) -> Sum {
-  return sum;
-}
-
-fn finish4(sums: vec4<Sum>, i: u32) -> vec4<Sum> {
-  return sums;
 }
 
 @compute @workgroup_size(GROUP)

@@ -123,6 +123,20 @@ def test_a_file_stands_for_what_the_files_that_it_includes_declare(tmp_path: Pat
     assert "return -x;" in composed.text
 
 
+@pytest.mark.gpu
+def test_an_error_in_what_stands_for_another_declaration_points_there(tmp_path: Path) -> None:
+    (tmp_path / "a.wgsl").write_text("fn f(x: f32) -> f32 { return x; }\n")
+    (tmp_path / "b.wgsl").write_text(
+        '#include "a.wgsl"\n\nfn f(x: f32) -> f32 {\n  return nothing;\n}\n'
+    )
+    (tmp_path / "k.wgsl").write_text(
+        '#include "a.wgsl"\n#include "b.wgsl"\nfn op(x: T) -> T { return f(x); }\n'
+    )
+    message = error_of(load_file(tmp_path / "k.wgsl"))
+    assert f"{tmp_path}/b.wgsl:4:10: " in message
+    assert "a.wgsl" not in message
+
+
 def test_a_missing_include_lists_the_paths_tried(tmp_path: Path) -> None:
     (tmp_path / "k.wgsl").write_text('\n#include "no/such.wgsl"\n')
     with pytest.raises(ShaderError) as caught:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,6 +110,7 @@ class Source:
         return self.text_of(declaration).point(message, declaration.name_span.begin)
 
 
+@functools.cache
 def shaders_folder() -> Path:
     """Return the folder that holds the package's own shaders."""
     return Path(str(importlib.resources.files("wgsl_kernels.shaders")))
@@ -147,31 +148,44 @@ def load_text(text: str, name: str, beside: Path) -> Source:
 
 
 def _gather(facts: Facts, folder: Path, path: Path | None) -> Source:
-    found: dict[Path, Facts] = {}
-    above: dict[str, set[str]] = {}
-    _collect(facts, folder, ((path.resolve() if path else Path(), facts.file),), found, above)
-    frozen = {file: frozenset(files) for file, files in above.items()}
-    included = sorted(found.values(), key=lambda one: len(above[one.file]))
-    return Source(facts, tuple(included), frozen)
+    walk = _Walk()
+    walk.visit(facts, folder, (path.resolve() if path else Path(),))
+    above: dict[str, frozenset[str]] = {facts.file: frozenset()}
+    for file, included in reversed(walk.visited):  # each behind all that include it
+        for one in included:
+            above[one] = above.get(one, frozenset()) | above[file] | {file}
+    files = sorted(walk.found.values(), key=lambda one: len(above[one.file]))
+    return Source(facts, tuple(files), above)
 
 
-def _collect(
-    facts: Facts,
-    folder: Path,
-    chain: tuple[tuple[Path, str], ...],
-    found: dict[Path, Facts],
-    above: dict[str, set[str]],
-) -> None:
-    for include in facts.includes:
-        path = _resolve(facts, include, folder).resolve()
-        places = [one for one, _ in chain]
-        if path in places:
-            names = " -> ".join(_label(p) for p in (*places[places.index(path) :], path))
-            raise ShaderError(_at(facts, include, f"this include closes a cycle: {names}."))
-        included = _read_file(path)
-        found.setdefault(path, included)
-        above.setdefault(included.file, set()).update(file for _, file in chain)
-        _collect(included, path.parent, (*chain, (path, included.file)), found, above)
+@dataclass
+class _Walk:
+    """A walk over what a file includes, directly or not, that comes to each file once.
+
+    Attributes:
+        found: The files but for the first.
+        visited: Names of files, and of those that they include: each behind all of these.
+        resolved: Paths without links, by the paths that includes lead to.
+    """
+
+    found: dict[Path, Facts] = field(default_factory=dict["Path", "Facts"])
+    visited: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
+    resolved: dict[Path, Path] = field(default_factory=dict["Path", "Path"])
+
+    def visit(self, facts: Facts, folder: Path, chain: tuple[Path, ...]) -> None:
+        """Visit what a file includes; ``chain`` has the files that led to it, and itself."""
+        names: list[str] = []
+        for include in facts.includes:
+            given = _resolve(facts, include, folder)
+            path = self.resolved.get(given) or self.resolved.setdefault(given, given.resolve())
+            if path in chain:
+                circle = " -> ".join(_label(p) for p in (*chain[chain.index(path) :], path))
+                raise ShaderError(_at(facts, include, f"this include closes a cycle: {circle}."))
+            if path not in self.found:
+                self.found[path] = _read_file(path)
+                self.visit(self.found[path], path.parent, (*chain, path))
+            names.append(self.found[path].file)
+        self.visited.append((facts.file, names))
 
 
 def _resolve(facts: Facts, include: Include, folder: Path) -> Path:

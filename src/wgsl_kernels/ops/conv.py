@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import conv_gradients as _conv_gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops.columns import convolved_cpu
+from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
 from wgsl_kernels.ops.products import Shaders, declare_product, lie_in_fours, multiply
 from wgsl_kernels.ops.tilings import ANYHOW, COLUMNS, FOURS, Layout, Product
 from wgsl_kernels.ops.windows import (
@@ -19,7 +18,6 @@ from wgsl_kernels.ops.windows import (
     Pair,
     Sliding,
     convolved,
-    geometry_of,
     slide,
     wide,
 )
@@ -29,12 +27,14 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
-    from wgsl_kernels.engine.spec import Shape, Spec
-    from wgsl_kernels.engine.tape import Lazy
+    from wgsl_kernels.engine.spec import Shape
 
 FORWARD = Shaders("conv/conv2d", last="matrix/sum_parts.wgsl")
 
+CONVOLUTION = Convolution("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", convolved)
+
 declare_product("Conv2D")
+declare_convolution(CONVOLUTION)
 
 
 def conv2d(
@@ -88,32 +88,6 @@ def on_batch(kernel: str, x: Tensor, *others: Any, **attrs: Any) -> Tensor:
     return run("Reshape", y, shape=y.shape[1:])
 
 
-@signature("Conv2D", promote=("x", "filter"))
-def _conv2d_signature(
-    x: Spec,
-    filter: Spec,
-    /,
-    *,
-    strides: Pair = 1,
-    pad: Padding = "valid",
-    data_format: str = "NHWC",
-    dilations: Pair = 1,
-    dim_rounding_mode: str | None = None,
-) -> Spec:
-    return x.like(
-        shape=convolved(
-            "Conv2D",
-            x,
-            filter,
-            strides=strides,
-            pad=pad,
-            data_format=data_format,
-            dilations=dilations,
-            dim_rounding_mode=dim_rounding_mode,
-        )
-    )
-
-
 @cpu_kernel("Conv2D")
 def conv2d_cpu(x: Array, filter: Array, **geometry: Any) -> Array:
     """Convolve: products of windows, laid side by side, with the filter."""
@@ -160,24 +134,6 @@ def forward_product(
         fields |= {"window": (height, 1), "line": channels}
         return Product(1, rows, out_channels, height, width * channels), fields
     return Product(1, rows, out_channels, height * width, channels), fields
-
-
-@gradient("Conv2D")
-def _conv2d_grad(
-    dy: Tensor,
-    x: Tensor,
-    filter: Tensor,
-    strides: Pair,
-    pad: Padding,
-    data_format: str,
-    dilations: Pair,
-    dim_rounding_mode: str | None,
-) -> tuple[Lazy, Lazy]:
-    geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
-    return (
-        lambda: run("Conv2DBackpropInput", dy, filter, input_shape=x.shape, **geometry),
-        lambda: run("Conv2DBackpropFilter", x, dy, filter_shape=filter.shape, **geometry),
-    )
 
 
 def conv2d_transpose(

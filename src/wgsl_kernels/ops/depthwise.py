@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
-from wgsl_kernels.engine.gradients import gradient
-from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import depthwise_gradients as _gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops.conv import conv2d, on_batch
+from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
+from wgsl_kernels.ops.depthwise_gradients import TO_FILTER, TO_INPUT
 from wgsl_kernels.ops.depthwise_launch import convolve
 from wgsl_kernels.ops.depthwise_sums import by_channel, convolved_by_channel, sliding_of, spread_out
-from wgsl_kernels.ops.windows import Padding, Pair, channels_last, geometry_of, in_format, wide
+from wgsl_kernels.ops.windows import Padding, Pair, channels_last, in_format, wide
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
-    from wgsl_kernels.engine.spec import Spec
-    from wgsl_kernels.engine.tape import Lazy
+
+BY_CHANNEL = Convolution("DepthwiseConv2dNative", TO_INPUT, TO_FILTER, convolved_by_channel)
+
+declare_convolution(BY_CHANNEL)
 
 
 def depthwise_conv2d(
@@ -74,22 +74,6 @@ def depthwise_conv2d(
     )
 
 
-@signature("DepthwiseConv2dNative", promote=("x", "filter"))
-def _depthwise_conv2d_native_signature(
-    x: Spec,
-    filter: Spec,
-    /,
-    *,
-    strides: Pair = 1,
-    pad: Padding = "valid",
-    data_format: str = "NHWC",
-    dilations: Pair | None = 1,
-    dim_rounding_mode: str | None = None,
-) -> Spec:
-    geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
-    return x.like(shape=convolved_by_channel("DepthwiseConv2dNative", x, filter, **geometry))
-
-
 @cpu_kernel("DepthwiseConv2dNative")
 def depthwise_conv2d_cpu(x: Array, filter: Array, **geometry: Any) -> Array:
     """Convolve channel by channel, with as many copies of each as the multiplier says."""
@@ -105,26 +89,6 @@ def _depthwise_conv2d_native_webgpu(
 ) -> GpuArray:
     sliding = sliding_of("DepthwiseConv2dNative", x.shape, filter.shape, **geometry)
     return convolve(gpu, sliding, x, filter)
-
-
-@gradient("DepthwiseConv2dNative")
-def _depthwise_conv2d_native_grad(
-    dy: Tensor,
-    x: Tensor,
-    filter: Tensor,
-    strides: Pair,
-    pad: Padding,
-    data_format: str,
-    dilations: Pair,
-    dim_rounding_mode: str | None,
-) -> tuple[Lazy, Lazy]:
-    geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
-    to_input = "DepthwiseConv2dNativeBackpropInput"
-    to_filter = "DepthwiseConv2dNativeBackpropFilter"
-    return (
-        lambda: run(to_input, dy, filter, input_shape=x.shape, **geometry),
-        lambda: run(to_filter, x, dy, filter_shape=filter.shape, **geometry),
-    )
 
 
 def separable_conv2d(

@@ -42,8 +42,7 @@ class Ends:
         last: The one that sums the parts of large windows.
         arrays: Further arrays of both.
         fields: Further fields of both.
-        constants: Overrides of ``whole``.
-        last_constants: Overrides of ``last``.
+        constants: Overrides of both.
     """
 
     whole: str
@@ -51,10 +50,9 @@ class Ends:
     arrays: Mapping[str, GpuArray]
     fields: Mapping[str, Any]
     constants: Mapping[str, float]
-    last_constants: Mapping[str, float]
 
 
-PLAIN = Ends(NATIVE, "matrix/sum_parts.wgsl", {}, {}, {}, {})
+PLAIN = Ends(NATIVE, "matrix/sum_parts.wgsl", {}, {}, {})
 
 
 def convolve(
@@ -141,7 +139,7 @@ def _convolve(
         **fields,
     }
     gpu.dispatch(
-        _shader(ends.whole, lanes, wide=wide),
+        _shader(ends.whole, lanes),
         arrays,
         params=params,
         groups=gpu.grid(invocations, GROUP),
@@ -150,6 +148,7 @@ def _convolve(
             **ends.constants,
             "multiplier": multiplier,
             "is_whole": int(parts == 1),
+            "TILE": tile,
         },
     )
 
@@ -273,14 +272,12 @@ def _lanes(sliding: Sliding, multiplier: int, x: GpuArray) -> int:
     return 4 if last and lie_in_fours(x, CHANNELS["NHWC"]) else 1
 
 
-def _shader(name: str, lanes: int, *, wide: bool = False) -> str:
-    if lanes == 1:
-        return name
-    return name.replace(".wgsl", "_vec4_wide.wgsl" if wide else "_vec4.wgsl")
+def _shader(name: str, lanes: int) -> str:
+    return name if lanes == 1 else name.replace(".wgsl", "_vec4.wgsl")
 
 
 def _sum_parts(gpu: Gpu, ends: Ends, parts: GpuArray, y: GpuArray, count: int) -> GpuArray:
     arrays = {**ends.arrays, "parts": parts, "y": y}
     fields = {"parts_count": count, **ends.fields}
-    gpu.dispatch(ends.last, arrays, params=fields, constants=ends.last_constants)
+    gpu.dispatch(ends.last, arrays, params=fields, constants=ends.constants)
     return y

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.threads import each
-from wgsl_kernels.engine.errors import ShapeError
-from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
-from wgsl_kernels.ops.windows import Axis, slide
+from wgsl_kernels.ops.windows import Axis, slide, slide_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from wgsl_kernels.backends.cpu.kernel import Array
@@ -32,13 +30,7 @@ BLOCK = 2**20
 
 def sliding_of(kernel: str, shape: Shape, filter_shape: Shape, **geometry: Any) -> Sliding:
     """Return how a filter moves over images; without ``dilations`` it reads neighbours."""
-    dilations = geometry["dilations"]
-    return slide(
-        kernel,
-        shape,
-        filter_shape,
-        **{**geometry, "dilations": 1 if dilations is None else dilations},
-    )
+    return slide(kernel, shape, filter_shape, **_dilated(geometry))
 
 
 def convolved_by_channel(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
@@ -47,16 +39,13 @@ def convolved_by_channel(kernel: str, x: Spec, filter: Spec, **geometry: Any) ->
     Raises:
         ShapeError, DTypeError, ArgumentError: It cannot be.
     """
-    for name, spec in (("x", x), ("filter", filter)):
-        require_dtype(kernel, name, spec, "float32")
-        require_rank(kernel, name, spec, 4)
-    sliding = sliding_of(kernel, x.shape, filter.shape, **geometry)
-    if sliding.channels != filter.shape[2]:
-        raise ShapeError(
-            f"{kernel}: channels differ: x is {show(x.shape)} ({sliding.data_format}), filter is "
-            f"{show(filter.shape)}; want filter[2] == {sliding.channels}."
-        )
+    sliding = slide_filter(kernel, x, filter, **_dilated(geometry))
     return sliding.shape_with(filter.shape[2] * filter.shape[3])
+
+
+def _dilated(geometry: Mapping[str, Any]) -> dict[str, Any]:
+    dilations = geometry["dilations"]
+    return {**geometry, "dilations": 1 if dilations is None else dilations}
 
 
 def spread_out(x: Array, multiplier: int) -> Array:

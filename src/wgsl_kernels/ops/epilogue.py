@@ -173,16 +173,9 @@ def _aligned_view(gpu: Gpu, given: GpuArray, data_format: str) -> GpuArray:
     return gpu.view(given, own, aligned(given.strides, data_format), given.offset)
 
 
-def end_fields(
-    bias: GpuArray | None, activation: str, alpha: float | None, shape: Shape
-) -> dict[str, Any]:
+def end_fields(alpha: float | None, shape: Shape) -> dict[str, Any]:
     """Return the fields that shaders name."""
-    return {
-        "with_bias": int(bias is not None),
-        "activation_code": ACTIVATIONS.index(activation),
-        "leakyrelu_alpha": alpha or 0.0,
-        "out_shape": shape,
-    }
+    return {"leakyrelu_alpha": alpha or 0.0, "out_shape": shape}
 
 
 def needs_sum(activation: str, alpha: float | None) -> bool:

@@ -4,36 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.gradients import gradient
-from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops.conv import conv2d_cpu, forward_layout, forward_product, on_batch
+from wgsl_kernels.ops.conv import (
+    CONVOLUTION,
+    conv2d_cpu,
+    forward_layout,
+    forward_product,
+    on_batch,
+)
+from wgsl_kernels.ops.convolutions import declare_fused
 from wgsl_kernels.ops.epilogue import (
-    check_activation,
-    check_spreads,
     constants_of,
     end_fields,
-    end_gradients,
-    finished,
-    needs_sum,
     spreads,
 )
 from wgsl_kernels.ops.products import Shaders, declare_product, multiply
-from wgsl_kernels.ops.windows import Padding, Pair, convolved, geometry_of, slide
+from wgsl_kernels.ops.windows import Padding, Pair, slide
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
-    from wgsl_kernels.engine.spec import Spec
 
 SHADERS = Shaders("conv/fused_conv2d", last="conv/fused_sum_parts.wgsl", parts="conv/conv2d")
 
 declare_product("FusedConv2D")
+declare_fused("FusedConv2D", CONVOLUTION, conv2d_cpu)
 
 
 def fused_conv2d(
@@ -87,57 +83,6 @@ def fused_conv2d(
     )
 
 
-@signature("FusedConv2D", promote=("x", "filter", "bias", "prelu_activation_weights"))
-def _fused_conv2d_signature(
-    x: Spec,
-    filter: Spec,
-    bias: Spec | None = None,
-    prelu_activation_weights: Spec | None = None,
-    /,
-    *,
-    strides: Pair = 1,
-    pad: Padding = "valid",
-    data_format: str = "NHWC",
-    dilations: Pair = 1,
-    dim_rounding_mode: str | None = None,
-    activation: str = "linear",
-    leakyrelu_alpha: float | None = 0.2,
-) -> Spec:
-    kernel = "FusedConv2D"
-    check_activation(kernel, activation, prelu_activation_weights)
-    shape = convolved(
-        kernel,
-        x,
-        filter,
-        strides=strides,
-        pad=pad,
-        data_format=data_format,
-        dilations=dilations,
-        dim_rounding_mode=dim_rounding_mode,
-    )
-    check_spreads(kernel, "bias", bias, shape, data_format)
-    check_spreads(kernel, "prelu_activation_weights", prelu_activation_weights, shape, data_format)
-    return x.like(shape=shape)
-
-
-@cpu_kernel("FusedConv2D")
-def _fused_conv2d_cpu(
-    x: Array,
-    filter: Array,
-    bias: Array | None,
-    prelu_activation_weights: Array | None,
-    *,
-    activation: str,
-    leakyrelu_alpha: float | None,
-    **geometry: Any,
-) -> Array:
-    data_format = geometry["data_format"]
-    wide = np.float32 if x.dtype == np.float16 else x.dtype  # one rounding, at the end
-    z = conv2d_cpu(x.astype(wide, copy=False), filter.astype(wide, copy=False), **geometry)
-    y = finished(z, bias, prelu_activation_weights, activation, leakyrelu_alpha, data_format)
-    return y.astype(x.dtype, copy=False)
-
-
 @wgsl_kernel("FusedConv2D", dtypes=("float32", "float16"))
 def _fused_conv2d_webgpu(
     gpu: Gpu,
@@ -153,7 +98,7 @@ def _fused_conv2d_webgpu(
     sliding = slide("FusedConv2D", x.shape, filter.shape, **geometry)
     shape = sliding.shape_with(filter.shape[3])
     data_format = sliding.data_format
-    ends = end_fields(bias, activation, leakyrelu_alpha, shape)
+    ends = end_fields(leakyrelu_alpha, shape)
     epilogue = spreads(gpu, bias, prelu_activation_weights, shape, x.dtype, data_format)
     product, fields = forward_product(x, filter.shape, sliding)
     return multiply(
@@ -168,36 +113,4 @@ def _fused_conv2d_webgpu(
         last_params=ends,
         last_constants=constants_of(activation, bias and epilogue["bias"]),
         layout=forward_layout(x, filter, data_format),
-    )
-
-
-@gradient("FusedConv2D")
-def _fused_conv2d_grad(
-    dy: Tensor,
-    x: Tensor,
-    filter: Tensor,
-    bias: Tensor | None,
-    prelu_activation_weights: Tensor | None,
-    y: Tensor,
-    strides: Pair,
-    pad: Padding,
-    data_format: str,
-    dilations: Pair,
-    dim_rounding_mode: str | None,
-    activation: str,
-    leakyrelu_alpha: float | None,
-) -> tuple[Tensor | None, ...]:
-    geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
-    z = None
-    if needs_sum(activation, leakyrelu_alpha):
-        z = run("FusedConv2D", x, filter, bias, None, activation="linear", **geometry)
-    slopes = prelu_activation_weights
-    dz, d_bias, d_slopes = end_gradients(
-        dy, y, z, bias, slopes, activation, leakyrelu_alpha, data_format
-    )
-    return (
-        run("Conv2DBackpropInput", dz, filter, input_shape=x.shape, **geometry),
-        run("Conv2DBackpropFilter", x, dz, filter_shape=filter.shape, **geometry),
-        d_bias,
-        d_slopes,
     )

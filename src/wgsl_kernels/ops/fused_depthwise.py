@@ -4,32 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.gradients import gradient
-from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops.conv import on_batch
-from wgsl_kernels.ops.depthwise import depthwise_conv2d_cpu
+from wgsl_kernels.ops.convolutions import declare_fused
+from wgsl_kernels.ops.depthwise import BY_CHANNEL, depthwise_conv2d_cpu
 from wgsl_kernels.ops.depthwise_launch import Ends, convolve
-from wgsl_kernels.ops.depthwise_sums import convolved_by_channel, sliding_of
+from wgsl_kernels.ops.depthwise_sums import sliding_of
 from wgsl_kernels.ops.epilogue import (
-    check_activation,
-    check_spreads,
     constants_of,
     end_fields,
-    end_gradients,
-    finished,
-    needs_sum,
     spreads,
 )
-from wgsl_kernels.ops.windows import Padding, Pair, geometry_of, wide
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
-    from wgsl_kernels.engine.spec import Spec
+    from wgsl_kernels.ops.windows import Padding, Pair
+
+declare_fused("FusedDepthwiseConv2D", BY_CHANNEL, depthwise_conv2d_cpu)
 
 
 def fused_depthwise_conv2d(
@@ -84,48 +77,6 @@ def fused_depthwise_conv2d(
     )
 
 
-@signature("FusedDepthwiseConv2D", promote=("x", "filter", "bias", "prelu_activation_weights"))
-def _fused_depthwise_conv2d_signature(
-    x: Spec,
-    filter: Spec,
-    bias: Spec | None = None,
-    prelu_activation_weights: Spec | None = None,
-    /,
-    *,
-    strides: Pair = 1,
-    pad: Padding = "valid",
-    data_format: str = "NHWC",
-    dilations: Pair | None = 1,
-    dim_rounding_mode: str | None = None,
-    activation: str = "linear",
-    leakyrelu_alpha: float | None = 0.2,
-) -> Spec:
-    kernel = "FusedDepthwiseConv2D"
-    check_activation(kernel, activation, prelu_activation_weights)
-    geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
-    shape = convolved_by_channel(kernel, x, filter, **geometry)
-    check_spreads(kernel, "bias", bias, shape, data_format)
-    check_spreads(kernel, "prelu_activation_weights", prelu_activation_weights, shape, data_format)
-    return x.like(shape=shape)
-
-
-@cpu_kernel("FusedDepthwiseConv2D")
-def _fused_depthwise_conv2d_cpu(
-    x: Array,
-    filter: Array,
-    bias: Array | None,
-    prelu_activation_weights: Array | None,
-    *,
-    activation: str,
-    leakyrelu_alpha: float | None,
-    **geometry: Any,
-) -> Array:
-    z = depthwise_conv2d_cpu(wide(x), wide(filter), **geometry)  # one rounding, at the end
-    slopes, data_format = prelu_activation_weights, geometry["data_format"]
-    y = finished(z, bias, slopes, activation, leakyrelu_alpha, data_format)
-    return y.astype(x.dtype, copy=False)
-
-
 @wgsl_kernel("FusedDepthwiseConv2D", dtypes=("float32", "float16"))
 def _fused_depthwise_conv2d_webgpu(
     gpu: Gpu,
@@ -141,48 +92,12 @@ def _fused_depthwise_conv2d_webgpu(
     sliding = sliding_of("FusedDepthwiseConv2D", x.shape, filter.shape, **geometry)
     shape = sliding.shape_with(filter.shape[2] * filter.shape[3])
     slopes, data_format = prelu_activation_weights, sliding.data_format
-    fields = end_fields(bias, activation, leakyrelu_alpha, shape)
     arrays = spreads(gpu, bias, slopes, shape, x.dtype, data_format)
     ends = Ends(
         whole="conv/fused_depthwise_conv2d.wgsl",
         last="conv/fused_sum_parts.wgsl",
         arrays=arrays,
-        fields=fields,
-        constants={"with_bias": fields["with_bias"], "activation": fields["activation_code"]},
-        last_constants=constants_of(activation, bias and arrays["bias"]),
+        fields=end_fields(leakyrelu_alpha, shape),
+        constants=constants_of(activation, bias and arrays["bias"]),
     )
     return convolve(gpu, sliding, x, filter, ends)
-
-
-@gradient("FusedDepthwiseConv2D")
-def _fused_depthwise_conv2d_grad(
-    dy: Tensor,
-    x: Tensor,
-    filter: Tensor,
-    bias: Tensor | None,
-    prelu_activation_weights: Tensor | None,
-    y: Tensor,
-    strides: Pair,
-    pad: Padding,
-    data_format: str,
-    dilations: Pair,
-    dim_rounding_mode: str | None,
-    activation: str,
-    leakyrelu_alpha: float | None,
-) -> tuple[Tensor | None, ...]:
-    geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
-    z = None
-    if needs_sum(activation, leakyrelu_alpha):
-        z = run("FusedDepthwiseConv2D", x, filter, bias, None, activation="linear", **geometry)
-    slopes = prelu_activation_weights
-    dz, d_bias, d_slopes = end_gradients(
-        dy, y, z, bias, slopes, activation, leakyrelu_alpha, data_format
-    )
-    to_input = "DepthwiseConv2dNativeBackpropInput"
-    to_filter = "DepthwiseConv2dNativeBackpropFilter"
-    return (
-        run(to_input, dz, filter, input_shape=x.shape, **geometry),
-        run(to_filter, x, dz, filter_shape=filter.shape, **geometry),
-        d_bias,
-        d_slopes,
-    )

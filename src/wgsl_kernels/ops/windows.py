@@ -243,6 +243,15 @@ def convolved(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
     Raises:
         ShapeError, DTypeError, ArgumentError: It cannot be.
     """
+    return slide_filter(kernel, x, filter, **geometry).shape_with(filter.shape[3])
+
+
+def slide_filter(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Sliding:
+    """Return how a filter moves over images, which have the channels that it wants.
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: It cannot be.
+    """
     for name, spec in (("x", x), ("filter", filter)):
         require_dtype(kernel, name, spec, "float32")
         require_rank(kernel, name, spec, 4)
@@ -252,7 +261,7 @@ def convolved(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
             f"{kernel}: channels differ: x is {show(x.shape)} ({sliding.data_format}), filter is "
             f"{show(filter.shape)}; want filter[2] == {sliding.channels}."
         )
-    return sliding.shape_with(filter.shape[3])
+    return sliding
 
 
 def geometry_of(
