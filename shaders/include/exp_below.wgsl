@@ -2,17 +2,11 @@
 // nearest; 0 below -87.7, where the result would be subnormal. NaN gives a number.
 //
 // A power of 2^-127 is the bits 0, so that what lies below is 0 without a test.
-// Polynomial: (e^r - 1 - r) / r^2 for |r| < 0.3475, to 2^-28 of e^r; a weighted minimax fit.
 // Needs include/safe_math.wgsl.
 
 fn exp_below(x: f32) -> f32 {
   let k = round(max(x, -88.0) * 1.44269504f);
   let r = fma(k, -LN2_LO, hold(fma(k, -LN2_HI, max(x, -88.0))));
-  var q = 0x1.6a21acp-10f;
-  q = fma(q, r, 0x1.123b6ap-7f);
-  q = fma(q, r, 0x1.5558fap-5f);
-  q = fma(q, r, 0x1.55549p-3f);
-  q = fma(q, r, 0x1.fffffcp-2f);
   let power = bitcast<f32>(u32(i32_of_whole(k) + 127) << 23u);
-  return fma(r, fma(r, q, 1.0), 1.0) * power;
+  return fma(r, fma(r, exp_short_tail(r), 1.0), 1.0) * power;
 }

@@ -258,32 +258,44 @@ fn exp_tail(r: f32) -> f32 {
   return q * r + 0.5;
 }
 
-// e^(x + x_lo) = (hi + lo) * 2^exponent for |x| <= 160, to 2^-26 (any: 2^-25)
-fn exp_parts(x: f32, x_lo: f32) -> Exponential {
+// x + x_lo = k ln 2 + r + lost for |x| <= 160; |r| < 0.35
+struct ExpReduced {
+  k: f32, // whole
+  r: f32,
+  lost: f32,
+}
+
+fn exp_reduced(x: f32, x_lo: f32) -> ExpReduced {
   let k = round(x * 1.44269504f);
   let exact = hold(x - hold(k * LN2_HI));
   let rest = hold(k * LN2_LO - x_lo);
   let r = hold(exact - rest);
-  let lost = hold(exact - r) - rest;
-  let sum = fast_two_sum(1.0, r);
-  return Exponential(sum.x, sum.y + (r * r * exp_tail(r) + lost * sum.x), i32_of_whole(k));
+  return ExpReduced(k, r, hold(exact - r) - rest);
+}
+
+// e^(x + x_lo) = (hi + lo) * 2^exponent for |x| <= 160, to 2^-26 (any: 2^-25)
+fn exp_parts(x: f32, x_lo: f32) -> Exponential {
+  let parts = exp_reduced(x, x_lo);
+  let sum = fast_two_sum(1.0, parts.r);
+  let lo = sum.y + (parts.r * parts.r * exp_tail(parts.r) + parts.lost * sum.x);
+  return Exponential(sum.x, lo, i32_of_whole(parts.k));
+}
+
+// (e^r - 1 - r) / r^2 for |r| < 0.3475, to 2^-28 of e^r; a weighted minimax fit
+fn exp_short_tail(r: f32) -> f32 {
+  var q = 0x1.6a21acp-10f;
+  q = fma(q, r, 0x1.123b6ap-7f);
+  q = fma(q, r, 0x1.5558fap-5f);
+  q = fma(q, r, 0x1.55549p-3f);
+  return fma(q, r, 0x1.fffffcp-2f);
 }
 
 // Beyond the ends y stops where the result is 0 or Inf whatever follows.
 fn safe_exp(x: f32) -> f32 {
   let y = min(max(x, -104.0), 88.8);
-  let k = round(y * 1.44269504f);
-  let exact = hold(y - hold(k * LN2_HI));
-  let rest = hold(k * LN2_LO);
-  let r = hold(exact - rest);
-  let lost = hold(exact - r) - rest;
-  var q = 0x1.6a21acp-10f; // (e^r - 1 - r) / r^2 for |r| < 0.3475, to 2^-28 of e^r
-  q = q * r + 0x1.123b6ap-7f;
-  q = q * r + 0x1.5558fap-5f;
-  q = q * r + 0x1.55549p-3f;
-  q = q * r + 0x1.fffffcp-2f;
-  let mantissa = 1.0 + (r + (r * r * q + lost));
-  let exponent = i32_of_whole(k);
+  let parts = exp_reduced(y, 0.0);
+  let mantissa = 1.0 + (parts.r + (parts.r * parts.r * exp_short_tail(parts.r) + parts.lost));
+  let exponent = i32_of_whole(parts.k);
   let half = exponent >> 1u; // 2^exponent itself may not be a number
   let power = hold(mantissa * power_of_two(half)) * power_of_two(exponent - half);
   return select(power, x, is_nan(x));
