@@ -39,21 +39,10 @@ class Tape:
 
     def __call__(self, call: Call, proceed: Proceed) -> Result:
         """Let the kernel run, then record it where an input is tracked."""
-        tracked = self.tracked
-        depends = False  # found out before another interceptor replaces a variable
-        for one in call.inputs:
-            if type(one) is not Tensor:
-                depends = self.depends(call.inputs)
-                break
-            if one.id in tracked:
-                depends = True
+        depends = self.depends(call.inputs)  # before another interceptor replaces a variable
         result = proceed(call)
         if depends and call.plan is not None:
-            node = node_of(call.plan, call.inputs, result)
-            self.nodes.append(node)
-            for each in node.outputs:
-                if each:
-                    tracked.add(each)
+            self.record(node_of(call.plan, call.inputs, result))
         return result
 
     def depends(self, inputs: Iterable[Any]) -> bool:
