@@ -20,6 +20,10 @@ pytestmark = pytest.mark.gpu
 
 BATCH, INPUTS, HIDDEN, CLASSES = 16, 384, 128, 10
 
+RIDING_BINDINGS = 11
+"""Storage buffers of a product that Adam rides in: 2 inputs, 3 of a kernel's own, and the weight
+and both moments, each read and written. WebGPU promises 8; there each update is a dispatch."""
+
 
 @pytest.fixture(autouse=True)
 def on_webgpu() -> Iterator[None]:
@@ -138,7 +142,7 @@ def unfused_peak_of(network: Network) -> int:
         return peak_of(network.step)
 
 
-def test_adam_adds_no_dispatch_to_those_of_the_gradients() -> None:
+def test_adam_adds_no_dispatch_to_those_of_the_gradients_where_bindings_suffice() -> None:
     network = Network()
     with wk.config.using(fusion="always"):
         network.step()
@@ -146,7 +150,10 @@ def test_adam_adds_no_dispatch_to_those_of_the_gradients() -> None:
 
     assert not [label for label in rows if "Expm1" in label or "GatherV2" in label]
     assert sum("Sqrt" in label for label in rows) == 4
-    assert all(label.startswith(("BatchMatMul", "Sum")) for label in rows if "Sqrt" in label)
+    driver: Any = find_driver("webgpu")
+    bindings = driver.open().limits["max-storage-buffers-per-shader-stage"]
+    kernels = ("BatchMatMul", "Sum") if bindings >= RIDING_BINDINGS else ("Multiply",)
+    assert all(label.startswith(kernels) for label in rows if "Sqrt" in label)
 
 
 @pytest.mark.parametrize("betas", [(0.9, 0.999), (0.0, 0.5), (0.9, 0.9999999)])
