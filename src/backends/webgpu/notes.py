@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from wgsl_kernels.backends.webgpu.scratch import Scratch
 from wgsl_kernels.backends.webgpu.status import SLOTS, LastingStatus
@@ -16,13 +16,20 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.pool import Block, Storage
     from wgsl_kernels.backends.webgpu.recorder import Label
+    from wgsl_kernels.backends.webgpu.scratch import Value
+
+
+Place: TypeAlias = "Block | Value"
 
 
 class Step(NamedTuple):
-    """One dispatch, with all that it needs but the device's own parameter buffer."""
+    """One dispatch, with all that it needs but the device's own parameter buffer.
+
+    ``places`` are the buffers, and the values in place of those that belong to the run.
+    """
 
     pipeline: Pipeline
-    blocks: tuple[Block, ...]
+    places: tuple[Place, ...]
     ranges: Ranges
     window: int
     params: bytes
@@ -36,8 +43,7 @@ class Notes:
     Attributes:
         steps: The dispatches in order.
         kept: Buffers from outside the scratch memory that they name, with a hold on each.
-        made: The buffers allocated meanwhile.
-        held: Those of them that held values for somebody at the end.
+        held: The buffers allocated meanwhile that somebody held at the end, and what is in them.
         why: Why they cannot be replayed; nothing more is noted once that is known.
     """
 
@@ -46,8 +52,7 @@ class Notes:
         self.kept: dict[Block, Storage] = {}
         self.why = ""
         self.status: LastingStatus | None = None
-        self.made: set[Block] = set()
-        self.held: set[Block] = set()
+        self.held: dict[Block, Value] = {}
         self._device = device
         self._scratch: Scratch | None = None
         self._thread = 0
@@ -68,7 +73,6 @@ class Notes:
                 device.notes = None
             if self._scratch is not None:
                 self.held = self._scratch.end()
-                self.made = self._scratch.blocks
                 self._scratch = None
 
     def refuse(self, why: str) -> None:
@@ -92,12 +96,14 @@ class Notes:
         label: Label,
     ) -> None:
         """Note a dispatch."""
-        inside = None if self._scratch is None else self._scratch.blocks
+        if self._scratch is None:
+            return
+        values = self._scratch.values
         for one in storages:
-            if inside is not None and one.block not in inside:
+            if one.block not in values:
                 self.kept.setdefault(one.block, one)
-        blocks = tuple([one.block for one in storages])
-        self.steps.append(Step(pipeline, blocks, ranges, window, params, groups, label))
+        places = tuple([values.get(one.block, one.block) for one in storages])
+        self.steps.append(Step(pipeline, places, ranges, window, params, groups, label))
 
     def has_read(self) -> None:
         """Give up: what comes back from the device steers Python."""

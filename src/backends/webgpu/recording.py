@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import GpuArray, to_device_values
 from wgsl_kernels.backends.webgpu.notes import Notes
 from wgsl_kernels.backends.webgpu.replay import GpuReplay, Output, Slot
-from wgsl_kernels.backends.webgpu.scratch import Workspace
+from wgsl_kernels.backends.webgpu.scratch import Room, Value, Workspace
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
-    from wgsl_kernels.backends.webgpu.notes import Step
-    from wgsl_kernels.backends.webgpu.pool import Block
+    from wgsl_kernels.backends.webgpu.notes import Place, Step
+    from wgsl_kernels.backends.webgpu.pool import Block, Storage
 
 
 class GpuRecording:
@@ -66,59 +66,80 @@ class GpuRecording:
     def replay(self, inputs: list[GpuArray], outputs: list[GpuArray]) -> GpuReplay | None:
         """Return the replay, or None."""
         notes = self._notes
-        sources: dict[Block, int] = {}
+        sources: dict[Place, int] = {}
         for index, array in enumerate(inputs):
             if array.storage is not None:
-                sources[array.storage.block] = index
+                sources[self._place(array.storage)] = index
         if not self._writes_only_its_own(sources):
             return None
-        named = {block for step in notes.steps for block in step.blocks}
-        ends = {one.storage.block for one in outputs if one.storage is not None}
-        used = [block for block in sources if block in named or block in ends]
+        named = {place for step in notes.steps for place in step.places}
+        ends = {self._place(one.storage) for one in outputs if one.storage is not None}
+        used = [place for place in sources if place in named or place in ends]
         used.sort(key=sources.__getitem__)
-        slots = {block: slot for slot, block in enumerate(used)}
+        slots = {place: slot for slot, place in enumerate(used)}
         made: list[Slot] = []
         found: list[Output] = []
         for array in outputs:
             storage = array.storage
-            block = None if storage is None else storage.block
-            if storage is not None and block in notes.held and block not in slots:
-                slots[block] = len(slots)
+            place = None if storage is None else self._place(storage)
+            if storage is not None and isinstance(place, Value) and place not in slots:
+                slots[place] = len(slots)
                 made.append(Slot(storage.nbytes, Spec(array.shape, array.dtype)))
-            slot = -1 if block is None else slots.get(block, -1)
+            slot = -1 if place is None else slots.get(place, -1)
             constant = array if slot < 0 else None
             found.append(Output(slot, array.shape, array.dtype, array.size, array.layout, constant))
         with self._device.lock:
-            steps = self._steps(slots)
             return GpuReplay(
                 self._backend,
                 self._device,
-                steps,
-                slots,
+                self._steps(slots, len(used)),
                 made,
-                tuple(one.storage is not None and one.storage.block in slots for one in inputs),
+                tuple(
+                    one.storage is not None and self._place(one.storage) in slots for one in inputs
+                ),
                 found,
                 [one for block, one in notes.kept.items() if block not in slots],
                 self.scratch,
                 notes.status,
             )
 
-    def _steps(self, slots: dict[Block, int]) -> list[tuple[Step, list[Block]]]:
-        """Return the dispatches, with buffers of the workspace in place of those made inside."""
-        notes = self._notes
-        named = dict.fromkeys(block for step in notes.steps for block in step.blocks)
-        inside = [block for block in named if block in notes.made and block not in slots]
-        places = self.scratch.places_for(inside)
-        return [(step, [places.get(block, block) for block in step.blocks]) for step in notes.steps]
+    def _place(self, storage: Storage) -> Place:
+        """Return the value that an array of the run holds, or the buffer that it came in."""
+        return self._notes.held.get(storage.block, storage.block)
 
-    def _writes_only_its_own(self, sources: dict[Block, int]) -> bool:
+    def _steps(self, slots: dict[Place, int], inputs: int) -> list[tuple[Step, list[Block | int]]]:
+        """Return the dispatches, each with its buffers and slots, the first of which are inputs."""
+        steps = self._notes.steps
+        spans: dict[Value, range] = {}
+        for at, step in enumerate(steps):
+            for place in step.places:
+                if isinstance(place, Value):
+                    first = spans[place].start if place in spans else at
+                    spans[place] = range(first, at + 1)
+        results: list[Room] = []
+        for place, slot in slots.items():
+            if isinstance(place, Value) and place in spans:
+                span = spans.pop(place)
+                if slot >= inputs:
+                    capacity = self._device.pool.capacity_for(place.nbytes)
+                    results.append(Room(capacity, slot, [range(span.start, len(steps))]))
+        inside = self.scratch.places_for(spans, results)
+
+        def found(place: Place) -> Block | int:
+            if place in slots:
+                return slots[place]
+            return inside[place] if isinstance(place, Value) else place
+
+        return [(step, [found(one) for one in step.places]) for step in steps]
+
+    def _writes_only_its_own(self, sources: dict[Place, int]) -> bool:
         """Refuse a run that writes into what it was given, which a replay could not restore."""
         status = self._notes.status
         spared = {None if status is None else status.storage.block}
         outside = (self._notes.kept.keys() | sources.keys()) - spared
         for step in self._notes.steps:
-            for binding, block in zip(step.pipeline.layout.storages, step.blocks, strict=True):
-                if binding.kind == "read_write" and block in outside:
+            for binding, place in zip(step.pipeline.layout.storages, step.places, strict=True):
+                if binding.kind == "read_write" and place in outside:
                     self.refuse(f"{step.pipeline.label} writes into one of its inputs")
                     return False
         return True

@@ -52,20 +52,18 @@ class Row:
     """One dispatch: what stays, and which of its buffers differ from run to run.
 
     Attributes:
-        blocks: Its buffers; those named in ``open`` are replaced.
+        blocks: Its buffers; those at positions in ``open`` are replaced.
         open: (position, slot) of each buffer that differs.
     """
 
     __slots__ = ("blocks", "offset", "open", "step")
 
-    def __init__(
-        self, step: Step, blocks: Sequence[Block], slots: dict[Block, int], at: Any
-    ) -> None:
+    def __init__(self, step: Step, places: Sequence[Block | int], at: Any) -> None:
         self.step = step
         self.offset = at
-        self.blocks = list(blocks)
+        self.blocks: list[Any] = list(places)
         self.open = tuple(
-            (place, slots[block]) for place, block in enumerate(blocks) if block in slots
+            (index, place) for index, place in enumerate(places) if isinstance(place, int)
         )
 
 
@@ -73,17 +71,17 @@ class GpuReplay:
     """The dispatches of one recorded run.
 
     Slots number the buffers that differ from run to run: first those of the inputs that are used,
-    then new ones for the outputs. For each set of buffers the list of dispatches is remembered, and
-    so are bind groups, which dispatches share: encoding half as many objects takes half the time.
-    Parameters lie in a buffer of their own, written once.
+    then new ones for the outputs, in which dispatches may work before the result is there. For each
+    set of buffers the list of dispatches is remembered, and so are bind groups, which dispatches
+    share: encoding half as many objects takes half the time. Parameters lie in a buffer of their
+    own, written once.
     """
 
     def __init__(
         self,
         backend: WebGpuBackend,
         device: Device,
-        steps: list[tuple[Step, list[Block]]],
-        slots: dict[Block, int],
+        steps: list[tuple[Step, list[Block | int]]],
         made: list[Slot],
         used: tuple[bool, ...],
         outputs: list[Output],
@@ -106,7 +104,7 @@ class GpuReplay:
         needs = [(one.params, one.window) for one, _ in steps]
         offsets, self._params = recorder.fixed_params(needs)
         self._rows = [
-            Row(step, blocks, slots, at) for (step, blocks), at in zip(steps, offsets, strict=True)
+            Row(step, places, at) for (step, places), at in zip(steps, offsets, strict=True)
         ]
         self._groups: dict[Any, Group] = {}
         self._fixed = [

@@ -1,0 +1,89 @@
+"""Where replays hold the values of a run: never two in one place at once. No device needed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+import pytest
+
+from wgsl_kernels.backends.webgpu.pool import Block, Pool
+from wgsl_kernels.backends.webgpu.scratch import Room, Value, Workspace
+
+
+def make_workspace() -> Workspace:
+    pool = Pool(
+        lambda nbytes, label: (nbytes, label),
+        largest=1 << 30,
+        limit=lambda: None,
+        forget=lambda block: None,
+        settle=lambda: None,
+    )
+    captures = SimpleNamespace(alive=WeakSet(), recorder=SimpleNamespace(epoch=0))
+    device: Any = SimpleNamespace(pool=pool, captures=captures)
+    return Workspace(device)
+
+
+def capacity_of(place: Block | int, results: list[Room]) -> int:
+    """Return the bytes of a buffer of the workspace, or of that for a result."""
+    return place.capacity if isinstance(place, Block) else results[place].capacity
+
+
+def draw_run(seed: int, steps: int = 20) -> tuple[dict[Value, range], list[Room]]:
+    """Return the values of a random run and the buffers of its results."""
+    draw = np.random.default_rng(seed)
+    values: dict[Value, range] = {}
+    for _ in range(30):
+        first, last = sorted(draw.integers(0, steps, 2).tolist())
+        values[Value(int(2.0 ** draw.uniform(2, 16)))] = range(first, last + 1)
+    results = [
+        Room(int(2.0 ** draw.uniform(4, 16)), slot, [range(int(draw.integers(0, steps)), steps)])
+        for slot in range(4)
+    ]
+    return values, results
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_values_that_are_used_at_once_have_places_of_their_own(seed: int) -> None:
+    workspace = make_workspace()
+    for turn in range(2):  # the second run finds the buffers of the first
+        values, results = draw_run(2 * seed + turn)
+        ends = [one.taken[0].start for one in results]
+        places = workspace.places_for(values, results)
+
+        assert places.keys() == values.keys()
+        for step in range(20):
+            held = [places[one] for one, span in values.items() if step in span]
+            held += [slot for slot, end in enumerate(ends) if step >= end]
+            assert len(set(held)) == len(held)
+        for value, place in places.items():
+            assert capacity_of(place, results) >= value.nbytes
+
+
+def test_a_small_value_goes_where_a_large_one_was() -> None:
+    workspace = make_workspace()
+    large, small, late = Value(4096), Value(64), Value(1024)
+    places = workspace.places_for({small: range(2, 4), large: range(2), late: range(4, 6)}, [])
+
+    assert places[small] is places[large] is places[late]
+
+
+def test_a_value_lies_in_the_buffer_of_a_result_until_that_is_there() -> None:
+    workspace = make_workspace()
+    early, late = Value(256), Value(256)
+    result = Room(1024, 7, [range(3, 6)])
+    places = workspace.places_for({early: range(3), late: range(2, 4)}, [result])
+
+    assert places[early] == 7
+    assert isinstance(places[late], Block)
+
+
+def test_a_second_run_of_the_same_sizes_takes_no_more_buffers() -> None:
+    workspace = make_workspace()
+    spans = [range(2), range(1, 3), range(2, 4)]
+    first = workspace.places_for({Value(512): span for span in spans}, [])
+    second = workspace.places_for({Value(512): span for span in spans}, [])
+
+    assert list(second.values()) == list(first.values())
