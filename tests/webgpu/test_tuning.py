@@ -18,6 +18,7 @@ from wgsl_kernels.backends.webgpu.adapter import AdapterInfo
 from wgsl_kernels.backends.webgpu.timing import Noted
 from wgsl_kernels.backends.webgpu.tuning import WORTH, Tuner, forced
 from wgsl_kernels.backends.webgpu.tuning_file import TuningFile, cache_folder, file_for
+from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -254,3 +255,43 @@ def test_a_product_is_measured_once_and_gives_the_same_bits_afterwards() -> None
             seen = wk.profile(lambda: wk.matmul(a, b))
             assert [row.kernels for row in seen.dispatches] == [("BatchMatMul",)]
     assert len(list(cache_folder().rglob("*.json"))) <= 1
+
+
+@pytest.mark.gpu
+def test_a_reduction_is_measured_once_whether_it_was_fused_or_not() -> None:
+    x = wk.tensor(np.random.default_rng(0).standard_normal((512, 1024)).astype(np.float32))
+    with wk.use_backend("webgpu"):
+        backend: Any = find_driver("webgpu")
+        before = len(backend.tuner.measured)
+        fused = wk.sum(x * 2.0, axis=0).numpy()
+        measured = backend.tuner.measured[before:]
+        doubled = (x * 2.0).numpy()
+        apart = wk.sum(wk.tensor(doubled), axis=0).numpy()
+        assert backend.tuner.measured[before:] == measured
+
+    assert [one.kernel for one in measured] == ["Sum"]
+    assert {"rows", "lanes", "columns"} <= measured[0].seconds.keys()
+    assert fused.tobytes() == apart.tobytes()
+    np.testing.assert_allclose(fused, doubled.sum(axis=0, dtype=np.float64), atol=1e-2)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("name", "workgroups"), [("rows", 2), ("lanes", 128), ("columns", 1)])
+def test_a_reduction_runs_as_the_variant_that_is_forced(
+    name: str, workgroups: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.random.default_rng(0).standard_normal((300, 128)).astype(np.float32)
+    with wk.use_backend("webgpu"), forced("Sum", name):
+        backend: Any = find_driver("webgpu")
+        dispatch = backend.open().dispatch
+        grids: list[tuple[int, int, int]] = []
+
+        def noted(*args: Any) -> None:
+            grids.append(args[4])
+            dispatch(*args)
+
+        monkeypatch.setattr(backend.open(), "dispatch", noted)
+        found = wk.sum(wk.tensor(x), axis=0).numpy()
+
+    assert grids == [(workgroups, 1, 1)]
+    np.testing.assert_allclose(found, x.sum(axis=0, dtype=np.float64), atol=1e-4)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import ITEMSIZE, device_bytes, row_major
-from wgsl_kernels.backends.webgpu.collapse import collapse
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE, device_bytes
 from wgsl_kernels.backends.webgpu.compose import Options
 from wgsl_kernels.backends.webgpu.exchanges import can_exchange
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
@@ -23,7 +22,6 @@ from wgsl_kernels.backends.webgpu.recipe import (
     tensor_facts,
 )
 from wgsl_kernels.backends.webgpu.reductions import CHUNK, is_normalization
-from wgsl_kernels.backends.webgpu.row_loads import BESIDE
 from wgsl_kernels.backends.webgpu.spreads import (
     EIGHTS_GROUP,
     GROUP,
@@ -32,6 +30,9 @@ from wgsl_kernels.backends.webgpu.spreads import (
     Spread,
     spreads,
 )
+from wgsl_kernels.backends.webgpu.tuning import WORTH, is_asked
+from wgsl_kernels.backends.webgpu.variants import size_class
+from wgsl_kernels.backends.webgpu.walk import Walk
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.shapes import normalize_axes
 
@@ -49,9 +50,25 @@ AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
 
 
 class ReduceRecipe:
-    """A reduction's stages for one layout of its input."""
+    """A reduction's stages for one layout of its input.
 
-    __slots__ = ("facts", "fixed", "groups", "partial_bytes", "stages", "windows")
+    Attributes:
+        spreads: The ways in which it can be done, that of these stages first.
+        shape_class: What is alike where the same of them is the fastest.
+        is_worth: Whether there is a choice, and so much work that it is measured.
+    """
+
+    __slots__ = (
+        "facts",
+        "fixed",
+        "groups",
+        "is_worth",
+        "partial_bytes",
+        "shape_class",
+        "spreads",
+        "stages",
+        "windows",
+    )
 
     def __init__(
         self,
@@ -66,6 +83,9 @@ class ReduceRecipe:
         self.partial_bytes = partial_bytes
         self.windows: list[tuple[int, int]] = []
         self.fixed: Fixed | None = None
+        self.spreads: tuple[Spread, ...] = ()
+        self.shape_class: tuple[object, ...] = ()
+        self.is_worth = False
 
 
 class ReduceLaunch(AnchorLaunch):
@@ -97,6 +117,50 @@ class ReduceLaunch(AnchorLaunch):
         recipe: ReduceRecipe | None = self.recipes.get(key)
         if recipe is None:
             recipe = self.remember(key, self.build(device, arrays, states, extras))
+        if recipe.is_worth or (is_asked() and len(recipe.spreads) > 1):
+            recipe = self._chosen(recipe, key, device, arrays, states, extras)
+        return self._record(recipe, device, arrays, states, extras)
+
+    def _chosen(
+        self,
+        recipe: ReduceRecipe,
+        key: Any,
+        device: Device,
+        arrays: list[Any],
+        states: list[State],
+        extras: Extras,
+    ) -> ReduceRecipe:
+        """Return the recipe for the spread that the tuner takes; ``recipe`` has the static one."""
+
+        def as_name(name: str) -> ReduceRecipe:
+            spread = next(one for one in recipe.spreads if one.variant == name)
+            if spread == recipe.spreads[0]:
+                return recipe
+            found: ReduceRecipe | None = self.recipes.get((key, name))
+            if found is None:
+                found = self.build(device, arrays, states, extras, spread)
+                self.remember((key, name), found)
+            return found
+
+        names = tuple([one.variant for one in recipe.spreads])
+        chosen = self.backend.tuner.choose(
+            self.kernel,
+            recipe.shape_class,
+            names,
+            names[0],
+            lambda name: self._record(as_name(name), device, arrays, states, extras),
+            recipe.facts["wk_n"] * recipe.facts["wk_rows"],
+        )
+        return as_name(chosen)
+
+    def _record(
+        self,
+        recipe: ReduceRecipe,
+        device: Device,
+        arrays: list[Any],
+        states: list[State],
+        extras: Extras,
+    ) -> Sequence[GpuArray]:
         outputs = self.allocate(device) if extras.keeps else []
         if recipe.fixed is not None:
             recipe.fixed.run(device, arrays, outputs)
@@ -156,9 +220,14 @@ class ReduceLaunch(AnchorLaunch):
         return normalize_axes(self.kernel, given, len(array.shape))
 
     def build(
-        self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE
+        self,
+        device: Device,
+        arrays: list[Any],
+        states: list[State],
+        extras: Extras = ALONE,
+        spread: Spread | None = None,
     ) -> ReduceRecipe:
-        """Compose the stages for this layout."""
+        """Compose the stages for this layout, spread as said or as the rule has it."""
         array, source = arrays[0], self.shader.source
         reduced = self.axes(array)
         count = math.prod(array.shape[axis] for axis in reduced)
@@ -167,8 +236,9 @@ class ReduceLaunch(AnchorLaunch):
         facts = {**self.attrs, f"{self.output_names[0]}_size": self.outputs[0].size}
         facts |= {"wk_n": count, "wk_rows": rows}
         least = 0 if maps else self._least_parts(device, array, states[0], reduced)
-        walk = _Walk(array, states[0], reduced, strided=least > 0)
-        spread = self._choose(device, walk, rows, count, maps, least)
+        walk = Walk(array, states[0], reduced, strided=least > 0)
+        every = self._spreads(device, walk, rows, count, maps, least)
+        spread = every[0] if spread is None else spread
         walk.add_facts(facts, self.names[0], self.output_names[0])
         operands = [walk.operand(self.names[0]), *self._others(arrays, states)]
         outputs = self.output_operands()
@@ -196,8 +266,14 @@ class ReduceLaunch(AnchorLaunch):
             recipe = ReduceRecipe([stage("whole", spread.variant)], [grid], facts, 0)
             if extras is ALONE:
                 recipe.fixed = self.fix(device, recipe.stages[0], arrays, facts, grid)
-            return recipe
-        return self._in_parts(device, array, spread, stage, rows, walk.inner, facts, maps, least)
+        else:
+            recipe = self._in_parts(
+                device, array, spread, stage, rows, walk.inner, facts, maps, least
+            )
+        recipe.spreads = every
+        recipe.shape_class = (size_class(rows), size_class(count), size_class(walk.step))
+        recipe.is_worth = len(every) > 1 and rows * count >= WORTH
+        return recipe
 
     def _in_parts(
         self,
@@ -238,9 +314,9 @@ class ReduceLaunch(AnchorLaunch):
             ]
         return recipe
 
-    def _choose(
-        self, device: Device, walk: _Walk, rows: int, count: int, maps: bool, least: int
-    ) -> Spread:
+    def _spreads(
+        self, device: Device, walk: Walk, rows: int, count: int, maps: bool, least: int
+    ) -> tuple[Spread, ...]:
         if -(-count // CHUNK) > CHUNK:
             raise ShapeError(
                 f"{self.kernel}: {count} elements are reduced into one; at most {CHUNK * CHUNK} "
@@ -251,8 +327,8 @@ class ReduceLaunch(AnchorLaunch):
             rows, count, walk.inner, walk.step, device.is_software, maps, has_subgroups=exchanges
         )
         if least:
-            return Spread("rows", max(least, -(-count // CHUNK)))
-        return spreads(layout)[0]
+            return (Spread("rows", max(least, -(-count // CHUNK))),)
+        return spreads(layout)
 
     def _others(self, arrays: list[Any], states: list[State]) -> list[Operand]:
         operands: list[Operand] = []
@@ -276,75 +352,6 @@ class ReduceLaunch(AnchorLaunch):
         count = math.prod(array.shape[axis] for axis in reduced)
         row = self.outputs[0].size * ITEMSIZE[array.dtype]
         return -(-count // max(1, (int(device.largest_binding) - 256) // row))
-
-
-class _Walk:
-    """The order in which an input's elements are met: kept axes, then reduced ones, merged.
-
-    Attributes:
-        kept: How many of the merged axes are kept.
-        inner: How many neighbouring rows have neighbouring elements, 1 where there are none.
-        step: Elements from one of a row to the next.
-    """
-
-    def __init__(
-        self, array: GpuArray, state: State, reduced: tuple[int, ...], *, strided: bool
-    ) -> None:
-        axes = range(len(array.shape))
-        order = [axis for axis in axes if axis not in reduced] + list(reduced)
-        self.dtype = array.dtype
-        self.offset = array.offset
-        self.rank = len(order)
-        self.kept = len(order) - len(reduced)
-        self.inner = self.step = 1
-        self.access: Any = "value" if state is VALUE or array.size == 0 else "strided"
-        self.shape: tuple[int, ...] = ()
-        self.own: tuple[int, ...] = ()
-        self.written: tuple[int, ...] = ()
-        if self.access == "value":
-            return
-        shape = tuple(array.shape[axis] for axis in order)
-        plain = row_major(array.shape)
-        strides = [[one[axis] for axis in order] for one in (array.strides, plain)]
-        self.shape, (self.own, self.written), self.kept = collapse(
-            shape, [tuple(one) for one in strides], self.kept
-        )
-        self.rank = len(self.shape)
-        if not strided and state is None and order == sorted(order):
-            self.access = "flat"
-            return
-        self.step = self.own[-1] if self.rank > self.kept else 1
-        beside = self.kept > 0 and self.own[self.kept - 1] == self.written[self.kept - 1] == 1
-        if beside and self.step != 1 and not strided:
-            self.inner = self.shape[self.kept - 1]
-
-    def operand(self, name: str) -> Operand:
-        """Return the input as the composer wants it."""
-        return Operand(name, self.dtype, self.rank, self.access)
-
-    def add_facts(self, facts: dict[str, Any], name: str, output: str) -> None:
-        """Add sizes, strides and offset to the facts of the dispatches."""
-        if self.access == "value":
-            facts.setdefault(f"{name}_value", 0)
-            return
-        facts |= {
-            "wk_shape": self.shape,
-            f"wk_{name}_strides": self.own,
-            f"wk_{name}_offset": self.offset,
-            f"wk_{output}_strides": self.written,
-        }
-
-    def is_wide(self, variant: str, maps: bool) -> bool:
-        """Say whether the fours that ``variant`` loads and stores lie at multiples of four."""
-        if self.access == "value" or self.dtype == "complex64" or self.offset % 4:
-            return False
-        both = [self.own, self.written] if maps else [self.own]
-        if variant in BESIDE:
-            others = [one[: self.kept - 1] + one[self.kept :] for one in both]
-            return self.inner % 4 == 0 and all(s % 4 == 0 for one in others for s in one)
-        if any(one[self.kept :] != (1,) for one in both):
-            return False
-        return all(s % 4 == 0 for one in both for s in one[: self.kept])
 
 
 def _is_packed(variant: str, rows: int, inner: int) -> bool:

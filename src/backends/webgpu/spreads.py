@@ -1,7 +1,7 @@
 """How a reduction is spread over invocations: the variants there are, and which one is taken.
 
-A choice is a plain value, so that a tuner may time those of `spreads` and hand back another than
-the first, which is the one taken without measuring.
+A choice is a plain value: the tuner times those of `spreads` where the work is worth it, and the
+first is the one taken without measuring.
 """
 
 from __future__ import annotations

@@ -87,6 +87,11 @@ def watching() -> Iterator[dict[str, set[str]]]:
         _watching.remove(seen)
 
 
+def is_asked() -> bool:
+    """Say whether somebody forces variants or watches which there are: then every kernel asks."""
+    return bool(_forced or _watching)
+
+
 @dataclass
 class Tuner:
     """The choices for one adapter.

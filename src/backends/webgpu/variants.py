@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+SPREADS = ("rows", "lanes", "columns")
+"""How every reduction can be spread over invocations; some can in more ways on some adapters."""
+
 _declared: dict[str, tuple[str, ...]] = {}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.variants import SPREADS, declare
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, reduced, require_dtype
@@ -44,6 +45,7 @@ def _argmax_cpu(x: Array, *, axis: int) -> Array:
 
 
 wgsl_kernel("ArgMax", "reduce/arg_max.wgsl")
+declare("ArgMax", SPREADS)
 no_gradient("ArgMax", because="its output is an index")
 
 

@@ -15,6 +15,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import WIDER, silent
 from wgsl_kernels.backends.cpu.sums import ADD, total
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.variants import SPREADS, declare
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axes, reduced, require_dtype
@@ -214,6 +215,7 @@ def _sum_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
 
 
 wgsl_kernel("Sum", "reduce/sum.wgsl")
+declare("Sum", SPREADS)
 
 
 @gradient("Sum")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.variants import SPREADS, declare
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
@@ -106,6 +107,7 @@ def _softmax_cpu(logits: Array, *, dim: int) -> Array:
 
 
 wgsl_kernel("Softmax", "softmax/softmax.wgsl", dtypes=("float32", "float16"))
+declare("Softmax", SPREADS)
 
 
 @gradient("Softmax")
