@@ -9,20 +9,29 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 MAPPING_POLLS = (
     1000  # each waits for all that was submitted, so the first one nearly always answers
 )
 UNMAPPABLE = "Could not map buffer"
 
+Copy = tuple[Any, int, Any, int, int]
+"""Buffer, offset, buffer that gets the bytes, offset there, how many."""
+Submit: TypeAlias = "Callable[[Any, Callable[[Any], None] | None, Sequence[Copy]], None]"
+"""Takes a device, what fills a compute pass given its handle (None: there is no pass), and copies
+that follow the pass; has all that done in one command buffer."""
+
 
 @dataclass(frozen=True)
 class Calls:
-    """The calls of the hot path; ``handle`` gives what they take in place of a wgpu-py object."""
+    """The calls of the hot path; ``handle`` gives what they take in place of a wgpu-py object.
+
+    ``write`` takes a queue, a buffer, what ``pinned`` gave for the bytes, and how many of them.
+    """
 
     direct: bool
     handle: Callable[[Any], Any]
@@ -30,6 +39,9 @@ class Calls:
     set_pipeline: Callable[[Any, Any], None]
     set_group: Callable[[Any, int, Any, int, Any], None]
     dispatch: Callable[[Any, int, int, int], None]
+    submit: Submit
+    pinned: Callable[[bytearray], Any]
+    write: Callable[[Any, Any, Any, int], None]
     map_for_reading: Callable[[Any, Any, int], memoryview]
     timestamp_period: Callable[[Any], float]
 
@@ -59,6 +71,9 @@ def method_calls() -> Calls:
             index, group, offsets[:count] if count else ()
         ),
         dispatch=lambda target, x, y, z: target.dispatch_workgroups(x, y, z),
+        submit=_submit_by_methods,
+        pinned=memoryview,
+        write=lambda queue, buffer, data, nbytes: queue.write_buffer(buffer, 0, data[:nbytes]),
         map_for_reading=_map_by_method,
         timestamp_period=lambda queue: 1.0,
     )
@@ -67,6 +82,7 @@ def method_calls() -> Calls:
 def _direct_calls() -> Calls:
     native: Any = importlib.import_module("wgpu.backends.wgpu_native")
     ffi, lib = native.ffi, native.lib
+    checked: Any = importlib.import_module("wgpu.backends.wgpu_native._api").libf
     answers: list[int] = []  # a device reads under its lock, so one list serves
 
     def on_mapped(status: int, message: Any, _one: Any, _two: Any) -> None:
@@ -91,6 +107,36 @@ def _direct_calls() -> Calls:
         buffer._map_state = "mapped"
         return memoryview(ffi.buffer(pointer, nbytes))
 
+    encoder_form = ffi.new("WGPUCommandEncoderDescriptor *")
+    pass_form = ffi.new("WGPUComputePassDescriptor *")
+    form = ffi.new("WGPUCommandBufferDescriptor *")
+    commands = ffi.new("WGPUCommandBuffer[1]")  # a device submits under its lock, so one serves
+
+    def submit(device: Any, fill: Callable[[Any], None] | None, copies: Sequence[Copy]) -> None:
+        encoder = checked.wgpuDeviceCreateCommandEncoder(device._internal, encoder_form)
+        try:
+            if fill is not None:
+                target = checked.wgpuCommandEncoderBeginComputePass(encoder, pass_form)
+                try:
+                    fill(target)
+                    checked.wgpuComputePassEncoderEnd(target)
+                finally:
+                    lib.wgpuComputePassEncoderRelease(target)
+            for source, at, reader, start, nbytes in copies:
+                checked.wgpuCommandEncoderCopyBufferToBuffer(
+                    encoder, source._internal, at, reader._internal, start, nbytes
+                )
+            commands[0] = checked.wgpuCommandEncoderFinish(encoder, form)
+        finally:
+            lib.wgpuCommandEncoderRelease(encoder)
+        try:
+            checked.wgpuQueueSubmit(device.queue._internal, 1, commands)
+        finally:
+            lib.wgpuCommandBufferRelease(commands[0])
+
+    def write(queue: Any, buffer: Any, data: Any, nbytes: int) -> None:
+        checked.wgpuQueueWriteBuffer(queue._internal, buffer._internal, 0, data, nbytes)
+
     return Calls(
         direct=True,
         handle=lambda resource: resource._internal,
@@ -98,9 +144,25 @@ def _direct_calls() -> Calls:
         set_pipeline=lib.wgpuComputePassEncoderSetPipeline,
         set_group=lib.wgpuComputePassEncoderSetBindGroup,
         dispatch=lib.wgpuComputePassEncoderDispatchWorkgroups,
+        submit=submit,
+        pinned=ffi.from_buffer,
+        write=write,
         map_for_reading=map_for_reading,
         timestamp_period=lambda queue: float(lib.wgpuQueueGetTimestampPeriod(queue._internal)),
     )
+
+
+def _submit_by_methods(
+    device: Any, fill: Callable[[Any], None] | None, copies: Sequence[Copy]
+) -> None:
+    encoder = device.create_command_encoder()
+    if fill is not None:
+        target = encoder.begin_compute_pass()
+        fill(target)
+        target.end()
+    for source, at, reader, start, nbytes in copies:
+        encoder.copy_buffer_to_buffer(source, at, reader, start, nbytes)
+    device.queue.submit([encoder.finish()])
 
 
 def _map_by_method(device: Any, buffer: Any, nbytes: int) -> memoryview:

@@ -7,6 +7,7 @@ is opened, filled, finished and submitted in one go, and a device that was lost 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.background import Background
-    from wgsl_kernels.backends.webgpu.native import Calls
+    from wgsl_kernels.backends.webgpu.native import Calls, Copy
     from wgsl_kernels.backends.webgpu.pipeline import Group, Pipeline
     from wgsl_kernels.backends.webgpu.pool import Block
     from wgsl_kernels.backends.webgpu.timing import Timer
@@ -70,6 +71,7 @@ class Recorder:
         self._replayed = REPLAYED_BATCH if software else FULL_BATCH
         self.work = 0
         self.params = bytearray(PARAMS_BYTES)
+        self._pinned = calls.pinned(self.params)
         self.used = 0
         self.step = max(32, limits["min-uniform-buffer-offset-alignment"])
         self._largest_params = min(PARAMS_BYTES, limits["max-uniform-buffer-binding-size"])
@@ -221,7 +223,7 @@ class Recorder:
         refused: Exception | None = None
         try:
             if used:
-                self._queue.write_buffer(self.params_buffer, 0, memoryview(self.params)[:used])
+                self._calls.write(self._queue, self.params_buffer, self._pinned, used)
             try:
                 self._encode(records, pieces, reader)
             except Exception as error:
@@ -237,26 +239,23 @@ class Recorder:
             raise late or refused
 
     def _encode(self, records: Sequence[Dispatch], pieces: Sequence[Piece], reader: Any) -> None:
-        encoder = self._device.create_command_encoder()
-        if self.timer is not None and records:
-            self.timer.encode(encoder, records, self._run)
-        elif records:
-            compute = encoder.begin_compute_pass()
-            self._run(compute, records)
-            compute.end()
+        timer = self.timer if records else None
+        if timer is not None:
+            timer.run(records, self._fill)
+        copies: list[Copy] = []
         start = 0
         for block, offset, nbytes in pieces:
-            encoder.copy_buffer_to_buffer(block.buffer, offset, reader, start, nbytes)
+            copies.append((block.buffer, offset, reader, start, nbytes))
             start += nbytes
-        self._queue.submit([encoder.finish()])
+        if timer is None or copies:
+            fill = partial(self._fill, records) if records and timer is None else None
+            self._calls.submit(self._device, fill, copies)
         self.submits += 1
-        if self.timer is not None and records:
-            self.timer.collect(self._queue, records)
 
-    def _run(self, compute: Any, records: Sequence[Dispatch]) -> None:
+    def _fill(self, records: Sequence[Dispatch], target: Any) -> None:
+        """Encode dispatches into a compute pass, given its handle."""
         calls = self._calls
         set_pipeline, set_group, dispatch = calls.set_pipeline, calls.set_group, calls.dispatch
-        target = calls.handle(compute)
         last = None
         for pipeline, group, offset, (x, y, z), _ in records:
             if pipeline is not last:

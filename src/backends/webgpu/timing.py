@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.native import Calls
     from wgsl_kernels.backends.webgpu.recorder import Dispatch, Label
 
-MOST_DISPATCHES = 256  # in one batch; a query set holds two stamps for each
+MOST_DISPATCHES = 256  # at a time; a query set holds two stamps for each
 
 COPY_SRC, QUERY_RESOLVE = 4, 512  # wgpu.BufferUsage
 
@@ -20,9 +20,11 @@ COPY_SRC, QUERY_RESOLVE = 4, 512  # wgpu.BufferUsage
 class Timer:
     """Gives every dispatch a pass of its own between two timestamps; keeps nanoseconds in order."""
 
-    def __init__(self, device: Any, period: float) -> None:
+    def __init__(self, device: Any, calls: Calls) -> None:
         self.rows: list[int] = []
-        self._period = period
+        self._device = device
+        self._handle = calls.handle
+        self._period = calls.timestamp_period(device.queue)
         self._stamps = device.create_query_set(
             label="timestamps", type="timestamp", count=2 * MOST_DISPATCHES
         )
@@ -30,29 +32,31 @@ class Timer:
             label="timestamps", size=16 * MOST_DISPATCHES, usage=COPY_SRC | QUERY_RESOLVE
         )
 
-    def encode(
-        self,
-        encoder: Any,
-        records: Sequence[Dispatch],
-        run: Callable[[Any, Sequence[Dispatch]], None],
+    def run(
+        self, records: Sequence[Dispatch], fill: Callable[[Sequence[Dispatch], Any], None]
     ) -> None:
-        """Encode ``records`` with a timestamp before and after each."""
-        for number, record in enumerate(records):
-            writes = {
-                "query_set": self._stamps,
-                "beginning_of_pass_write_index": 2 * number,
-                "end_of_pass_write_index": 2 * number + 1,
-            }
-            compute = encoder.begin_compute_pass(timestamp_writes=writes)
-            run(compute, (record,))
-            compute.end()
-        encoder.resolve_query_set(self._stamps, 0, 2 * len(records), self._buffer, 0)
+        """Submit ``records`` with a timestamp before and after each, and wait for them.
 
-    def collect(self, queue: Any, records: Sequence[Dispatch]) -> None:
-        """Wait for the batch just submitted and keep the time of each dispatch."""
-        stamps = np.frombuffer(queue.read_buffer(self._buffer, 0, 16 * len(records)), np.uint64)
-        for start, end in zip(stamps[::2], stamps[1::2], strict=True):
-            self.rows.append(round(max(0, int(end) - int(start)) * self._period))
+        ``fill`` encodes dispatches into a pass, given its handle.
+        """
+        for start in range(0, len(records), MOST_DISPATCHES):
+            some = records[start : start + MOST_DISPATCHES]
+            encoder = self._device.create_command_encoder()
+            for number in range(len(some)):
+                writes = {
+                    "query_set": self._stamps,
+                    "beginning_of_pass_write_index": 2 * number,
+                    "end_of_pass_write_index": 2 * number + 1,
+                }
+                compute = encoder.begin_compute_pass(timestamp_writes=writes)
+                fill(some[number : number + 1], self._handle(compute))
+                compute.end()
+            encoder.resolve_query_set(self._stamps, 0, 2 * len(some), self._buffer, 0)
+            queue = self._device.queue
+            queue.submit([encoder.finish()])
+            stamps = np.frombuffer(queue.read_buffer(self._buffer, 0, 16 * len(some)), np.uint64)
+            for begin, end in zip(stamps[::2], stamps[1::2], strict=True):
+                self.rows.append(round(max(0, int(end) - int(begin)) * self._period))
 
 
 class Noted(NamedTuple):
@@ -84,7 +88,7 @@ class Watch:
         """Begin or end; return the timer that dispatches go through from now on."""
         self.log = [] if on else None
         if on and self._has_timestamps and self._timer is None:
-            self._timer = Timer(self._device, self._calls.timestamp_period(self._device.queue))
+            self._timer = Timer(self._device, self._calls)
         return self._timer if on else None
 
     def take(self) -> list[Noted]:
