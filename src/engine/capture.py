@@ -75,13 +75,15 @@ class Captured(Generic[P, R]):
             # inside another capture it becomes part of that
             self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
             return self._plain(leaves, args, kwargs)
-        why = _hindrance(now, driver, leaves)
+        switches = config.process if not now.config else {**config.process, **now.config}
+        why = _hindrance(now, checks=switches["check_numerics"])
         if why is not None:
             return self._eager(why, args, kwargs, leaves)
         if self._changes != _changes[0]:
             self.dispose()
             self._changes = _changes[0]
-        key: tuple[Hashable, ...] = (form, driver.name, config.fusion, config.deterministic)
+        key: tuple[Hashable, ...]
+        key = (form, driver.name, switches["fusion"], switches["deterministic"])
         if now.gradients:
             key = (*key, *now.gradients.items())
         run = self._runs.get(key)
@@ -96,6 +98,10 @@ class Captured(Generic[P, R]):
             self._runs.pop(key, None)
         elif run is not None:
             return self._eager(run, args, kwargs, leaves)
+        for leaf in leaves:
+            if not driver.supports(leaf.dtype):
+                why = f"{leaf.dtype} tensors cannot live on backend {driver.name!r}"
+                return self._eager(why, args, kwargs, leaves)
         return self._record(key, driver, leaves, args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -164,7 +170,7 @@ class Captured(Generic[P, R]):
         return cast("R", result)
 
 
-def _hindrance(now: context.Context, driver: Driver, leaves: list[Tensor]) -> str | None:
+def _hindrance(now: context.Context, *, checks: bool) -> str | None:
     """Return why a call can neither be recorded nor replayed now."""
     for one in now.interceptors:
         if isinstance(one, Tape):
@@ -176,12 +182,7 @@ def _hindrance(now: context.Context, driver: Driver, leaves: list[Tensor]) -> st
             return "an interceptor around the call wants to see its kernels"
     if now.double:
         return "a gradient check in float64 is under way"
-    if config.is_on("check_numerics", now):
-        return "config.check_numerics looks at every kernel's results"
-    for leaf in leaves:
-        if not driver.supports(leaf.dtype):
-            return f"{leaf.dtype} tensors cannot live on backend {driver.name!r}"
-    return None
+    return "config.check_numerics looks at every kernel's results" if checks else None
 
 
 def capture(f: Callable[P, R]) -> Captured[P, R]:

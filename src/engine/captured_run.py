@@ -236,7 +236,8 @@ class CapturedRun:
         """
         now = context.current()
         if not now.interceptors:
-            return self._template.filled(self._run(leaves))
+            results = self._run(leaves)
+            return results[0] if self._template.is_bare else self._template.filled(results)
         recorded = int(getattr(self._driver, "recorded", 0))
         start = clock.perf_counter()
         results = self._run(leaves)
@@ -264,14 +265,22 @@ class CapturedRun:
             variable = back()
             if variable is not None:
                 variable.array, variable.driver, variable.copies = array, driver, None
-        results = [self._tensor(one, leaves, found) for one in self._results]
+        results: list[Tensor] = []
+        scope = context.current().scope
+        for one in self._results:
+            if one.output is None or one.spec is None:
+                results.append(self._other(one, leaves))
+                continue
+            tensor = Tensor(one.spec, found[one.output], driver)
+            if scope is not None:
+                scope.add(tensor)
+            results.append(tensor)
         for index in self._disposed:
             leaves[index].dispose()
         return results
 
-    def _tensor(self, form: _Result, leaves: list[Tensor], found: list[Any]) -> Tensor:
-        if form.output is not None and form.spec is not None:
-            return made(Tensor(form.spec, found[form.output], self._driver))
+    def _other(self, form: _Result, leaves: list[Tensor]) -> Tensor:
+        """Return a result that is no output of the replay."""
         if form.argument is not None:
             return leaves[form.argument]
         if form.constant is not None and form.spec is not None:

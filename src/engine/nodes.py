@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.dtypes import is_differentiable
@@ -134,8 +134,12 @@ class _Form:
         self.pull = partial(_pull, keeping.rule, plan.input_names, lengths, True)
 
 
+Entry: TypeAlias = "tuple[_Form, tuple[int, ...], int, list[Any]]"
+"""What becomes a `FormNode` when gradients go back through it: a plain tuple, as is quickest."""
+
+
 class FormNode:
-    """A `Node` of a plan with a form, as little as can be until gradients go back through it."""
+    """A `Node` of a plan with a form."""
 
     __slots__ = ("_form", "_ids", "_kept", "outputs")
 
@@ -200,7 +204,7 @@ def _identities(inputs: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple([0 if one is None else one.id for one in inputs])
 
 
-def node_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | FormNode:
+def entry_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | Entry:
     """Return the entry of a kernel that ran along ``plan``."""
     overriding = context.current().gradients
     form = None if overriding and plan.name in overriding else plan.form or _form_of(plan, inputs)
@@ -212,7 +216,7 @@ def node_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | FormN
         one = result if index < 0 else inputs[index]
         kept.append(one.array if one is not None and one.driver is driver else save(one))
     ids = tuple(map(_identity, inputs)) if form.is_full else _identities(inputs)
-    return FormNode(form, ids, 0 if form.ends else result.id, kept)
+    return form, ids, 0 if form.ends else result.id, kept
 
 
 def _any_node(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node:

@@ -12,6 +12,7 @@ from wgsl_kernels.engine.backends import running_drivers
 from wgsl_kernels.engine.memory import memory
 from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.engine.tape import flat
+from wgsl_kernels.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.run import Call, Proceed, Result
     from wgsl_kernels.engine.spec import Shape
-    from wgsl_kernels.engine.tensor import Tensor
 
 
 @dataclass
@@ -204,8 +204,12 @@ def time(f: Callable[[], Any]) -> Times:
 
 def evaluate(*tensors: Any) -> None:
     """Force the pending work of these tensors and submit it, without waiting."""
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        driver = tensors[0].driver
+        driver.evaluate([tensors[0].array_on(driver)])
+        return
     by_driver: dict[Driver, list[Any]] = {}
-    for one in tensors_in(list(tensors)):
+    for one in tensors_in(tensors):
         by_driver.setdefault(one.driver, []).append(one.array_on(one.driver))
     for driver, arrays in by_driver.items():
         driver.evaluate(arrays)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
@@ -43,6 +43,21 @@ class Call:
         self.attrs = attrs
         self.names = names
         self.plan: Plan | None = None
+
+
+class Observer:
+    """An interceptor that leaves a kernel run as it is and hears of it afterwards, as a tape does.
+
+    One by itself is told without a `Call`, which a small op would notice.
+    """
+
+    def depends(self, inputs: Iterable[Any]) -> bool:
+        """Say before the run whether it shall hear of it."""
+        raise NotImplementedError
+
+    def ran(self, plan: Plan, inputs: tuple[Any, ...], result: Result) -> None:
+        """Hear of a run along ``plan``."""
+        raise NotImplementedError
 
 
 Result = Tensor | tuple[Tensor, ...]
@@ -124,7 +139,11 @@ def _dispatch(
     if not interceptors:
         return _execute(name, inputs, attrs, names, None)
     if len(interceptors) == 1:
-        return interceptors[0](Call(name, inputs, attrs, names), _execute_call)
+        one = interceptors[0]
+        if isinstance(one, Observer):
+            told = one if one.depends(inputs) else None
+            return _execute(name, inputs, attrs, names, None, told)
+        return one(Call(name, inputs, attrs, names), _execute_call)
     return _chain(interceptors, len(interceptors) - 1)(Call(name, inputs, attrs, names))
 
 
@@ -146,6 +165,7 @@ def _execute(
     attrs: dict[str, Any],
     names: tuple[str, ...],
     call: Call | None,
+    told: Observer | None = None,
 ) -> Result:
     """Find the plan and launch it. This is the hot path: one function, for the common case."""
     now = context.current()
@@ -177,10 +197,10 @@ def _execute(
         declared = find_signature(name)
         if declared is not None and len(inputs) < len(declared.inputs):
             absent = [None] * (len(declared.inputs) - len(inputs))
-            return _execute(name, (*inputs, *absent), attrs, names, call)
+            return _execute(name, (*inputs, *absent), attrs, names, call, told)
         plan = make_plan(found, name, driver, [_spec_of(one) for one in inputs], attrs, names)
     if plan.casts is not None:
-        return _execute(name, _cast(inputs, plan.casts), attrs, names, call)
+        return _execute(name, _cast(inputs, plan.casts), attrs, names, call, told)
     if call is not None:
         call.plan = plan
         call.inputs = inputs
@@ -188,13 +208,18 @@ def _execute(
         driver = plan.driver
         arrays = [_on(driver, one) for one in inputs]
     if plan.output is None:
-        return _launch(plan, inputs, arrays)
+        results = _launch(plan, inputs, arrays)
+        if told is not None:
+            told.ran(plan, inputs, results)
+        return results
     (made,) = plan.launch(arrays)
     output = Tensor(plan.output, made, driver)
     if now.scope is not None:
         now.scope.add(output)
     if (now.config or config.process["check_numerics"]) and config.is_on("check_numerics", now):
         check_numerics(name, inputs, [output])
+    if told is not None:
+        told.ran(plan, inputs, output)
     return output
 
 

@@ -108,7 +108,12 @@ class _Place:
 
 
 class Template:
-    """The form of a result, to be filled with tensors again."""
+    """The form of a result, to be filled with tensors again.
+
+    Attributes:
+        tensors: Those of the result.
+        is_bare: Whether it is a tensor by itself.
+    """
 
     def __init__(self, result: Any) -> None:
         """Take a result apart.
@@ -118,6 +123,7 @@ class Template:
         """
         self.tensors: list[Tensor] = []
         self._form = self._taken_apart(result)
+        self.is_bare = isinstance(result, Tensor)
 
     def filled(self, tensors: list[Tensor]) -> Any:
         """Return a new result with these tensors in their places."""

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.nodes import FormNode, Node, node_of
-from wgsl_kernels.engine.run import Call, Proceed, Result, run
+from wgsl_kernels.engine.nodes import Entry, FormNode, Node, entry_of
+from wgsl_kernels.engine.run import Call, Observer, Proceed, Result, run
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.plans import Plan
 
 Lazy = Tensor | Callable[[], Tensor]
 """What a rule may return for one input: its gradient, or what computes it if it is wanted."""
 
 
-class Tape:
+class Tape(Observer):
     """Records kernel runs that depend on something watched; an interceptor of `run_kernel`."""
 
     def __init__(self, *, watch_variables: bool = True) -> None:
-        self.nodes: list[Node | FormNode] = []
+        self.nodes: list[Node | Entry] = []
         self.tracked: set[int] = set()
         self.variables: dict[int, Variable] = {}
         self.watch_variables = watch_variables
@@ -42,8 +45,18 @@ class Tape:
         depends = self.depends(call.inputs)  # before another interceptor replaces a variable
         result = proceed(call)
         if depends and call.plan is not None:
-            self.record(node_of(call.plan, call.inputs, result))
+            self.ran(call.plan, call.inputs, result)
         return result
+
+    def ran(self, plan: Plan, inputs: tuple[Any, ...], result: Result) -> None:
+        """Record a kernel that ran along ``plan``; its outputs are tracked from now on."""
+        entry = entry_of(plan, inputs, result)
+        if isinstance(entry, Node):
+            self.record(entry)
+            return
+        self.nodes.append(entry)
+        if entry[2]:
+            self.tracked.add(entry[2])
 
     def depends(self, inputs: Iterable[Any]) -> bool:
         """Say whether any input is tracked; a trainable variable is from now on."""
@@ -64,7 +77,7 @@ class Tape:
                 found = True
         return found
 
-    def record(self, node: Node | FormNode) -> None:
+    def record(self, node: Node) -> None:
         """Append ``node``; its outputs are tracked from now on."""
         self.nodes.append(node)
         for one in node.outputs:
@@ -102,7 +115,8 @@ class Tape:
         """Return the nodes that depend on a source, each with the inputs that do."""
         reached = set(sources)
         found: list[tuple[Node | FormNode, set[int]]] = []
-        for node in self.nodes:
+        for entry in self.nodes:
+            node = entry if isinstance(entry, Node) else FormNode(*entry)
             active = {one[0] for one in node.inputs if one is not None and one[0] in reached}
             if active:
                 reached.update(one for one in node.outputs if one)

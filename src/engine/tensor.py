@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from wgsl_kernels.engine import context, display
+from wgsl_kernels.engine import context, display, memory
 from wgsl_kernels.engine.backends import active_driver, default_driver, find_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
@@ -21,7 +21,6 @@ from wgsl_kernels.engine.errors import (
     ShapeError,
 )
 from wgsl_kernels.engine.host import Array, default_dtype, reshape_host, to_host
-from wgsl_kernels.engine.memory import live, memory
 from wgsl_kernels.engine.operators import Operators
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Shape, Spec
@@ -47,7 +46,7 @@ class Tensor(Operators):
     array: Any
     copies: dict[str, Any] | None
 
-    __slots__ = ("__weakref__", "array", "copies", "driver", "id", "is_kept", "spec")
+    __slots__ = ("__weakref__", "_life", "array", "copies", "driver", "id", "is_kept", "spec")
 
     is_variable = False
     trainable = False
@@ -60,10 +59,7 @@ class Tensor(Operators):
         self.copies = None
         self.is_kept = False
         self.id = identity or _next_id()
-        live.add(id(self))
-
-    def __del__(self) -> None:
-        live.discard(id(self))
+        self._life: object | None = memory.life
 
     @property
     def shape(self) -> Shape:
@@ -99,7 +95,7 @@ class Tensor(Operators):
         """Give the values up now; any later use raises `DisposedTensorError`."""
         self.array = None
         self.copies = None
-        live.discard(id(self))
+        self._life = None
 
     def array_on(self, driver: Driver) -> Any:
         """Return the array on ``driver``, copying it there the first time; for the engine."""
@@ -323,7 +319,7 @@ def tensor(values: TensorLike, shape: Sequence[int] | None = None, dtype: Any = 
 def _too_large(spec: Spec) -> OutOfMemoryError:
     return OutOfMemoryError(
         f"asked for {spec.nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
-        f"The backends hold {memory().num_bytes} bytes, and the host has no room for these; "
+        f"The backends hold {memory.memory().num_bytes} bytes, and the host has no room for these; "
         f"config.memory_limit is {config.memory_limit!r}."
     )
 

@@ -135,19 +135,23 @@ class Recorder:
                 self._submit_full()
 
     def fixed_params(self, given: Sequence[tuple[bytes, int]]) -> tuple[list[Any], Any]:
-        """Return where each block of parameters begins, and a new buffer that holds them.
+        """Return where each block of parameters begins, equal ones once, and a new buffer of them.
 
         Args:
             given: The bytes of each dispatch, and how many bytes of the buffer it sees.
         """
         data = bytearray()
+        known: dict[bytes, tuple[int, Any]] = {}
         offsets: list[Any] = []
         size = PARAMS_WINDOW
         for params, window in given:
-            offsets.append(self._calls.offsets(len(data)))
-            size = max(size, len(data) + window)
-            data += params
-            data += bytes(-len(data) % self.step)
+            if params not in known:
+                known[params] = len(data), self._calls.offsets(len(data))
+                data += params
+                data += bytes(-len(data) % self.step)
+            begin, offset = known[params]
+            offsets.append(offset)
+            size = max(size, begin + window)
         try:
             buffer = self._device.create_buffer(
                 label="capture", size=max(size, len(data)), usage=UNIFORM | COPY_DST

@@ -143,12 +143,12 @@ class GpuReplay:
             if self._status is not None:
                 device.reports.watch(self._status)
             device.replay(records, blocks, self._work)
-        return [
-            GpuArray(one.shape, one.dtype, one.size, storages[one.slot], device, one.layout)
-            if one.constant is None
-            else one.constant
-            for one in self._outputs
-        ]
+        made: list[GpuArray] = []
+        for slot, shape, dtype, size, layout, constant in self._outputs:
+            if constant is None:
+                constant = GpuArray(shape, dtype, size, storages[slot], device, layout)
+            made.append(constant)
+        return made
 
     def __del__(self) -> None:
         """Have nobody write into the constants before replays that were not submitted yet."""
