@@ -51,6 +51,14 @@ class Observer:
     One by itself is told without a `Call`, which a small op would notice.
     """
 
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        """Let the kernel run, then hear of it."""
+        depends = self.depends(call.inputs)  # before another interceptor replaces a variable
+        result = proceed(call)
+        if depends and call.plan is not None:
+            self.ran(call.plan, call.inputs, result)
+        return result
+
     def depends(self, inputs: Iterable[Any]) -> bool:
         """Say before the run whether it shall hear of it."""
         raise NotImplementedError

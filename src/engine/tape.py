@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.nodes import Entry, FormNode, Node, entry_of
-from wgsl_kernels.engine.run import Call, Observer, Proceed, Result, run
+from wgsl_kernels.engine.run import Observer, Result, run
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable
 
@@ -39,14 +39,6 @@ class Tape(Observer):
     def watch(self, tensor: Tensor) -> None:
         """Record what depends on ``tensor`` from now on."""
         self.tracked.add(tensor.id)
-
-    def __call__(self, call: Call, proceed: Proceed) -> Result:
-        """Let the kernel run, then record it where an input is tracked."""
-        depends = self.depends(call.inputs)  # before another interceptor replaces a variable
-        result = proceed(call)
-        if depends and call.plan is not None:
-            self.ran(call.plan, call.inputs, result)
-        return result
 
     def ran(self, plan: Plan, inputs: tuple[Any, ...], result: Result) -> None:
         """Record a kernel that ran along ``plan``; its outputs are tracked from now on."""

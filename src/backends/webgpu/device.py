@@ -21,13 +21,10 @@ from wgsl_kernels.backends.webgpu.native import load_calls
 from wgsl_kernels.backends.webgpu.pipeline import CompileFailure, GroupCache, PipelineCache
 from wgsl_kernels.backends.webgpu.pool import Pool
 from wgsl_kernels.backends.webgpu.recorder import (
-    PARAMS_WINDOW,
     UPLOADED_BYTES,
     Piece,
     Recorder,
     bytes_of,
-    is_empty,
-    shown,
 )
 from wgsl_kernels.backends.webgpu.status import Reports
 from wgsl_kernels.backends.webgpu.timing import Watch
@@ -45,6 +42,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.notes import Notes
     from wgsl_kernels.backends.webgpu.pipeline import Group, Kind, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.pool import Block, MemoryUse, Storage
+    from wgsl_kernels.backends.webgpu.ready import Ready
     from wgsl_kernels.backends.webgpu.recorder import Bytes, Dispatch, Label
     from wgsl_kernels.backends.webgpu.timing import Noted
 
@@ -101,9 +99,11 @@ class Device:
         )
         self.pipelines = PipelineCache(self._device, self._calls, self.limits)
         self.captures = Captures(self._recorder, self.pipelines)
-        self._groups = GroupCache(self._device, self._calls, self.limits, self.pool)
+        self._groups = GroupCache(
+            self._device, self._calls, self.limits, self.pool, self._recorder.window
+        )
         self._found = self._groups.found
-        self._most_groups = self.limits["max-compute-workgroups-per-dimension"]
+        self.ready = self._groups.ready
         self.reports = Reports(self.put)
         self.notes: Notes | None = None
         self._watch = Watch(self._device, self._calls, self.has_timestamps)
@@ -238,32 +238,32 @@ class Device:
         Raises:
             ArgumentError: A grid, a range or a pair of bindings that WebGPU does not allow.
         """
+        if ranges is None:
+            ranges = tuple([(0, one.nbytes) for one in storages])
+        self.run(self.ready(pipeline, ranges, params, groups, label), storages)
+
+    def run(self, ready: Ready, storages: Sequence[Storage]) -> None:
+        """Record one dispatch on these buffers; see `dispatch`."""
         recorder = self._recorder
         with self.lock:
             if recorder.refusal is not None:
                 recorder.check()
-            if ranges is None:
-                ranges = tuple([(0, one.nbytes) for one in storages])
             blocks = tuple([one.block for one in storages])
-            size = len(params)
-            window = PARAMS_WINDOW if size <= PARAMS_WINDOW else recorder.window(size)
-            key = (pipeline.layout, window, ranges, blocks)
+            fitting = ready.fitting
+            key = (fitting, blocks)
             group = self._found.get(key)
             if group is None:
-                uniform = recorder.params_buffer, window
-                made = self.make_group(pipeline, blocks, ranges, uniform)
+                uniform = recorder.params_buffer, fitting.window
+                made = self.make_group(ready.pipeline, blocks, fitting.ranges, uniform)
                 group = self._groups.remember(key, made)
-            x, y, z = groups
-            most = self._most_groups
-            inside = 0 < x <= most and 0 < y <= most and 0 < z <= most
-            if not inside and is_empty(groups, most, shown(label or pipeline.label)):
+            if not ready.work:
                 return
             self.recorded += 1
             if self._watch.log is not None:
-                self._watch.log.append((label or pipeline.label, self.cause))
+                self._watch.log.append((ready.label, self.cause))
             if self.notes is not None and self.notes.listens():
-                self.notes.dispatched(pipeline, storages, ranges, window, params, groups, label)
-            recorder.record(pipeline, group, blocks, params, groups, label)
+                self.notes.dispatched(ready, storages)
+            recorder.record(ready, group, blocks)
 
     def replay(self, records: list[Dispatch], blocks: Sequence[Block], work: int) -> None:
         """Record dispatches that were checked before; ``blocks`` are the buffers of tensors."""

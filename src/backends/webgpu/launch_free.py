@@ -81,7 +81,7 @@ class FreeLaunch(AnchorLaunch):
             recipe = self.remember(key, self.build(device, arrays, states, extras))
         if recipe.fixed is not None:
             outputs = self.allocate(device)
-            recipe.fixed.run(device, arrays, outputs)
+            recipe.fixed.run(arrays, outputs)
             return outputs
         for index in recipe.packed:
             arrays[index] = self.backend.contiguous(arrays[index])

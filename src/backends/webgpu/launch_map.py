@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.backends.webgpu.fusion.structure import Kind
+    from wgsl_kernels.backends.webgpu.ready import Ready
 
 GROUP = 64
 MANY = 1 << 16
@@ -45,7 +46,9 @@ until an invocation handles so many items."""
 class MapRecipe:
     """A map's shader, grid and parameters for one layout of its inputs."""
 
-    __slots__ = ("bound", "compiled", "facts", "groups", "params", "ranges", "values")
+    __slots__ = ("bound", "compiled", "facts", "groups", "ready", "values")
+
+    ready: Ready
 
     def __init__(
         self,
@@ -59,8 +62,6 @@ class MapRecipe:
         self.groups = groups
         self.values = values
         self.bound: tuple[int, ...] | None = None
-        self.ranges: tuple[tuple[int, int], ...] = ()
-        self.params = b""
 
 
 class MapLaunch(ShaderLaunch):
@@ -148,20 +149,13 @@ class MapLaunch(ShaderLaunch):
             storage = device.pool.allocate(self.nbytes[0], self.kernel, self.labels[0])
             made = GpuArray(spec.shape, spec.dtype, spec.size, storage, device)
             storages = [storage if one < 0 else arrays[one].storage for one in recipe.bound]
-            params = recipe.params
+            ready = recipe.ready
             if recipe.values:
                 facts = dict(recipe.facts)
                 for index, fact in recipe.values:
                     facts[fact] = arrays[index].scalar
-                params = recipe.compiled.composed.pack(facts)
-            device.dispatch(
-                recipe.compiled.pipeline,
-                storages,
-                recipe.ranges,
-                params,
-                recipe.groups,
-                self.kernel,
-            )
+                ready = ready._replace(params=recipe.compiled.composed.pack(facts))
+            device.run(ready, storages)
         return (made,)
 
     def build(self, device: Device, arrays: list[Any], states: list[State]) -> MapRecipe:
@@ -221,10 +215,10 @@ class MapLaunch(ShaderLaunch):
         recipe = MapRecipe(compiled, facts, map_grid(device, items), tuple(values))
         largest = max([self.nbytes[0], *(bound_bytes(a) for a in arrays if a is not None)])
         if not compiled.composed.uses_status and largest <= device.largest_binding:
-            self._bind(recipe, arrays)
+            self._bind(device, recipe, arrays)
         return recipe
 
-    def _bind(self, recipe: MapRecipe, arrays: list[Any]) -> None:
+    def _bind(self, device: Device, recipe: MapRecipe, arrays: list[Any]) -> None:
         """Fix everything but the storages and the values that travel as parameters."""
         bound: list[int] = []
         ranges: list[tuple[int, int]] = []
@@ -238,9 +232,14 @@ class MapLaunch(ShaderLaunch):
             bound.append(index)
             ranges.append((0, -(-nbytes // step) * step))
         recipe.bound = tuple(bound)
-        recipe.ranges = tuple(ranges)
-        if not recipe.values:
-            recipe.params = recipe.compiled.composed.pack(recipe.facts)
+        params = (
+            bytes(recipe.compiled.composed.params_size)
+            if recipe.values
+            else recipe.compiled.composed.pack(recipe.facts)
+        )
+        recipe.ready = device.ready(
+            recipe.compiled.pipeline, tuple(ranges), params, recipe.groups, self.kernel
+        )
 
     def _general(self, device: Device, recipe: MapRecipe, arrays: list[Any]) -> Sequence[GpuArray]:
         outputs = self.allocate(device)
@@ -290,7 +289,7 @@ def run_bits(device: Device) -> int:
     return 3 if device.is_software else 31
 
 
-def same_buffers(arrays: list[Any]) -> tuple[int, ...]:
+def same_buffers(arrays: Sequence[Any]) -> tuple[int, ...]:
     """Return the inputs that are the same array as one before."""
     if len(arrays) == 2:
         one, two = arrays

@@ -163,7 +163,7 @@ class ReduceLaunch(AnchorLaunch):
     ) -> Sequence[GpuArray]:
         outputs = self.allocate(device) if extras.keeps else []
         if recipe.fixed is not None:
-            recipe.fixed.run(device, arrays, outputs)
+            recipe.fixed.run(arrays, outputs)
             return outputs
         facts = {**recipe.facts, **extras.values()}
         bound = {**extras.arrays(), **dict(zip(self.output_names, outputs, strict=False))}

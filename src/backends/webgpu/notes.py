@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.backends.webgpu.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.pool import Block, Storage
+    from wgsl_kernels.backends.webgpu.ready import Ready
     from wgsl_kernels.backends.webgpu.recorder import Label
     from wgsl_kernels.backends.webgpu.scratch import Value
 
@@ -85,16 +86,7 @@ class Notes:
         """Say whether the calling thread is the one that is listened to."""
         return self._thread == threading.get_ident()
 
-    def dispatched(
-        self,
-        pipeline: Pipeline,
-        storages: Sequence[Storage],
-        ranges: Ranges,
-        window: int,
-        params: bytes,
-        groups: tuple[int, int, int],
-        label: Label,
-    ) -> None:
+    def dispatched(self, ready: Ready, storages: Sequence[Storage]) -> None:
         """Note a dispatch."""
         if self._scratch is None:
             return
@@ -102,8 +94,11 @@ class Notes:
         for one in storages:
             if one.block not in values:
                 self.kept.setdefault(one.block, one)
+        pipeline, fitting, params, groups, _, label = ready
         places = tuple([values.get(one.block, one.block) for one in storages])
-        self.steps.append(Step(pipeline, places, ranges, window, params, groups, label))
+        self.steps.append(
+            Step(pipeline, places, fitting.ranges, fitting.window, params, groups, label)
+        )
 
     def has_read(self) -> None:
         """Give up: what comes back from the device steers Python."""

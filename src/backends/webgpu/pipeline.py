@@ -10,14 +10,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from wgsl_kernels.backends.webgpu.native import is_loss
+from wgsl_kernels.backends.webgpu.ready import Fitting, Ready
+from wgsl_kernels.backends.webgpu.recorder import is_empty, shown
 from wgsl_kernels.engine.errors import ArgumentError, ShaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.background import Background
     from wgsl_kernels.backends.webgpu.native import Calls
     from wgsl_kernels.backends.webgpu.pool import Block, Pool
+    from wgsl_kernels.backends.webgpu.recorder import Label
 
 Kind = Literal["read", "read_write", "uniform"]
 Ranges = tuple[tuple[int, int], ...]
@@ -196,14 +199,51 @@ class PipelineCache:
 class GroupCache:
     """The bind groups of one device: bounded, and dropped with their buffers."""
 
-    def __init__(self, device: Any, calls: Calls, limits: Mapping[str, int], pool: Pool) -> None:
+    def __init__(
+        self,
+        device: Any,
+        calls: Calls,
+        limits: Mapping[str, int],
+        pool: Pool,
+        window: Callable[[int], int],
+    ) -> None:
+        """Take also what tells how much of the parameters a dispatch with so many bytes sees."""
         self.found: dict[tuple[object, ...], Group] = {}
+        self._fittings: dict[tuple[Layout, int, Ranges], Fitting] = {}
+        self._window = window
+        self._most_groups = limits["max-compute-workgroups-per-dimension"]
         self.made = 0
         self._device = device
         self._calls = calls
         self._pool = pool
         self._alignment = limits["min-storage-buffer-offset-alignment"]
         self._largest = limits["max-storage-buffer-binding-size"]
+
+    def ready(
+        self,
+        pipeline: Pipeline,
+        ranges: Ranges,
+        params: bytes,
+        groups: tuple[int, int, int],
+        label: Label = "",
+    ) -> Ready:
+        """Return a dispatch that can be run on any buffers; see ``Device.dispatch``.
+
+        Raises:
+            ArgumentError: The device cannot run such a grid, or takes fewer parameters.
+        """
+        label = label or pipeline.label
+        x, y, z = groups
+        most = self._most_groups
+        inside = 0 < x <= most and 0 < y <= most and 0 < z <= most
+        work = 0 if not inside and is_empty(groups, most, shown(label)) else x * y * z
+        key = (pipeline.layout, self._window(len(params)), ranges)
+        fitting = self._fittings.get(key)
+        if fitting is None:
+            if len(self._fittings) >= KEPT_GROUPS:
+                self._fittings.clear()  # those that dispatches hold stay as good as they were
+            fitting = self._fittings[key] = Fitting(*key)
+        return Ready(pipeline, fitting, params, groups, work, label)
 
     def create(
         self,

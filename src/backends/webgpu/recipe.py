@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.operands import Operand
     from wgsl_kernels.backends.webgpu.pipeline import Pipeline
     from wgsl_kernels.backends.webgpu.pool import Storage
+    from wgsl_kernels.backends.webgpu.ready import Ready
     from wgsl_kernels.backends.webgpu.recorder import Label
     from wgsl_kernels.backends.webgpu.source import Source
 
@@ -89,23 +90,29 @@ class Fixed:
     """A dispatch of which nothing but the buffers changes from run to run.
 
     Attributes:
+        device: Where it runs.
+        ready: The dispatch.
         places: For each binding where its array is: input ``n``, or output ``~n``.
-        ranges: What is bound of each.
     """
 
-    pipeline: Pipeline
+    device: Device
+    ready: Ready
     places: tuple[int, ...]
-    ranges: tuple[tuple[int, int], ...]
-    params: bytes
-    groups: tuple[int, int, int]
-    label: str
 
-    def run(self, device: Device, inputs: Sequence[GpuArray], outputs: Sequence[GpuArray]) -> None:
+    def run(self, inputs: Sequence[GpuArray], outputs: Sequence[GpuArray]) -> None:
         """Record the dispatch; the inputs are on the device, laid out as they were."""
         storages: list[Any] = [
             inputs[n].storage if n >= 0 else outputs[~n].storage for n in self.places
         ]
-        device.dispatch(self.pipeline, storages, self.ranges, self.params, self.groups, self.label)
+        self.device.run(self.ready, storages)
+
+    def make(self, inputs: Sequence[GpuArray], nbytes: int, what: str) -> Storage:
+        """Do the same with one new output of ``nbytes``, which ``what`` describes; return it."""
+        ready, device = self.ready, self.device
+        with device.lock:
+            made = device.pool.allocate(nbytes, ready.pipeline.label, what)
+            device.run(ready, [inputs[n].storage if n >= 0 else made for n in self.places])  # type: ignore[misc]  # they are on the device
+        return made
 
 
 def fixed(
@@ -143,14 +150,11 @@ def fixed(
         if not 0 < rounded <= device.largest_binding:
             return None
         found.append((0, rounded))
-    return Fixed(
-        compiled.pipeline,
-        tuple(places[slot.name] for slot in compiled.slots),
-        tuple(found),
-        compiled.composed.pack(facts),
-        groups,
-        compiled.composed.kernel,
+    composed = compiled.composed
+    ready = device.ready(
+        compiled.pipeline, tuple(found), composed.pack(facts), groups, composed.kernel
     )
+    return Fixed(device, ready, tuple(places[slot.name] for slot in compiled.slots))
 
 
 def record(

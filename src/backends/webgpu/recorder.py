@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.native import Calls, Copy
     from wgsl_kernels.backends.webgpu.pipeline import Group, Pipeline
     from wgsl_kernels.backends.webgpu.pool import Block
+    from wgsl_kernels.backends.webgpu.ready import Ready
     from wgsl_kernels.backends.webgpu.timing import Timer
 
 Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
@@ -73,6 +74,7 @@ class Recorder:
         self.params = bytearray(PARAMS_BYTES)
         self._pinned = calls.pinned(self.params)
         self.used = 0
+        self._placed: dict[bytes, Any] = {}  # parameters of this batch, and where each begins
         self.step = max(32, limits["min-uniform-buffer-offset-alignment"])
         self._largest_params = min(PARAMS_BYTES, limits["max-uniform-buffer-binding-size"])
         self.offsets = [calls.offsets(at) for at in range(0, PARAMS_BYTES + 1, self.step)]
@@ -94,16 +96,22 @@ class Recorder:
             )
         return max(PARAMS_WINDOW, 1 << (nbytes - 1).bit_length()) if nbytes else PARAMS_WINDOW
 
-    def record(
-        self,
-        pipeline: Pipeline,
-        group: Group,
-        blocks: tuple[Block, ...],
-        params: bytes,
-        groups: tuple[int, int, int],
-        label: Label,
-    ) -> None:
+    def record(self, ready: Ready, group: Group, blocks: tuple[Block, ...]) -> None:
         """Keep one dispatch, and submit when the batch is full; everything in it was checked."""
+        offset = self._placed.get(ready.params)
+        if offset is None:
+            offset = self._place(ready.params)
+        epoch = self.epoch
+        for block in blocks:
+            block.epoch = epoch
+        records = self.records
+        records.append((ready.pipeline, group, offset, ready.groups, ready.label))
+        self.work += ready.work
+        if len(records) >= self.batch or self.work > BATCH_WORKGROUPS:
+            self._submit_full()
+
+    def _place(self, params: bytes) -> Any:
+        """Return where parameters begin that this batch has not seen yet."""
         start = self.used
         end = start + len(params)
         if end > PARAMS_BYTES:
@@ -111,13 +119,8 @@ class Recorder:
             start, end = 0, len(params)
         self.params[start:end] = params
         self.used = end + -end % self.step
-        epoch = self.epoch
-        for block in blocks:
-            block.epoch = epoch
-        self.records.append((pipeline, group, self.offsets[start // self.step], groups, label))
-        self.work += groups[0] * groups[1] * groups[2]
-        if len(self.records) >= self.batch or self.work > BATCH_WORKGROUPS:
-            self._submit_full()
+        offset = self._placed[params] = self.offsets[start // self.step]
+        return offset
 
     def replay(self, records: list[Dispatch], blocks: Sequence[Block], work: int) -> None:
         """Keep the dispatches of a captured run, and submit when the batch is full.
@@ -222,6 +225,7 @@ class Recorder:
         late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
         records, self.records = self.records, []
         used, self.used = self.used, 0
+        self._placed.clear()
         self._uploaded = self.work = 0
         self.epoch += 1
         refused: Exception | None = None

@@ -152,8 +152,9 @@ class Tuner:
         """
         if _watching or _forced or self._renewing is not None:
             return None
-        now = current()
-        return (self._decided, config.value("deterministic", now), config.value("tuning", now))
+        own = current().config
+        switches = {**config.process, **own} if own else config.process
+        return (self._decided, switches["deterministic"], switches["tuning"])
 
     @contextmanager
     def renewing(self, seconds: float) -> Iterator[None]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.backends.webgpu.fusion.modes import Reading
     from wgsl_kernels.backends.webgpu.fusion.structure import Structure
+    from wgsl_kernels.backends.webgpu.ready import Ready
 
 CALLED = "The op was called at"
 LATE = (OutOfMemoryError, ShaderError, ArgumentError, ShapeError, DTypeError)
@@ -42,18 +43,14 @@ class PartRecipe:
     """
 
     __slots__ = (
-        "compiled", "facts", "groups", "kernels", "nbytes", "outputs", "params", "ranges",
-        "sources", "values", "why",
+        "compiled", "facts", "nbytes", "outputs", "ready", "sources", "values", "why",
     )  # fmt: skip
 
     compiled: Compiled
     facts: dict[str, Any]
-    groups: tuple[int, int, int]
-    kernels: tuple[str, ...]
     nbytes: tuple[int, ...]
     outputs: tuple[int, ...]
-    params: bytes
-    ranges: tuple[tuple[int, int], ...]
+    ready: Ready
     sources: tuple[int, ...]
     values: tuple[tuple[str, int], ...]
     why: str
@@ -215,15 +212,13 @@ class Fuser:
             leaves[~one].storage if one < 0 else nodes[one].storage for one in part.sources
         ]
         storages += made
-        params = part.params
+        ready = part.ready
         if part.values:
             facts = dict(part.facts)
             for name, leaf in part.values:
                 facts[name] = leaves[leaf].scalar
-            params = part.compiled.composed.pack(facts)
-        device.dispatch(
-            part.compiled.pipeline, storages, part.ranges, params, part.groups, part.kernels
-        )
+            ready = ready._replace(params=part.compiled.composed.pack(facts))
+        device.run(ready, storages)
         for number, storage in zip(part.outputs, made, strict=True):
             nodes[number].settle(storage, device)
 
@@ -282,7 +277,7 @@ class Fuser:
         recipe = PartRecipe()
         recipe.compiled = compiled
         recipe.why = part.why
-        recipe.kernels = tuple(step.kind.kernel for step in structure.steps)
+        kernels = tuple(step.kind.kernel for step in structure.steps)
         recipe.outputs = part.outputs
         recipe.nbytes = tuple(device_bytes(nodes[n].size, nodes[n].dtype) for n in part.outputs)
         recipe.sources = tuple(
@@ -298,12 +293,16 @@ class Fuser:
         bytes_ = [bound_bytes(one) for one in sources] + list(recipe.nbytes)
         slots = [slot for slot in compiled.composed.bindings if slot.role == "tensor"]
         steps = [max(4, slot.stride) for slot in slots]
-        recipe.ranges = tuple(
-            (0, -(-n // step) * step) for n, step in zip(bytes_, steps, strict=True)
-        )
+        ranges = tuple((0, -(-n // step) * step) for n, step in zip(bytes_, steps, strict=True))
         items = -(-size // 4) if structure.vec4 else size
-        recipe.groups = map_grid(device, items)
-        recipe.params = b"" if recipe.values else compiled.composed.pack(recipe.facts)
+        params = (
+            bytes(compiled.composed.params_size)
+            if recipe.values
+            else compiled.composed.pack(recipe.facts)
+        )
+        recipe.ready = device.ready(
+            compiled.pipeline, ranges, params, map_grid(device, items), kernels
+        )
         return recipe
 
 
