@@ -290,15 +290,21 @@ fn exp_short_tail(r: f32) -> f32 {
   return fma(q, r, 0x1.fffffcp-2f);
 }
 
-// Beyond the ends y stops where the result is 0 or Inf whatever follows.
+// Beyond the ends y stops where the result is 0 or Inf whatever follows. What is exact of the
+// remainder is added last. 2^k itself may not be a number, so it is taken in two steps: a power whose
+// bits are the lowest of k + 1.5 * 2^23 + a whole number, and what that was too small or too large by.
 fn safe_exp(x: f32) -> f32 {
   let y = min(max(x, -104.0), 88.8);
-  let parts = exp_reduced(y, 0.0);
-  let mantissa = 1.0 + (parts.r + (parts.r * parts.r * exp_short_tail(parts.r) + parts.lost));
-  let exponent = i32_of_whole(parts.k);
-  let half = exponent >> 1u; // 2^exponent itself may not be a number
-  let power = hold(mantissa * power_of_two(half)) * power_of_two(exponent - half);
-  return select(power, x, is_nan(x));
+  let k = round(y * 1.44269504f);
+  let exact = hold(fma(k, -LN2_HI, y));
+  let rest = k * -LN2_LO;
+  let r = exact + rest;
+  let mantissa = 1.0 + hold(exact + fma(r * r, exp_short_tail(r), rest));
+  let is_small = k < 0.0;
+  let whole = k + select(0x1.8000fcp23f, 0x1.80012ep23f, is_small);
+  let power = bitcast<f32>(bitcast<u32>(whole) << 23u);
+  let scaled = hold(mantissa * power) * select(2.0, 0x1p-24f, is_small);
+  return select(scaled, x, is_nan(x));
 }
 
 fn safe_expm1(x: f32) -> f32 {
