@@ -1,10 +1,8 @@
 // The sum of e^x over elements as e^top * total, top being their maximum. One exponential per
 // element: where a new maximum comes, what there was is scaled, else the element.
 //
-// Infinities take part as the largest numbers, so that no difference of two is NaN: -Inf with a
-// total of 0, Inf with one of Inf, and NaN has a total of NaN.
-//
-// Source: Milakov and Gimelshein, Online Normalizer Calculation for Softmax, 2018.
+// The least top is a number, so that the difference to a next -Inf is one too, whose exponential is
+// 0. Where there was Inf it is the top, whatever the total is then; NaN is seen in the largest bits.
 
 #include "include/exp_below.wgsl"
 #include "include/safe_math.wgsl"
@@ -14,28 +12,31 @@ const LARGEST = 0x1.fffffep127f;
 struct Exponentials {
   top: f32,
   total: f32,
+  largest: u32, // bits of all |x|; NaN has more than Inf
 }
 
 fn init() -> Exponentials {
-  return Exponentials(-LARGEST, 0.0);
+  return Exponentials(-LARGEST, 0.0, 0u);
 }
 
 fn lift(given: T) -> Exponentials {
   let x = f32(given);
-  let bits = bitcast<u32>(x);
-  let special = select(x, 0.0, bits == 0xff800000u);
-  let total = select(1.0, special, (bits & 0x7fffffffu) >= 0x7f800000u);
-  return Exponentials(min(max(x, -LARGEST), LARGEST), total);
+  return Exponentials(x, 1.0, bitcast<u32>(x) & ~SIGN_BIT);
 }
 
 fn combine(a: Exponentials, b: Exponentials) -> Exponentials {
   let scale = exp_below(-abs(a.top - b.top));
   let is_new = b.top > a.top;
   let total = select(fma(b.total, scale, a.total), fma(a.total, scale, b.total), is_new);
-  return Exponentials(select(a.top, b.top, is_new), total);
+  let largest = max(a.largest, b.largest);
+  return Exponentials(select(a.top, b.top, is_new), total, largest);
 }
 
-// Of what has the total 0 all elements are -Inf, of what has Inf one is Inf.
+fn has_nan(sum: Exponentials) -> bool {
+  return sum.largest > INF_BITS;
+}
+
+// Of what has the total 0 all elements are -Inf.
 fn is_ordinary(sum: Exponentials) -> bool {
-  return is_finite(sum.total) && !is_zero(sum.total);
+  return !has_nan(sum) && is_finite(sum.top) && !is_zero(sum.total);
 }

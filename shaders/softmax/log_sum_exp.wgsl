@@ -4,5 +4,6 @@
 
 fn finish(sum: Exponentials) -> T_y {
   let y = sum.top + safe_log(sum.total);
-  return T_y(select(safe_log(sum.total), y, is_ordinary(sum)));
+  let special = select(-wk_inf(), wk_inf(), is_inf(sum.top));
+  return T_y(select(select(special, wk_nan(), has_nan(sum)), y, is_ordinary(sum)));
 }

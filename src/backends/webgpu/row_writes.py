@@ -29,6 +29,9 @@ JOINED_BY_LANES = """fn wk_lane_total(row: u32, base: u32, lane: u32) -> wk_Tota
   return total;
 }"""
 _FOUR_TOTALS = "array<wk_Total, 4>"
+_WRITE_FOUR = """fn wk_write4(base: u32, there: u32, i: u32, total: wk_Settled) {
+  wk_put(there, i, wk_applied(wk_quad(base, i), i, total));
+}"""
 
 
 def add_writes(reduction: Reduction) -> None:
@@ -48,7 +51,9 @@ def add_writes(reduction: Reduction) -> None:
     helpers["wk_store"] = lambda: _store(reduction)
     helpers["wk_store4"] = lambda: _store4(reduction)
     helpers["wk_write"] = lambda: _write(reduction)
-    helpers["wk_write4"] = lambda: _write4(reduction)
+    helpers["wk_write4"] = lambda: _WRITE_FOUR
+    helpers["wk_applied"] = lambda: _applied(reduction)
+    helpers["wk_put"] = lambda: _put(reduction)
     helpers["wk_write_across"] = lambda: _write_across(reduction)
     for operand in _others(reduction):
         name = f"wk_{operand.wgsl}"
@@ -141,7 +146,9 @@ def _write(reduction: Reduction) -> str:
     )
 
 
-def _write4(reduction: Reduction) -> str:
+def _applied(reduction: Reduction) -> str:
+    """Return the function from four elements of one row, which begin at ``i``, to their results."""
+    composer = reduction.composer
     names = [f"wk_{one.wgsl}" for one in _others(reduction)]
     loads = "".join(f"  let {name} = {name}_four(i);\n" for name in names)
     calls = [
@@ -154,20 +161,21 @@ def _write4(reduction: Reduction) -> str:
         )
         for lane in range(4)
     ]
-    value = f"vec4<{reduction.composer.outputs[0].value_type}>({', '.join(calls)})"
-    return (
-        "fn wk_write4(base: u32, there: u32, i: u32, total: wk_Settled) {\n"
-        f"  let x = wk_quad(base, i);\n{loads}  let value = {value};\n  {_stores(reduction)}\n}}"
-    )
+    given, made = composer.inputs[0].value_type, f"vec4<{composer.outputs[0].value_type}>"
+    signature = f"fn wk_applied(x: vec4<{given}>, i: u32, total: wk_Settled) -> {made}"
+    return f"{signature} {{\n{loads}  return {made}({', '.join(calls)});\n}}"
 
 
-def _stores(reduction: Reduction) -> str:
-    """Return the statements that store four elements of one row."""
+def _put(reduction: Reduction) -> str:
+    """Return the function that stores four elements of one row."""
     if reduction.wide:
-        return "wk_store4(wk_y_place(there, i), value);"
-    return "\n  ".join(
-        f"wk_store(wk_y_place(there, i + {lane}u), value[{lane}]);" for lane in range(4)
-    )
+        stores = "wk_store4(wk_y_place(there, i), value);"
+    else:
+        stores = "\n  ".join(
+            f"wk_store(wk_y_place(there, i + {lane}u), value[{lane}]);" for lane in range(4)
+        )
+    made = f"vec4<{reduction.composer.outputs[0].value_type}>"
+    return f"fn wk_put(there: u32, i: u32, value: {made}) {{\n  {stores}\n}}"
 
 
 def _write_across(reduction: Reduction) -> str:
