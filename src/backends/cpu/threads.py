@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -29,42 +30,57 @@ def cores() -> int:
 
 
 @functools.cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max(cores() - 1, 1), thread_name_prefix="wgsl-kernels-cpu")
+def _asked() -> SimpleQueue[Callable[[], None]]:
+    """Return the queue from which the threads take what they are asked to run."""
+    asked: SimpleQueue[Callable[[], None]] = SimpleQueue()
+    for number in range(1, max(cores(), 2)):
+        name = f"wgsl-kernels-cpu-{number}"
+        try:
+            threading.Thread(target=_serve, args=(asked,), name=name, daemon=True).start()
+        except RuntimeError:  # the interpreter is shutting down, or the system has no more
+            break
+    return asked
+
+
+def _serve(asked: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        job = asked.get()
+        job()
+        del job  # and the arrays that it knows
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of the threads
+    os.register_at_fork(after_in_child=_asked.cache_clear)  # a child has none of the threads
 
 
 def each(work: Callable[[Part], None], parts: Iterable[Part]) -> None:
     """Call ``work`` with each part, in no order and several at a time.
 
-    Each should take 100 µs or more, since to wake a thread takes that long. The first error of a
-    part is raised when all threads have ended.
+    A thread takes up to 100 µs to wake; until then the caller does what there is to do, and it does
+    not wait for a thread that has no part. The first error is raised when no part is worked on.
     """
     left = deque(parts)
-    helpers = min(len(left), cores()) - 1
+    count = len(left)
+    ended: SimpleQueue[None] = SimpleQueue()
+    errors: list[BaseException] = []
 
     def run() -> None:
-        while left:
+        while True:
             try:
                 part = left.popleft()
-            except IndexError:  # another thread took the last one
+            except IndexError:
                 return
-            work(part)
+            try:
+                if not errors:  # after one nobody begins another part
+                    work(part)
+            except BaseException as error:  # to be raised where `each` was called
+                errors.append(error)
+            ended.put(None)
 
-    started: list[Future[None]] = []
-    for _ in range(helpers):
-        try:
-            started.append(_pool().submit(copy_context().run, run))
-        except RuntimeError:  # the interpreter is shutting down: no more threads
-            break
-    try:
-        run()
-    finally:
-        left.clear()  # after an error nobody begins another part
-        errors = [one.exception() for one in started]
-    for error in errors:
-        if error is not None:
-            raise error
+    for _ in range(min(count, cores()) - 1):
+        _asked().put(functools.partial(copy_context().run, run))
+    run()
+    for _ in range(count):
+        ended.get()
+    if errors:
+        raise errors[0]

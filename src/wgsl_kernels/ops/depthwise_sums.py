@@ -2,14 +2,15 @@
 
 The elements of a line and their channels lie next to each other, so a line of results is a sum
 over the window of long contiguous products: lines of the image, each shifted, times the filter's
-elements, each repeated along the line. `einsum` walks both at once and copies no windows.
+elements, each repeated along the line. `einsum` walks both at once and copies no windows. It does
+so for some lines of places at a time, which stay in the processor's cache, in several threads.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.windows import Sliding
 
 BLOCK = 2**20
-"""Bytes of images, and of the filter repeated along a line, that are worked on at a time."""
+"""Bytes of the filter repeated along a line."""
+
+PART = 2**19
+"""Bytes of images that are worked on at a time."""
+
+Part = tuple[slice, slice]
+"""Images, and rows of places in each."""
 
 
 def sliding_of(kernel: str, shape: Shape, filter_shape: Shape, **geometry: Any) -> Sliding:
@@ -80,15 +87,15 @@ def by_channel(sliding: Sliding, x: Array, filter: Array) -> Array:
         np.broadcast_to(filter[:, :, np.newaxis], (*filter.shape[:2], across, channels))
     ).reshape(*filter.shape[:2], across * channels)
 
-    def convolve(images: slice) -> None:
-        for elements, view in _lines(sliding, x[images], across):
-            part = y[images].reshape(view.shape[:3] + view.shape[5:])
+    def convolve(part: Part) -> None:
+        for elements, view in _lines(sliding, x, part, across):
+            sums = y[part].reshape(view.shape[:3] + view.shape[5:])
             if elements.start == 0:
-                np.einsum("nibpqj,pqj->nibj", view, lines[:, elements], out=part)
+                np.einsum("nibpqj,pqj->nibj", view, lines[:, elements], out=sums)
             else:
-                part += np.einsum("nibpqj,pqj->nibj", view, lines[:, elements])
+                sums += np.einsum("nibpqj,pqj->nibj", view, lines[:, elements])
 
-    each(convolve, _parts(x))
+    each(convolve, _parts(sliding, x))
     return y
 
 
@@ -109,13 +116,13 @@ def filter_by_channel(sliding: Sliding, x: Array, dy: Array) -> Array:
     if not (x.size and dy.size and y.size):
         return y
     across = _columns_at_once(cols.out, y.nbytes)
-    parts = _parts(x)
+    parts = _parts(sliding, x)
     shares = np.empty((len(parts), *y.shape), y.dtype)
 
     def multiply(number: int) -> None:
-        for elements, view in _lines(sliding, x[parts[number]], across):
-            part = dy[parts[number]].reshape(view.shape[:3] + view.shape[5:])
-            lines = np.einsum("nibpqj,nibj->pqj", view, part)
+        for elements, view in _lines(sliding, x, parts[number], across):
+            given = dy[parts[number]].reshape(view.shape[:3] + view.shape[5:])
+            lines = np.einsum("nibpqj,nibj->pqj", view, given)
             lines = lines.reshape(*lines.shape[:2], across, channels)
             np.sum(lines, axis=2, out=shares[number][:, elements])
 
@@ -179,42 +186,57 @@ def _columns_at_once(columns: int, nbytes: int) -> int:
     )
 
 
-def _parts(x: Array) -> list[slice]:
-    """Return which images are worked on at a time."""
-    count = max(BLOCK // x[0].nbytes, 1)
-    return [slice(first, first + count) for first in range(0, len(x), count)]
+def _parts(sliding: Sliding, x: Array) -> list[Part]:
+    """Return what is worked on at a time: some rows of one image, or several whole images."""
+    rows = sliding.rows
+    span = (rows.window - 1) * rows.dilation + 1
+    most = max((PART // x[0, 0].nbytes - span) // rows.stride + 1, span)
+    count = -(-rows.out // -(-rows.out // most))  # as many in each part
+    images = max(PART // x[0].nbytes, 1) if count == rows.out else 1
+    return [
+        (slice(first, first + images), slice(top, min(top + count, rows.out)))
+        for first in range(0, len(x), images)
+        for top in range(0, rows.out, count)
+    ]
 
 
-def _lines(sliding: Sliding, x: Array, across: int) -> Iterator[tuple[slice, Array]]:
-    """Yield elements of the window's line, and what these elements read of the images.
+def _lines(sliding: Sliding, x: Array, part: Part, across: int) -> Iterator[tuple[slice, Array]]:
+    """Yield elements of the window's line, and what these elements read of a part of the images.
 
     The last is a view: [images, places down, blocks of places, window rows, elements, ``across``
     places with their channels].
     """
+    images, places = part
     rows, cols = sliding.rows, sliding.cols
-    channels = x.shape[3]
+    down = places.stop - places.start
     turns = turns_of(cols)
-    padded = _padded(sliding, x)
+    tall = Run(
+        places.start * rows.stride - rows.before,
+        1,
+        (down - 1) * rows.stride + (rows.window - 1) * rows.dilation + 1,
+    )
+    reach = (cols.out - 1) * cols.stride + (cols.window - 1) * cols.dilation + 1
     for turn in range(min(turns, cols.window)):
-        places, phase = divmod(turn * cols.dilation, cols.stride)
-        lines = np.ascontiguousarray(padded[:, :, phase :: cols.stride])
-        image, down, right, item = lines.strides
+        skipped, phase = divmod(turn * cols.dilation, cols.stride)
+        wide = Run(phase - cols.before, cols.stride, len(range(phase, reach, cols.stride)))
+        lines = _taken(x[images], tall, wide)
+        image, line, element, item = lines.strides
         view = np.lib.stride_tricks.as_strided(
-            lines[:, :, places:],
+            lines[:, :, skipped:],
             (
                 len(lines),
-                rows.out,
+                down,
                 cols.out // across,
                 rows.window,
                 len(range(turn, cols.window, turns)),
-                across * channels,
+                across * x.shape[3],
             ),
             (
                 image,
-                down * rows.stride,
-                right * across,
-                down * rows.dilation,
-                right * cols.dilation * turns // cols.stride,
+                line * rows.stride,
+                element * across,
+                line * rows.dilation,
+                element * cols.dilation * turns // cols.stride,
                 item,
             ),
             writeable=False,
@@ -222,16 +244,30 @@ def _lines(sliding: Sliding, x: Array, across: int) -> Iterator[tuple[slice, Arr
         yield slice(turn, None, turns), view
 
 
-def _padded(sliding: Sliding, x: Array) -> Array:
-    """Return images with the padding that the window needs; padding below 0 is cut off."""
-    axes = (sliding.rows, sliding.cols)
-    cut = [slice(max(-axis.before, 0), None) for axis in axes]
-    seen = x[:, cut[0], cut[1]]
-    before = [max(axis.before, 0) for axis in axes]
-    inside = [slice(begin, begin + n) for begin, n in zip(before, seen.shape[1:3], strict=True)]
-    sizes = [place.stop + axis.after for place, axis in zip(inside, axes, strict=True)]
-    if tuple(sizes) == seen.shape[1:3]:
-        return seen
-    padded = np.zeros((len(x), *sizes, x.shape[3]), x.dtype)
-    padded[:, inside[0], inside[1]] = seen
-    return padded
+class Run(NamedTuple):
+    """Places along an axis: ``count`` of them from ``first``, which may lie outside, on."""
+
+    first: int
+    step: int
+    count: int
+
+    def inside(self, size: int) -> tuple[slice, slice]:
+        """Return which of them lie within ``size`` elements, and those elements."""
+        begin = min(max(-(self.first // self.step), 0), self.count)
+        end = max(min(-((self.first - size) // self.step), self.count), begin)
+        start = self.first + begin * self.step
+        return slice(begin, end), slice(start, start + (end - begin) * self.step, self.step)
+
+
+def _taken(x: Array, tall: Run, wide: Run) -> Array:
+    """Return lines and elements of images, 0 outside of these; elements lie side by side."""
+    height, width, channels = x.shape[1:]
+    (down, rows), (right, cols) = tall.inside(height), wide.inside(width)
+    seen = x[:, rows, cols]
+    shape = (len(x), tall.count, wide.count, channels)
+    side_by_side = (channels * x.itemsize, x.itemsize)
+    if seen.shape == shape:
+        return seen if seen.strides[2:] == side_by_side else np.ascontiguousarray(seen)
+    room = np.zeros(shape, x.dtype)
+    room[:, down, right] = seen
+    return room
