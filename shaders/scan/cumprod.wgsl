@@ -22,8 +22,8 @@ fn normalized(mantissa: f32, exponent: f32) -> Total {
   return Total(mantissa, exponent);
 }
 
-fn lift(element: T_x) -> Total {
-  let value = f32(element);
+fn lift(x: T) -> Total {
+  let value = f32(x);
   if (is_zero(value) || !is_finite(value)) {
     return Total(value, 0.0);
   }

@@ -1,19 +1,13 @@
 // cumprod.wgsl for int32, which wraps, and for bool
 
-alias Total = i32;
-
-fn init() -> Total {
+fn init() -> i32 {
   return 1;
 }
 
-fn combine(a: Total, b: Total) -> Total {
+fn combine(a: i32, b: i32) -> i32 {
   return a * b;
 }
 
-fn lift(value: T_x) -> Total {
-  return i32(value);
-}
-
-fn finish(total: Total) -> T_y {
-  return total;
+fn lift(x: T) -> i32 {
+  return i32(x);
 }

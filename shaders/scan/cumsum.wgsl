@@ -1,19 +1,17 @@
 // y[k] = sum of x up to k: int32, which wraps, of int32 and bool, else f32
 
-alias Total = T_totals;
-
-fn init() -> Total {
-  return Total(0);
+fn init() -> T_wide {
+  return T_wide(0);
 }
 
-fn combine(a: Total, b: Total) -> Total {
+fn combine(a: T_wide, b: T_wide) -> T_wide {
   return a + b;
 }
 
-fn lift(value: T_x) -> Total {
-  return Total(value);
+fn lift(x: T) -> T_wide {
+  return T_wide(x);
 }
 
-fn finish(total: Total) -> T_y {
+fn finish(total: T_wide) -> T_y {
   return T_y(total);
 }

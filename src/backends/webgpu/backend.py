@@ -28,6 +28,7 @@ from wgsl_kernels.backends.webgpu.launch_free import FreeLaunch
 from wgsl_kernels.backends.webgpu.launch_function import FunctionLaunch
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
+from wgsl_kernels.backends.webgpu.launch_scan import ScanLaunch
 from wgsl_kernels.backends.webgpu.operands import classify
 from wgsl_kernels.backends.webgpu.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.small import launch_where_small
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 FORMS: dict[str, type[ShaderLaunch]] = {
     "map": MapLaunch,
     "reduce": ReduceLaunch,
+    "scan": ScanLaunch,
     "free": FreeLaunch,
 }
 _COPY = ShaderKernel("Copy", "families/copy.wgsl", Origin(__name__, __file__, 0))
@@ -243,7 +245,7 @@ class WebGpuBackend:
             )
         shader = kernel.func
         source = shader.source
-        form = FORMS[classify(source)]
+        form = FORMS[classify(source, shader.form)]
         names = shader.names()
         if len(names) != len(inputs):
             raise ArgumentError(

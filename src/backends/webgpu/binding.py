@@ -211,7 +211,7 @@ def _workgroup_size(composer: Composer, entry: Function) -> tuple[int, int, int]
 
 def _workgroup_bytes(composer: Composer) -> int:
     """Return the workgroup memory of all variables, each rounded up to 16 bytes."""
-    total = 0
+    total = composer.workgroup_bytes
     for variable in composer.assembly.declarations():
         if isinstance(variable, Variable) and variable.space == "workgroup":
             total += round_up(_layout(composer, variable.type, variable).size, 16)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from wgsl_kernels.backends.webgpu.accessors import add_free
 from wgsl_kernels.backends.webgpu.assembly import Assembly
@@ -19,9 +19,10 @@ from wgsl_kernels.backends.webgpu.fusion.attach import (
     prefix_of,
 )
 from wgsl_kernels.backends.webgpu.maps import add_map, can_vec4
-from wgsl_kernels.backends.webgpu.operands import Operand, classify
+from wgsl_kernels.backends.webgpu.operands import DeclaredForm, Form, Operand, classify
 from wgsl_kernels.backends.webgpu.reductions import add_reduction, skeleton_of
 from wgsl_kernels.backends.webgpu.row_loads import Reduction, Stage, Variant
+from wgsl_kernels.backends.webgpu.scans import Method, Scan, add_scan, scan_skeleton
 from wgsl_kernels.backends.webgpu.source import Source, load_file, shaders_folder
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -36,24 +37,30 @@ class Options:
     """Choices that give another text.
 
     Attributes:
+        form: What the kernel is registered as, where its functions do not tell.
         vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
         held: Inputs of a map that are the same array as another: their loads are held.
-        variant: How a reduction is spread over invocations; see ``Reduction``.
-        stage: Which part of a reduction this is.
+        variant: How a reduction or a scan is spread over invocations; see ``Reduction``, ``Scan``.
+        stage: Which part of it this is.
         kept: How many leading axes of a reduction's input remain.
-        wide: Whether a reduction binds its input as vec4; see ``Reduction``.
+        wide: Whether it binds its input as vec4; see ``Reduction``, ``Scan``.
+        exclusive: Whether a scan leaves out the element itself.
+        reverse: Whether a scan goes from the last element to the first.
         packed: Whether a reduction's parts lie along x in the grid, behind the rows.
         entry: A free kernel's entry point, where it has several.
         before: Groups of maps that stand for inputs.
         after: The group of maps that the output is handed on to.
     """
 
+    form: DeclaredForm | None = None
     vec4: bool = False
     held: tuple[str, ...] = ()
-    variant: Variant = "lanes"
+    variant: Variant | Method = "lanes"
     stage: Stage = "whole"
     kept: int = 0
     wide: bool = False
+    exclusive: bool = False
+    reverse: bool = False
     packed: bool = False
     entry: str | None = None
     before: tuple[Before, ...] = ()
@@ -84,12 +91,8 @@ def compose(
     Raises:
         ShaderError: The source does not fit the tensors; the message points at the line.
     """
-    form = classify(source)
-    skeleton = {
-        "map": "families/map.wgsl",
-        "reduce": skeleton_of(source, options.variant, options.stage),
-        "free": None,
-    }[form]
+    form = classify(source, options.form)
+    skeleton = _skeleton(form, source, options)
     facts = load_file(shaders_folder() / skeleton).facts if skeleton else None
     leaves = [
         leaf for one in options.before for leaf in leaves_of(one.structure, prefix_of(one.name))
@@ -116,14 +119,28 @@ def compose(
         raise ShaderError(f"{error}{source.syntax_error}") from None
 
 
+def _skeleton(form: Form, source: Source, options: Options) -> str | None:
+    """Return the path of the loop around the author's functions, None where it is their own."""
+    if form == "scan":
+        return scan_skeleton(options.variant, options.stage)
+    if form == "reduce":
+        return skeleton_of(source, cast("Variant", options.variant), options.stage)
+    return "families/map.wgsl" if form == "map" else None
+
+
 def _bound(composer: Composer, options: Options) -> Composed:
     vec4 = (
         composer.form == "map" and options.vec4 and can_vec4(composer.inputs, composer.outputs[0])
     )
     if composer.form == "map":
         start = add_map(composer, vec4=vec4, held=options.held)
+    elif composer.form == "scan":
+        method = cast("Method", options.variant)
+        flags = options.wide, options.exclusive, options.reverse
+        start = add_scan(Scan(composer, method, options.stage, *flags))
     elif composer.form == "reduce":
-        chosen = options.variant, options.stage, options.kept, options.wide, options.packed
+        variant = cast("Variant", options.variant)
+        chosen = variant, options.stage, options.kept, options.wide, options.packed
         start = add_reduction(Reduction(composer, *chosen))
     else:
         start = add_free(composer, options.entry)

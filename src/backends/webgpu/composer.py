@@ -1,4 +1,4 @@
-"""What the three forms share: names, types, bindings and the parameter block."""
+"""What the forms share: names, types, bindings and the parameter block."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ class Composer:
         after: The group of maps that the output is handed on to.
         partials: The element type of the array of partial results, None without one.
         writes_partials: Whether partial results are written rather than read.
+        workgroup_bytes: Workgroup memory of generated text.
     """
 
     kernel: str
@@ -78,6 +79,7 @@ class Composer:
     uses_status: bool = False
     partials: str | None = None
     writes_partials: bool = False
+    workgroup_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Offer what every form may name."""

@@ -21,6 +21,7 @@ from wgsl_kernels.backends.webgpu.fusion.pending import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launch import RECIPES_MAX
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
+from wgsl_kernels.backends.webgpu.launch_scan import ScanLaunch
 from wgsl_kernels.backends.webgpu.recipe import fold
 from wgsl_kernels.backends.webgpu.source import find_source
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
@@ -54,6 +55,7 @@ class Gpu:
         self._origin = origin
         self._recipes: dict[Any, DirectRecipe] = {}
         self._maps: dict[Any, MapLaunch] = {}
+        self._scans: dict[Any, ScanLaunch] = {}
         self._trace: Trace | None = None
 
     @property
@@ -135,6 +137,43 @@ class Gpu:
                 self._maps.clear()
             self._maps[key] = launch
         return launch(list(arrays.values()))[0]
+
+    def scan(
+        self,
+        shader: str,
+        x: GpuArray,
+        dtype: DType,
+        *,
+        axis: int,
+        exclusive: bool = False,
+        reverse: bool = False,
+    ) -> GpuArray:
+        """Return running totals along an axis; they may be fused with what is done to them.
+
+        Args:
+            shader: WGSL text that defines ``init`` and ``combine``, or a path as for `dispatch`.
+            x: The array.
+            dtype: The result's; the shader calls it ``T_y``.
+            axis: The axis.
+            exclusive: Whether an element itself is left out.
+            reverse: Whether to go from the last element to the first.
+
+        Raises:
+            ShaderError: The shader does not compose or compile.
+        """
+        attrs = {"axis": axis, "exclusive": exclusive, "reverse": reverse}
+        key = (shader, x.shape, x.dtype, dtype, *attrs.values())
+        launch = self._scans.get(key)
+        if launch is None:
+            kernel = ShaderKernel(self._kernel, shader, self._origin, form="scan")
+            outputs = (Spec(x.shape, dtype),)
+            launch = ScanLaunch(self._backend, kernel, ("x",), attrs, outputs, ("y",))
+            if len(self._scans) >= RECIPES_MAX:
+                self._scans.clear()
+            self._scans[key] = launch
+        if self._trace is not None:
+            self._trace.is_plain = False  # what it dispatches is not noted
+        return launch([x])[0]
 
     def choose(
         self,

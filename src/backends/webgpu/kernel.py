@@ -16,6 +16,7 @@ from wgsl_kernels.engine.shapes import broadcast_shapes
 from wgsl_kernels.engine.signature import find_signature
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.operands import DeclaredForm
     from wgsl_kernels.backends.webgpu.source import Source
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Spec
@@ -34,6 +35,7 @@ class ShaderKernel:
         origin: Where it was registered.
         groups: Computes the grid from the facts that its parameters name.
         params: Computes more parameter fields, likewise.
+        form: What is done with the functions of a reduction instead of reducing.
     """
 
     name: str
@@ -41,6 +43,7 @@ class ShaderKernel:
     origin: Origin
     groups: Callable[..., Grid] | None = None
     params: Callable[..., dict[str, Any]] | None = None
+    form: DeclaredForm | None = None
 
     @property
     def source(self) -> Source:
@@ -61,7 +64,7 @@ class ShaderKernel:
         from wgsl_kernels.backends.webgpu.operands import OP_NAMES, classify
 
         source = self.source
-        form = classify(source)
+        form = classify(source, self.form)
         if form != "map":
             raise wants_signature(self.name, form)
         op = next(one for name, one in source.functions.items() if name in OP_NAMES)
@@ -73,7 +76,7 @@ class ShaderKernel:
         from wgsl_kernels.backends.webgpu.operands import allowed_dtypes
 
         names = self.names()
-        return allowed_dtypes(self.source, names[0] if names else "y")
+        return allowed_dtypes(self.source, names[0] if names else "y", self.form)
 
     @functools.cached_property
     def _text(self) -> Source:
@@ -93,6 +96,7 @@ def wgsl_kernel(
     source: str,
     *,
     dtypes: Iterable[DType] | None = None,
+    form: DeclaredForm | None = None,
     groups: Callable[..., Grid] | None = None,
     params: Callable[..., dict[str, Any]] | None = None,
     override: bool = False,
@@ -106,6 +110,7 @@ def wgsl_kernel(
     source: str | None = None,
     *,
     dtypes: Iterable[DType] | None = None,
+    form: DeclaredForm | None = None,
     groups: Callable[..., Grid] | None = None,
     params: Callable[..., dict[str, Any]] | None = None,
     override: bool = False,
@@ -120,6 +125,8 @@ def wgsl_kernel(
         source: A path beside the caller's file or among the package's shaders; WGSL text if it
             has a newline.
         dtypes: The dtypes of its first input; by default what the file's types allow.
+        form: ``"scan"`` where the file's ``init`` and ``combine`` make running totals along an
+            axis; by default the file tells the form.
         groups: Returns the workgroup counts; its parameter names say what it needs (``y_shape``,
             an attribute). By default one invocation per element of the first output.
         params: Returns parameter fields that no attribute or shape gives, by name.
@@ -130,8 +137,10 @@ def wgsl_kernel(
     """
     origin = caller()
     allowed = None if dtypes is None else frozenset(dtypes)
+    if form not in (None, "scan"):
+        raise ArgumentError(f"{name}: form is {form!r}; want 'scan', or None for the file's own.")
     if source is not None:
-        shader = ShaderKernel(name, source, origin, groups, params)
+        shader = ShaderKernel(name, source, origin, groups, params, form)
         kernel = Kernel(
             name, "webgpu", shader, origin, allowed, infer=_infer_map(shader), names=shader.names
         )
@@ -152,7 +161,7 @@ def _infer_map(shader: ShaderKernel) -> Callable[[list[Spec], dict[str, Any]], S
     def infer(specs: list[Spec], attrs: dict[str, Any]) -> Spec:
         from wgsl_kernels.backends.webgpu.operands import classify
 
-        form = classify(shader.source)
+        form = classify(shader.source, shader.form)
         if form != "map" or not specs:
             raise wants_signature(shader.name, form)
         shape = broadcast_shapes(*(spec.shape for spec in specs))

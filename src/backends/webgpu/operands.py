@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.source import Source
 
 Access = Literal["flat", "strided", "value", "absent"]
-Form = Literal["map", "reduce", "free"]
+Form = Literal["map", "reduce", "scan", "window", "free"]
+DeclaredForm = Literal["scan", "window"]
+"""A form that says what is done with the functions of a reduction, and not which there are."""
 
 VALUE_TYPES: Mapping[str, str] = MappingProxyType(
     {
@@ -82,14 +84,17 @@ class Operand:
         return STORAGE_TYPES[self.dtype]
 
 
-def classify(source: Source) -> Form:
-    """Return which of the three forms a kernel has, from what its files define.
+def classify(source: Source, declared: DeclaredForm | None = None) -> Form:
+    """Return which form a kernel has, from what its files define unless it is declared.
 
     Raises:
         ShaderError: It defines neither a compute entry point, nor ``init`` and ``combine``, nor
-            ``op``.
+            ``op``; or not what the declared form wants.
     """
     functions = source.functions
+    if declared is not None:
+        _require_totals(source, declared)
+        return declared
     if any(function.is_entry for function in functions.values()):
         return "free"
     if "init" in functions and "combine" in functions:
@@ -100,6 +105,24 @@ def classify(source: Source) -> Form:
         f"{source.file}: defines no kernel; want fn op (a map), fn init and fn combine "
         f"(a reduction), or a @compute function.{source.syntax_error}"
     )
+
+
+def _require_totals(source: Source, form: DeclaredForm) -> None:
+    """Refuse a file that lacks what a scan or a window is made of."""
+    wanted = {
+        "init": "fn init() -> A, of which nothing changes",
+        "combine": "fn combine(a: A, b: A) -> A",
+    }
+    missing = next((name for name in wanted if name not in source.functions), None)
+    if missing is None:
+        return
+    found = ", ".join(f"fn {name}" for name in source.functions) or "no function"
+    message = f"a {form} needs fn {missing}, which is missing; want {wanted[missing]}. There is "
+    first = next(iter(source.facts.functions.values()), None)
+    where = f"{source.file}: {message}{found}."
+    if first is not None:
+        where = source.point(f"{message}{found}.", first)
+    raise ShaderError(f"{where}{source.syntax_error}")
 
 
 def allowed_access(source: Source, name: str) -> frozenset[Access]:
@@ -122,19 +145,21 @@ def allowed_access(source: Source, name: str) -> frozenset[Access]:
     return frozenset({"flat", "strided", "value"})
 
 
-def allowed_dtypes(source: Source, name: str) -> frozenset[str]:
+def allowed_dtypes(
+    source: Source, name: str, declared: DeclaredForm | None = None
+) -> frozenset[str]:
     """Return the dtypes that the file's written types allow for the tensor ``name``.
 
     ``T`` and ``T_<name>`` allow every dtype, except that a map serves complex64 only through
     ``op_complex``; a u32 in a buffer may hold the bits of any 4-byte dtype.
     """
-    form = classify(source)
+    form = classify(source, declared)
     if form == "free":
         variable = source.variables.get(wgsl_name(name))
         written = variable.type if variable else ""
         return _dtypes_of(next(iter(template_of(written)[1]), written))
     ops = source.functions
-    if form == "reduce":
+    if form != "map":
         written = _parameter_type(source, "lift", 0) if name != "y" else ""
         return _dtypes_of(written)
     found: frozenset[str] = frozenset()

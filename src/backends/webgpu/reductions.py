@@ -18,10 +18,10 @@ from wgsl_kernels.backends.webgpu.row_loads import (
     add_loads,
     add_partial_loads,
     partial_at,
-    require_same,
 )
 from wgsl_kernels.backends.webgpu.row_writes import add_writes
 from wgsl_kernels.backends.webgpu.source import load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.totals import finished
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composer import Composer
@@ -120,20 +120,13 @@ def _partial(reduction: Reduction) -> str:
 
 
 def _finish(reduction: Reduction) -> str:
-    composer, element = reduction.composer, reduction.element
+    composer = reduction.composer
     signature = "fn wk_finish(row: u32, part: u32, total: wk_Total)"
     if reduction.stage == "partial":
         value = "u32(total)" if reduction.is_bool else "total"
         return f"{signature} {{ {PARTIALS}[part * wk_rows() + row] = {value}; }}"
     output = composer.outputs[0]
-    finish = composer.source.functions.get("finish")
-    value = "total"
-    if finish is None:
-        require_same(composer, "combine", element, output.value_type, "fn finish(a, n: u32)")
-    else:
-        composer.check_type(finish, finish.returns or "", output.value_type, output.name)
-        count = f", {composer.word('wk_n', 'wk_n')}" if len(finish.parameters) > 1 else ""
-        value = f"finish(total{count})"
+    value = finished(composer, "total", composer.word("wk_n", "wk_n"))
     value = f"u32({value})" if output.dtype == "bool" else value
     return f"{signature} {{ {composer.stored(output, 'row', value)} }}"
 

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.indexing import dot, unravel
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.backends.webgpu.totals import (
+    is_bool,
+    join_lifted,
+    join_text,
+    lift_text,
+    total_type,
+)
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composer import Composer
@@ -50,12 +56,12 @@ class Reduction:
     @property
     def element(self) -> str:
         """The accumulator's type as the author wrote it."""
-        return self.composer.source.functions["init"].returns or ""
+        return total_type(self.composer)
 
     @property
     def is_bool(self) -> bool:
         """Whether it is bool, which buffers cannot hold."""
-        return self.composer.types.resolve(self.element) == "bool"
+        return is_bool(self.composer)
 
 
 def places(reduction: Reduction, operand: Operand, name: str) -> tuple[str, str]:
@@ -100,8 +106,8 @@ def add_loads(reduction: Reduction) -> None:
     helpers["wk_load"] = lambda: _load(reduction, operand)
     helpers["wk_load4"] = lambda: _load4(reduction, operand)
     helpers["wk_quad"] = lambda: _quad(reduction, operand.value_type)
-    helpers["wk_lift"] = lambda: _lift(reduction, operand)
-    helpers["wk_join"] = lambda: _join(reduction, operand)
+    helpers["wk_lift"] = lambda: lift_text(composer, operand)
+    helpers["wk_join"] = lambda: join_text(composer, operand)
 
 
 def add_partial_loads(reduction: Reduction) -> None:
@@ -114,7 +120,7 @@ def add_partial_loads(reduction: Reduction) -> None:
     )
     helpers["wk_quad"] = lambda: _quad(reduction, "wk_Total")
     helpers["wk_lift"] = lambda: "fn wk_lift(x: wk_Total, i: u32) -> wk_Total { return x; }"
-    helpers["wk_join"] = lambda: _join_lifted("wk_Total")
+    helpers["wk_join"] = lambda: join_lifted("wk_Total")
 
 
 def _view(composer: Composer, operand: Operand) -> tuple[list[str], list[str], str]:
@@ -172,51 +178,9 @@ def _quad(reduction: Reduction, element: str) -> str:
     return f"fn wk_quad(base: u32, i: u32) -> {type_} {{ return {value}; }}"
 
 
-def _lift(reduction: Reduction, operand: Operand) -> str:
-    composer, element = reduction.composer, reduction.element
-    lift = composer.source.functions.get("lift")
-    value = "x"
-    if lift is None:
-        require_same(composer, "init", element, operand.value_type, "fn lift(x: T, i: u32)")
-    elif lift.parameters:
-        composer.check_type(lift, lift.parameters[0].type, operand.value_type, operand.name)
-        value = "lift(x, i)" if len(lift.parameters) > 1 else "lift(x)"
-    return f"fn wk_lift(x: {operand.value_type}, i: u32) -> wk_Total {{ return {value}; }}"
-
-
-def _join(reduction: Reduction, operand: Operand) -> str:
-    """Return the function that adds an element to the total of some that are all before it."""
-    composer = reduction.composer
-    append = composer.source.functions.get("append")
-    if append is None:
-        return _join_lifted(operand.value_type)
-    if len(append.parameters) > 1:
-        what = operand.value_type, operand.name
-        composer.check_type(append, append.parameters[1].type, *what)
-    i = ", i" if len(append.parameters) > 2 else ""
-    signature = f"fn wk_join(total: wk_Total, x: {operand.value_type}, i: u32) -> wk_Total"
-    return f"{signature} {{ return append(total, x{i}); }}"
-
-
-def _join_lifted(element: str) -> str:
-    signature = f"fn wk_join(total: wk_Total, x: {element}, i: u32) -> wk_Total"
-    return f"{signature} {{ return combine(total, wk_lift(x, i)); }}"
-
-
 def partial_at(reduction: Reduction, place: str) -> str:
     """Return the expression of a partial result; they lie [part, row]."""
     return f"{PARTIALS}[{place}]" + (" != 0u" if reduction.is_bool else "")
-
-
-def require_same(composer: Composer, function: str, element: str, wanted: str, need: str) -> None:
-    """Refuse an accumulator of another type than the tensor's where nothing converts it."""
-    if composer.types.resolve(element) != wanted:
-        found = composer.source.functions[function]
-        message = (
-            f"{composer.kernel}: {function} has {composer.types.resolve(element)} where the "
-            f"tensor has {wanted}; want {need}."
-        )
-        raise ShaderError(composer.source.point(message, found))
 
 
 _PARTIAL_PLACE = "fn wk_place(base: u32, i: u32) -> u32 { return base + i * wk_rows(); }"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,6 @@ from wgsl_kernels.ops import joining, shape
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
-    from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Spec
 
 
@@ -64,10 +62,10 @@ def _cumprod_cpu(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Arra
 def _cumprod_webgpu(
     gpu: Gpu, x: GpuArray, *, axis: int, exclusive: bool, reverse: bool
 ) -> GpuArray:
-    if x.dtype in ("int32", "bool"):
-        return _by_rows(gpu, "cumprod_int32", "int32", x, axis, exclusive, reverse)
-    pair: DType = "complex64"
-    return _by_rows(gpu, "cumprod", pair, x, axis, exclusive, reverse)
+    whole = x.dtype in ("int32", "bool")
+    shader = "scan/cumprod_int32.wgsl" if whole else "scan/cumprod.wgsl"
+    dtype = "int32" if whole else x.dtype
+    return gpu.scan(shader, x, dtype, axis=axis, exclusive=exclusive, reverse=reverse)
 
 
 @gradient("Cumprod")
@@ -167,10 +165,12 @@ def _cumsum_cpu(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Array
     return _accumulated(np.add, x, axis, exclusive, reverse)
 
 
-@wgsl_kernel("Cumsum", dtypes=("float32", "float16", "int32", "bool"))
-def _cumsum_webgpu(gpu: Gpu, x: GpuArray, *, axis: int, exclusive: bool, reverse: bool) -> GpuArray:
-    total: DType = "int32" if x.dtype in ("int32", "bool") else "float32"
-    return _by_rows(gpu, "cumsum", total, x, axis, exclusive, reverse)
+wgsl_kernel(
+    "Cumsum",
+    "scan/cumsum.wgsl",
+    form="scan",
+    dtypes=("float32", "float16", "int32", "bool"),
+)
 
 
 @gradient("Cumsum")
@@ -202,93 +202,4 @@ def _accumulated(combine: np.ufunc, x: Array, axis: int, exclusive: bool, revers
 
 def running_sums(gpu: Gpu, counts: GpuArray) -> GpuArray:
     """Return for each element of int32 rows, [rows, length], the sum of those before it."""
-    return _by_rows(gpu, "cumsum", "int32", counts, 1, exclusive=True, reverse=False)
-
-
-def _by_rows(
-    gpu: Gpu, op: str, total: DType, x: GpuArray, axis: int, exclusive: bool, reverse: bool
-) -> GpuArray:
-    """Run the kernel ``op`` by one of its methods, each a file include/scan_<method>.wgsl."""
-    y = gpu.empty(x.shape, "int32" if x.dtype == "bool" else x.dtype)
-    if y.size == 0:
-        return y
-    lengths = x.shape or (1,)
-    length, inner = lengths[axis], math.prod(lengths[axis % len(lengths) + 1 :])
-    rows = y.size // length
-    method = _method(gpu.is_software, rows, length, inner)
-    part_size = method.part_size(gpu.is_software, rows, length)
-    parts = math.ceil(length / part_size)
-    params = {
-        "rows": rows,
-        "length": length,
-        "inner": inner,
-        "parts": parts,
-        "part_size": part_size,
-        "exclusive": exclusive,
-        "reverse": reverse,
-    }
-    arrays = {"x": x, "y": y, "totals": gpu.empty((parts, rows) if parts > 1 else (1, 1), total)}
-    grid = gpu.grid(rows * parts * method.lanes // method.together, method.group)
-    for writes_totals in (1, 0) if parts > 1 else (0,):
-        params["writes_totals"] = writes_totals
-        gpu.dispatch(f"scan/{op}_{method.name}.wgsl", arrays, params=params, groups=grid)
-    return y
-
-
-@dataclass(frozen=True)
-class _Method:
-    """A way to scan.
-
-    Attributes:
-        name: The file's name ends with it.
-        group: Invocations of a workgroup.
-        lanes: Invocations that share a part.
-        together: Rows that an invocation takes.
-    """
-
-    name: str
-    group: int = 64
-    lanes: int = 1
-    together: int = 1
-
-    def part_size(self, is_software: bool, rows: int, length: int) -> int:
-        """Return how many elements of a row make a part; a multiple of 4."""
-        if self is _TILES:  # tiles of 1024, at most 1024 parts
-            return 1024 * math.ceil(length / (1 << 20))
-        invocations = rows // self.together
-        if length <= _WHOLE and invocations >= (_BUSY_SOFTWARE if is_software else _BUSY):
-            return -(-length // 4) * 4
-        if self is _FOURS:
-            return max(_ALONE, _power_of_two(length // 256))
-        return max(_ALONE, _power_of_two(math.isqrt(length)))
-
-
-_ALONE = 256
-"""Elements of a row that an invocation takes at least, where there are as many."""
-_WHOLE = 1024
-"""Elements of a row that an invocation takes where there are rows enough to keep a device busy."""
-_BUSY, _BUSY_SOFTWARE = 16384, 64
-_MOST_INNER = 64
-"""Rows side by side from which on neighbours read whole lines of memory, a row each."""
-
-_ONE_BY_ONE = _Method("alone")
-_COLUMNS = _Method("columns", together=4)
-_FOURS = _Method("fours", group=16)
-_TILES = _Method("tiles", group=128, lanes=128)
-
-
-def _method(is_software: bool, rows: int, length: int, inner: int) -> _Method:
-    """Return how to scan, from what was measured.
-
-    On a software adapter barriers cost more than they save: an invocation scans alone, four
-    elements at a time where it can, which was 20 times as fast as tiles.
-    """
-    if inner == 1 and is_software and (rows == 1 or length % 4 == 0):
-        return _FOURS
-    if not is_software and inner < _MOST_INNER and length > 64:
-        return _TILES
-    return _COLUMNS if inner % 4 == 0 else _ONE_BY_ONE
-
-
-def _power_of_two(least: int) -> int:
-    return 1 << max(least - 1, 0).bit_length()
+    return gpu.scan("scan/cumsum.wgsl", counts, "int32", axis=1, exclusive=True)

@@ -1,0 +1,125 @@
+"""Launching scans: one dispatch where an invocation takes a whole row, else two."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.array import row_major
+from wgsl_kernels.backends.webgpu.collapse import collapse
+from wgsl_kernels.backends.webgpu.compose import Options
+from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
+from wgsl_kernels.backends.webgpu.launch import VALUE, State
+from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch, ReduceRecipe
+from wgsl_kernels.backends.webgpu.operands import VALUE_TYPES, Operand
+from wgsl_kernels.backends.webgpu.recipe import Compiled, compile_kernel, fold
+from wgsl_kernels.backends.webgpu.scan_spreads import GROUPS, ScanLayout, ScanSpread, scan_spread
+from wgsl_kernels.backends.webgpu.scans import total_bytes
+from wgsl_kernels.backends.webgpu.wgsl.types import Types
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.shapes import show
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.device import Device
+
+IN_FOURS = ("columns", "fours")
+"""The methods that load and store four neighbours at a time."""
+
+
+class ScanLaunch(ReduceLaunch):
+    """Runs a scan of its one input along one axis."""
+
+    def build(
+        self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE
+    ) -> ReduceRecipe:
+        """Compose the stages for this layout."""
+        array = arrays[0]
+        facts = dict(self.attrs)
+        self.add_facts(facts, arrays)
+        spread = self._spread(device, array, facts)
+        facts[f"{self.output_names[0]}_size"] = self.outputs[0].size
+        operand = self._operand(array, states[0], facts)
+        by_fours = spread.method in IN_FOURS
+        wide = by_fours and operand.access == "flat" and extras.can_be_wide
+        in_fours = by_fours and extras.in_fours and not extras.keeps
+        facts |= extras.facts(wide=wide, in_fours=in_fours)
+
+        def stage(which: Any) -> Compiled:
+            options = Options(
+                form="scan",
+                variant=spread.method,
+                stage=which,
+                wide=wide,
+                exclusive=bool(facts.get("exclusive", False)),
+                reverse=bool(facts.get("reverse", False)),
+                before=extras.stand_ins(self.names, wide=wide),
+                after=None if which == "partial" else extras.handed_on(in_fours=in_fours),
+            )
+            outputs = self.output_operands()
+            source = self.shader.source
+            return compile_kernel(
+                device, self.kernel, source, [operand], outputs, list(facts), options
+            )
+
+        grid = fold(-(-spread.invocations // GROUPS[spread.method]))
+        if spread.parts == 1:
+            recipe = ReduceRecipe([stage("whole")], [grid], facts, 0)
+            if extras is ALONE:
+                recipe.fixed = self.fix(device, recipe.stages[0], arrays, facts, grid)
+            return recipe
+        stages = [stage("partial"), stage("final")]
+        partial_bytes = facts["wk_rows"] * spread.parts * stages[0].composed.partial_bytes
+        return ReduceRecipe(stages, [grid, grid], facts, partial_bytes)
+
+    def _spread(self, device: Device, array: GpuArray, facts: dict[str, Any]) -> ScanSpread:
+        """Return how the rows are spread; add what the skeletons ask for to ``facts``."""
+        axis = self._axis(array)
+        lengths = array.shape or (1,)
+        length, inner = lengths[axis], math.prod(lengths[axis + 1 :])
+        rows = array.size // length
+        output = self.outputs[0].dtype
+        layout = ScanLayout(
+            rows,
+            length,
+            inner,
+            device.is_software,
+            can_vec4="complex64" not in (array.dtype, output),
+            total_bytes=self._total_bytes(array.dtype, output),
+        )
+        spread = scan_spread(layout)
+        facts |= {"wk_rows": rows, "wk_length": length, "wk_inner": inner}
+        facts |= {"wk_parts": spread.parts, "wk_part_size": spread.part_size}
+        return spread
+
+    def _axis(self, array: GpuArray) -> int:
+        if not array.shape:
+            return 0
+        axes = self.axes(array)
+        if len(axes) != 1:
+            raise ArgumentError(
+                f"{self.kernel}: a scan goes along one axis of {show(array.shape)}; want the "
+                "attribute axis, one number."
+            )
+        return axes[0]
+
+    def _total_bytes(self, given: str, output: str) -> int:
+        """Return the accumulator's bytes, which decide whether tiles of them fit."""
+        source, own = self.shader.source, VALUE_TYPES[output]
+        aliases = {"T": VALUE_TYPES[given], f"T_{self.names[0]}": VALUE_TYPES[given]}
+        aliases |= {f"T_{self.output_names[0]}": own, "T_wide": "f32" if own == "f16" else own}
+        types = Types.of(source.structs, source.aliases, aliases, source.constants, {})
+        return total_bytes(source, types)
+
+    def _operand(self, array: GpuArray, state: State, facts: dict[str, Any]) -> Operand:
+        """Return the input as the composer wants it; add how it lies to ``facts``."""
+        name = self.names[0]
+        if state is VALUE:
+            return Operand(name, array.dtype, 0, "value")
+        if state is None:
+            return Operand(name, array.dtype, len(array.shape))
+        plain = row_major(array.shape)
+        shape, (strides, _), _ = collapse(array.shape, [array.strides, plain])
+        facts |= {"wk_shape": shape, f"wk_{name}_strides": strides}
+        facts[f"wk_{name}_offset"] = array.offset
+        return Operand(name, array.dtype, len(shape), "strided")

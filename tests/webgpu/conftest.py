@@ -1,0 +1,62 @@
+"""What tests of users' kernels share: registries put back, and a file registered as a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.engine import registry, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Run = Callable[..., wk.Tensor]
+
+
+@pytest.fixture
+def registries_as_before() -> Iterator[None]:
+    """Run the test on webgpu, and put back what it registers."""
+    tables: Any = (registry._kernels, signature._signatures)
+    before = [dict(one) for one in tables]
+    with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
+        yield
+    for table, kept in zip(tables, before, strict=True):
+        table.clear()
+        table.update(kept)
+    registry.announce_change()
+
+
+@pytest.fixture
+def scan(tmp_path: Path, registries_as_before: None) -> Callable[..., Run]:
+    """Give a function that registers a user's file as a scan and returns how to run it."""
+
+    def register(text: str, dtype: str | None = None) -> Run:
+        file = tmp_path / "running.wgsl"
+        file.write_text(text)
+
+        def shape_of(
+            x: Any,
+            /,
+            *,
+            axis: int = 0,
+            exclusive: bool = False,
+            reverse: bool = False,
+            above: float = 0.0,
+        ) -> Any:
+            return x.like(dtype=dtype)
+
+        wk.signature("Running", override=True)(shape_of)
+        wk.wgsl_kernel("Running", str(file), form="scan", override=True)
+
+        def run(x: Any, **attrs: Any) -> wk.Tensor:
+            found = wk.engine().run_kernel("Running", {"x": x}, attrs)
+            assert isinstance(found, wk.Tensor)
+            return found
+
+        return run
+
+    return register
