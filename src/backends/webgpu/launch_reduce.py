@@ -138,7 +138,7 @@ class ReduceLaunch(AnchorLaunch):
                 return recipe
             found: ReduceRecipe | None = self.recipes.get((key, name))
             if found is None:
-                found = self.build(device, arrays, states, extras, spread)
+                found = self._build(device, arrays, states, extras, spread)
                 self.remember((key, name), found)
             return found
 
@@ -220,14 +220,19 @@ class ReduceLaunch(AnchorLaunch):
         return normalize_axes(self.kernel, given, len(array.shape))
 
     def build(
+        self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE
+    ) -> ReduceRecipe:
+        """Compose the stages for this layout, spread as the rule has it."""
+        return self._build(device, arrays, states, extras, None)
+
+    def _build(
         self,
         device: Device,
         arrays: list[Any],
         states: list[State],
-        extras: Extras = ALONE,
-        spread: Spread | None = None,
+        extras: Extras,
+        spread: Spread | None,
     ) -> ReduceRecipe:
-        """Compose the stages for this layout, spread as said or as the rule has it."""
         array, source = arrays[0], self.shader.source
         reduced = self.axes(array)
         count = math.prod(array.shape[axis] for axis in reduced)

@@ -245,16 +245,16 @@ def _lines(sliding: Sliding, x: Array, part: Part, across: int) -> Iterator[tupl
 
 
 class Run(NamedTuple):
-    """Places along an axis: ``count`` of them from ``first``, which may lie outside, on."""
+    """Lines ``step`` apart: so many ``places`` from ``first`` on, which may lie outside."""
 
     first: int
     step: int
-    count: int
+    places: int
 
     def inside(self, size: int) -> tuple[slice, slice]:
         """Return which of them lie within ``size`` elements, and those elements."""
-        begin = min(max(-(self.first // self.step), 0), self.count)
-        end = max(min(-((self.first - size) // self.step), self.count), begin)
+        begin = min(max(-(self.first // self.step), 0), self.places)
+        end = max(min(-((self.first - size) // self.step), self.places), begin)
         start = self.first + begin * self.step
         return slice(begin, end), slice(start, start + (end - begin) * self.step, self.step)
 
@@ -264,7 +264,7 @@ def _taken(x: Array, tall: Run, wide: Run) -> Array:
     height, width, channels = x.shape[1:]
     (down, rows), (right, cols) = tall.inside(height), wide.inside(width)
     seen = x[:, rows, cols]
-    shape = (len(x), tall.count, wide.count, channels)
+    shape = (len(x), tall.places, wide.places, channels)
     side_by_side = (channels * x.itemsize, x.itemsize)
     if seen.shape == shape:
         return seen if seen.strides[2:] == side_by_side else np.ascontiguousarray(seen)
