@@ -283,14 +283,14 @@ def test_a_reduction_runs_as_the_variant_that_is_forced(
     x = np.random.default_rng(0).standard_normal((300, 128)).astype(np.float32)
     with wk.use_backend("webgpu"), forced("Sum", name):
         backend: Any = find_driver("webgpu")
-        dispatch = backend.open().dispatch
+        record = backend.open().run
         grids: list[tuple[int, int, int]] = []
 
-        def noted(*args: Any) -> None:
-            grids.append(args[4])
-            dispatch(*args)
+        def noted(ready: Any, storages: Any) -> None:
+            grids.append(ready.groups)
+            record(ready, storages)
 
-        monkeypatch.setattr(backend.open(), "dispatch", noted)
+        monkeypatch.setattr(backend.open(), "run", noted)
         found = wk.sum(wk.tensor(x), axis=0).numpy()
 
     assert grids == [(workgroups, 1, 1)]

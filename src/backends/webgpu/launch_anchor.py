@@ -68,13 +68,17 @@ class AnchorLaunch(ShaderLaunch):
                 return None
             else:
                 states.append(VALUE if one.is_scalar_on_host else one.layout)
-        recipe = self.recipes.get(tuple(states))
-        if recipe is None or recipe.fixed is None:
+        known = self.known(tuple(states))
+        if known is None:
             return None
         for spec in self.large:
             self.backend.check_size(spec)
-        known: Fixed = recipe.fixed
         return known.make(arrays, self.nbytes[0], self.labels[0])
+
+    def known(self, states: tuple[State, ...]) -> Fixed | None:
+        """Return the one dispatch for arrays that lie so, if they were met before."""
+        recipe = self.recipes.get(states)
+        return None if recipe is None else recipe.fixed
 
     def _begin(self, device: Device, arrays: list[Any]) -> None:
         """Compile the kernel alone, so that its errors show where it is called, not later."""

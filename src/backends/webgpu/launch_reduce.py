@@ -87,6 +87,11 @@ class ReduceRecipe:
         self.shape_class: tuple[object, ...] = ()
         self.is_worth = False
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the tuner is to be asked for the spread."""
+        return self.is_worth or (is_asked() and len(self.spreads) > 1)
+
 
 class ReduceLaunch(AnchorLaunch):
     """Runs a reduction of its first input; others are a normalization's, one number per column."""
@@ -117,9 +122,14 @@ class ReduceLaunch(AnchorLaunch):
         recipe: ReduceRecipe | None = self.recipes.get(key)
         if recipe is None:
             recipe = self.remember(key, self.build(device, arrays, states, extras))
-        if recipe.is_worth or (is_asked() and len(recipe.spreads) > 1):
+        if recipe.is_open:
             recipe = self._chosen(recipe, key, device, arrays, states, extras)
         return self._record(recipe, device, arrays, states, extras)
+
+    def known(self, states: tuple[State, ...]) -> Fixed | None:
+        """Return the one dispatch for arrays that lie so, unless the tuner has a say."""
+        recipe: ReduceRecipe | None = self.recipes.get(states)
+        return None if recipe is None or recipe.is_open else recipe.fixed
 
     def _chosen(
         self,
