@@ -9,6 +9,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu import gpu as gpu_module
 from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.recipe import fold
+from wgsl_kernels.backends.webgpu.tuning import forced, watching
 from wgsl_kernels.ops import pairs
 
 pytestmark = pytest.mark.gpu
@@ -46,6 +47,18 @@ def test_topk_keeps_the_first_of_equal_elements(shape: tuple[int, ...], k: int) 
 
         np.testing.assert_array_equal(indices.numpy(), expected)
         np.testing.assert_array_equal(values.numpy(), np.take_along_axis(x, expected, -1))
+
+
+@pytest.mark.parametrize("method", pairs.METHODS)
+@pytest.mark.parametrize(("shape", "k"), [((3, 2000), 400), ((5001,), 300), ((40, 256), 256)])
+def test_every_method_gives_the_same_order(shape: tuple[int, ...], k: int, method: str) -> None:
+    x = RNG.integers(-40, 40, shape).astype(np.int32)
+    expected = np.argsort(~x, axis=-1, kind="stable")[..., :k]
+    with wk.use_backend("webgpu"), watching() as seen, forced("TopK", method):
+        found = wk.topk(x, k)[1].numpy()
+
+    assert method in seen["TopK"]
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.fixture

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from wgsl_kernels.backends.webgpu.variants import size_class
 from wgsl_kernels.ops import scan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
 
@@ -21,42 +24,74 @@ _RADIX_LEAST = 256
 """Pairs of a row from which on counting digits is worth its memory."""
 _ROWS_ALONE, _LONGEST_ALONE = 16, 8192
 """As many rows keep a software adapter busy, an invocation each; it stops before 65,535 turns."""
+MERGED, ROWS, PARTS, STAGED = "merged", "digits_rows", "digits", "digits_staged"
+METHODS = (MERGED, ROWS, PARTS, STAGED)
+"""A bitonic sort; counting digits: of a row by an invocation, of parts of it, or by workgroups."""
 
 
-def empty_pairs(gpu: Gpu, rows: int, length: int) -> GpuArray:
-    """Return an array for pairs, [rows, width, 2].
+def sorted_pairs(
+    gpu: Gpu,
+    shape: tuple[int, int],
+    fill: Callable[[GpuArray], None],
+    *,
+    most: int = 0xFFFFFFFF,
+) -> GpuArray:
+    """Return rows of pairs in order, [rows, width, 2]; indices rise in the order of pairs before.
 
-    ``width`` is ``length`` or more; pairs beyond are to come last.
+    The order is the same whichever way it comes about, so the tuner may choose.
+
+    Args:
+        gpu: The device.
+        shape: How many rows, and of how many pairs; ``width`` may be more.
+        fill: Writes the pairs into an array [rows, width, 2]; those beyond are to come last.
+        most: No word is larger.
     """
-    return gpu.empty((rows, _width(gpu, length), 2), "int32")
+    rows, length = shape
+
+    def run(name: str) -> GpuArray:
+        pairs = gpu.empty((rows, _power_of_two(length) if name == MERGED else length, 2), "int32")
+        fill(pairs)
+        _sort_pairs(gpu, pairs, name, 2 if most < 1 << 16 else 4)
+        return pairs
+
+    names = [MERGED]
+    if length >= _RADIX_LEAST:
+        names += [PARTS, STAGED]
+    if _RADIX_LEAST <= length <= _LONGEST_ALONE:
+        names.append(ROWS)
+    static = _method(gpu, rows, length)
+    shape_class = ("pairs", size_class(rows), size_class(length), most < 1 << 16)
+    return run(gpu.choose(shape_class, tuple(names), static, run, rows * length))
 
 
-def _width(gpu: Gpu, length: int) -> int:
-    if length >= (_RADIX_LEAST if gpu.is_software else _STAGED_LEAST):
-        return length
+def _power_of_two(length: int) -> int:
+    """Return how many pairs a bitonic sort makes of a row."""
     return 1 << max(length - 1, 0).bit_length()
 
 
-def sort_pairs(gpu: Gpu, pairs: GpuArray, *, most: int = 0xFFFFFFFF) -> None:
-    """Sort each row of pairs in place; indices rise in the order in which pairs come.
+def _method(gpu: Gpu, rows: int, length: int) -> str:
+    """Return how to sort where nothing is measured.
 
     On a software adapter digits are counted by an invocation alone: of 1 M pairs that took a
     twentieth of the time of a bitonic sort, whose barriers cost too much there. On a GPU they are
     counted by workgroups: of 1 M pairs in 4 passes over memory where a bitonic sort takes 65.
-
-    Args:
-        gpu: The device.
-        pairs: From `empty_pairs`.
-        most: No word is larger.
     """
+    if length < (_RADIX_LEAST if gpu.is_software else _STAGED_LEAST):
+        return MERGED
+    if not gpu.is_software:
+        return STAGED
+    return ROWS if rows >= _ROWS_ALONE and length <= _LONGEST_ALONE else PARTS
+
+
+def _sort_pairs(gpu: Gpu, pairs: GpuArray, method: str, passes: int) -> None:
+    """Sort each row of pairs in place; of a power of two where they are merged."""
     rows, width, _ = pairs.shape
-    passes = 2 if most < 1 << 16 else 4
-    if width < (_RADIX_LEAST if gpu.is_software else _STAGED_LEAST):
+    if method == MERGED:
         sort_blocks(gpu, pairs)
         _merge_blocks(gpu, pairs)
-    elif not gpu.is_software:
+    elif method == STAGED:
         _sort_digits(gpu, pairs, passes, _Cut("_staged", math.ceil(width / _PART), _PART, 1))
-    elif rows >= _ROWS_ALONE and width <= _LONGEST_ALONE:
+    elif method == ROWS:
         arrays = {
             "pairs": pairs,
             "spare": gpu.empty(pairs.shape, "int32"),

@@ -18,7 +18,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops import binary, creation, gather, logical, shape
-from wgsl_kernels.ops.pairs import empty_pairs, sort_pairs
+from wgsl_kernels.ops.pairs import sorted_pairs
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -130,20 +130,22 @@ def _unsorted_segment_sum_webgpu(
     if not y.size:
         return y
     count = segment_ids.size
-    pairs = empty_pairs(gpu, 1, count)
-    width = pairs.shape[1]
-    gpu.dispatch(
-        "segment/segment_pairs.wgsl",
-        {"segment_ids": segment_ids, "pairs": pairs},
-        params={"length": count, "width": width, "segments": num_segments},
-        groups=gpu.grid(width, _GROUP),
-    )
-    sort_pairs(gpu, pairs, most=num_segments)
+
+    def fill(pairs: GpuArray) -> None:
+        width = pairs.shape[1]
+        gpu.dispatch(
+            "segment/segment_pairs.wgsl",
+            {"segment_ids": segment_ids, "pairs": pairs},
+            params={"length": count, "width": width, "segments": num_segments},
+            groups=gpu.grid(width, _GROUP),
+        )
+
+    pairs = sorted_pairs(gpu, (1, count), fill, most=num_segments)
     starts = gpu.empty((num_segments + 1,), "int32")
     gpu.dispatch(
         "segment/segment_starts.wgsl",
         {"pairs": pairs, "starts": starts},
-        params={"width": width},
+        params={"width": pairs.shape[1]},
     )
     _sum_runs(gpu, {"x": x, "pairs": pairs, "starts": starts, "y": y}, math.prod(inner))
     return y

@@ -14,6 +14,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.ordering import can_be_keys, distinct, top_places
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.variants import declare, size_class
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.run import run_many
@@ -21,7 +22,7 @@ from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.ops import creation, segment, shape
-from wgsl_kernels.ops.pairs import BLOCK, empty_pairs, sort_blocks, sort_pairs
+from wgsl_kernels.ops.pairs import BLOCK, sort_blocks, sorted_pairs
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -73,13 +74,7 @@ def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
     indices = gpu.empty(values.shape, "int32")
     if not values.size:
         return values, indices
-    if gpu.is_software and k <= _IN_REGISTERS:
-        pairs = _top_in_registers(gpu, x, k)
-    elif not gpu.is_software and k <= BLOCK // 4 and x.shape[-1] > BLOCK:
-        pairs = _top_of_blocks(gpu, x, k)
-    else:
-        pairs = _ordered(gpu, x, x.shape[-1], 1)
-        sort_pairs(gpu, pairs)
+    pairs = _top_pairs(gpu, x, k)
     arrays = {"x": x, "pairs": pairs, "values": values, "indices": indices}
     params = {"length": x.shape[-1], "width": pairs.shape[1], "k": k}
     gpu.dispatch("sort/top_k.wgsl", arrays, params=params)
@@ -87,6 +82,32 @@ def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
 
 
 _IN_REGISTERS = 16  # as in include/top_k.wgsl
+_IN_BLOCKS = BLOCK // 4
+REGISTERS, BLOCKS, SORTED = "registers", "blocks", "sorted"
+declare("TopK", (REGISTERS, BLOCKS, SORTED))
+
+
+def _top_pairs(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
+    """Return pairs, [rows, width, 2], of which the first k are the largest, in order."""
+    length = x.shape[-1]
+    rows = x.size // length
+    names = [SORTED]
+    if k <= _IN_REGISTERS:
+        names.append(REGISTERS)
+    if k <= _IN_BLOCKS and length > BLOCK:
+        names.append(BLOCKS)
+    wanted = REGISTERS if gpu.is_software else BLOCKS
+
+    def run(name: str) -> GpuArray:
+        if name == REGISTERS:
+            return _top_in_registers(gpu, x, k)
+        if name == BLOCKS:
+            return _top_of_blocks(gpu, x, k)
+        return sorted_pairs(gpu, (rows, length), lambda pairs: _order(gpu, x, pairs, length, 1))
+
+    shape_class = (size_class(rows), size_class(length), size_class(k))
+    static = wanted if wanted in names else SORTED
+    return run(gpu.choose(shape_class, tuple(names), static, run, x.size))
 
 
 def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
@@ -118,7 +139,8 @@ def _top_of_blocks(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
     """Return pairs, [rows, width, 2], of which the first k are the largest: of sorted blocks."""
     length = x.shape[-1]
     rows, parts = x.size // length, math.ceil(length / BLOCK)
-    pairs = _ordered(gpu, x, BLOCK, parts)
+    pairs = gpu.empty((rows * parts, BLOCK, 2), "int32")
+    _order(gpu, x, pairs, BLOCK, parts)
     while True:
         sort_blocks(gpu, pairs)
         if parts == 1:
@@ -139,12 +161,10 @@ def _top_of_blocks(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
         gpu.dispatch("sort/top_k_blocks.wgsl", arrays, params=params, groups=grid)
 
 
-def _ordered(gpu: Gpu, x: GpuArray, part_size: int, parts: int) -> GpuArray:
-    """Return pairs of the orders of x and their indices, [rows * parts, width, 2]."""
+def _order(gpu: Gpu, x: GpuArray, pairs: GpuArray, part_size: int, parts: int) -> None:
+    """Write pairs of the orders of x and their indices, [rows * parts, width, 2]."""
     length = x.shape[-1]
-    rows = x.size // length
-    pairs = empty_pairs(gpu, rows * parts, part_size)
-    width = pairs.shape[1]
+    rows, width = x.size // length, pairs.shape[1]
     chunks = math.ceil(width / 1024)
     params = {
         "rows": rows,
@@ -160,7 +180,6 @@ def _ordered(gpu: Gpu, x: GpuArray, part_size: int, parts: int) -> GpuArray:
         params=params,
         groups=gpu.grid(rows * parts * chunks, 1),
     )
-    return pairs
 
 
 @gradient("TopK")
@@ -243,15 +262,17 @@ def _unique_webgpu(gpu: Gpu, x: GpuArray, *, axis: int) -> tuple[GpuArray, GpuAr
 
 def _firsts(gpu: Gpu, x: GpuArray, params: dict[str, int]) -> GpuArray:
     """Return for each slice the index of the first that equals it."""
-    pairs = empty_pairs(gpu, 1, params["length"])
-    width = pairs.shape[1]
-    gpu.dispatch(
-        "sort/unique_hashes.wgsl",
-        {"x": x, "pairs": pairs},
-        params={**params, "width": width},
-        groups=gpu.grid(width, 64),
-    )
-    sort_pairs(gpu, pairs)
+
+    def fill(pairs: GpuArray) -> None:
+        width = pairs.shape[1]
+        gpu.dispatch(
+            "sort/unique_hashes.wgsl",
+            {"x": x, "pairs": pairs},
+            params={**params, "width": width},
+            groups=gpu.grid(width, 64),
+        )
+
+    pairs = sorted_pairs(gpu, (1, params["length"]), fill)
     firsts = gpu.empty((params["length"],), "int32")
     arrays = {"x": x, "pairs": pairs, "firsts": firsts}
     gpu.dispatch("sort/unique_first.wgsl", arrays, params=params)
@@ -265,18 +286,20 @@ def _places_of_kinds(
 
     Waits for the count.
     """
-    pairs = empty_pairs(gpu, 1, firsts.size)
-    width = pairs.shape[1]
-    gpu.dispatch(
-        "sort/unique_places.wgsl",
-        {"firsts": firsts, "pairs": pairs},
-        params={**params, "width": width},
-        groups=gpu.grid(width, 64),
-    )
-    sort_pairs(gpu, pairs)
+
+    def fill(pairs: GpuArray) -> None:
+        width = pairs.shape[1]
+        gpu.dispatch(
+            "sort/unique_places.wgsl",
+            {"firsts": firsts, "pairs": pairs},
+            params={**params, "width": width},
+            groups=gpu.grid(width, 64),
+        )
+
+    pairs = sorted_pairs(gpu, (1, firsts.size), fill)
     indices, count = gpu.empty(firsts.shape, "int32"), gpu.empty((1,), "int32")
     arrays = {"firsts": firsts, "pairs": pairs, "indices": indices, "count": count}
-    gpu.dispatch("sort/unique_indices.wgsl", arrays, params={**params, "width": width})
+    gpu.dispatch("sort/unique_indices.wgsl", arrays, params={**params, "width": pairs.shape[1]})
     return pairs, indices, int(gpu.read(count)[0])
 
 
