@@ -196,7 +196,12 @@ def _execute(
             is_here = False
     try:
         if attrs:
-            key.extend([(one, attr_key(value)) for one, value in attrs.items()])
+            for one, value in attrs.items():
+                kind = type(value)
+                if kind is int or kind is bool or kind is str:
+                    key += (one, kind, value)
+                else:
+                    key += (one, attr_key(value))
         found = tuple(key)
         plan = find_plan(found)
     except TypeError:

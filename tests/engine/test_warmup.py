@@ -123,3 +123,24 @@ def test_a_bar_is_drawn_when_asked_for(capfd: pytest.CaptureFixture[str]) -> Non
         wk.warmup(odd, wk.tensor(np.ones((2, 13), np.float32)), 9, progress=True)
         wk.warmup(odd, wk.tensor(np.ones((2, 13), np.float32)), 10)
     assert "compiling" in capfd.readouterr().err
+
+
+def test_what_a_warm_up_that_failed_asked_for_is_compiled_whole() -> None:
+    wk.wgsl_kernel("WarmupUnused", "fn op(x: T) -> T {\n  return x * 3.25 - 0.125;\n}")
+    try:
+        with wk.use_backend("webgpu"):
+            x = wk.tensor(np.ones(300, np.float32))
+
+            def run() -> Any:
+                return wk.engine().run_kernel("WarmupUnused", {"x": x})
+
+            def failing() -> wk.Tensor:
+                run()
+                raise RuntimeError("it was not to be")
+
+            with pytest.raises(RuntimeError, match="not to be"):
+                wk.warmup(failing)
+            with wk.config.using(fusion="never"):
+                assert np.array_equal(run().numpy(), np.full(300, 3.125, np.float32))
+    finally:
+        wk.unregister_kernel("WarmupUnused", "webgpu")

@@ -30,7 +30,7 @@ class Captures:
     def compile_in(self, background: Background | None) -> None:
         """Have pipelines compiled in threads, or again as they are asked for."""
         if background is None and self.recorder.refusal is None:
-            self.recorder.submit()
+            self.recorder.complete()
         self.recorder.pipelines = self._pipelines.background = background
 
     def counted(self, use: MemoryUse) -> MemoryUse:

@@ -6,6 +6,7 @@ Every call checks what it can before wgpu sees it, since much of what wgpu refus
 from __future__ import annotations
 
 import threading
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,12 +21,7 @@ from wgsl_kernels.backends.webgpu.captures import Captures
 from wgsl_kernels.backends.webgpu.native import load_calls
 from wgsl_kernels.backends.webgpu.pipeline import CompileFailure, GroupCache, PipelineCache
 from wgsl_kernels.backends.webgpu.pool import Pool
-from wgsl_kernels.backends.webgpu.recorder import (
-    UPLOADED_BYTES,
-    Piece,
-    Recorder,
-    bytes_of,
-)
+from wgsl_kernels.backends.webgpu.recorder import UPLOADED_BYTES, Piece, Recorder, bytes_of
 from wgsl_kernels.backends.webgpu.status import Reports
 from wgsl_kernels.backends.webgpu.timing import Watch
 from wgsl_kernels.engine.errors import (
@@ -49,6 +45,7 @@ if TYPE_CHECKING:
 WANTED_FEATURES = ("shader-f16", "subgroup", "timestamp-query")
 STORAGE_USAGE = 128 | 8 | 4  # wgpu.BufferUsage: STORAGE, COPY_DST, COPY_SRC
 
+_block = attrgetter("block")
 _NO_BYTES: Bytes = np.empty(0, np.uint8)
 
 
@@ -248,7 +245,7 @@ class Device:
         with self.lock:
             if recorder.refusal is not None:
                 recorder.check()
-            blocks = tuple([one.block for one in storages])
+            blocks = tuple(map(_block, storages))
             fitting = ready.fitting
             key = (fitting, blocks)
             group = self._found.get(key)

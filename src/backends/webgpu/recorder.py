@@ -182,6 +182,12 @@ class Recorder:
         if self.records or self._uploaded > UPLOADED_BYTES:
             self._submit(())
 
+    def complete(self) -> None:
+        """Submit what is recorded, and finish pipelines that no dispatch has waited for."""
+        self.submit()
+        if self.pipelines is not None:
+            self.pipelines.finish(self._calls.handle)
+
     def read(self, pieces: Sequence[Piece]) -> list[Bytes]:
         """Submit what is recorded, wait for it, and return the bytes of each piece."""
         total = sum(piece.nbytes for piece in pieces)

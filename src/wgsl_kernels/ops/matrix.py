@@ -79,7 +79,7 @@ def matmul(
         [3, 7]
     """
     a, b = as_tensor(x1), as_tensor(x2)
-    row, col = a.ndim == 1, b.ndim == 1
+    row, col = a.spec.ndim == 1, b.spec.ndim == 1
     if row:
         a, transpose_a = run("Reshape", a, shape=(1, a.size)), False
     if col:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.backends.webgpu.fusion.modes import Reading
     from wgsl_kernels.backends.webgpu.fusion.structure import Structure
+    from wgsl_kernels.backends.webgpu.pool import Storage
     from wgsl_kernels.backends.webgpu.ready import Ready
 
 CALLED = "The op was called at"
@@ -204,13 +205,13 @@ class Fuser:
 
     def _dispatch(self, device: Device, group: Group, part: PartRecipe) -> None:
         nodes, leaves = group.nodes, group.leaves
-        pool = device.pool
-        made = [
-            pool.allocate(nbytes, part.compiled.composed.kernel, "fused") for nbytes in part.nbytes
-        ]
-        storages: list[Any] = [
-            leaves[~one].storage if one < 0 else nodes[one].storage for one in part.sources
-        ]
+        allocate, label = device.pool.allocate, part.compiled.composed.kernel
+        made: list[Storage] = []
+        for nbytes in part.nbytes:
+            made.append(allocate(nbytes, label, "fused"))
+        storages: list[Any] = []
+        for one in part.sources:
+            storages.append(leaves[~one].storage if one < 0 else nodes[one].storage)
         storages += made
         ready = part.ready
         if part.values:

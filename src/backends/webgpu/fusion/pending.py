@@ -7,6 +7,7 @@ It becomes an ordinary array when its group is dispatched.
 from __future__ import annotations
 
 import sys
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -23,6 +24,9 @@ MAPS_MAX = 32
 """The most maps in one dispatch, and about the most that one array may wait for."""
 PENDING_BYTES = 256 << 20
 """The most bytes of inputs that one array may hold back, each counted as often as it is used."""
+
+
+_op = attrgetter("op")
 
 
 class View:
@@ -116,7 +120,7 @@ class Group:
 
     def key(self) -> tuple[Any, ...]:
         """Return what is equal where the same dispatches do, but for how the leaves lie."""
-        return (tuple([one.op for one in self.nodes]), tuple(self.refs), tuple(self.held))
+        return (tuple(map(_op, self.nodes)), tuple(self.refs), tuple(self.held))
 
     def _hold_under_views(self) -> None:
         """A view that somebody holds needs its base written; one that nobody holds needs nothing.
