@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -42,6 +43,23 @@ def test_the_adapter_is_chosen_by_name_or_the_best(
     assert choice is not None
     assert choice.adapter == expected
     assert (f"WGSL_KERNELS_ADAPTER={wanted}" if wanted else "the best of 5") in choice.why
+
+
+@pytest.mark.parametrize(
+    ("name", "driver", "kind", "expected"),
+    [
+        ("llvmpipe", "Mesa 22.3.6 (LLVM 15.0.6)", "CPU", True),
+        ("llvmpipe", "4.5 (Core Profile) Mesa 22.3.6", "CPU", True),
+        ("llvmpipe", "Mesa 25.0.7-2 (LLVM 15.0.6)", "CPU", False),
+        ("RADV", "Mesa 22.3.6", "DiscreteGPU", False),
+        ("SwiftShader", "", "CPU", False),
+    ],
+)
+def test_mesas_software_adapters_had_small_pages_before_25(
+    name: str, driver: str, kind: str, expected: bool
+) -> None:
+    found = replace(info(0, name, kind, "Vulkan"), driver=driver)
+    assert found.has_small_pages == expected
 
 
 def test_an_adapter_that_is_not_there_lists_those_that_are(

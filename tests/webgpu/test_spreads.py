@@ -109,3 +109,11 @@ def test_a_row_is_a_workgroups_or_a_few_lanes_on_a_gpu_and_an_invocations_on_a_c
     assert spreads(many)[0] == Spread("subgroups", 1)
     columns = Layout(2048, 2048, 2048, 2048, True)
     assert spreads(columns)[0] == Spread("eights", 1)
+
+
+def test_where_pages_are_small_few_of_many_are_touched_in_turn() -> None:
+    large, small = (
+        Layout(2048, rows, 2048, 2048, True, has_small_pages=True) for rows in (2048, 256)
+    )
+    assert spreads(large)[0] == Spread("eights", 64)
+    assert spreads(small)[0] == Spread("eights", 1)

@@ -76,6 +76,12 @@ class AdapterInfo:
         """Whether eight invocations are lanes of one vector register and can broadcast."""
         return self.lanes >= SHARING and "subgroup" in self.features
 
+    @property
+    def has_small_pages(self) -> bool:
+        """Whether memory is the host's, in pages of 4 KiB: Mesa's software adapters before 25."""
+        mesa = re.search(r"\bMesa (\d+)\.", self.driver)
+        return self.is_software and mesa is not None and int(mesa[1]) < 25
+
 
 @dataclass(frozen=True)
 class Choice:

@@ -339,7 +339,14 @@ class ReduceLaunch(AnchorLaunch):
             )
         exchanges = "subgroup" in device.features and can_exchange(self.shader.source, self.names)
         layout = Layout(
-            rows, count, walk.inner, walk.step, device.is_software, maps, has_subgroups=exchanges
+            rows,
+            count,
+            walk.inner,
+            walk.step,
+            device.is_software,
+            maps,
+            has_subgroups=exchanges,
+            has_small_pages=device.info.has_small_pages,
         )
         if least:
             return (Spread("rows", max(least, -(-count // CHUNK))),)
