@@ -74,7 +74,17 @@ def _pools(x: wk.Tensor, filter: wk.Tensor) -> wk.Tensor:
     return wk.sum(wk.square(pools)) * wk.sum(filter)
 
 
-@pytest.mark.parametrize("f", [_depthwise, _pools])
+def _maps(x: wk.Tensor, filter: wk.Tensor) -> wk.Tensor:
+    many = wk.concat([x, x, x, x], axis=0)
+    return wk.sum(wk.exp(many) * wk.sqrt(wk.square(many) + 1.0)) * wk.sum(filter)
+
+
+def _order(x: wk.Tensor, filter: wk.Tensor) -> wk.Tensor:
+    values, _ = wk.topk(wk.reshape(x, (-1, 512)), 10)
+    return wk.sum(values) * wk.sum(filter)
+
+
+@pytest.mark.parametrize("f", [_depthwise, _pools, _maps, _order])
 def test_results_are_the_same_bits_on_any_number_of_cores(
     monkeypatch: pytest.MonkeyPatch, f: Callable[..., Any]
 ) -> None:

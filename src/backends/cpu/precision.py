@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
+from wgsl_kernels.backends.cpu.maps import mapped
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -147,7 +149,7 @@ def native(ufunc: np.ufunc) -> Callable[..., Array]:
         if x.dtype != np.float32:
             return accurate(x, *others)
         with np.errstate(all="ignore"):
-            return np.asarray(ufunc(x, *others))
+            return mapped(ufunc, x, *others)
 
     return computed
 

@@ -21,7 +21,7 @@ ADD: np.ufunc = np.add  # by its general type, whose reduce takes any argument
 WIDTH = 1024
 """Elements that are added at once along leading axes, or in one chain along the last."""
 
-CHAIN = 128
+CHAIN = 256
 """Rows that are added one after the other."""
 
 

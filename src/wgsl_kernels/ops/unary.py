@@ -9,6 +9,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.maps import mapped
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ArgumentError
@@ -272,7 +273,7 @@ signature("Sqrt")(float_of_x("Sqrt"))
 @cpu_kernel("Sqrt")
 @silent
 def _sqrt_cpu(x: Array) -> Array:
-    return np.sqrt(as_float(x))
+    return mapped(np.sqrt, as_float(x))
 
 
 wgsl_kernel("Sqrt", "unary/sqrt.wgsl")
