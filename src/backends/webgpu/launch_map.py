@@ -37,6 +37,8 @@ GROUP = 64
 MANY = 1 << 16
 PER_INVOCATION = 4
 """Items that an invocation of a large map handles on a GPU."""
+RUN = 16
+"""Items of a run in families/map_across.wgsl."""
 SOFTWARE_GROUPS = 64
 SOFTWARE_MOST = 64
 """On a software adapter a workgroup costs as much as dozens of items, so a map has few of them
@@ -287,6 +289,21 @@ def run_bits(device: Device) -> int:
     the next ones; on a GPU the whole grid is under way at once.
     """
     return 3 if device.is_software else 31
+
+
+def walk_across(across: int, inner: int, items: int) -> tuple[dict[str, int], tuple[int, int, int]]:
+    """Return the facts and the grid of families/map_across.wgsl.
+
+    Args:
+        across: The length of the axis that invocations go along.
+        inner: The items of what follows it.
+        items: All of them.
+    """
+    bits = min((-(-across // RUN) - 1).bit_length(), 3)
+    beside = 8 >> bits
+    tiles = items // (across * inner) * -(-across // (RUN << bits)) * -(-inner // beside)
+    facts = {"wk_run_bits": bits, "wk_across": across, "wk_inner": inner}
+    return facts, fold(-(-tiles * 8 // GROUP))
 
 
 def same_buffers(arrays: Sequence[Any]) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.fusion.fields import FieldMaker
     from wgsl_kernels.backends.webgpu.fusion.functions import Functions
+    from wgsl_kernels.backends.webgpu.fusion.modes import Across
     from wgsl_kernels.backends.webgpu.fusion.structure import Leaf, Ref, Structure
     from wgsl_kernels.engine.dtypes import DType
 
@@ -28,6 +29,8 @@ class Expressions:
     Attributes:
         array: Gives the variable of a leaf that is bound.
         lines: The statements.
+        across: The axis of which ``wk_row`` is the coordinate, ``wk_outer`` and ``wk_place`` being
+            the indices over what comes before and after it.
     """
 
     structure: Structure
@@ -35,6 +38,7 @@ class Expressions:
     fields: FieldMaker
     array: Callable[[int], str]
     lines: list[str] = field(default_factory=list[str])
+    across: Across | None = None
     _coordinates: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
 
     @property
@@ -130,7 +134,14 @@ class Expressions:
         """Return the item's coordinates in one system, found once."""
         if space not in self._coordinates:
             sizes = self.fields.words(f"wk_n{space}", self.structure.spaces[space], pad=1)
-            lines, names = unravel("wk_i", sizes, f"wk_c{space}_")
-            self.lines += lines
+            prefix, across = f"wk_c{space}_", self.across
+            if across is not None and across.space == space:
+                lines, outer = unravel("wk_outer", sizes[: across.axis], f"{prefix}o")
+                inner_lines, inner = unravel("wk_place", sizes[across.axis + 1 :], f"{prefix}i")
+                self.lines += lines + inner_lines
+                names = [*outer, "wk_row", *inner]
+            else:
+                lines, names = unravel("wk_i", sizes, prefix)
+                self.lines += lines
             self._coordinates[space] = names
         return self._coordinates[space]

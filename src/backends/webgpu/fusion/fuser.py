@@ -10,7 +10,7 @@ from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
 from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
 from wgsl_kernels.backends.webgpu.fusion.pending import VIEW, Group
 from wgsl_kernels.backends.webgpu.fusion.text import compose_group
-from wgsl_kernels.backends.webgpu.launch_map import bound_bytes, map_grid, run_bits
+from wgsl_kernels.backends.webgpu.launch_map import bound_bytes, map_grid, run_bits, walk_across
 from wgsl_kernels.backends.webgpu.recipe import Compiled, compiled_from
 from wgsl_kernels.engine.errors import (
     ArgumentError,
@@ -268,12 +268,16 @@ class Fuser:
     def _recipe(
         self, device: Device, group: Group, part: Part, structure: Structure, reading: Reading
     ) -> PartRecipe:
-        key = structure.key
+        size = group.nodes[-1].size
+        items = -(-size // 4) if structure.vec4 else size
+        across = reading.across if device.is_software else None
+        key = (structure.key, across and (across.space, across.axis))
         compiled = self._compiled.get(key)
         if compiled is None:
             if len(self._compiled) >= PLANS_MAX:
                 self._compiled.clear()
-            compiled = self._compiled[key] = compiled_from(device, compose_group(structure))
+            composed = compose_group(structure, across=across)
+            compiled = self._compiled[key] = compiled_from(device, composed)
         nodes = group.nodes
         recipe = PartRecipe()
         recipe.compiled = compiled
@@ -284,8 +288,11 @@ class Fuser:
         recipe.sources = tuple(
             ref for ref, leaf in zip(part.leaves, structure.leaves, strict=True) if leaf.is_bound
         )
-        size = nodes[-1].size
-        recipe.facts = {"wk_size": size, "wk_run_bits": run_bits(device), **reading.facts}
+        if across is None:
+            walk, grid = {"wk_run_bits": run_bits(device)}, map_grid(device, items)
+        else:
+            walk, grid = walk_across(across.size, across.inner, items)
+        recipe.facts = {"wk_size": size, **walk, **reading.facts}
         for step, number in enumerate(part.nodes):
             for name, value in nodes[number].op.fixed.items():
                 recipe.facts[f"{step}.{name}"] = value
@@ -295,15 +302,12 @@ class Fuser:
         slots = [slot for slot in compiled.composed.bindings if slot.role == "tensor"]
         steps = [max(4, slot.stride) for slot in slots]
         ranges = tuple((0, -(-n // step) * step) for n, step in zip(bytes_, steps, strict=True))
-        items = -(-size // 4) if structure.vec4 else size
         params = (
             bytes(compiled.composed.params_size)
             if recipe.values
             else compiled.composed.pack(recipe.facts)
         )
-        recipe.ready = device.ready(
-            compiled.pipeline, ranges, params, map_grid(device, items), kernels
-        )
+        recipe.ready = device.ready(compiled.pipeline, ranges, params, grid, kernels)
         return recipe
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.collapse import collapse
@@ -17,6 +18,26 @@ if TYPE_CHECKING:
 
 Strides = tuple[int, ...]
 
+LINE = 16
+"""Elements of a line of memory: from so many on, lying side by side along an axis matters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """An axis along which what is read lies side by side, while what is written does not.
+
+    Attributes:
+        space: A coordinate system that has the axis.
+        axis: Which one it is there.
+        size: Its length.
+        inner: The items of what follows it.
+    """
+
+    space: int
+    axis: int
+    size: int
+    inner: int
+
 
 class Reading:
     """The leaves of one dispatch.
@@ -27,6 +48,8 @@ class Reading:
         vec4: Whether an item is four elements.
         facts: What fills the parameter block, but for values.
         values: The leaves that travel as parameters.
+        across: Where items are four elements, and a leaf lies side by side along another axis than
+            the result.
     """
 
     def __init__(
@@ -73,12 +96,15 @@ class Reading:
         )
         found |= {n: Leaf(arrays[n].dtype, "value") for n in self.values}
         found |= {n: Leaf(arrays[n].dtype, "flat") for n in flat}
+        self.across: Across | None = None
         self.spaces = tuple(len(shape) for _, shape, _ in spaces)
         for space, (members, shape, strides) in enumerate(spaces):
             inner = shape[-1] // 4 if self.vec4 else 0
             self.facts[f"wk_n{space}"] = (*shape[:-1], inner) if self.vec4 else shape
             for number, own in zip(members, strides, strict=True):
                 mode = self._place(number, own, arrays[number].offset)
+                if mode == "gather" and self.across is None:
+                    self.across = _across(space, shape, own)
                 found[number] = Leaf(arrays[number].dtype, mode, space)
         self.leaves = tuple(found[n] for n in range(len(arrays)))
 
@@ -100,6 +126,13 @@ class Reading:
         self.facts[f"wk_t{number}"] = strides
         self.facts[f"wk_o{number}"] = offset
         return mode
+
+
+def _across(space: int, shape: Shape, strides: Strides) -> Across | None:
+    for axis, (size, step) in enumerate(zip(shape[:-1], strides, strict=False)):
+        if step == 1 and min(size, strides[-1]) >= LINE:
+            return Across(space, axis, size, math.prod(shape[axis + 1 :]) // 4)
+    return None
 
 
 def fills(array: GpuArray, shape: Shape) -> bool:

@@ -14,17 +14,29 @@ from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composed import BindingAccess
+    from wgsl_kernels.backends.webgpu.fusion.modes import Across
     from wgsl_kernels.backends.webgpu.fusion.structure import Leaf, Structure
 
+IN_ORDER = ("wk_run_bits",)
+ACROSS = ("wk_run_bits", "wk_across", "wk_inner")
+"""The facts that say in which order items are met."""
 _ITEMSIZE = {"f32": 4, "i32": 4, "u32": 4, "f16": 2, "vec2<f32>": 8}
 
 
-def compose_group(structure: Structure) -> Composed:
-    """Return the shader that computes ``structure``: one dispatch, one pass over memory."""
+def compose_group(structure: Structure, *, across: Across | None = None) -> Composed:
+    """Return the shader that computes ``structure``: one dispatch, one pass over memory.
+
+    Args:
+        structure: What is computed.
+        across: The axis that families/map_across.wgsl goes along, if items are met in its order.
+    """
     fields = Fields()
     functions = Functions(fields)
-    size, bits = fields.word("wk_size"), fields.word("wk_run_bits")
+    size = fields.word("wk_size")
+    skeleton_name, words = ("map", IN_ORDER) if across is None else ("map_across", ACROSS)
+    walk = [f"fn {name}() -> u32 {{ return {fields.word(name)}; }}\n" for name in words]
     expressions = Expressions(structure, functions, fields, lambda number: f"wk_l{number}")
+    expressions.across = across
     values = expressions.compute()
     for number in structure.outputs:
         dtype = structure.steps[number].kind.output
@@ -41,9 +53,11 @@ def compose_group(structure: Structure) -> Composed:
     text.generate(fields.declaration() + declarations)
     functions.quote(text)
     text.generate(f"fn wk_items() -> u32 {{ return {count}; }}\n")
-    text.generate(f"fn wk_run_bits() -> u32 {{ return {bits}; }}\n")
-    text.generate("fn wk_item(wk_i: u32) {\n  " + "\n  ".join(expressions.lines) + "\n}\n")
-    skeleton = load_file(shaders_folder() / "families/map.wgsl").facts
+    text.generate("".join(walk))
+    coordinates = "" if across is None else ", wk_outer: u32, wk_row: u32, wk_place: u32"
+    body = "\n  ".join(expressions.lines)
+    text.generate(f"fn wk_item(wk_i: u32{coordinates}) {{\n  {body}\n}}\n")
+    skeleton = load_file(shaders_folder() / f"families/{skeleton_name}.wgsl").facts
     for declaration in skeleton.declarations:
         text.quote(skeleton.text, declaration.span)
         text.generate("\n")
