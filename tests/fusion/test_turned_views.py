@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.fusion import fuser
+from wgsl_kernels.backends.webgpu.launch_map import walk_across
 from wgsl_kernels.engine.backends import find_driver
 
 pytestmark = pytest.mark.gpu
@@ -30,7 +33,7 @@ def test_a_map_of_a_turned_array_is_right_wherever_its_tiles_end(
     given = RNG.standard_normal(shape).astype(np.float32)
     turned = given.transpose(axes)
     beside = RNG.standard_normal(turned.shape).astype(np.float32)
-    row = RNG.standard_normal(turned.shape[-1]).astype(np.float32)
+    row = RNG.standard_normal((turned.shape[-1],)).astype(np.float32)
 
     with wk.use_backend("webgpu"), wk.config.using(fusion="always"):
         y = wk.permute_dims(wk.tensor(given), axes) * 2.0 + wk.tensor(beside) - wk.tensor(row)
@@ -59,16 +62,15 @@ def test_a_software_adapter_goes_along_the_lines_of_what_is_turned(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[tuple[int, int, int]] = []
-    inner = fuser.walk_across
 
-    def noted(across: int, each: int, items: int) -> object:
-        seen.append((across, each, items))
-        return inner(across, each, items)
+    def noted(across: int, inner: int, items: int) -> object:
+        seen.append((across, inner, items))
+        return walk_across(across, inner, items)
 
     monkeypatch.setattr(fuser, "walk_across", noted)
+    driver: Any = find_driver("webgpu")
     with wk.use_backend("webgpu"), wk.config.using(fusion="always"):
         x = wk.tensor(RNG.standard_normal((44, 92)).astype(np.float32))
         wk.evaluate(wk.permute_dims(x, (1, 0)) * 3.0)
-        is_software = find_driver("webgpu").open().is_software
 
-    assert seen == ([(92, 11, 1012)] if is_software else [])
+    assert seen == ([(92, 11, 1012)] if driver.open().is_software else [])

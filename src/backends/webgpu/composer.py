@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.assembly import Assembly, Offer
 from wgsl_kernels.backends.webgpu.composed import STATUS
+from wgsl_kernels.backends.webgpu.indexing import QUOTIENT
 from wgsl_kernels.backends.webgpu.wgsl.types import Types
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -34,6 +35,7 @@ COMMON_FUNCTIONS: Mapping[str, str] = MappingProxyType(
         "hold": (
             "fn hold(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ wk_params.wk_zero); }"
         ),
+        "wk_quotient": QUOTIENT,
         "wk_hold_f16": "fn wk_hold_f16(x: f16) -> f16 { return f16(hold(f32(x))); }",
         "wk_hold_vec2": (
             "fn wk_hold_vec2(x: vec2<f32>) -> vec2<f32> { return vec2<f32>(hold(x.x), hold(x.y)); }"

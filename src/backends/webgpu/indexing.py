@@ -8,22 +8,36 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def unravel(index: str, sizes: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
+FEW = 1 << 20
+"""Up to so many indices ``QUOTIENT`` divides them."""
+# The product is off by less than half where the reciprocal is within 2.5 ULP, so a whole number
+# next to it, nearest or towards zero, by no more than 1. A CPU has no vectors of quotients.
+QUOTIENT = """fn wk_quotient(i: u32, n: u32) -> u32 {
+  let guess = bitcast<u32>(f32(bitcast<i32>(i)) * (1.0 / f32(n)) + 0x1p23f) - 0x4b000000u;
+  let rest = bitcast<i32>(i - guess * n);
+  return select(select(guess, guess + 1u, rest >= bitcast<i32>(n)), guess - 1u, rest < 0);
+}"""
+
+
+def unravel(
+    index: str, sizes: Sequence[str], prefix: str, quotient: str = "{} / {}"
+) -> tuple[list[str], list[str]]:
     """Return statements that split ``index`` row-major, and the names of the coordinates.
 
     Args:
         index: The flat index, an expression without side effects.
         sizes: The axes' sizes, outermost first.
         prefix: What the coordinates' names begin with.
+        quotient: How one index is divided by another.
     """
     names = [f"{prefix}{axis}" for axis in range(len(sizes))]
     lines: list[str] = []
     rest = index
     for axis in range(len(sizes) - 1, 0, -1):
-        quotient = f"{prefix}q{axis}"
-        lines.append(f"let {quotient} = {rest} / {sizes[axis]};")
-        lines.append(f"let {names[axis]} = {rest} - {quotient} * {sizes[axis]};")
-        rest = quotient
+        above = f"{prefix}q{axis}"
+        lines.append(f"let {above} = {quotient.format(rest, sizes[axis])};")
+        lines.append(f"let {names[axis]} = {rest} - {above} * {sizes[axis]};")
+        rest = above
     if names:
         lines.append(f"let {names[0]} = {rest};")
     return lines, names

@@ -135,13 +135,18 @@ class Expressions:
         if space not in self._coordinates:
             sizes = self.fields.words(f"wk_n{space}", self.structure.spaces[space], pad=1)
             prefix, across = f"wk_c{space}_", self.across
+            quotient = "{} / {}"
+            if self.structure.few and len(sizes) > 1:
+                self.functions.need("wk_quotient")
+                quotient = "wk_quotient({}, {})"
             if across is not None and across.space == space:
-                lines, outer = unravel("wk_outer", sizes[: across.axis], f"{prefix}o")
-                inner_lines, inner = unravel("wk_place", sizes[across.axis + 1 :], f"{prefix}i")
-                self.lines += lines + inner_lines
+                lines, outer = unravel("wk_outer", sizes[: across.axis], f"{prefix}o", quotient)
+                after = sizes[across.axis + 1 :]
+                more, inner = unravel("wk_place", after, f"{prefix}i", quotient)
+                self.lines += lines + more
                 names = [*outer, "wk_row", *inner]
             else:
-                lines, names = unravel("wk_i", sizes, prefix)
+                lines, names = unravel("wk_i", sizes, prefix, quotient)
                 self.lines += lines
             self._coordinates[space] = names
         return self._coordinates[space]

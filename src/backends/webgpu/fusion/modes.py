@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.fusion.structure import Leaf, Mode
+from wgsl_kernels.backends.webgpu.indexing import FEW
 from wgsl_kernels.backends.webgpu.recipe import broadcast_strides
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Reading:
         leaves: How each is read.
         spaces: The rank of each coordinate system.
         vec4: Whether an item is four elements.
+        few: Whether coordinates are of at most FEW items.
         facts: What fills the parameter block, but for values.
         values: The leaves that travel as parameters.
         across: Where items are four elements, and a leaf lies side by side along another axis than
@@ -94,6 +96,8 @@ class Reading:
             and "complex64" not in all_dtypes
             and all(shape and shape[-1] % 4 == 0 for _, shape, _ in spaces)
         )
+        most = max((math.prod(shape) for _, shape, _ in spaces), default=0)
+        self.few = most // (4 if self.vec4 else 1) <= FEW
         found |= {n: Leaf(arrays[n].dtype, "value") for n in self.values}
         found |= {n: Leaf(arrays[n].dtype, "flat") for n in flat}
         self.across: Across | None = None

@@ -43,7 +43,9 @@ def structure_of(
         return None  # it is broadcast to two shapes, before and after a reshape
     reading = Reading(leaves, shapes, dtypes, vec4=vec4, given=given)
     outputs = tuple(inside[n] for n in part.outputs)
-    structure = Structure(tuple(steps), reading.leaves, reading.spaces, outputs, reading.vec4)
+    structure = Structure(
+        tuple(steps), reading.leaves, reading.spaces, outputs, reading.vec4, reading.few
+    )
     return structure, reading
 
 

@@ -82,6 +82,7 @@ class Structure:
         spaces: The rank of each coordinate system.
         outputs: The steps whose results are written.
         vec4: Whether an item is four elements.
+        few: Whether there are so few items that coordinates can be found without a division.
     """
 
     steps: tuple[Step, ...]
@@ -89,11 +90,12 @@ class Structure:
     spaces: tuple[int, ...]
     outputs: tuple[int, ...]
     vec4: bool
+    few: bool
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What is equal where the text is."""
-        return (self.maps, self.leaves, self.spaces, self.outputs, self.vec4)
+        return (self.maps, self.leaves, self.spaces, self.outputs, self.vec4, self.few)
 
     @property
     def maps(self) -> tuple[Any, ...]:
