@@ -338,15 +338,9 @@ class ReduceLaunch(AnchorLaunch):
                 "can be. Reduce one axis after the other."
             )
         exchanges = "subgroup" in device.features and can_exchange(self.shader.source, self.names)
+        small = device.info.has_small_pages
         layout = Layout(
-            rows,
-            count,
-            walk.inner,
-            walk.step,
-            device.is_software,
-            maps,
-            has_subgroups=exchanges,
-            has_small_pages=device.info.has_small_pages,
+            rows, count, walk.inner, walk.step, device.is_software, maps, exchanges, small
         )
         if least:
             return (Spread("rows", max(least, -(-count // CHUNK))),)
