@@ -17,7 +17,7 @@
 //                                     device's sqrt is within 1 ULP, as on all hardware known to us
 //   refined_sqrt          2     1     as safe_sqrt, at three times its cost
 //   safe_rsqrt            2     2     all; Inf at 0, NaN below 0
-//   safe_exp              2     1     all; Inf from 88.7228394, 0 below -104
+//   safe_exp              2    1.1    all; Inf from 88.7228394, 0 below -104
 //   safe_expm1            4     2     all; -1 at -Inf
 //   safe_log              4     2     all; -Inf at 0, NaN below 0; subnormals are right
 //   safe_log1p            4     2     all; -Inf at -1, NaN below it
