@@ -1,46 +1,27 @@
-// y[n, i, j, c] = max over p, q of x[n, i * step + p - before, .. j, q .., c] inside x; -Inf where
-// the window sees none of x. NaN propagates.
+// y[n, i, j, c] = maximum of the window of x that lies on the image; -Inf where that is nothing. NaN
+// propagates.
 //
-// A dispatch looks at the elements from `begin` to `end` of each window, so that a large one can be
-// shared among several; all but the first go on from y.
-#include "include/window.wgsl"
-#include "include/safe_math.wgsl"
+// Compares signed words in the order of the elements: by its bits a NaN is above Inf where its sign
+// is clear and below -Inf where it is set; words that wrap round put those after Inf as well.
 
-@group(0) @binding(0) var<storage, read> x: array<T_x>;
-@group(0) @binding(1) var<storage, read_write> y: array<T_y>;
-@group(0) @binding(2) var<uniform> params: Params;
+const NANS_OF_A_SIGN = 0x7fffff;
 
-const UNIT = 1u;
-alias Value = f32;
-alias Stored = T_y;
-
-fn lowest() -> Value {
-  return Value(-wk_inf());
+fn init() -> i32 {
+  return bitcast<i32>(0x80000000u); // -Inf
 }
 
-fn larger(a: Value, b: Value) -> Value {
-  return safe_max(a, b);
+fn lift(x: T) -> i32 {
+  return negative_reversed(bitcast<i32>(f32(x))) - NANS_OF_A_SIGN;
 }
 
-fn pool(i: u32) {
-  if (i >= params.units) {
-    return;
-  }
-  let at = place_of(i);
-  let seen = window_at(at);
-  var value = lowest();
-  if (any(params.begin > vec2<u32>(0u))) {
-    value = Value(y[i]);
-  }
-  for (var row = seen.begin.x; row < seen.end.x; row++) {
-    for (var col = seen.begin.y; col < seen.end.y; col++) {
-      value = larger(value, Value(x[index_of(at, row, col)]));
-    }
-  }
-  y[i] = Stored(value);
+fn combine(a: i32, b: i32) -> i32 {
+  return max(a, b);
 }
 
-@compute @workgroup_size(GROUP)
-fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  pool(id.x + id.y * groups.x * GROUP);
+fn finish(largest: i32) -> T_y {
+  return T_y(bitcast<f32>(negative_reversed(largest + NANS_OF_A_SIGN)));
+}
+
+fn negative_reversed(bits: i32) -> i32 {
+  return bits ^ ((bits >> 31u) & 0x7fffffff);
 }

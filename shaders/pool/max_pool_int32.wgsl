@@ -1,17 +1,9 @@
-// max_pool.wgsl for int32; the least int32 where the window sees none of x
-#include "pool/max_pool.wgsl"
+// max_pool.wgsl for int32; the lowest number where a window sees nothing
 
-alias Value = i32;
-
-fn lowest() -> Value {
-  return Value(-2147483647 - 1);
+fn init() -> i32 {
+  return bitcast<i32>(0x80000000u);
 }
 
-fn larger(a: Value, b: Value) -> Value {
+fn combine(a: i32, b: i32) -> i32 {
   return max(a, b);
-}
-
-@compute @workgroup_size(GROUP)
-fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  pool(id.x + id.y * groups.x * GROUP);
 }

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from wgsl_kernels.engine.windows import slide
 from wgsl_kernels.ops import columns
-from wgsl_kernels.ops.windows import slide
 
 if TYPE_CHECKING:
-    from wgsl_kernels.ops.windows import Sliding
+    from wgsl_kernels.engine.windows import Sliding
 
 Array = np.ndarray[Any, Any]
 

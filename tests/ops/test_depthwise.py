@@ -9,8 +9,8 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.gpu import Gpu
+from wgsl_kernels.engine.windows import slide
 from wgsl_kernels.ops import depthwise_launch, depthwise_sums
-from wgsl_kernels.ops.windows import slide
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.tuning import forced
+from wgsl_kernels.engine.windows import slide
 from wgsl_kernels.ops import pool
 from wgsl_kernels.ops.tilings import LANES
-from wgsl_kernels.ops.windows import slide
 
 if TYPE_CHECKING:
     from collections.abc import Callable

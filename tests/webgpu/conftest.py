@@ -1,4 +1,4 @@
-"""What tests of users' kernels share: registries put back, and a file registered as a scan."""
+"""What tests of users' kernels share: registries put back, and files registered."""
 
 from __future__ import annotations
 
@@ -54,6 +54,25 @@ def scan(tmp_path: Path, registries_as_before: None) -> Callable[..., Run]:
 
         def run(x: Any, **attrs: Any) -> wk.Tensor:
             found = wk.engine().run_kernel("Running", {"x": x}, attrs)
+            assert isinstance(found, wk.Tensor)
+            return found
+
+        return run
+
+    return register
+
+
+@pytest.fixture
+def window(tmp_path: Path, registries_as_before: None) -> Callable[[str], Run]:
+    """Give a function that registers a user's file as a window and returns how to run it."""
+
+    def register(text: str) -> Run:
+        file = tmp_path / "seen.wgsl"
+        file.write_text(text)
+        wk.wgsl_kernel("Seen", str(file), form="window", override=True)
+
+        def run(x: Any, size: Any, **attrs: Any) -> wk.Tensor:
+            found = wk.engine().run_kernel("Seen", {"x": x}, {"filter_size": size, **attrs})
             assert isinstance(found, wk.Tensor)
             return found
 

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from tests.webgpu.user_scans import (
     ANY,
+    LOG_CUMSUM_EXP,
     MEAN,
     RUNNING_MAX,
+    SQUARES,
 )
 
 import wgsl_kernels as wk
@@ -22,8 +24,9 @@ RNG = np.random.default_rng(6)
 
 
 @pytest.mark.parametrize("shape", [(50,), (2051,), (70, 12), (3, 8, 5)])
-def test_maps_ride_before_and_behind_bit_for_bit(scan: Any, shape: Any) -> None:
-    run = scan(RUNNING_MAX)
+@pytest.mark.parametrize("text", [RUNNING_MAX, SQUARES, LOG_CUMSUM_EXP], ids=["max", "sum", "log"])
+def test_maps_ride_before_and_behind_bit_for_bit(scan: Any, text: str, shape: Any) -> None:
+    run = scan(text)
     x = wk.tensor(RNG.normal(size=shape).astype(np.float32))
 
     def f() -> wk.Tensor:

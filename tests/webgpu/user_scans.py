@@ -93,3 +93,8 @@ fn lift(x: T) -> mat4x4<f32> { return x * mat4x4<f32>(vec4(1.0), vec4(1.0), vec4
 fn combine(a: mat4x4<f32>, b: mat4x4<f32>) -> mat4x4<f32> { return a + b; }
 fn finish(total: mat4x4<f32>) -> f32 { return total[2].y; }
 """
+SQUARES = """
+fn init() -> f32 { return 0.0; }
+fn lift(x: T) -> f32 { return x * x; }
+fn combine(a: f32, b: f32) -> f32 { return a + b; }
+"""

@@ -29,6 +29,7 @@ from wgsl_kernels.backends.webgpu.launch_function import FunctionLaunch
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.launch_scan import ScanLaunch
+from wgsl_kernels.backends.webgpu.launch_window import WindowLaunch
 from wgsl_kernels.backends.webgpu.operands import classify
 from wgsl_kernels.backends.webgpu.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.small import launch_where_small
@@ -58,6 +59,7 @@ FORMS: dict[str, type[ShaderLaunch]] = {
     "map": MapLaunch,
     "reduce": ReduceLaunch,
     "scan": ScanLaunch,
+    "window": WindowLaunch,
     "free": FreeLaunch,
 }
 _COPY = ShaderKernel("Copy", "families/copy.wgsl", Origin(__name__, __file__, 0))

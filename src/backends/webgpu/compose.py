@@ -24,6 +24,7 @@ from wgsl_kernels.backends.webgpu.reductions import add_reduction, skeleton_of
 from wgsl_kernels.backends.webgpu.row_loads import Reduction, Stage, Variant
 from wgsl_kernels.backends.webgpu.scans import Method, Scan, add_scan, scan_skeleton
 from wgsl_kernels.backends.webgpu.source import Source, load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.window_forms import Unit, Window, add_window, window_skeleton
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -40,10 +41,11 @@ class Options:
         form: What the kernel is registered as, where its functions do not tell.
         vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
         held: Inputs of a map that are the same array as another: their loads are held.
-        variant: How a reduction or a scan is spread over invocations; see ``Reduction``, ``Scan``.
+        variant: How a reduction, a scan or a window is spread over invocations; see
+            ``Reduction``, ``Scan``, ``Window``.
         stage: Which part of it this is.
         kept: How many leading axes of a reduction's input remain.
-        wide: Whether it binds its input as vec4; see ``Reduction``, ``Scan``.
+        wide: Whether it binds its input as vec4.
         exclusive: Whether a scan leaves out the element itself.
         reverse: Whether a scan goes from the last element to the first.
         packed: Whether a reduction's parts lie along x in the grid, behind the rows.
@@ -55,7 +57,7 @@ class Options:
     form: DeclaredForm | None = None
     vec4: bool = False
     held: tuple[str, ...] = ()
-    variant: Variant | Method = "lanes"
+    variant: Variant | Method | Unit = "lanes"
     stage: Stage = "whole"
     kept: int = 0
     wide: bool = False
@@ -123,6 +125,8 @@ def _skeleton(form: Form, source: Source, options: Options) -> str | None:
     """Return the path of the loop around the author's functions, None where it is their own."""
     if form == "scan":
         return scan_skeleton(options.variant, options.stage)
+    if form == "window":
+        return window_skeleton(options.variant, options.stage)
     if form == "reduce":
         return skeleton_of(source, cast("Variant", options.variant), options.stage)
     return "families/map.wgsl" if form == "map" else None
@@ -138,6 +142,9 @@ def _bound(composer: Composer, options: Options) -> Composed:
         method = cast("Method", options.variant)
         flags = options.wide, options.exclusive, options.reverse
         start = add_scan(Scan(composer, method, options.stage, *flags))
+    elif composer.form == "window":
+        unit = cast("Unit", options.variant)
+        start = add_window(Window(composer, unit, options.stage, options.wide))
     elif composer.form == "reduce":
         variant = cast("Variant", options.variant)
         chosen = variant, options.stage, options.kept, options.wide, options.packed

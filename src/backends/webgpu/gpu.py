@@ -22,12 +22,14 @@ from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launch import RECIPES_MAX
 from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
 from wgsl_kernels.backends.webgpu.launch_scan import ScanLaunch
+from wgsl_kernels.backends.webgpu.launch_window import WindowLaunch
 from wgsl_kernels.backends.webgpu.recipe import fold
 from wgsl_kernels.backends.webgpu.source import find_source
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.signature import plain
 from wgsl_kernels.engine.spec import Shape, Spec
+from wgsl_kernels.engine.windows import sliding_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.fusion.extras import Extras
     from wgsl_kernels.backends.webgpu.launch_function import Trace
+    from wgsl_kernels.backends.webgpu.operands import DeclaredForm
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
@@ -55,7 +58,7 @@ class Gpu:
         self._origin = origin
         self._recipes: dict[Any, DirectRecipe] = {}
         self._maps: dict[Any, MapLaunch] = {}
-        self._scans: dict[Any, ScanLaunch] = {}
+        self._forms: dict[Any, ScanLaunch | WindowLaunch] = {}
         self._trace: Trace | None = None
 
     @property
@@ -162,18 +165,24 @@ class Gpu:
             ShaderError: The shader does not compose or compile.
         """
         attrs = {"axis": axis, "exclusive": exclusive, "reverse": reverse}
-        key = (shader, x.shape, x.dtype, dtype, *attrs.values())
-        launch = self._scans.get(key)
-        if launch is None:
-            kernel = ShaderKernel(self._kernel, shader, self._origin, form="scan")
-            outputs = (Spec(x.shape, dtype),)
-            launch = ScanLaunch(self._backend, kernel, ("x",), attrs, outputs, ("y",))
-            if len(self._scans) >= RECIPES_MAX:
-                self._scans.clear()
-            self._scans[key] = launch
-        if self._trace is not None:
-            self._trace.is_plain = False  # what it dispatches is not noted
-        return launch([x])[0]
+        return self._formed("scan", shader, x, Spec(x.shape, dtype), attrs)
+
+    def window(self, shader: str, x: GpuArray, dtype: DType, **attrs: Any) -> GpuArray:
+        """Return a total of each window over images; they may be fused with what is done to them.
+
+        Args:
+            shader: As for `scan`.
+            x: [batch, height, width, channels].
+            dtype: The result's.
+            **attrs: ``filter_size``, ``strides``, ``pad``, ``dilations``, ``dim_rounding_mode``.
+
+        Raises:
+            ShaderError: The shader does not compose or compile.
+            ArgumentError, ShapeError: An attribute is wrong.
+        """
+        attrs = {name: plain(value) for name, value in attrs.items()}
+        shape = sliding_by(self._kernel, x.shape, attrs).out_shape
+        return self._formed("window", shader, x, Spec(shape, dtype), attrs)
 
     def choose(
         self,
@@ -285,6 +294,22 @@ class Gpu:
         found = copy.copy(self)
         found._trace = trace
         return found
+
+    def _formed(
+        self, form: DeclaredForm, shader: str, x: GpuArray, y: Spec, attrs: dict[str, Any]
+    ) -> GpuArray:
+        key = (form, shader, x.shape, x.dtype, y, tuple(attrs.items()))
+        launch = self._forms.get(key)
+        if launch is None:
+            kernel = ShaderKernel(self._kernel, shader, self._origin, form=form)
+            made = ScanLaunch if form == "scan" else WindowLaunch
+            launch = made(self._backend, kernel, ("x",), attrs, (y,), ("y",))
+            if len(self._forms) >= RECIPES_MAX:
+                self._forms.clear()
+            self._forms[key] = launch
+        if self._trace is not None:
+            self._trace.is_plain = False  # what it dispatches is not noted
+        return launch([x])[0]
 
     def _extras_for(self, recipe: DirectRecipe, arrays: Mapping[str, GpuArray]) -> Extras:
         """Note a dispatch of a watched run; return the maps that ride in it."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from wgsl_kernels.engine.errors import ArgumentError
@@ -14,6 +15,7 @@ from wgsl_kernels.engine.parameters import parameters_of
 from wgsl_kernels.engine.registry import Kernel, add_kernel, keywords
 from wgsl_kernels.engine.shapes import broadcast_shapes
 from wgsl_kernels.engine.signature import find_signature
+from wgsl_kernels.engine.windows import sliding_by
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.operands import DeclaredForm
@@ -23,6 +25,18 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 Grid = tuple[int, ...]
+_OF_X = ("scan", "window")
+"""The forms that tell the output's shape of their one input."""
+_WRITTEN: Mapping[str, DType] = MappingProxyType(
+    {
+        "f32": "float32",
+        "f16": "float16",
+        "i32": "int32",
+        "bool": "bool",
+        "vec2<f32>": "complex64",
+        "vec2f": "complex64",
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +69,10 @@ class ShaderKernel:
     def names(self) -> tuple[str, ...]:
         """Return what the kernel calls its inputs: as its signature has it, else as a map's op.
 
+        A scan or a window without a signature calls its one input ``x``.
+
         Raises:
-            ArgumentError: It has no signature and is no map.
+            ArgumentError: It has no signature, and its form does not tell.
         """
         declared = find_signature(self.name)
         if declared is not None:
@@ -65,6 +81,8 @@ class ShaderKernel:
 
         source = self.source
         form = classify(source, self.form)
+        if form in _OF_X:
+            return ("x",)
         if form != "map":
             raise wants_signature(self.name, form)
         op = next(one for name, one in source.functions.items() if name in OP_NAMES)
@@ -125,8 +143,9 @@ def wgsl_kernel(
         source: A path beside the caller's file or among the package's shaders; WGSL text if it
             has a newline.
         dtypes: The dtypes of its first input; by default what the file's types allow.
-        form: ``"scan"`` where the file's ``init`` and ``combine`` make running totals along an
-            axis; by default the file tells the form.
+        form: What the file's ``init`` and ``combine`` make: running totals along an axis
+            (``"scan"``), or totals of windows over images (``"window"``); by default the file
+            tells the form.
         groups: Returns the workgroup counts; its parameter names say what it needs (``y_shape``,
             an attribute). By default one invocation per element of the first output.
         params: Returns parameter fields that no attribute or shape gives, by name.
@@ -137,12 +156,13 @@ def wgsl_kernel(
     """
     origin = caller()
     allowed = None if dtypes is None else frozenset(dtypes)
-    if form not in (None, "scan"):
-        raise ArgumentError(f"{name}: form is {form!r}; want 'scan', or None for the file's own.")
+    if form not in (None, "scan", "window"):
+        want = "'scan' or 'window', or None for the file's own"
+        raise ArgumentError(f"{name}: form is {form!r}; want {want}.")
     if source is not None:
         shader = ShaderKernel(name, source, origin, groups, params, form)
         kernel = Kernel(
-            name, "webgpu", shader, origin, allowed, infer=_infer_map(shader), names=shader.names
+            name, "webgpu", shader, origin, allowed, infer=_infer(shader), names=shader.names
         )
         add_kernel(kernel, override=override)
         return None
@@ -155,24 +175,36 @@ def wgsl_kernel(
     return register
 
 
-def _infer_map(shader: ShaderKernel) -> Callable[[list[Spec], dict[str, Any]], Spec]:
-    """Return the shape rule of a shader without a signature: a map broadcasts, others cannot."""
+def _infer(shader: ShaderKernel) -> Callable[[list[Spec], dict[str, Any]], Spec]:
+    """Return the shape rule of a shader without a signature, which some forms have."""
 
     def infer(specs: list[Spec], attrs: dict[str, Any]) -> Spec:
         from wgsl_kernels.backends.webgpu.operands import classify
 
         form = classify(shader.source, shader.form)
+        if form in _OF_X and len(specs) == 1:
+            shape = specs[0].shape
+            if form == "window":
+                shape = sliding_by(shader.name, shape, attrs).out_shape
+            return specs[0].like(shape=shape, dtype=_finished_dtype(shader.source))
         if form != "map" or not specs:
             raise wants_signature(shader.name, form)
-        shape = broadcast_shapes(*(spec.shape for spec in specs))
-        if shape is None:
+        broadcast = broadcast_shapes(*(spec.shape for spec in specs))
+        if broadcast is None:
             raise ArgumentError(f"{shader.name}: shapes do not broadcast: {specs}.")
         returns = next(
             (f.returns for f in shader.source.functions.values() if f.name.startswith("op")), "T"
         )
-        return specs[0].like(shape=shape, dtype="bool" if returns == "bool" else None)
+        return specs[0].like(shape=broadcast, dtype="bool" if returns == "bool" else None)
 
     return infer
+
+
+def _finished_dtype(source: Source) -> DType | None:
+    """Return the dtype that ``finish`` is written to return, None where it is the input's."""
+    finish = source.functions.get("finish")
+    written = None if finish is None else finish.returns
+    return _WRITTEN.get(written or "")
 
 
 def wants_signature(name: str, form: str) -> ArgumentError:

@@ -96,7 +96,7 @@ class ReduceRecipe:
 class ReduceLaunch(AnchorLaunch):
     """Runs a reduction of its first input; others are a normalization's, one number per column."""
 
-    swallows = (0,)
+    swallows: tuple[int, ...] = (0,)
     hands_on = True
 
     def __init__(
@@ -109,7 +109,8 @@ class ReduceLaunch(AnchorLaunch):
         output_names: Sequence[str],
     ) -> None:
         super().__init__(backend, shader, names, attrs, outputs, output_names)
-        self.reads = 2 if is_normalization(shader.source) else 1
+        if is_normalization(shader.source):
+            self.reads = 2
 
     def start(
         self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE

@@ -11,11 +11,10 @@ from wgsl_kernels.backends.webgpu.compose import Options
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.launch import VALUE, State
 from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch, ReduceRecipe
-from wgsl_kernels.backends.webgpu.operands import VALUE_TYPES, Operand
+from wgsl_kernels.backends.webgpu.operands import Operand
 from wgsl_kernels.backends.webgpu.recipe import Compiled, compile_kernel, fold
 from wgsl_kernels.backends.webgpu.scan_spreads import GROUPS, ScanLayout, ScanSpread, scan_spread
-from wgsl_kernels.backends.webgpu.scans import total_bytes
-from wgsl_kernels.backends.webgpu.wgsl.types import Types
+from wgsl_kernels.backends.webgpu.totals import total_bytes, types_before
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.shapes import show
 
@@ -29,6 +28,8 @@ IN_FOURS = ("columns", "fours")
 
 class ScanLaunch(ReduceLaunch):
     """Runs a scan of its one input along one axis."""
+
+    reads = 2  # where there are two dispatches
 
     def build(
         self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE
@@ -78,14 +79,15 @@ class ScanLaunch(ReduceLaunch):
         lengths = array.shape or (1,)
         length, inner = lengths[axis], math.prod(lengths[axis + 1 :])
         rows = array.size // length
-        output = self.outputs[0].dtype
+        output, source = self.outputs[0].dtype, self.shader.source
+        types = types_before(source, self.names[0], array.dtype, self.output_names[0], output)
         layout = ScanLayout(
             rows,
             length,
             inner,
             device.is_software,
             can_vec4="complex64" not in (array.dtype, output),
-            total_bytes=self._total_bytes(array.dtype, output),
+            total_bytes=total_bytes(source, types),
         )
         spread = scan_spread(layout)
         facts |= {"wk_rows": rows, "wk_length": length, "wk_inner": inner}
@@ -102,14 +104,6 @@ class ScanLaunch(ReduceLaunch):
                 "attribute axis, one number."
             )
         return axes[0]
-
-    def _total_bytes(self, given: str, output: str) -> int:
-        """Return the accumulator's bytes, which decide whether tiles of them fit."""
-        source, own = self.shader.source, VALUE_TYPES[output]
-        aliases = {"T": VALUE_TYPES[given], f"T_{self.names[0]}": VALUE_TYPES[given]}
-        aliases |= {f"T_{self.output_names[0]}": own, "T_wide": "f32" if own == "f16" else own}
-        types = Types.of(source.structs, source.aliases, aliases, source.constants, {})
-        return total_bytes(source, types)
 
     def _operand(self, array: GpuArray, state: State, facts: dict[str, Any]) -> Operand:
         """Return the input as the composer wants it; add how it lies to ``facts``."""

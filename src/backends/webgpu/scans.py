@@ -11,23 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.composed import PARTIALS
+from wgsl_kernels.backends.webgpu.elements import add_elements, load_text
 from wgsl_kernels.backends.webgpu.indexing import dot, unravel
 from wgsl_kernels.backends.webgpu.reductions import loop_text
-from wgsl_kernels.backends.webgpu.totals import (
-    check_totals,
-    finished,
-    is_bool,
-    join_text,
-    lift_text,
-    total_type,
-)
-from wgsl_kernels.backends.webgpu.wgsl.types import Types, UnknownTypeError
+from wgsl_kernels.backends.webgpu.totals import is_bool, total_bytes, total_type
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composer import Composer
     from wgsl_kernels.backends.webgpu.operands import Operand
     from wgsl_kernels.backends.webgpu.row_loads import Stage
-    from wgsl_kernels.backends.webgpu.source import Source
     from wgsl_kernels.backends.webgpu.wgsl.facts import Function
 
 Method = Literal["one_by_one", "columns", "fours", "tiles"]
@@ -77,7 +69,7 @@ def add_scan(scan: Scan) -> Function:
         ShaderError: A function of the author's has other types than the form wants.
     """
     composer, stage = scan.composer, scan.stage
-    check_totals(composer)
+    add_elements(composer, wide=scan.wide)
     helpers, operand = composer.assembly.helpers, composer.inputs[0]
     for word in WORDS:
         composer.word(f"wk_{word}", f"wk_{word}")
@@ -85,14 +77,7 @@ def add_scan(scan: Scan) -> Function:
         helpers[name] = functools.partial(loop_text, loop)
     helpers["wk_exclusive"] = lambda: f"const wk_exclusive = {str(scan.exclusive).lower()};"
     helpers["wk_backward"] = lambda: f"const wk_backward = {str(scan.reverse).lower()};"
-    helpers["wk_Total"] = lambda: f"alias wk_Total = {total_type(composer)};"
     helpers["wk_load"] = lambda: _load(scan, operand)
-    helpers["wk_load4"] = lambda: _load4(scan, operand)
-    helpers["wk_lift"] = lambda: lift_text(composer, operand)
-    helpers["wk_join"] = lambda: join_text(composer, operand)
-    helpers["wk_finished"] = lambda: _finished(composer)
-    helpers["wk_store"] = lambda: _store(composer)
-    helpers["wk_store4"] = lambda: _store4(composer)
     helpers["wk_total_before"] = lambda: _TOTAL_BEFORE
     helpers["wk_totals_between"] = lambda: _BETWEEN if stage == "final" else _NONE_BETWEEN
     helpers["wk_partial"] = lambda: _partial(composer)
@@ -107,14 +92,6 @@ def add_scan(scan: Scan) -> Function:
     return composer.source.functions["combine"]
 
 
-def total_bytes(source: Source, types: Types) -> int:
-    """Return the bytes from one accumulator to the next in an array; 0 if they are not known."""
-    try:
-        return types.layout(source.functions["init"].returns or "").stride
-    except UnknownTypeError:
-        return 0
-
-
 def _run(composer: Composer) -> int:
     """Return how many neighbours a lane of a tile takes: a power of two."""
     run = LONGEST_RUN
@@ -125,67 +102,14 @@ def _run(composer: Composer) -> int:
 
 def _load(scan: Scan, operand: Operand) -> str:
     composer = scan.composer
-    lines: list[str] = []
-    is_computed = operand.name in composer.before
-    if operand.access == "value":
-        value = composer.value(operand)
-    elif operand.access == "strided":
-        sizes = composer.slots("wk_shape", "wk_shape", operand.rank, pad=1)
-        lines, coordinates = unravel("i", sizes, "wk_c")
-        name = f"wk_{operand.wgsl}"
-        strides = composer.slots(f"{name}_strides", f"wk_{operand.name}_strides", operand.rank)
-        offset = composer.word(f"{name}_offset", f"wk_{operand.name}_offset")
-        value = f"{composer.variable(operand)}[{dot(coordinates, strides, offset)}]"
-    else:
-        value = composer.loaded(operand, "i")
-    if operand.dtype == "bool" and operand.access != "value" and not is_computed:
-        value = f"{value} != 0u"
-    lines.append(f"return {value};")
-    return f"fn wk_load(i: u32) -> {operand.value_type} {{\n  " + "\n  ".join(lines) + "\n}"
-
-
-def _load4(scan: Scan, operand: Operand) -> str:
-    """Return the function that loads four neighbours, from a multiple of four on."""
-    composer = scan.composer
-    type_ = f"vec4<{operand.value_type}>"
-    if not scan.wide:
-        value = f"{type_}({', '.join(f'wk_load(i + {lane}u)' for lane in range(4))})"
-    elif operand.name in composer.before:
-        value = composer.loaded(operand, "i / 4u")
-    else:
-        value = f"{composer.variable(operand, f'vec4<{operand.storage_type}>')}[i / 4u]"
-        if operand.dtype == "bool":
-            value = f"{value} != vec4<u32>()"
-    return f"fn wk_load4(i: u32) -> {type_} {{ return {value}; }}"
-
-
-def _finished(composer: Composer) -> str:
-    value = finished(composer, "total", "n")
-    return f"fn wk_finished(total: wk_Total, n: u32) -> T_y {{ return {value}; }}"
-
-
-def _store(composer: Composer) -> str:
-    output = composer.outputs[0]
-    value = "u32(value)" if output.dtype == "bool" else "value"
-    return f"fn wk_store(i: u32, value: T_y) {{ {composer.stored(output, 'i', value)} }}"
-
-
-def _store4(composer: Composer) -> str:
-    """Return the function that stores four neighbours, from a multiple of four on."""
-    output = composer.outputs[0]
-    type_ = f"vec4<{output.storage_type}>"
-    values = f"{type_}(values)" if output.dtype == "bool" else "values"
-    if composer.after is not None and composer.after.structure.vec4:
-        lines = [f"wk_hand_on(i / 4u, {values});"]
-    elif composer.after is not None:
-        size = composer.word("wk_y_size", f"{output.name}_size")
-        lines = [f"let stored = {values};"]
-        for lane in range(4):
-            store = composer.stored(output, f"i + {lane}u", f"stored[{lane}]")
-            lines.append(f"if (i + {lane}u < {size}) {{ {store} }}")
-    else:
-        lines = [f"{composer.variable(output, type_)}[i / 4u] = {values};"]
-    return "fn wk_store4(i: u32, values: vec4<T_y>) {\n  " + "\n  ".join(lines) + "\n}"
+    if operand.access != "strided":
+        return load_text(composer, operand, "i")
+    sizes = composer.slots("wk_shape", "wk_shape", operand.rank, pad=1)
+    lines, coordinates = unravel("i", sizes, "wk_c")
+    name = f"wk_{operand.wgsl}"
+    strides = composer.slots(f"{name}_strides", f"wk_{operand.name}_strides", operand.rank)
+    offset = composer.word(f"{name}_offset", f"wk_{operand.name}_offset")
+    return load_text(composer, operand, dot(coordinates, strides, offset), lines)
 
 
 def _partial(composer: Composer) -> str:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.operands import VALUE_TYPES
+from wgsl_kernels.backends.webgpu.wgsl.types import Types, UnknownTypeError, template_of
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composer import Composer
     from wgsl_kernels.backends.webgpu.operands import Operand
+    from wgsl_kernels.backends.webgpu.source import Source
 
 
 def total_type(composer: Composer) -> str:
@@ -22,6 +25,51 @@ def total_type(composer: Composer) -> str:
 def is_bool(composer: Composer) -> bool:
     """Say whether the accumulator is a bool, which buffers cannot hold."""
     return composer.types.resolve(total_type(composer)) == "bool"
+
+
+def total_bytes(source: Source, types: Types) -> int:
+    """Return the bytes from one accumulator to the next in an array; 0 if they are not known."""
+    try:
+        return types.layout(source.functions["init"].returns or "").stride
+    except UnknownTypeError:
+        return 0
+
+
+def types_before(source: Source, x: str, given: str, y: str, output: str) -> Types:
+    """Return the types of a kernel that is not yet being composed.
+
+    Args:
+        source: Its files.
+        x: Its input's name.
+        given: That input's dtype.
+        y: Its output's name.
+        output: That output's dtype.
+    """
+    own, wanted = VALUE_TYPES[given], VALUE_TYPES[output]
+    aliases = {"T": own, f"T_{x}": own, f"T_{y}": wanted}
+    aliases["T_wide"] = "f32" if wanted == "f16" else wanted
+    return Types.of(source.structs, source.aliases, aliases, source.constants, {})
+
+
+def held(types: Types, type_: str, value: str) -> str | None:
+    """Return the expression of an accumulator that no optimiser sees through, None if unknown.
+
+    Where a driver unrolls a loop it may join the multiplication of one turn with the addition of
+    another, and another text of the same loop would round otherwise. Whole numbers are exact.
+    """
+    resolved = types.resolve(type_)
+    name, (element, *_) = template_of(resolved) if "<" in resolved else (resolved, ("",))
+    if resolved in _HOLDS:
+        return _HOLDS[resolved].format(value)
+    if name.startswith("vec") and element in _HOLDS:
+        parts = [_HOLDS[element].format(f"{value}.{axis}") for axis in "xyzw"[: int(name[3])]]
+        return f"{resolved}({', '.join(parts)})"
+    if resolved not in types.structs:
+        return None
+    fields = types.structs[resolved].fields
+    found = [held(types, one.type, f"{value}.{one.name}") for one in fields]
+    known = [one for one in found if one is not None]
+    return f"{resolved}({', '.join(known)})" if len(known) == len(found) else None
 
 
 def lift_text(composer: Composer, operand: Operand) -> str:
@@ -119,6 +167,13 @@ def _are_same(composer: Composer, given: str, wanted: str) -> bool:
     return composer.types.resolve(given) == composer.types.resolve(wanted)
 
 
+_HOLDS = {
+    "f32": "hold({0})",
+    "f16": "wk_hold_f16({0})",
+    "i32": "{0}",
+    "u32": "{0}",
+    "bool": "{0}",
+}
 _WANTED = {
     "init": "fn init() -> A, A being the accumulator's type",
     "combine": "fn combine(a: {0}, b: {0}) -> {0}, since init returns {0}",

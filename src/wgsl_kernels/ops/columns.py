@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.cpu.kernel import Array
     from wgsl_kernels.engine.spec import Shape
-    from wgsl_kernels.ops.windows import Axis, Sliding
+    from wgsl_kernels.engine.windows import Axis, Sliding
 
 PART = 1 << 20
 """Elements of windows that are laid out at a time, if those are the windows of enough places.

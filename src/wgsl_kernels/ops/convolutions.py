@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape, Spec
     from wgsl_kernels.engine.tape import Lazy
     from wgsl_kernels.engine.tensor import Tensor
-    from wgsl_kernels.ops.windows import Padding, Pair
+    from wgsl_kernels.engine.windows import Padding, Pair
 
 
 @dataclass(frozen=True, slots=True)

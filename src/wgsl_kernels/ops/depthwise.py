@@ -14,11 +14,12 @@ from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
 from wgsl_kernels.ops.depthwise_gradients import TO_FILTER, TO_INPUT
 from wgsl_kernels.ops.depthwise_launch import convolve
 from wgsl_kernels.ops.depthwise_sums import by_channel, convolved_by_channel, sliding_of, spread_out
-from wgsl_kernels.ops.windows import Padding, Pair, channels_last, in_format, wide
+from wgsl_kernels.ops.windows import channels_last, in_format, wide
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.windows import Padding, Pair
 
 BY_CHANNEL = Convolution("DepthwiseConv2dNative", TO_INPUT, TO_FILTER, convolved_by_channel)
 

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.windows import CHANNELS
 from wgsl_kernels.ops.depthwise_sums import turned, turns_of
 from wgsl_kernels.ops.products import lie_in_fours
 from wgsl_kernels.ops.tilings import GROUPS_WANTED, ITERATIONS, SHORTEST_SUM
-from wgsl_kernels.ops.windows import CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape
-    from wgsl_kernels.ops.windows import Sliding
+    from wgsl_kernels.engine.windows import Sliding
 
 GROUP = 64
 """Invocations of a workgroup."""

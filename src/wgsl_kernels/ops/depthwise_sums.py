@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from wgsl_kernels.backends.cpu.threads import each
-from wgsl_kernels.ops.windows import Axis, slide, slide_filter
+from wgsl_kernels.engine.windows import Axis, slide
+from wgsl_kernels.ops.windows import slide_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.cpu.kernel import Array
     from wgsl_kernels.engine.spec import Shape, Spec
-    from wgsl_kernels.ops.windows import Sliding
+    from wgsl_kernels.engine.windows import Sliding
 
 BLOCK = 2**20
 """Bytes of the filter repeated along a line."""

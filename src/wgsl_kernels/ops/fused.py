@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.windows import Padding, Pair, slide
 from wgsl_kernels.ops.conv import (
     CONVOLUTION,
     conv2d_cpu,
@@ -20,7 +21,6 @@ from wgsl_kernels.ops.epilogue import (
     spreads,
 )
 from wgsl_kernels.ops.products import Shaders, declare_product, multiply
-from wgsl_kernels.ops.windows import Padding, Pair, slide
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray

@@ -20,7 +20,7 @@ from wgsl_kernels.ops.epilogue import (
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
-    from wgsl_kernels.ops.windows import Padding, Pair
+    from wgsl_kernels.engine.windows import Padding, Pair
 
 declare_fused("FusedDepthwiseConv2D", BY_CHANNEL, depthwise_conv2d_cpu)
 

@@ -15,10 +15,11 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, tensor
+from wgsl_kernels.engine.windows import Padding, Pair, Sliding, pair, slide
 from wgsl_kernels.ops import logical
 from wgsl_kernels.ops.conv import on_batch
 from wgsl_kernels.ops.pool_cpu import avg_pool_cpu, avg_pool_gradient_cpu, counts, max_pool_cpu
-from wgsl_kernels.ops.windows import Padding, Pair, Sliding, pair, slide, wide
+from wgsl_kernels.ops.windows import wide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,12 +27,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape, Spec
-
-SMALL_WINDOW = 25
-"""Elements of a window up to which the loops over it are unrolled."""
-
-MOST_GROUPS = 65_535
-"""Workgroups along one axis of a grid."""
 
 LOOPS = 32_768
 """Elements that one invocation visits at most: some drivers stop it silently after 65,535."""
@@ -122,10 +117,7 @@ def _avg_pool_cpu(x: Array, **geometry: Any) -> Array:
     return avg_pool_cpu(sliding, wide(x)).astype(x.dtype, copy=False)
 
 
-@wgsl_kernel("AvgPool", dtypes=("float32", "float16"))
-def _avg_pool_webgpu(gpu: Gpu, x: GpuArray, **geometry: Any) -> GpuArray:
-    sliding = sliding_of("AvgPool", x.shape, **geometry)
-    return pool_on(gpu, "pool/avg_pool.wgsl", x, sliding, x.dtype)
+wgsl_kernel("AvgPool", "pool/avg_pool.wgsl", form="window", dtypes=("float32", "float16"))
 
 
 def pool_on(gpu: Gpu, shader: str, x: GpuArray, sliding: Sliding, dtype: str) -> GpuArray:
@@ -333,43 +325,8 @@ def _max_pool_cpu(x: Array, **geometry: Any) -> Array:
 
 @wgsl_kernel("MaxPool", dtypes=("float32", "float16", "int32"))
 def _max_pool_webgpu(gpu: Gpu, x: GpuArray, **geometry: Any) -> GpuArray:
-    sliding = sliding_of("MaxPool", x.shape, **geometry)
-    if x.dtype == "int32":
-        return pool_on(gpu, "pool/max_pool_int32.wgsl", x, sliding, x.dtype)
-    if _is_small(sliding) and _in_fours(x):
-        return _max_pool_small(gpu, x, sliding)
-    return pool_on(gpu, "pool/max_pool.wgsl", x, sliding, x.dtype)
-
-
-def _is_small(sliding: Sliding) -> bool:
-    """Say whether windows are small, every one sees some of the image, and the grid has room."""
-    rows, cols = sliding.rows, sliding.cols
-    sees = all(
-        one.before < one.window and (one.out - 1) * one.stride - one.before < one.size
-        for one in (rows, cols)
-    )
-    lines = sliding.batch * rows.out
-    fits = 0 < lines <= MOST_GROUPS and max(cols.out, sliding.channels) <= MOST_GROUPS
-    small = rows.window * cols.window <= SMALL_WINDOW
-    return small and sees and fits and sliding.channels % 4 == 0
-
-
-def _max_pool_small(gpu: Gpu, x: GpuArray, sliding: Sliding) -> GpuArray:
-    rows, cols = sliding.rows, sliding.cols
-    y = gpu.empty(sliding.out_shape, x.dtype)
-    depth = sliding.channels // 4
-    across = min(1 << (depth - 1).bit_length(), 16)
-    down = 64 // across
-    window = {"HIGH": rows.window, "WIDE": cols.window}
-    gpu.dispatch(
-        "pool/max_pool_small.wgsl",
-        {"x": x, "y": y},
-        params={**sliding.fields(), "depth": depth, "units": y.size // 4, "begin": (0, 0)}
-        | {"end": (rows.window, cols.window)},
-        groups=(-(-depth // across), -(-cols.out // (2 * down)), sliding.batch * rows.out),
-        constants={**window, "ACROSS": across, "DOWN": down},
-    )
-    return y
+    shader = "pool/max_pool_int32.wgsl" if x.dtype == "int32" else "pool/max_pool.wgsl"
+    return gpu.window(shader, x, x.dtype, **geometry)
 
 
 @gradient("MaxPool")

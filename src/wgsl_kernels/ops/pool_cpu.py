@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.cpu.kernel import Array
     from wgsl_kernels.engine.spec import Shape
-    from wgsl_kernels.ops.windows import Axis, Sliding
+    from wgsl_kernels.engine.windows import Axis, Sliding
 
 PART = 1 << 18
 """Elements of images that are taken at a time, but one whole image at least."""

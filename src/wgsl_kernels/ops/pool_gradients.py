@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Spec
     from wgsl_kernels.engine.tensor import Tensor
-    from wgsl_kernels.ops.windows import Padding, Pair
+    from wgsl_kernels.engine.windows import Padding, Pair
 
 
 @signature("MaxPoolGrad")
