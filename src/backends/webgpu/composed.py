@@ -56,7 +56,7 @@ class Composed:
 
     Attributes:
         kernel: The kernel's name.
-        form: Which of the three forms it has.
+        form: Which of the forms it has.
         text: What the compiler gets; equal kernels have equal texts.
         source_map: Where each character of it came from.
         entry: The entry point's name.
