@@ -21,6 +21,7 @@ from wgsl_kernels.backends.webgpu.recipe import (
     record,
     tensor_facts,
 )
+from wgsl_kernels.backends.webgpu.reduce_recipe import ReduceRecipe
 from wgsl_kernels.backends.webgpu.reductions import CHUNK, is_normalization
 from wgsl_kernels.backends.webgpu.spreads import (
     EIGHTS_GROUP,
@@ -30,7 +31,6 @@ from wgsl_kernels.backends.webgpu.spreads import (
     Spread,
     spreads,
 )
-from wgsl_kernels.backends.webgpu.tuning import WORTH, is_asked
 from wgsl_kernels.backends.webgpu.variants import size_class
 from wgsl_kernels.backends.webgpu.walk import Walk
 from wgsl_kernels.engine.errors import ShapeError
@@ -47,50 +47,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Spec
 
 AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
-
-
-class ReduceRecipe:
-    """A reduction's stages for one layout of its input.
-
-    Attributes:
-        spreads: The ways in which it can be done, that of these stages first.
-        shape_class: What is alike where the same of them is the fastest.
-        is_worth: Whether there is a choice, and so much work that it is measured.
-    """
-
-    __slots__ = (
-        "facts",
-        "fixed",
-        "groups",
-        "is_worth",
-        "partial_bytes",
-        "shape_class",
-        "spreads",
-        "stages",
-        "windows",
-    )
-
-    def __init__(
-        self,
-        stages: list[Compiled],
-        groups: list[tuple[int, int, int]],
-        facts: dict[str, Any],
-        partial_bytes: int,
-    ) -> None:
-        self.stages = stages
-        self.groups = groups
-        self.facts = facts
-        self.partial_bytes = partial_bytes
-        self.windows: list[tuple[int, int]] = []
-        self.fixed: Fixed | None = None
-        self.spreads: tuple[Spread, ...] = ()
-        self.shape_class: tuple[object, ...] = ()
-        self.is_worth = False
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the tuner is to be asked for the spread."""
-        return self.is_worth or (is_asked() and len(self.spreads) > 1)
 
 
 class ReduceLaunch(AnchorLaunch):
@@ -160,7 +116,7 @@ class ReduceLaunch(AnchorLaunch):
             names,
             names[0],
             lambda name: self._record(as_name(name), device, arrays, states, extras),
-            recipe.facts["wk_n"] * recipe.facts["wk_rows"],
+            recipe.work,
         )
         return as_name(chosen)
 
@@ -242,8 +198,9 @@ class ReduceLaunch(AnchorLaunch):
         arrays: list[Any],
         states: list[State],
         extras: Extras,
-        spread: Spread | None,
+        spread: Any,
     ) -> ReduceRecipe:
+        """Compose the stages, spread as said if it is said."""
         array, source = arrays[0], self.shader.source
         reduced = self.axes(array)
         count = math.prod(array.shape[axis] for axis in reduced)
@@ -286,9 +243,8 @@ class ReduceLaunch(AnchorLaunch):
             recipe = self._in_parts(
                 device, array, spread, stage, rows, walk.inner, facts, maps, least
             )
-        recipe.spreads = every
+        recipe.spreads, recipe.work = every, rows * count
         recipe.shape_class = (size_class(rows), size_class(count), size_class(walk.step))
-        recipe.is_worth = len(every) > 1 and rows * count >= WORTH
         return recipe
 
     def _in_parts(

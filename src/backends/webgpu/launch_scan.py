@@ -10,11 +10,18 @@ from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.launch import VALUE, State
-from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch, ReduceRecipe
+from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.operands import Operand
 from wgsl_kernels.backends.webgpu.recipe import Compiled, compile_kernel, fold
-from wgsl_kernels.backends.webgpu.scan_spreads import GROUPS, ScanLayout, ScanSpread, scan_spread
+from wgsl_kernels.backends.webgpu.reduce_recipe import ReduceRecipe
+from wgsl_kernels.backends.webgpu.scan_spreads import (
+    GROUPS,
+    ScanLayout,
+    other_spreads,
+    scan_spread,
+)
 from wgsl_kernels.backends.webgpu.totals import total_bytes, types_before
+from wgsl_kernels.backends.webgpu.variants import size_class
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.shapes import show
 
@@ -31,17 +38,25 @@ class ScanLaunch(ReduceLaunch):
 
     reads = 2  # where there are two dispatches
 
-    def build(
-        self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE
+    def _build(
+        self,
+        device: Device,
+        arrays: list[Any],
+        states: list[State],
+        extras: Extras,
+        spread: Any,
     ) -> ReduceRecipe:
-        """Compose the stages for this layout."""
+        """Compose the stages, spread as said if it is said."""
         array = arrays[0]
         facts = dict(self.attrs)
         self.add_facts(facts, arrays)
-        spread = self._spread(device, array, facts)
+        layout = self._layout(device, array, facts)
+        static = scan_spread(layout)
+        spread = static if spread is None else spread
+        facts |= {"wk_parts": spread.parts, "wk_part_size": spread.part_size}
         facts[f"{self.output_names[0]}_size"] = self.outputs[0].size
         operand = self._operand(array, states[0], facts)
-        by_fours = spread.method in IN_FOURS
+        by_fours = spread.variant in IN_FOURS
         wide = by_fours and operand.access == "flat" and extras.can_be_wide
         in_fours = by_fours and extras.in_fours and not extras.keeps
         facts |= extras.facts(wide=wide, in_fours=in_fours)
@@ -49,7 +64,7 @@ class ScanLaunch(ReduceLaunch):
         def stage(which: Any) -> Compiled:
             options = Options(
                 form="scan",
-                variant=spread.method,
+                variant=spread.variant,
                 stage=which,
                 wide=wide,
                 exclusive=bool(facts.get("exclusive", False)),
@@ -63,25 +78,31 @@ class ScanLaunch(ReduceLaunch):
                 device, self.kernel, source, [operand], outputs, list(facts), options
             )
 
-        grid = fold(-(-spread.invocations // GROUPS[spread.method]))
+        grid = fold(-(-spread.invocations // GROUPS[spread.variant]))
         if spread.parts == 1:
             recipe = ReduceRecipe([stage("whole")], [grid], facts, 0)
             if extras is ALONE:
                 recipe.fixed = self.fix(device, recipe.stages[0], arrays, facts, grid)
-            return recipe
-        stages = [stage("partial"), stage("final")]
-        partial_bytes = facts["wk_rows"] * spread.parts * stages[0].composed.partial_bytes
-        return ReduceRecipe(stages, [grid, grid], facts, partial_bytes)
+        else:
+            stages = [stage("partial"), stage("final")]
+            partial_bytes = layout.rows * spread.parts * stages[0].composed.partial_bytes
+            recipe = ReduceRecipe(stages, [grid, grid], facts, partial_bytes)
+        recipe.spreads = (static, *other_spreads(layout, static))
+        recipe.work = layout.rows * layout.length
+        sizes = (layout.rows, layout.length, layout.inner)
+        recipe.shape_class = ("scan", *map(size_class, sizes))
+        return recipe
 
-    def _spread(self, device: Device, array: GpuArray, facts: dict[str, Any]) -> ScanSpread:
-        """Return how the rows are spread; add what the skeletons ask for to ``facts``."""
+    def _layout(self, device: Device, array: GpuArray, facts: dict[str, Any]) -> ScanLayout:
+        """Return what the spread depends on; add what the skeletons ask for to ``facts``."""
         axis = self._axis(array)
         lengths = array.shape or (1,)
         length, inner = lengths[axis], math.prod(lengths[axis + 1 :])
         rows = array.size // length
         output, source = self.outputs[0].dtype, self.shader.source
         types = types_before(source, self.names[0], array.dtype, self.output_names[0], output)
-        layout = ScanLayout(
+        facts |= {"wk_rows": rows, "wk_length": length, "wk_inner": inner}
+        return ScanLayout(
             rows,
             length,
             inner,
@@ -89,10 +110,6 @@ class ScanLaunch(ReduceLaunch):
             can_vec4="complex64" not in (array.dtype, output),
             total_bytes=total_bytes(source, types),
         )
-        spread = scan_spread(layout)
-        facts |= {"wk_rows": rows, "wk_length": length, "wk_inner": inner}
-        facts |= {"wk_parts": spread.parts, "wk_part_size": spread.part_size}
-        return spread
 
     def _axis(self, array: GpuArray) -> int:
         if not array.shape:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.compose import Options
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.launch import VALUE, State
-from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch, ReduceRecipe
+from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.operands import Operand
 from wgsl_kernels.backends.webgpu.recipe import FOLD, Compiled, compile_kernel, fold
+from wgsl_kernels.backends.webgpu.reduce_recipe import ReduceRecipe
 from wgsl_kernels.backends.webgpu.totals import held, types_before
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.shapes import show

@@ -52,7 +52,7 @@ class ScanLayout:
 class ScanSpread:
     """A method, the elements of a row that make a part (a multiple of 4), and the invocations."""
 
-    method: Method
+    variant: Method
     part_size: int
     parts: int
     invocations: int
@@ -64,7 +64,20 @@ def scan_spread(layout: ScanLayout) -> ScanSpread:
     On a software adapter barriers cost more than they save: an invocation scans alone, four
     elements at a time where it can, which was 20 times as fast as tiles.
     """
-    method = _method(layout)
+    return _spread_by(_method(layout), layout)
+
+
+def other_spreads(layout: ScanLayout, first: ScanSpread) -> tuple[ScanSpread, ...]:
+    """Return how else to scan."""
+    can_be_columns = layout.inner % 4 == 0 and layout.can_vec4
+    methods: list[Method] = ["one_by_one"]
+    methods += ["columns"] if can_be_columns else []
+    methods += ["fours"] if _fits_fours(layout) else []
+    methods += ["tiles"] if _fits_tiles(layout) else []
+    return tuple(_spread_by(one, layout) for one in methods if one != first.variant)
+
+
+def _spread_by(method: Method, layout: ScanLayout) -> ScanSpread:
     size = _part_size(layout, method)
     parts = math.ceil(layout.length / size)
     lanes = TILE_LANES if method == "tiles" else 1
@@ -73,13 +86,20 @@ def scan_spread(layout: ScanLayout) -> ScanSpread:
 
 def _method(layout: ScanLayout) -> Method:
     inner, software = layout.inner, layout.is_software
-    even = layout.rows == 1 or layout.length % 4 == 0
-    if inner == 1 and software and even and layout.can_vec4:
+    if software and _fits_fours(layout):
         return "fours"
-    fits = layout.total_bytes <= LARGEST_TOTAL
-    if not software and inner < MOST_INNER and layout.length > 64 and fits:
+    if not software and inner < MOST_INNER and _fits_tiles(layout):
         return "tiles"
     return "columns" if inner % 4 == 0 and layout.can_vec4 else "one_by_one"
+
+
+def _fits_fours(layout: ScanLayout) -> bool:
+    even = layout.rows == 1 or layout.length % 4 == 0
+    return layout.inner == 1 and even and layout.can_vec4
+
+
+def _fits_tiles(layout: ScanLayout) -> bool:
+    return layout.length > 64 and layout.total_bytes <= LARGEST_TOTAL
 
 
 def _part_size(layout: ScanLayout, method: Method) -> int:

@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.scans import accumulated
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.variants import declare
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
@@ -171,6 +172,9 @@ wgsl_kernel(
     form="scan",
     dtypes=("float32", "float16", "int32", "bool"),
 )
+
+
+declare("Cumsum", ("one_by_one", "columns", "fours", "tiles"))
 
 
 @gradient("Cumsum")
