@@ -115,9 +115,13 @@ def test_importing_the_command_line_loads_neither_typer_nor_rich() -> None:
 
 
 @pytest.mark.gpu
-def test_tune_shows_and_keeps_what_it_measured(tmp_path: Path) -> None:
-    done = _run("tune", "--only", "matmul 128", WGSL_KERNELS_CACHE=str(tmp_path), COLUMNS="120")
+@pytest.mark.parametrize(
+    ("item", "kernel"),
+    [("matmul 128", "BatchMatMul"), ("softmax", "Softmax"), ("top 10", "TopK")],
+)
+def test_tune_shows_and_keeps_what_it_measured(item: str, kernel: str, tmp_path: Path) -> None:
+    done = _run("tune", "--only", item, WGSL_KERNELS_CACHE=str(tmp_path), COLUMNS="120")
     assert done.returncode == 0, done.stderr
-    assert "BatchMatMul" in done.stdout
+    assert kernel in done.stdout
     assert "static" in done.stdout
     assert len(list(tmp_path.glob("tuning/*.json"))) == 1

@@ -44,7 +44,7 @@ def tune(console: Console, only: str = "") -> None:
         with tuner.renewing(SECONDS):
             for name, make in track(chosen, "measuring", console=console, transient=True):
                 before = len(tuner.measured)
-                make()
+                wk.evaluate(make())
                 wk.synchronize()
                 found += [(name, one) for one in tuner.measured[before:]]
     console.print(_table(found, f"{info.name} through {info.backend}, {info.driver}"))
