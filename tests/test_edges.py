@@ -22,6 +22,8 @@ from wgsl_kernels.testing import Sample, assert_close
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.backends.webgpu.ready import Ready
+
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
 INF, NAN = math.inf, math.nan
@@ -248,14 +250,14 @@ def test_grids_past_the_limit_fold(
         np.random.default_rng(1).integers(-9, 9, shape).astype(np.float32) for shape in shapes
     ]
     grids = []
-    dispatch = Device.dispatch
+    run = Device.run
 
-    def note(device: Device, *given: Any) -> None:
-        grids.append(given[4])
-        dispatch(device, *given)
+    def note(device: Device, ready: Ready, storages: Any) -> None:
+        grids.append(ready.groups)
+        run(device, ready, storages)
 
     monkeypatch.setattr(recipe.fold, "__defaults__", (7,))
-    monkeypatch.setattr(Device, "dispatch", note)
+    monkeypatch.setattr(Device, "run", note)
     wk.random.seed(3)
     found = values(f, arrays, backend)
     wk.random.seed(3)
