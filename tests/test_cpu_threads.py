@@ -100,3 +100,27 @@ def test_results_are_the_same_bits_on_any_number_of_cores(
     for other in found[1:]:
         for one, wanted in zip(other, found[0], strict=True):
             np.testing.assert_array_equal(one.view(np.int32), wanted.view(np.int32))
+
+
+def test_a_large_array_broadcast_with_an_empty_one_is_empty() -> None:
+    with wk.use_backend("cpu"):
+        large, empty = wk.ones((1 << 22, 1)), wk.ones((1, 0))
+        assert wk.pow(large, empty).shape == (1 << 22, 0)
+
+
+def test_where_no_thread_can_start_the_caller_does_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    _on(monkeypatch, 4)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    threads._asked.cache_clear()  # or the threads of other tests serve
+    try:
+        done: list[int] = []
+        threads.each(done.append, range(20))
+        queue, started = threads._asked()  # nothing may pile up in it
+        assert (sorted(done), started, queue.empty()) == (list(range(20)), 0, True)
+    finally:
+        threads._asked.cache_clear()  # the next test has threads again

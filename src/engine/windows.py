@@ -229,12 +229,12 @@ def sliding_by(kernel: str, shape: Shape, attrs: Mapping[str, Any]) -> Sliding:
     if len(shape) != 4:
         want = "[batch, height, width, channels]"
         raise ShapeError(f"{kernel}: a window moves over images; x is {show(shape)}; want {want}.")
-    size = attrs["filter_size"]
+    size, strides = attrs["filter_size"], attrs.get("strides")
     return slide(
         kernel,
         shape,
         pair(kernel, "filter_size", size),
-        strides=attrs.get("strides", size),
+        strides=size if strides is None else strides,
         pad=attrs.get("pad", "valid"),
         dilations=attrs.get("dilations", 1),
         dim_rounding_mode=attrs.get("dim_rounding_mode"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, cast
 
@@ -162,6 +163,19 @@ def test_windows_larger_than_a_driver_loops_are_seen_whole(kind: str, backend: s
         else:
             np.testing.assert_allclose(y.numpy()[0, 0, 0], x.mean((0, 1, 2)), atol=1e-5)
             np.testing.assert_allclose(dx.numpy(), 1 / (270 * 260), rtol=1e-6)
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("window", [(30_000, 1), (1, 70_000)])
+def test_a_tall_or_wide_window_is_seen_whole(window: tuple[int, int], backend: str) -> None:
+    x = np.arange(math.prod(window), dtype=np.float32).reshape(1, *window, 1)
+    with wk.use_backend(backend):
+        largest, dx = wk.value_and_grad(lambda x: wk.max_pool(x, window))(wk.tensor(x))
+        mean, share = wk.value_and_grad(lambda x: wk.avg_pool(x, window))(wk.tensor(x))
+        assert largest.numpy().item() == x[-1, -1, -1, -1]
+        assert np.flatnonzero(dx.numpy()).tolist() == [x.size - 1]
+        assert mean.numpy().item() == pytest.approx(x.mean(dtype=np.float64), rel=1e-4)
+        np.testing.assert_allclose(share.numpy(), 1 / x.size, rtol=1e-6)
 
 
 def test_windows_in_bands_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,10 @@ struct Total { largest: f32, sum: f32 }
 
 fn init() -> Total { return Total(-3.4e38, 0.0); }
 
-fn lift(x: T) -> Total { return Total(f32(x), 1.0); }
+fn lift(x: T) -> Total {
+  let is_lowest = f32(x) < -3.4e38; // -Inf, which may come first, adds nothing
+  return Total(select(f32(x), -3.4e38, is_lowest), select(1.0, 0.0, is_lowest));
+}
 
 fn combine(a: Total, b: Total) -> Total {
   let largest = max(a.largest, b.largest);

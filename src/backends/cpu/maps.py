@@ -40,7 +40,7 @@ def _in_parts(ufunc: np.ufunc, operands: tuple[Array, ...]) -> Array:
     if all(one.shape == shape or one.size == 1 for one in operands):
         operands = tuple(one.reshape(-1) for one in operands)
         y = whole.reshape(-1)
-    lines = max(PART * len(y) // y.size, 1)
+    lines = max(PART * len(y) // max(y.size, 1), 1)
 
     def compute(first: int) -> None:
         here = slice(first, first + lines)

@@ -76,6 +76,7 @@ def _by_halves(combine: np.ufunc, x: Array, y: Array, wide: np.dtype[Any]) -> No
             both = np.empty((len(block), half, inner, 2), wide)
             both[..., 0] = block[:, :half]
             both[:, :rest, :, 1] = block[:, half:]
+            both[:, rest:, :, 1] = 0.0  # nothing: it is added to the carry, too
             both[:, 0, :, 0] += carry
             sums = both.view(np.complex128)
             combine.accumulate(sums, axis=1, out=sums)

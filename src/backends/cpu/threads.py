@@ -30,16 +30,18 @@ def cores() -> int:
 
 
 @functools.cache
-def _asked() -> SimpleQueue[Callable[[], None]]:
-    """Return the queue from which the threads take what they are asked to run."""
+def _asked() -> tuple[SimpleQueue[Callable[[], None]], int]:
+    """Return the queue from which the threads take what they are asked to run, and their number."""
     asked: SimpleQueue[Callable[[], None]] = SimpleQueue()
+    started = 0
     for number in range(1, max(cores(), 2)):
         name = f"wgsl-kernels-cpu-{number}"
         try:
             threading.Thread(target=_serve, args=(asked,), name=name, daemon=True).start()
         except RuntimeError:  # the interpreter is shutting down, or the system has no more
             break
-    return asked
+        started += 1
+    return asked, started
 
 
 def _serve(asked: SimpleQueue[Callable[[], None]]) -> None:
@@ -77,8 +79,10 @@ def each(work: Callable[[Part], None], parts: Iterable[Part]) -> None:
                 errors.append(error)
             ended.put(None)
 
-    for _ in range(min(count, cores()) - 1):
-        _asked().put(functools.partial(copy_context().run, run))
+    if min(count, cores()) > 1:
+        asked, threads = _asked()
+        for _ in range(min(count - 1, cores() - 1, threads)):
+            asked.put(functools.partial(copy_context().run, run))
     run()
     for _ in range(count):
         ended.get()

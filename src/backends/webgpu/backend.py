@@ -278,9 +278,11 @@ class WebGpuBackend:
         try:
             yield background
         finally:
-            with device.lock:
-                device.captures.compile_in(None)
-            background.close()
+            try:
+                with device.lock:
+                    device.captures.compile_in(None)
+            finally:
+                background.close()
 
     def record(self, scratch: Any = None) -> GpuRecording:
         """Return a recording that has not begun; see `wgsl_kernels.engine.driver.Recording`."""

@@ -48,7 +48,8 @@ class Background:
             try:
                 pipeline.owner = future.result()
             except Exception as error:
-                first = first or ShaderError(f"{pipeline.label}: refused by wgpu: {error}")
+                pipeline.refused = ShaderError(f"{pipeline.label}: refused by wgpu: {error}")
+                first = first or pipeline.refused
             else:
                 pipeline.handle = handle_of(pipeline.owner)
         return first

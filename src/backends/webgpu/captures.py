@@ -29,9 +29,11 @@ class Captures:
 
     def compile_in(self, background: Background | None) -> None:
         """Have pipelines compiled in threads, or again as they are asked for."""
-        if background is None and self.recorder.refusal is None:
-            self.recorder.complete()
-        self.recorder.pipelines = self._pipelines.background = background
+        try:
+            if background is None and self.recorder.refusal is None:
+                self.recorder.complete()
+        finally:
+            self.recorder.pipelines = self._pipelines.background = background
 
     def counted(self, use: MemoryUse) -> MemoryUse:
         """Return a count of memory with what they keep in a place of its own."""

@@ -309,7 +309,8 @@ class Gpu:
             self._forms[key] = launch
         if self._trace is not None:
             self._trace.is_plain = False  # what it dispatches is not noted
-        return launch([x])[0]
+        may_wait = x.sealed or x.op is not None  # else the kernel may write there again
+        return (launch if may_wait else launch.run_now)([x])[0]
 
     def _extras_for(self, recipe: DirectRecipe, arrays: Mapping[str, GpuArray]) -> Extras:
         """Note a dispatch of a watched run; return the maps that ride in it."""

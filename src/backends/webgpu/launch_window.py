@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 SMALL = 25
 """Elements of a window up to which the loops over it are unrolled."""
 LOOPS = 32_768
-"""Elements that one invocation visits at most: some drivers stop it silently after 65,535."""
+"""Turns of its loops that an invocation takes at most: some drivers stop it silently at 65,535."""
+PER_LINE = 2
+"""Turns that a line takes beside those for its elements."""
 GROUP = 64
 MOST_READS = 4
 """How often an element may be read for maps in front to be computed each time."""
@@ -143,7 +145,8 @@ def _reads(kernel: str, attrs: dict[str, Any]) -> int:
     if "filter_size" not in attrs:  # what params= returns is known later
         return MOST_READS + 1
     size = attrs["filter_size"]
-    every = pair(kernel, "strides", attrs.get("strides", size))
+    strides = attrs.get("strides")
+    every = pair(kernel, "strides", size if strides is None else strides)
     window = pair(kernel, "filter_size", size)
     return math.prod(-(-one // step) for one, step in zip(window, every, strict=True))
 
@@ -172,9 +175,9 @@ def _spread(sliding: Sliding, size: int, *, in_fours: bool, unrolls: bool) -> _S
         grid = (-(-depth // across), -(-pairs // down), lines)
         return _Spread("small", constants, grid, window, 1, 1)
     extent, across, bands = window, 1, 1
-    if rows.window * cols.window > LOOPS:
+    if rows.window * (cols.window + PER_LINE) > LOOPS:
         wide = min(cols.window, LOOPS)
-        extent = (max(LOOPS // wide, 1), wide)
+        extent = (max(LOOPS // (wide + PER_LINE), 1), wide)
         across = -(-cols.window // wide)
         bands = across * -(-rows.window // extent[0])
     units = size // (4 if in_fours else 1) * bands

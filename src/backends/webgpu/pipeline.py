@@ -62,9 +62,9 @@ class Layout:
 
 
 class Pipeline:
-    """A compiled shader, ready to dispatch."""
+    """A compiled shader, ready to dispatch; ``refused`` says why it is not, if it was refused."""
 
-    __slots__ = ("handle", "label", "layout", "offsets", "owner")
+    __slots__ = ("handle", "label", "layout", "offsets", "owner", "refused")
 
     def __init__(self, owner: Any, handle: Any, layout: Layout, label: str) -> None:
         self.owner = owner
@@ -72,6 +72,7 @@ class Pipeline:
         self.layout = layout
         self.label = label
         self.offsets = 0 if layout.uniform is None else 1
+        self.refused: Exception | None = None
 
 
 class Group:

@@ -287,7 +287,8 @@ class Recorder:
             except Exception as error:
                 if is_loss(error):
                     raise
-                reasons.append(f"{label_of(record)}: refused by wgpu: {error}")
+                known = record[0].refused
+                reasons.append(str(known or f"{label_of(record)}: refused by wgpu: {error}"))
         return ShaderError("\n".join(reasons) or "wgpu refused a batch, then took each dispatch.")
 
     def _read_long(self, piece: Piece) -> Bytes:

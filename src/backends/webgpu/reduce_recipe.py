@@ -1,4 +1,4 @@
-"""The recipe of a reduction or a scan: its dispatches, and the other ways to do the same."""
+"""The recipe of a reduction, a scan or a window: its dispatches, and other ways to do the same."""
 
 from __future__ import annotations
 

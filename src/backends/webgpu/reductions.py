@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.exchanges import add_exchanges
 from wgsl_kernels.backends.webgpu.row_loads import (
     Reduction,
@@ -21,7 +20,7 @@ from wgsl_kernels.backends.webgpu.row_loads import (
 )
 from wgsl_kernels.backends.webgpu.row_writes import add_writes
 from wgsl_kernels.backends.webgpu.source import load_file, shaders_folder
-from wgsl_kernels.backends.webgpu.totals import finished
+from wgsl_kernels.backends.webgpu.totals import finished, partials_type, stored_partial
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composer import Composer
@@ -86,7 +85,7 @@ def add_reduction(reduction: Reduction) -> Function:
         add_loads(reduction)
     helpers["wk_partial"] = lambda: _partial(reduction)
     if stage != "whole":
-        composer.partials = "u32" if reduction.is_bool else reduction.element
+        composer.partials = partials_type(composer)
         composer.writes_partials = stage == "partial"
     if is_normalization(composer.source) and stage in ("whole", "apply"):
         add_writes(reduction)
@@ -123,8 +122,7 @@ def _finish(reduction: Reduction) -> str:
     composer = reduction.composer
     signature = "fn wk_finish(row: u32, part: u32, total: wk_Total)"
     if reduction.stage == "partial":
-        value = "u32(total)" if reduction.is_bool else "total"
-        return f"{signature} {{ {PARTIALS}[part * wk_rows() + row] = {value}; }}"
+        return f"{signature} {{ {stored_partial(composer, 'part * wk_rows() + row')} }}"
     output = composer.outputs[0]
     value = finished(composer, "total", composer.word("wk_n", "wk_n"))
     value = f"u32({value})" if output.dtype == "bool" else value

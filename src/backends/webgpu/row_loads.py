@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.backends.webgpu.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.indexing import dot, unravel
 from wgsl_kernels.backends.webgpu.totals import (
     is_bool,
     join_lifted,
     join_text,
     lift_text,
+    loaded_partial,
     total_type,
 )
 
@@ -180,7 +180,7 @@ def _quad(reduction: Reduction, element: str) -> str:
 
 def partial_at(reduction: Reduction, place: str) -> str:
     """Return the expression of a partial result; they lie [part, row]."""
-    return f"{PARTIALS}[{place}]" + (" != 0u" if reduction.is_bool else "")
+    return loaded_partial(reduction.composer, place)
 
 
 _PARTIAL_PLACE = "fn wk_place(base: u32, i: u32) -> u32 { return base + i * wk_rows(); }"

@@ -99,7 +99,7 @@ def _fits_fours(layout: ScanLayout) -> bool:
 
 
 def _fits_tiles(layout: ScanLayout) -> bool:
-    return layout.length > 64 and layout.total_bytes <= LARGEST_TOTAL
+    return layout.length > 64 and 0 < layout.total_bytes <= LARGEST_TOTAL
 
 
 def _part_size(layout: ScanLayout, method: Method) -> int:
@@ -110,7 +110,7 @@ def _part_size(layout: ScanLayout, method: Method) -> int:
     if length <= WHOLE and invocations >= (BUSY_SOFTWARE if layout.is_software else BUSY):
         return -(-length // 4) * 4
     if method == "fours":
-        return max(ALONE, _power_of_two(length // 256))
+        return max(ALONE, _power_of_two(min(length // 256, 4 * math.isqrt(length))))
     return max(ALONE, _power_of_two(math.isqrt(length)))
 
 

@@ -10,11 +10,15 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.backends.webgpu.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.elements import add_elements, load_text
 from wgsl_kernels.backends.webgpu.indexing import dot, unravel
 from wgsl_kernels.backends.webgpu.reductions import loop_text
-from wgsl_kernels.backends.webgpu.totals import is_bool, total_bytes, total_type
+from wgsl_kernels.backends.webgpu.totals import (
+    loaded_partial,
+    partials_type,
+    stored_partial,
+    total_bytes,
+)
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composer import Composer
@@ -29,6 +33,8 @@ TILE_BYTES = 8192
 LARGEST_TOTAL = TILE_BYTES // TILE_LANES
 """Bytes of an accumulator above which tiles do not fit."""
 LONGEST_RUN = 8
+PLACE = "number * wk_params.wk_rows + row"
+"""Where the total of a part of a row lies."""
 
 WORDS = ("rows", "length", "inner", "parts", "part_size")
 LOOPS = {"wk_part_at": "scan_part", "wk_four": "scan_four", "wk_load_tile": "scan_tile"}
@@ -87,7 +93,7 @@ def add_scan(scan: Scan) -> Function:
         stride = total_bytes(composer.source, composer.types)
         composer.workgroup_bytes = TILE_LANES * (_run(composer) + 1) * stride
     if stage != "whole":
-        composer.partials = "u32" if is_bool(composer) else total_type(composer)
+        composer.partials = partials_type(composer)
         composer.writes_partials = stage == "partial"
     return composer.source.functions["combine"]
 
@@ -113,17 +119,13 @@ def _load(scan: Scan, operand: Operand) -> str:
 
 
 def _partial(composer: Composer) -> str:
-    value = f"{PARTIALS}[number * wk_params.wk_rows + row]"
-    value = f"{value} != 0u" if is_bool(composer) else value
+    value = loaded_partial(composer, PLACE)
     return f"fn wk_partial(row: u32, number: u32) -> wk_Total {{ return {value}; }}"
 
 
 def _store_total(composer: Composer) -> str:
-    value = "u32(total)" if is_bool(composer) else "total"
-    return (
-        "fn wk_store_total(row: u32, number: u32, total: wk_Total) "
-        f"{{ {PARTIALS}[number * wk_params.wk_rows + row] = {value}; }}"
-    )
+    signature = "fn wk_store_total(row: u32, number: u32, total: wk_Total)"
+    return f"{signature} {{ {stored_partial(composer, PLACE)} }}"
 
 
 _TOTAL_BEFORE = (

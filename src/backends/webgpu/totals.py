@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.operands import VALUE_TYPES
 from wgsl_kernels.backends.webgpu.wgsl.types import Types, UnknownTypeError, template_of
 from wgsl_kernels.engine.errors import ShaderError
@@ -25,6 +26,22 @@ def total_type(composer: Composer) -> str:
 def is_bool(composer: Composer) -> bool:
     """Say whether the accumulator is a bool, which buffers cannot hold."""
     return composer.types.resolve(total_type(composer)) == "bool"
+
+
+def partials_type(composer: Composer) -> str:
+    """Return what a buffer of accumulators has for each."""
+    return "u32" if is_bool(composer) else total_type(composer)
+
+
+def loaded_partial(composer: Composer, place: str) -> str:
+    """Return the expression of the accumulator that another dispatch left in a place."""
+    loaded = f"{PARTIALS}[{place}]"
+    return f"{loaded} != 0u" if is_bool(composer) else loaded
+
+
+def stored_partial(composer: Composer, place: str) -> str:
+    """Return the statement that leaves the accumulator ``total`` in a place."""
+    return f"{PARTIALS}[{place}] = {'u32(total)' if is_bool(composer) else 'total'};"
 
 
 def total_bytes(source: Source, types: Types) -> int:

@@ -166,17 +166,20 @@ class Tuner:
             self._renewing = before
 
     def _decide(self, key: Key, static: str, run: Callable[[str], object], work: float) -> str:
-        with self._lock:
-            self._decided += 1
-            device = self.open()
+        device = self.open()
+        with device.lock, self._lock:  # in this order: who makes a pending array has the device's
             if self._file is None:
                 self._file = TuningFile(file_for(device.info))
             label = _label(key)
             known = None if self._renewing is not None else self._file.find(label)
             if known is not None and known in key[2]:
+                self._decided += 1
                 return self._chosen.setdefault(key, known)
+            if config.tuning != "on":
+                return static  # while the switch stays, of which `state` tells
+            self._decided += 1
             is_watched = device.is_profiling or device.notes is not None  # or being captured
-            if self._is_measuring or is_watched or config.tuning != "on":
+            if self._is_measuring or is_watched:
                 return static
             if work < WORTH and self._renewing is None:
                 return self._chosen.setdefault(key, static)

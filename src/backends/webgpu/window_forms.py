@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.assembly import Offer
-from wgsl_kernels.backends.webgpu.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.elements import add_elements, load_text
 from wgsl_kernels.backends.webgpu.reductions import loop_text
-from wgsl_kernels.backends.webgpu.totals import held, is_bool, total_type
+from wgsl_kernels.backends.webgpu.totals import (
+    held,
+    loaded_partial,
+    partials_type,
+    stored_partial,
+    total_type,
+)
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composer import Composer
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
 
 Unit = Literal["one", "fours", "small"]
 
+PLACE = "band * wk_params.wk_size + i"
+"""Where the total of a band of a window lies."""
 WORDS = ("wk_x_offset", "wk_channels", "wk_size", "wk_bands", "wk_bands_across")
 PAIRS = ("wk_image", "wk_places", "wk_window", "wk_step", "wk_dilation", "wk_before", "wk_extent")
 
@@ -70,7 +77,7 @@ def add_window(window: Window) -> Function:
     helpers["wk_held"] = lambda: _held(composer)
     helpers["wk_partial"] = lambda: _partial(composer)
     if stage != "whole":
-        composer.partials = "u32" if is_bool(composer) else total_type(composer)
+        composer.partials = partials_type(composer)
         composer.writes_partials = in_bands
     return composer.source.functions["combine"]
 
@@ -79,8 +86,7 @@ def _emit(window: Window) -> str:
     signature = "fn wk_emit(i: u32, band: u32, total: wk_Total, n: u32)"
     if window.stage != "partial":
         return f"{signature} {{ wk_store(i, wk_finished(total, n)); }}"
-    value = "u32(total)" if is_bool(window.composer) else "total"
-    return f"{signature} {{ {PARTIALS}[band * wk_params.wk_size + i] = {value}; }}"
+    return f"{signature} {{ {stored_partial(window.composer, PLACE)} }}"
 
 
 def _held(composer: Composer) -> str:
@@ -89,8 +95,7 @@ def _held(composer: Composer) -> str:
 
 
 def _partial(composer: Composer) -> str:
-    value = f"{PARTIALS}[band * wk_params.wk_size + i]"
-    value = f"{value} != 0u" if is_bool(composer) else value
+    value = loaded_partial(composer, PLACE)
     return f"fn wk_partial(i: u32, band: u32) -> wk_Total {{ return {value}; }}"
 
 

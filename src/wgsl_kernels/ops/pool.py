@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape, Spec
 
 LOOPS = 32_768
-"""Elements that one invocation visits at most: some drivers stop it silently after 65,535."""
+"""Turns of its loops that an invocation takes at most: some drivers stop it silently at 65,535."""
+_PER_LINE = 2
+"""Turns that a line takes beside those for its elements."""
 
 
 def avg_pool(
@@ -151,19 +153,19 @@ def _units(
 def _bands(
     extent: tuple[int, int], visited: tuple[int, int]
 ) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Yield parts of an area, row-major, of which an invocation visits at most ``LOOPS`` elements.
+    """Yield parts of an area, row-major, each of at most ``LOOPS`` turns of an invocation.
 
     Args:
         extent: The area's height and width.
         visited: How much of it one invocation visits.
     """
     rows, cols = extent
-    if visited[0] * visited[1] <= LOOPS:
+    if visited[0] * (visited[1] + _PER_LINE) <= LOOPS:
         yield (0, 0), extent
         return
     across = min(visited[1], LOOPS)
     wide = cols if across == visited[1] else across
-    high = max(LOOPS // across, 1)
+    high = max(LOOPS // (across + _PER_LINE), 1)
     for top in range(0, rows, high):
         for left in range(0, cols, wide):
             yield (top, left), (min(top + high, rows), min(left + wide, cols))
