@@ -56,8 +56,12 @@ class ShaderLaunch:
         self.large = [one for one in self.outputs if one.nbytes >= CHECKED_BYTES]
         self.recipes: dict[Any, Any] = {}
         self.device: Device | None = None
+        self.set_up()
 
     is_anchor = False
+
+    def set_up(self) -> None:
+        """Find out what the form needs to know of the kernel before it runs."""
 
     def __call__(self, arrays: list[Any]) -> Sequence[GpuArray]:
         """Run the kernel, now or when it is needed."""

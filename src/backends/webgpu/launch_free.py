@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import GpuArray
 from wgsl_kernels.backends.webgpu.compose import Options
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel, call_with
+from wgsl_kernels.backends.webgpu.kernel import call_with
 from wgsl_kernels.backends.webgpu.launch import FACT_ENDINGS, VALUE, State
 from wgsl_kernels.backends.webgpu.launch_anchor import COMPUTED, AnchorLaunch
 from wgsl_kernels.backends.webgpu.operands import Operand, allowed_access
@@ -25,9 +25,7 @@ from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.device import Device
-    from wgsl_kernels.engine.spec import Spec
 
 UNKNOWN_READS = 4
 """How often a free kernel is taken to read each element."""
@@ -56,17 +54,9 @@ class FreeRecipe:
 class FreeLaunch(AnchorLaunch):
     """Runs a kernel with its own ``main``."""
 
-    def __init__(
-        self,
-        backend: WebGpuBackend,
-        shader: ShaderKernel,
-        names: Sequence[str],
-        attrs: dict[str, Any],
-        outputs: Sequence[Spec],
-        output_names: Sequence[str],
-    ) -> None:
-        super().__init__(backend, shader, names, attrs, outputs, output_names)
-        own = shader.source.variables
+    def set_up(self) -> None:
+        """Find out what can be fused with the kernel."""
+        own = self.shader.source.variables
         self.swallows = tuple(n for n, name in enumerate(self.names) if wgsl_name(name) not in own)
         self.hands_on = wgsl_name(self.output_names[0]) not in own
         self.reads = UNKNOWN_READS

@@ -40,11 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.device import Device
-    from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.pool import Storage
-    from wgsl_kernels.engine.spec import Spec
 
 AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
 
@@ -55,17 +52,9 @@ class ReduceLaunch(AnchorLaunch):
     swallows: tuple[int, ...] = (0,)
     hands_on = True
 
-    def __init__(
-        self,
-        backend: WebGpuBackend,
-        shader: ShaderKernel,
-        names: Sequence[str],
-        attrs: dict[str, Any],
-        outputs: Sequence[Spec],
-        output_names: Sequence[str],
-    ) -> None:
-        super().__init__(backend, shader, names, attrs, outputs, output_names)
-        if is_normalization(shader.source):
+    def set_up(self) -> None:
+        """Find out what can be fused with the kernel."""
+        if is_normalization(self.shader.source):
             self.reads = 2
 
     def start(

@@ -19,14 +19,9 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.windows import Sliding, pair, sliding_by
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wgsl_kernels.backends.webgpu.array import GpuArray
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.device import Device
-    from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.window_forms import Unit
-    from wgsl_kernels.engine.spec import Spec
 
 SMALL = 25
 """Elements of a window up to which the loops over it are unrolled."""
@@ -54,17 +49,9 @@ class _Spread:
 class WindowLaunch(ReduceLaunch):
     """Runs a window over its one input: images, channels last."""
 
-    def __init__(
-        self,
-        backend: WebGpuBackend,
-        shader: ShaderKernel,
-        names: Sequence[str],
-        attrs: dict[str, Any],
-        outputs: Sequence[Spec],
-        output_names: Sequence[str],
-    ) -> None:
-        super().__init__(backend, shader, names, attrs, outputs, output_names)
-        self.reads = _reads(self.kernel, attrs)
+    def set_up(self) -> None:
+        """Find out what can be fused with the kernel."""
+        self.reads = _reads(self.kernel, self.attrs)
         if self.reads > MOST_READS:
             self.swallows = ()
 

@@ -64,6 +64,19 @@ def sorted_pairs(
     return run(gpu.choose(shape_class, tuple(names), static, run, rows * length))
 
 
+def filling(
+    gpu: Gpu, shader: str, arrays: dict[str, GpuArray], params: dict[str, int]
+) -> Callable[[GpuArray], None]:
+    """Return what fills one row of pairs by a shader, an invocation of 64 for each pair."""
+
+    def fill(pairs: GpuArray) -> None:
+        width = pairs.shape[1]
+        given, sizes = {**arrays, "pairs": pairs}, {**params, "width": width}
+        gpu.dispatch(shader, given, params=sizes, groups=gpu.grid(width, 64))
+
+    return fill
+
+
 def _power_of_two(length: int) -> int:
     """Return how many pairs a bitonic sort makes of a row."""
     return 1 << max(length - 1, 0).bit_length()

@@ -18,7 +18,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops import binary, creation, gather, logical, shape
-from wgsl_kernels.ops.pairs import sorted_pairs
+from wgsl_kernels.ops.pairs import filling, sorted_pairs
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -130,16 +130,8 @@ def _unsorted_segment_sum_webgpu(
     if not y.size:
         return y
     count = segment_ids.size
-
-    def fill(pairs: GpuArray) -> None:
-        width = pairs.shape[1]
-        gpu.dispatch(
-            "segment/segment_pairs.wgsl",
-            {"segment_ids": segment_ids, "pairs": pairs},
-            params={"length": count, "width": width, "segments": num_segments},
-            groups=gpu.grid(width, _GROUP),
-        )
-
+    params = {"length": count, "segments": num_segments}
+    fill = filling(gpu, "segment/segment_pairs.wgsl", {"segment_ids": segment_ids}, params)
     pairs = sorted_pairs(gpu, (1, count), fill, most=num_segments)
     starts = gpu.empty((num_segments + 1,), "int32")
     gpu.dispatch(

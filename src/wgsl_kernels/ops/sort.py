@@ -22,7 +22,7 @@ from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.ops import creation, segment, shape
-from wgsl_kernels.ops.pairs import BLOCK, sort_blocks, sorted_pairs
+from wgsl_kernels.ops.pairs import BLOCK, filling, sort_blocks, sorted_pairs
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -262,16 +262,7 @@ def _unique_webgpu(gpu: Gpu, x: GpuArray, *, axis: int) -> tuple[GpuArray, GpuAr
 
 def _firsts(gpu: Gpu, x: GpuArray, params: dict[str, int]) -> GpuArray:
     """Return for each slice the index of the first that equals it."""
-
-    def fill(pairs: GpuArray) -> None:
-        width = pairs.shape[1]
-        gpu.dispatch(
-            "sort/unique_hashes.wgsl",
-            {"x": x, "pairs": pairs},
-            params={**params, "width": width},
-            groups=gpu.grid(width, 64),
-        )
-
+    fill = filling(gpu, "sort/unique_hashes.wgsl", {"x": x}, params)
     pairs = sorted_pairs(gpu, (1, params["length"]), fill)
     firsts = gpu.empty((params["length"],), "int32")
     arrays = {"x": x, "pairs": pairs, "firsts": firsts}
@@ -286,16 +277,7 @@ def _places_of_kinds(
 
     Waits for the count.
     """
-
-    def fill(pairs: GpuArray) -> None:
-        width = pairs.shape[1]
-        gpu.dispatch(
-            "sort/unique_places.wgsl",
-            {"firsts": firsts, "pairs": pairs},
-            params={**params, "width": width},
-            groups=gpu.grid(width, 64),
-        )
-
+    fill = filling(gpu, "sort/unique_places.wgsl", {"firsts": firsts}, params)
     pairs = sorted_pairs(gpu, (1, firsts.size), fill)
     indices, count = gpu.empty(firsts.shape, "int32"), gpu.empty((1,), "int32")
     arrays = {"firsts": firsts, "pairs": pairs, "indices": indices, "count": count}
