@@ -280,6 +280,24 @@ def test_a_reduction_is_measured_once_whether_it_was_fused_or_not(
 
 
 @pytest.mark.gpu
+def test_a_warm_up_measures_what_a_captured_function_then_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tuning, "SECONDS", 60.0)
+    x = wk.tensor(np.random.default_rng(0).standard_normal((600, 700)).astype(np.float32))
+    with wk.use_backend("webgpu"):
+        backend: Any = find_driver("webgpu")
+        before = len(backend.tuner.measured)
+        fast = wk.capture(lambda x: wk.max(x, axis=0))
+        wk.warmup(fast, x)
+        measured = [one.kernel for one in backend.tuner.measured[before:]]
+        found = fast(x).numpy()
+
+    assert measured == ["Max"]
+    np.testing.assert_array_equal(found, x.numpy().max(axis=0))
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize(("name", "workgroups"), [("rows", 2), ("lanes", 128), ("columns", 1)])
 def test_a_reduction_runs_as_the_variant_that_is_forced(
     name: str, workgroups: int, monkeypatch: pytest.MonkeyPatch
