@@ -33,6 +33,7 @@ class AnchorLaunch(ShaderLaunch):
     """
 
     is_anchor = True
+    weight = 1
     swallows: tuple[int, ...] = ()
     hands_on = False
     reads = 1

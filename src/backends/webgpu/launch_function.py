@@ -66,6 +66,7 @@ class FunctionLaunch:
     """
 
     is_anchor = True
+    weight = 1
     swallows: tuple[int, ...] = ()
     reads = 1
 

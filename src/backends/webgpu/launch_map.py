@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray
 from wgsl_kernels.backends.webgpu.collapse import collapse
 from wgsl_kernels.backends.webgpu.compose import Options
-from wgsl_kernels.backends.webgpu.fusion.eligible import kind_of
+from wgsl_kernels.backends.webgpu.fusion.eligible import is_light, kind_of
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.fusion.pending import (
-    MAPS_MAX,
+    HEAVY,
+    LIGHT,
     PENDING_BYTES,
+    TOO_MANY,
+    WEIGHT_MAX,
     pending,
     waiting,
 )
@@ -77,6 +80,7 @@ class MapLaunch(ShaderLaunch):
     """
 
     was_alone = False
+    weight = HEAVY
 
     checked: Device | None = None
     kind: Kind | None = None
@@ -95,20 +99,20 @@ class MapLaunch(ShaderLaunch):
         spec = self.outputs[0]
         if self.large:
             backend.check_size(spec)
-        weight, burden, tail = 1, self.nbytes[0], None
+        weight, burden, tail = self.weight, self.nbytes[0], None
         for one in arrays:
             if one.op is not None:
                 weight += one.weight
                 burden += one.burden
                 if one.tail is not None and one.size == spec.size:
                     tail = one.tail
-        if weight > MAPS_MAX:
-            weight = waiting(arrays, MAPS_MAX) + 1
-        if weight > MAPS_MAX or burden > PENDING_BYTES:
+        if weight > WEIGHT_MAX:
+            weight = waiting(arrays, WEIGHT_MAX) + self.weight
+        if weight > WEIGHT_MAX or burden > PENDING_BYTES:
             for one in arrays:
                 if one.op is not None:
-                    backend.fuser.make(one, f"a group has at most {MAPS_MAX} maps")
-            weight, burden, tail = 1, self.nbytes[0], None
+                    backend.fuser.make(one, f"a group has at most {TOO_MANY}")
+            weight, burden, tail = self.weight, self.nbytes[0], None
         return (pending(self, arrays, spec, device, tail, weight, burden),)
 
     def _begin(self, device: Device, arrays: list[Any]) -> None:
@@ -117,6 +121,7 @@ class MapLaunch(ShaderLaunch):
             self.recipes.clear()
         self.device = self.checked = device
         self.kind = None
+        self.weight = LIGHT if is_light(self.shader.source) else HEAVY
         if None in arrays or self.outputs[0].size == 0:
             return
         kind = kind_of(self.shader, self.names, arrays, self.outputs, self.output_names, self.attrs)

@@ -11,7 +11,7 @@ from wgsl_kernels.backends.webgpu.fusion.attach import AFTER, prefix_of
 from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
 from wgsl_kernels.backends.webgpu.fusion.extras import Extras
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
-from wgsl_kernels.backends.webgpu.fusion.pending import MAPS_MAX, Group
+from wgsl_kernels.backends.webgpu.fusion.pending import WEIGHT_MAX, Group, weight_of
 from wgsl_kernels.backends.webgpu.launch_map import bound_bytes
 
 if TYPE_CHECKING:
@@ -158,7 +158,9 @@ class Anchors:
         if part is None or any(group.held) or group.foreign or len(part.leaves) > left:
             return None
         op = anchor.op
-        if len(part.nodes) > (REPEATED_MAPS_MAX if op.reads > 1 else MAPS_MAX):
+        if op.reads > 1 and len(part.nodes) > REPEATED_MAPS_MAX:
+            return None
+        if weight_of(group.nodes) > WEIGHT_MAX:
             return None
         states = self.fuser.states(device, group)
         if self._is_too_large(device, group):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.fusion.pending import MAPS_MAX, VIEW
+from wgsl_kernels.backends.webgpu.fusion.pending import TOO_MANY, VIEW, WEIGHT_MAX, weight_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,15 +48,26 @@ def cut(group: Group, bound: Sequence[bool], most: int) -> list[Part]:
     parts: list[Part] = []
     start = 0
     while start < len(nodes):
-        end = _end(nodes[start : start + MAPS_MAX], refs, last, bound, most)
+        light = _light(group, nodes, start)
+        end = _end(nodes[start : start + light], refs, last, bound, most)
         mine = nodes[start : start + end]
         inside = set(mine)
         leaves = dict.fromkeys(ref for n in mine for ref in refs[n] if ref not in inside)
         outputs = tuple(n for n in mine if last[n] > mine[-1])
         start += end
-        full = f"{MAPS_MAX} maps" if end == MAPS_MAX else f"{most} bindings"
+        full = TOO_MANY if end == light else f"{most} bindings"
         parts.append(Part(tuple(mine), tuple(leaves), outputs, full if start < len(nodes) else ""))
     return parts
+
+
+def _light(group: Group, nodes: Sequence[int], start: int) -> int:
+    """Return how many of ``nodes`` from ``start`` on weigh no more than a dispatch may."""
+    weight = 0
+    for count, n in enumerate(nodes[start:]):
+        weight += weight_of((group.nodes[n],))
+        if weight > WEIGHT_MAX:
+            return count
+    return len(nodes) - start
 
 
 def resolved(group: Group) -> list[tuple[int, ...]]:

@@ -44,6 +44,15 @@ def kind_of(
     return Kind(shader.name, source, names, dtypes, output_names[0], outputs[0].dtype, given, key)
 
 
+def is_light(source: Source) -> bool:
+    """Say whether a map is one expression without calls, so that a text with many compiles fast."""
+    op = source.facts.functions.get("op")
+    if op is None:
+        return False
+    body = source.facts.text.text[op.span.begin : op.span.end].partition("{")[2]
+    return "(" not in body
+
+
 def can_wait(source: Source) -> bool:
     """Say whether a kernel of another form may be put off: whole, and silent about indices."""
     asked = {name for facts in source.files for name in facts.needs}

@@ -15,13 +15,16 @@ from wgsl_kernels.backends.webgpu.array import GpuArray, Tail, row_major, view_o
 from wgsl_kernels.engine.origin import user_code
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from wgsl_kernels.backends.webgpu.device import Device
     from wgsl_kernels.engine.spec import Shape, Spec
 
-MAPS_MAX = 32
-"""The most maps in one dispatch, and about the most that one array may wait for."""
+LIGHT, HEAVY = 1, 4
+"""What a map weighs that is an expression without calls, and any other."""
+WEIGHT_MAX = 128
+"""The most that the maps of one dispatch weigh, and about the most that one array may wait for."""
+TOO_MANY = f"{WEIGHT_MAX // HEAVY} maps, or {WEIGHT_MAX} without calls"
 PENDING_BYTES = 256 << 20
 """The most bytes of inputs that one array may hold back, each counted as often as it is used."""
 
@@ -33,6 +36,7 @@ class View:
     """What makes a reshaped array of a pending one: it shares its storage."""
 
     is_anchor = False
+    weight = 0
 
     def __repr__(self) -> str:
         return "view"
@@ -173,13 +177,20 @@ _OWN = next(n for n in range(16) if not _outside([object()], [n])[0])
 
 
 def waiting(arrays: list[Any], most: int) -> int:
-    """Return how many pending arrays these depend on; ``most`` if there are more."""
+    """Return what the pending arrays weigh that these depend on; ``most`` or more if too much."""
+    weight = 0
     seen: set[int] = set()
     stack = [one for one in arrays if one is not None and one.op is not None]
-    while stack and len(seen) < most:
+    while stack and weight < most:
         one = stack.pop()
         if id(one) not in seen:
             seen.add(id(one))
+            weight += one.op.weight
             if not one.op.is_anchor:
                 stack += [before for before in one.inputs if before.op is not None]
-    return len(seen)
+    return weight
+
+
+def weight_of(arrays: Iterable[GpuArray]) -> int:
+    """Return what pending arrays weigh by themselves."""
+    return sum([one.op.weight for one in arrays])
