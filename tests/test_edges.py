@@ -12,17 +12,17 @@ import pytest
 from tests.modes import rows
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu import recipe
-from wgsl_kernels.backends.webgpu.device import Device
+from wgsl_kernels.backends.webgpu.composing.operands import classify
+from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.operands import classify
+from wgsl_kernels.backends.webgpu.launching import recipe
 from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.testing import Sample, assert_close
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.ready import Ready
+    from wgsl_kernels.backends.webgpu.devices.ready import Ready
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]

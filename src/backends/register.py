@@ -28,7 +28,7 @@ def _webgpu() -> WebGpuBackend:
 
 def _webgpu_priority() -> int | None:
     try:
-        from wgsl_kernels.backends.webgpu.adapter import choose_adapter
+        from wgsl_kernels.backends.webgpu.devices.adapter import choose_adapter
 
         choice = choose_adapter()
     except (ImportError, OSError, RuntimeError):  # no GPU library can load here

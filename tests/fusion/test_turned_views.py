@@ -9,7 +9,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.fusion import fuser
-from wgsl_kernels.backends.webgpu.launch_map import walk_across
+from wgsl_kernels.backends.webgpu.launching.map import walk_across
 from wgsl_kernels.engine.backends import find_driver
 
 pytestmark = pytest.mark.gpu

@@ -10,7 +10,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.gpu import Gpu
-from wgsl_kernels.backends.webgpu.tuning import forced
+from wgsl_kernels.backends.webgpu.tuning.tuner import forced
 from wgsl_kernels.ops.tilings import (
     ANYHOW,
     FOURS,

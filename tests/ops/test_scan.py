@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu import launch_scan
-from wgsl_kernels.backends.webgpu.scan_spreads import ScanLayout, ScanSpread, scan_spread
+from wgsl_kernels.backends.webgpu.launching import scan as launch_scan
+from wgsl_kernels.backends.webgpu.launching.scan_spreads import ScanLayout, ScanSpread, scan_spread
 from wgsl_kernels.engine import registry
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu import gpu as gpu_module
 from wgsl_kernels.backends.webgpu.gpu import Gpu
-from wgsl_kernels.backends.webgpu.recipe import fold
-from wgsl_kernels.backends.webgpu.tuning import forced, watching
+from wgsl_kernels.backends.webgpu.launching.recipe import fold
+from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.ops import pairs
 
 pytestmark = pytest.mark.gpu

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.compose import Options, compose
-from wgsl_kernels.backends.webgpu.operands import Operand
-from wgsl_kernels.backends.webgpu.source import Source, load_text
+from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
+from wgsl_kernels.backends.webgpu.composing.operands import Operand
+from wgsl_kernels.backends.webgpu.composing.source import Source, load_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.composed import Composed
+    from wgsl_kernels.backends.webgpu.composing.composed import Composed
 
 Array = np.ndarray[Any, Any]
 HERE = Path(__file__).parent

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu.background import Background
-from wgsl_kernels.backends.webgpu.device import Device
+from wgsl_kernels.backends.webgpu.devices.background import Background
+from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.pipeline import Kind
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Kind
 
 pytestmark = pytest.mark.gpu
 

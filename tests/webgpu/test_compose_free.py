@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.webgpu.lab import Array, inline, lab, operand, strides_of, values_of
 
-from wgsl_kernels.backends.webgpu.compose import Options, compose
-from wgsl_kernels.backends.webgpu.operands import Operand, allowed_access, allowed_dtypes
+from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
+from wgsl_kernels.backends.webgpu.composing.operands import Operand, allowed_access, allowed_dtypes
 from wgsl_kernels.engine.errors import ShaderError
 
 pytestmark = pytest.mark.gpu

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from tests.webgpu.lab import inline, lab, operand, run_map
 
-from wgsl_kernels.backends.webgpu.compose import Options, compose
-from wgsl_kernels.backends.webgpu.operands import Operand, allowed_dtypes
+from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
+from wgsl_kernels.backends.webgpu.composing.operands import Operand, allowed_dtypes
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.composed import Composed
+    from wgsl_kernels.backends.webgpu.composing.composed import Composed
 
 pytestmark = pytest.mark.gpu
 

@@ -9,8 +9,8 @@ import pytest
 from tests.webgpu.lab import Array, inline, lab, operand, strides_of, values_of
 from tests.webgpu.test_compose_reductions import grid
 
-from wgsl_kernels.backends.webgpu.compose import Options, compose
-from wgsl_kernels.backends.webgpu.operands import Operand
+from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
+from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.engine.errors import ShaderError
 
 pytestmark = pytest.mark.gpu

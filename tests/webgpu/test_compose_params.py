@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu.params import Field, Packer
+from wgsl_kernels.backends.webgpu.composing.params import Field, Packer
 from wgsl_kernels.engine.errors import ShaderError
 
 

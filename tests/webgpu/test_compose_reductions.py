@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tests.webgpu.lab import Array, inline, lab, operand, strides_of, values_of
 
-from wgsl_kernels.backends.webgpu.compose import Options, compose
-from wgsl_kernels.backends.webgpu.operands import Operand
-from wgsl_kernels.backends.webgpu.reductions import CHUNK
-from wgsl_kernels.backends.webgpu.row_loads import BESIDE
+from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
+from wgsl_kernels.backends.webgpu.composing.operands import Operand
+from wgsl_kernels.backends.webgpu.composing.reductions import CHUNK
+from wgsl_kernels.backends.webgpu.composing.row_loads import BESIDE
 from wgsl_kernels.engine.errors import ShaderError
 
 pytestmark = pytest.mark.gpu

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu import pipeline as pipeline_module
-from wgsl_kernels.backends.webgpu.adapter import DEFAULT_LIMITS, list_adapters
-from wgsl_kernels.backends.webgpu.device import Device
-from wgsl_kernels.backends.webgpu.pipeline import CompileFailure
-from wgsl_kernels.backends.webgpu.status import SLOTS
+from wgsl_kernels.backends.webgpu.devices import pipeline as pipeline_module
+from wgsl_kernels.backends.webgpu.devices.adapter import DEFAULT_LIMITS, list_adapters
+from wgsl_kernels.backends.webgpu.devices.device import Device
+from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
+from wgsl_kernels.backends.webgpu.devices.status import SLOTS
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     IndexOutOfRange,
@@ -23,7 +23,7 @@ from wgsl_kernels.engine.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.pipeline import Kind, Pipeline
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Kind, Pipeline
 
 pytestmark = pytest.mark.gpu
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from wgsl_kernels.backends.webgpu import adapter as adapter_module
-from wgsl_kernels.backends.webgpu.adapter import (
+from wgsl_kernels.backends.webgpu.devices import adapter as adapter_module
+from wgsl_kernels.backends.webgpu.devices.adapter import (
     AdapterInfo,
     choose_adapter,
     default_memory_limit,
     limits_to_request,
 )
-from wgsl_kernels.backends.webgpu.device import Device
+from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.engine.errors import ArgumentError
 
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu.device import Device
+from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.engine.errors import DeviceLostError
 
 pytestmark = pytest.mark.gpu
@@ -74,7 +74,7 @@ def test_a_closed_device_raises() -> None:
 
 FORK = """
 import os, signal
-from wgsl_kernels.backends.webgpu.device import Device
+from wgsl_kernels.backends.webgpu.devices.device import Device
 device = Device()
 storage = device.storage(64)
 device.lock.acquire()
@@ -100,5 +100,7 @@ def test_a_forked_child_raises_where_it_would_hang() -> None:
 
 
 def test_importing_the_modules_does_not_import_wgpu() -> None:
-    code = "import wgsl_kernels.backends.webgpu.device, sys; assert 'wgpu' not in sys.modules"
+    code = (
+        "import wgsl_kernels.backends.webgpu.devices.device, sys; assert 'wgpu' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.pool import Block, Pool, Storage, size_class
+from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool, Storage, size_class
 from wgsl_kernels.engine.errors import OutOfMemoryError
 
 if TYPE_CHECKING:

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu import device as device_module
-from wgsl_kernels.backends.webgpu import recorder as recorder_module
-from wgsl_kernels.backends.webgpu.device import Device
-from wgsl_kernels.backends.webgpu.native import load_calls, method_calls
-from wgsl_kernels.backends.webgpu.recorder import FIRST_BATCH, FULL_BATCH, PARAMS_BYTES
+from wgsl_kernels.backends.webgpu.devices import device as device_module
+from wgsl_kernels.backends.webgpu.devices import recorder as recorder_module
+from wgsl_kernels.backends.webgpu.devices.device import Device
+from wgsl_kernels.backends.webgpu.devices.native import load_calls, method_calls
+from wgsl_kernels.backends.webgpu.devices.recorder import FIRST_BATCH, FULL_BATCH, PARAMS_BYTES
 from wgsl_kernels.engine.errors import ArgumentError, ShaderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.pipeline import Kind, Pipeline
-    from wgsl_kernels.backends.webgpu.pool import Storage
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Kind, Pipeline
+    from wgsl_kernels.backends.webgpu.devices.pool import Storage
 
 pytestmark = pytest.mark.gpu
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.tuning import forced
+from wgsl_kernels.backends.webgpu.tuning.tuner import forced
 from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from weakref import WeakSet
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu.pool import Block, Pool
-from wgsl_kernels.backends.webgpu.scratch import Room, Value, Workspace
+from wgsl_kernels.backends.webgpu.capturing.scratch import Room, Value, Workspace
+from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool
 
 
 def make_workspace() -> Workspace:
@@ -83,7 +83,9 @@ def test_a_value_lies_in_the_buffer_of_a_result_until_that_is_there() -> None:
 def test_a_second_run_of_the_same_sizes_takes_no_more_buffers() -> None:
     workspace = make_workspace()
     spans = [range(2), range(1, 3), range(2, 4)]
-    first = workspace.places_for({Value(512): span for span in spans}, [])
-    second = workspace.places_for({Value(512): span for span in spans}, [])
+    runs = [
+        workspace.places_for({Value(512): span for span in spans}, [Room(512, 0, [range(2, 9)])])
+        for _ in range(2)
+    ]
 
-    assert list(second.values()) == list(first.values())
+    assert list(runs[0].values()) == list(runs[1].values())

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu import launch_reduce, reductions
-from wgsl_kernels.backends.webgpu.exchanges import can_exchange
+from wgsl_kernels.backends.webgpu.composing import reductions
+from wgsl_kernels.backends.webgpu.composing.exchanges import can_exchange
+from wgsl_kernels.backends.webgpu.composing.operands import classify
+from wgsl_kernels.backends.webgpu.composing.source import load_file, load_text, shaders_folder
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.operands import classify
-from wgsl_kernels.backends.webgpu.recipe import fold
-from wgsl_kernels.backends.webgpu.source import load_file, load_text, shaders_folder
-from wgsl_kernels.backends.webgpu.spreads import Layout, Spread, spreads
+from wgsl_kernels.backends.webgpu.launching import reduce as launch_reduce
+from wgsl_kernels.backends.webgpu.launching.recipe import fold
+from wgsl_kernels.backends.webgpu.launching.spreads import Layout, Spread, spreads
 from wgsl_kernels.engine import registry
 from wgsl_kernels.testing import Sample, all_samples
 from wgsl_kernels.testing.checks import check_forward

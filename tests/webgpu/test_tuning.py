@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu import tuning, tuning_file
-from wgsl_kernels.backends.webgpu.adapter import AdapterInfo
-from wgsl_kernels.backends.webgpu.timing import Noted
-from wgsl_kernels.backends.webgpu.tuning import WORTH, Tuner, forced
-from wgsl_kernels.backends.webgpu.tuning_file import TuningFile, cache_folder, file_for
+from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo
+from wgsl_kernels.backends.webgpu.devices.timing import Noted
+from wgsl_kernels.backends.webgpu.tuning import tuner as tuning
+from wgsl_kernels.backends.webgpu.tuning import tuning_file
+from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, Tuner, forced
+from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile, cache_folder, file_for
 from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:

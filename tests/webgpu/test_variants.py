@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.tuning import forced, watching
+from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.backends.webgpu.variants import declared, size_class
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.ops.tilings import LANES

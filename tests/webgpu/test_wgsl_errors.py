@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.webgpu.lab import inline, lab, operand
 
-from wgsl_kernels.backends.webgpu.compose import compose
-from wgsl_kernels.backends.webgpu.source import find_source, load_file
+from wgsl_kernels.backends.webgpu.composing.compose import compose
+from wgsl_kernels.backends.webgpu.composing.source import find_source, load_file
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
 from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED, Composition, Edit
@@ -20,7 +20,7 @@ from wgsl_kernels.engine.errors import ShaderError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.source import Source
+    from wgsl_kernels.backends.webgpu.composing.source import Source
 
 X = np.zeros(4, np.float32)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wgsl_kernels.backends.webgpu.source import shaders_folder
+from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.evaluate import NotConstantError, evaluate
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse, parse_expression

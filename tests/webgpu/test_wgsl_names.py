@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wgsl_kernels.backends.webgpu.source import shaders_folder
+from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.printer import print_declaration, print_module

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu import launch_window
+from wgsl_kernels.backends.webgpu.launching import window as launch_window
 from wgsl_kernels.engine.windows import sliding_by
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from weakref import ref
 
-    from wgsl_kernels.backends.webgpu.device import Device
-    from wgsl_kernels.backends.webgpu.pool import Storage
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.spec import Shape, Spec

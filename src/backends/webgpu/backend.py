@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu import copying
 from wgsl_kernels.backends.webgpu.array import (
     ITEMSIZE,
     GpuArray,
@@ -18,22 +17,23 @@ from wgsl_kernels.backends.webgpu.array import (
     to_device_values,
     to_host_values,
 )
-from wgsl_kernels.backends.webgpu.background import Background
-from wgsl_kernels.backends.webgpu.device import Device
+from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
+from wgsl_kernels.backends.webgpu.composing.operands import classify
+from wgsl_kernels.backends.webgpu.devices.background import Background
+from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
 from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.launch import CHECKED_BYTES
-from wgsl_kernels.backends.webgpu.launch_free import FreeLaunch
-from wgsl_kernels.backends.webgpu.launch_function import FunctionLaunch
-from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
-from wgsl_kernels.backends.webgpu.launch_reduce import ReduceLaunch
-from wgsl_kernels.backends.webgpu.launch_scan import ScanLaunch
-from wgsl_kernels.backends.webgpu.launch_window import WindowLaunch
-from wgsl_kernels.backends.webgpu.operands import classify
-from wgsl_kernels.backends.webgpu.recording import GpuRecording
-from wgsl_kernels.backends.webgpu.small import launch_where_small
-from wgsl_kernels.backends.webgpu.tuning import Tuner
+from wgsl_kernels.backends.webgpu.launching import copying
+from wgsl_kernels.backends.webgpu.launching.free import FreeLaunch
+from wgsl_kernels.backends.webgpu.launching.function import FunctionLaunch
+from wgsl_kernels.backends.webgpu.launching.launch import CHECKED_BYTES
+from wgsl_kernels.backends.webgpu.launching.map import MapLaunch
+from wgsl_kernels.backends.webgpu.launching.reduce import ReduceLaunch
+from wgsl_kernels.backends.webgpu.launching.scan import ScanLaunch
+from wgsl_kernels.backends.webgpu.launching.small import launch_where_small
+from wgsl_kernels.backends.webgpu.launching.window import WindowLaunch
+from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.driver import Launch, Usage
@@ -51,7 +51,7 @@ from wgsl_kernels.engine.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from wgsl_kernels.backends.webgpu.launch import ShaderLaunch
+    from wgsl_kernels.backends.webgpu.launching.launch import ShaderLaunch
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.registry import Kernel
 

@@ -15,16 +15,16 @@ from wgsl_kernels.backends.webgpu.array import (
     is_row_major,
     view_of,
 )
-from wgsl_kernels.backends.webgpu.direct import DirectRecipe, build
+from wgsl_kernels.backends.webgpu.composing.source import find_source
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE
 from wgsl_kernels.backends.webgpu.fusion.pending import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.launch import RECIPES_MAX
-from wgsl_kernels.backends.webgpu.launch_map import MapLaunch
-from wgsl_kernels.backends.webgpu.launch_scan import ScanLaunch
-from wgsl_kernels.backends.webgpu.launch_window import WindowLaunch
-from wgsl_kernels.backends.webgpu.recipe import fold
-from wgsl_kernels.backends.webgpu.source import find_source
+from wgsl_kernels.backends.webgpu.launching.direct import DirectRecipe, build
+from wgsl_kernels.backends.webgpu.launching.launch import RECIPES_MAX
+from wgsl_kernels.backends.webgpu.launching.map import MapLaunch
+from wgsl_kernels.backends.webgpu.launching.recipe import fold
+from wgsl_kernels.backends.webgpu.launching.scan import ScanLaunch
+from wgsl_kernels.backends.webgpu.launching.window import WindowLaunch
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.signature import plain
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
     from wgsl_kernels.backends.webgpu.fusion.extras import Extras
-    from wgsl_kernels.backends.webgpu.launch_function import Trace
-    from wgsl_kernels.backends.webgpu.operands import DeclaredForm
+    from wgsl_kernels.backends.webgpu.launching.function import Trace
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
@@ -192,7 +192,7 @@ class Gpu:
         run: Callable[[str], object],
         work: float,
     ) -> str:
-        """Return which of the kernel's variants to run; `backends.webgpu.tuning.Tuner` says how."""
+        """Return which of the kernel's variants to run; `tuning.tuner.Tuner` says how."""
         tuner = self._backend.tuner
         return tuner.choose(self._kernel, shape_class, names, static, run, work)
 

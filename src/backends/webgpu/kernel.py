@@ -18,8 +18,8 @@ from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.engine.windows import sliding_by
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.operands import DeclaredForm
-    from wgsl_kernels.backends.webgpu.source import Source
+    from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
+    from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Spec
 
@@ -62,7 +62,7 @@ class ShaderKernel:
     @property
     def source(self) -> Source:
         """The shader and what it includes, as the files are now."""
-        from wgsl_kernels.backends.webgpu.source import find_source
+        from wgsl_kernels.backends.webgpu.composing.source import find_source
 
         return self._text if "\n" in self.given else find_source(self.given, self._folder, "")
 
@@ -77,7 +77,7 @@ class ShaderKernel:
         declared = find_signature(self.name)
         if declared is not None:
             return tuple(one.name for one in declared.inputs)
-        from wgsl_kernels.backends.webgpu.operands import OP_NAMES, classify
+        from wgsl_kernels.backends.webgpu.composing.operands import OP_NAMES, classify
 
         source = self.source
         form = classify(source, self.form)
@@ -91,14 +91,14 @@ class ShaderKernel:
     @property
     def served(self) -> frozenset[DType]:
         """The dtypes of the first input, of the output without one, that the file's types allow."""
-        from wgsl_kernels.backends.webgpu.operands import allowed_dtypes
+        from wgsl_kernels.backends.webgpu.composing.operands import allowed_dtypes
 
         names = self.names()
         return allowed_dtypes(self.source, names[0] if names else "y", self.form)
 
     @functools.cached_property
     def _text(self) -> Source:
-        from wgsl_kernels.backends.webgpu.source import find_source
+        from wgsl_kernels.backends.webgpu.composing.source import find_source
 
         name = f"<inline in {Path(self.origin.file).name}:{self.origin.line}>"
         return find_source(self.given, self._folder, name)
@@ -179,7 +179,7 @@ def _infer(shader: ShaderKernel) -> Callable[[list[Spec], dict[str, Any]], Spec]
     """Return the shape rule of a shader without a signature, which some forms have."""
 
     def infer(specs: list[Spec], attrs: dict[str, Any]) -> Spec:
-        from wgsl_kernels.backends.webgpu.operands import classify
+        from wgsl_kernels.backends.webgpu.composing.operands import classify
 
         form = classify(shader.source, shader.form)
         if form in _OF_X and len(specs) == 1:

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wgsl_kernels.backends.webgpu.adapter import (
+from wgsl_kernels.backends.webgpu.devices.adapter import (
     AdapterInfo,
     Choice,
     choose_adapter,

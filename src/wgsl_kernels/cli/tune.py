@@ -12,7 +12,7 @@ from rich.table import Table
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
-from wgsl_kernels.backends.webgpu.tuning_file import file_for
+from wgsl_kernels.backends.webgpu.tuning.tuning_file import file_for
 from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from wgsl_kernels.backends.webgpu.tuning import Measurement
+    from wgsl_kernels.backends.webgpu.tuning.tuner import Measurement
     from wgsl_kernels.engine.spec import Shape
 
 SECONDS = 5.0

@@ -12,10 +12,10 @@ from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
 from wgsl_kernels.backends.webgpu.fusion.extras import Extras
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.pending import WEIGHT_MAX, Group, weight_of
-from wgsl_kernels.backends.webgpu.launch_map import bound_bytes
+from wgsl_kernels.backends.webgpu.launching.map import bound_bytes
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
 
 WAITING_MAX = 6

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.accessors import declared_in_fours
+from wgsl_kernels.backends.webgpu.composing.accessors import declared_in_fours
+from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES, Operand
 from wgsl_kernels.backends.webgpu.fusion.expressions import Expressions
 from wgsl_kernels.backends.webgpu.fusion.fields import Offered
 from wgsl_kernels.backends.webgpu.fusion.functions import Functions
-from wgsl_kernels.backends.webgpu.operands import STORAGE_TYPES, Operand
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.composer import Composer
+    from wgsl_kernels.backends.webgpu.composing.composer import Composer
     from wgsl_kernels.backends.webgpu.fusion.structure import Structure
 
 

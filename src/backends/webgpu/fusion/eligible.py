@@ -10,8 +10,8 @@ from wgsl_kernels.backends.webgpu.fusion.structure import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-    from wgsl_kernels.backends.webgpu.source import Source
     from wgsl_kernels.engine.spec import Spec
 
 _LAYOUT_FACTS = ("_strides", "_offset")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composer import VALUE_FIELDS
-from wgsl_kernels.backends.webgpu.indexing import dot, unravel
-from wgsl_kernels.backends.webgpu.operands import STORAGE_TYPES
+from wgsl_kernels.backends.webgpu.composing.composer import VALUE_FIELDS
+from wgsl_kernels.backends.webgpu.composing.indexing import dot, unravel
+from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

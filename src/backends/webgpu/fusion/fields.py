@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from wgsl_kernels.backends.webgpu.assembly import Offer
-from wgsl_kernels.backends.webgpu.composed import PARAMS
-from wgsl_kernels.backends.webgpu.params import Field
+from wgsl_kernels.backends.webgpu.composing.assembly import Offer
+from wgsl_kernels.backends.webgpu.composing.composed import PARAMS
+from wgsl_kernels.backends.webgpu.composing.params import Field
 from wgsl_kernels.backends.webgpu.wgsl.types import Types, round_up
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.composer import Composer
+    from wgsl_kernels.backends.webgpu.composing.composer import Composer
 
 _TYPES = {"u32": ("u32", 1), "i32": ("i32", 1), "f32": ("f32", 1), "vec2<f32>": ("f32", 2)}
 

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.assembly import Assembly
-from wgsl_kernels.backends.webgpu.composer import COMMON_FUNCTIONS, Composer
-from wgsl_kernels.backends.webgpu.maps import choose_op
-from wgsl_kernels.backends.webgpu.operands import OP_NAMES, Operand
-from wgsl_kernels.backends.webgpu.uniforms import author_fields
+from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
+from wgsl_kernels.backends.webgpu.composing.composer import COMMON_FUNCTIONS, Composer
+from wgsl_kernels.backends.webgpu.composing.maps import choose_op
+from wgsl_kernels.backends.webgpu.composing.operands import OP_NAMES, Operand
+from wgsl_kernels.backends.webgpu.composing.uniforms import author_fields
 from wgsl_kernels.backends.webgpu.wgsl.places import Span
 from wgsl_kernels.backends.webgpu.wgsl.rename import rename, renamed
 from wgsl_kernels.backends.webgpu.wgsl.resolve import resolve

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.collapse import collapse
+from wgsl_kernels.backends.webgpu.composing.indexing import FEW
 from wgsl_kernels.backends.webgpu.fusion.structure import Leaf, Mode
-from wgsl_kernels.backends.webgpu.indexing import FEW
-from wgsl_kernels.backends.webgpu.recipe import broadcast_strides
+from wgsl_kernels.backends.webgpu.launching.collapse import collapse
+from wgsl_kernels.backends.webgpu.launching.recipe import broadcast_strides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from wgsl_kernels.engine.origin import user_code
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from wgsl_kernels.backends.webgpu.device import Device
+    from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.engine.spec import Shape, Spec
 
 LIGHT, HEAVY = 1, 4

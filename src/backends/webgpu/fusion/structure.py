@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.source import Source
+    from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.engine.dtypes import DType
 
 Mode = Literal["flat", "value", "given", "strided", "wide", "splat", "gather"]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composed import PARAMS, BoundBuffer, Composed
+from wgsl_kernels.backends.webgpu.composing.composed import PARAMS, BoundBuffer, Composed
+from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
+from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
 from wgsl_kernels.backends.webgpu.fusion.expressions import Expressions
 from wgsl_kernels.backends.webgpu.fusion.fields import Fields
 from wgsl_kernels.backends.webgpu.fusion.functions import Functions
-from wgsl_kernels.backends.webgpu.operands import STORAGE_TYPES
-from wgsl_kernels.backends.webgpu.source import load_file, shaders_folder
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.composed import BindingAccess
+    from wgsl_kernels.backends.webgpu.composing.composed import BindingAccess
     from wgsl_kernels.backends.webgpu.fusion.modes import Across
     from wgsl_kernels.backends.webgpu.fusion.structure import Leaf, Structure
 

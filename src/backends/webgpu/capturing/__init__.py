@@ -1,0 +1,1 @@
+"""Recording runs and replaying them."""

@@ -1,0 +1,145 @@
+"""Recording a run for replays: what belongs to the run, what comes in, what goes out."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.array import GpuArray, to_device_values
+from wgsl_kernels.backends.webgpu.capturing.notes import Notes
+from wgsl_kernels.backends.webgpu.capturing.replay import GpuReplay, Output, Slot
+from wgsl_kernels.backends.webgpu.capturing.scratch import Room, Value, Workspace
+from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.capturing.notes import Place, Step
+    from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
+
+
+class GpuRecording:
+    """One recording; see `wgsl_kernels.engine.driver.Recording`."""
+
+    def __init__(self, backend: WebGpuBackend, scratch: Any = None) -> None:
+        self._backend = backend
+        self._device = backend.open()
+        fits = isinstance(scratch, Workspace) and scratch.device is self._device
+        with self._device.lock:
+            self.scratch: Workspace = scratch if fits else Workspace(self._device)
+        self._notes = Notes(self._device)
+
+    @property
+    def why(self) -> str:
+        """Why there can be no replay."""
+        return self._notes.why
+
+    def own(self, array: GpuArray, spec: Spec, shared: bool) -> GpuArray:
+        """Return an array with the same values, in a buffer that nothing else has."""
+        size = spec.size
+        if size == 0:
+            return array
+        if array.host is not None:
+            values = to_device_values(array.host.values.reshape(spec.shape), spec.dtype)
+            storage = self._device.put(values, "upload", f"{spec}")
+            return GpuArray(spec.shape, spec.dtype, size, storage, self._device)
+        self._backend.make_resident(array)
+        plain = array.layout is None and sys.getrefcount(array.storage) <= 2
+        return array if plain and not shared else self._backend.copy(array)
+
+    def begin(self) -> None:
+        """Begin to take notes."""
+        self._notes.begin()
+
+    def refuse(self, why: str) -> None:
+        """Give up."""
+        self._notes.refuse(why)
+
+    def settle(self, arrays: list[GpuArray]) -> list[GpuArray]:
+        """Force what is pending, and have views copied by the run itself."""
+        self._backend.evaluate(arrays)
+        return [self._backend.contiguous(one) for one in arrays]
+
+    def end(self) -> None:
+        """Take no more notes; what still holds values belongs to its holders."""
+        self._notes.end()
+
+    def replay(self, inputs: list[GpuArray], outputs: list[GpuArray]) -> GpuReplay | None:
+        """Return the replay, or None."""
+        notes = self._notes
+        sources: dict[Place, int] = {}
+        for index, array in enumerate(inputs):
+            if array.storage is not None:
+                sources[self._place(array.storage)] = index
+        if not self._writes_only_its_own(sources):
+            return None
+        named = {place for step in notes.steps for place in step.places}
+        ends = {self._place(one.storage) for one in outputs if one.storage is not None}
+        used = [place for place in sources if place in named or place in ends]
+        used.sort(key=sources.__getitem__)
+        slots = {place: slot for slot, place in enumerate(used)}
+        made: list[Slot] = []
+        found: list[Output] = []
+        for array in outputs:
+            storage = array.storage
+            place = None if storage is None else self._place(storage)
+            if storage is not None and isinstance(place, Value) and place not in slots:
+                slots[place] = len(slots)
+                made.append(Slot(storage.nbytes, Spec(array.shape, array.dtype)))
+            slot = -1 if place is None else slots.get(place, -1)
+            constant = array if slot < 0 else None
+            found.append(Output(slot, array.shape, array.dtype, array.size, array.layout, constant))
+        with self._device.lock:
+            return GpuReplay(
+                self._backend,
+                self._device,
+                self._steps(slots, len(used)),
+                made,
+                tuple(
+                    one.storage is not None and self._place(one.storage) in slots for one in inputs
+                ),
+                found,
+                [one for block, one in notes.kept.items() if block not in slots],
+                self.scratch,
+                notes.status,
+            )
+
+    def _place(self, storage: Storage) -> Place:
+        """Return the value that an array of the run holds, or the buffer that it came in."""
+        return self._notes.held.get(storage.block, storage.block)
+
+    def _steps(self, slots: dict[Place, int], inputs: int) -> list[tuple[Step, list[Block | int]]]:
+        """Return the dispatches, each with its buffers and slots, the first of which are inputs."""
+        steps = self._notes.steps
+        spans: dict[Value, range] = {}
+        for at, step in enumerate(steps):
+            for place in step.places:
+                if isinstance(place, Value):
+                    first = spans[place].start if place in spans else at
+                    spans[place] = range(first, at + 1)
+        results: list[Room] = []
+        for place, slot in slots.items():
+            if isinstance(place, Value) and place in spans:
+                span = spans.pop(place)
+                if slot >= inputs:
+                    capacity = self._device.pool.capacity_for(place.nbytes)
+                    results.append(Room(capacity, slot, [range(span.start, len(steps))]))
+        inside = self.scratch.places_for(spans, results)
+
+        def found(place: Place) -> Block | int:
+            if place in slots:
+                return slots[place]
+            return inside[place] if isinstance(place, Value) else place
+
+        return [(step, [found(one) for one in step.places]) for step in steps]
+
+    def _writes_only_its_own(self, sources: dict[Place, int]) -> bool:
+        """Refuse a run that writes into what it was given, which a replay could not restore."""
+        status = self._notes.status
+        spared = {None if status is None else status.storage.block}
+        outside = (self._notes.kept.keys() | sources.keys()) - spared
+        for step in self._notes.steps:
+            for binding, place in zip(step.pipeline.layout.storages, step.places, strict=True):
+                if binding.kind == "read_write" and place in outside:
+                    self.refuse(f"{step.pipeline.label} writes into one of its inputs")
+                    return False
+        return True

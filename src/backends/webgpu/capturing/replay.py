@@ -1,0 +1,197 @@
+"""Replaying recorded dispatches on other buffers: nothing is composed or packed again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wgsl_kernels.backends.webgpu.array import GpuArray
+from wgsl_kernels.backends.webgpu.launching.launch import CHECKED_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.array import Layout
+    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.capturing.notes import Step
+    from wgsl_kernels.backends.webgpu.capturing.scratch import Workspace
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Group
+    from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
+    from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch
+    from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.spec import Shape, Spec
+
+VARIANTS = 64
+"""Sets of buffers for which a replay remembers its dispatches; a steady loop goes through few."""
+
+GROUPS = 256
+"""Bind groups remembered for one dispatch, on average."""
+
+
+class Output(NamedTuple):
+    """One output array: a constant, or a view of the buffer in a slot."""
+
+    slot: int
+    shape: Shape
+    dtype: DType
+    size: int
+    layout: Layout | None
+    constant: GpuArray | None = None
+
+
+class Slot(NamedTuple):
+    """A new buffer that each run needs, and what it is for."""
+
+    nbytes: int
+    spec: Spec
+
+
+class Row:
+    """One dispatch: what stays, and which of its buffers differ from run to run.
+
+    Attributes:
+        blocks: Its buffers; those at positions in ``open`` are replaced.
+        open: (position, slot) of each buffer that differs.
+    """
+
+    __slots__ = ("blocks", "offset", "open", "step")
+
+    def __init__(self, step: Step, places: Sequence[Block | int], at: Any) -> None:
+        self.step = step
+        self.offset = at
+        self.blocks: list[Any] = list(places)
+        self.open = tuple(
+            (index, place) for index, place in enumerate(places) if isinstance(place, int)
+        )
+
+
+class GpuReplay:
+    """The dispatches of one recorded run.
+
+    Slots number the buffers that differ from run to run: first those of the inputs that are used,
+    then new ones for the outputs, in which dispatches may work before the result is there. For each
+    set of buffers the list of dispatches is remembered, and so are bind groups, which dispatches
+    share: encoding half as many objects takes half the time. Parameters lie in a buffer of their
+    own, written once.
+    """
+
+    def __init__(
+        self,
+        backend: WebGpuBackend,
+        device: Device,
+        steps: list[tuple[Step, list[Block | int]]],
+        made: list[Slot],
+        used: tuple[bool, ...],
+        outputs: list[Output],
+        kept: list[Storage],
+        scratch: Workspace,
+        status: LastingStatus | None,
+    ) -> None:
+        self.used = used
+        self.dispatches = len(steps)
+        self._backend = backend
+        self._device = device
+        self._made = [one.nbytes for one in made]
+        self._large = [one.spec for one in made if one.nbytes >= CHECKED_BYTES]
+        self._outputs = outputs
+        self._kept = kept
+        self._scratch = scratch
+        self._status = status
+        self._work = sum(x * y * z for x, y, z in (step.groups for step, _ in steps))
+        recorder = device.captures.recorder
+        needs = [(one.params, one.window) for one, _ in steps]
+        offsets, self._params = recorder.fixed_params(needs)
+        self._rows = [
+            Row(step, places, at) for (step, places), at in zip(steps, offsets, strict=True)
+        ]
+        self._groups: dict[Any, Group] = {}
+        self._fixed = [
+            None if row.open else self._dispatch(row, tuple(row.blocks)) for row in self._rows
+        ]
+        self._variants: dict[tuple[Block, ...], list[Dispatch]] = {}
+        device.captures.alive.add(self)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the device is still the backend's."""
+        return self._backend.open() is self._device
+
+    def __call__(self, arrays: list[GpuArray]) -> list[GpuArray]:
+        """Record all dispatches on these inputs and new outputs; return the output arrays."""
+        device = self._device
+        backend = self._backend
+        for spec in self._large:
+            backend.check_size(spec)
+        with device.lock:
+            storages: list[Storage] = []
+            for array in arrays:
+                if array.layout is not None:
+                    array = backend.contiguous(array)
+                if array.storage is None or array.device is not device:
+                    backend.make_resident(array)
+                assert array.storage is not None
+                storages.append(array.storage)
+            allocate = device.pool.allocate
+            for nbytes in self._made:
+                storages.append(allocate(nbytes, "capture"))
+            blocks = tuple([one.block for one in storages])
+            records = self._variants.get(blocks)
+            if records is None:
+                records = self._variant(blocks)
+            if self._status is not None:
+                device.reports.watch(self._status)
+            device.replay(records, blocks, self._work)
+        made: list[GpuArray] = []
+        for slot, shape, dtype, size, layout, constant in self._outputs:
+            if constant is None:
+                constant = GpuArray(shape, dtype, size, storages[slot], device, layout)
+            made.append(constant)
+        return made
+
+    def __del__(self) -> None:
+        """Have nobody write into the constants before replays that were not submitted yet."""
+        epoch = self._device.captures.recorder.epoch
+        for one in self._kept:
+            one.block.epoch = epoch
+
+    def forget(self, block: Block) -> None:
+        """Drop what names a buffer that leaves the pool."""
+        for blocks in [one for one in self._variants if block in one]:
+            del self._variants[blocks]
+        for key in [one for one, group in self._groups.items() if block in group.blocks]:
+            del self._groups[key]
+
+    def counted(self, use: MemoryUse) -> MemoryUse:
+        """Return a count of memory with what this keeps in its own place there."""
+        status = 0 if self._status is None else self._status.storage.nbytes
+        own = self._params.size + status
+        use = replace(use, captured_bytes=use.captured_bytes + own)
+        return use.without(1, status) if status else use
+
+    def _variant(self, blocks: tuple[Block, ...]) -> list[Dispatch]:
+        records: list[Dispatch] = []
+        for row, fixed in zip(self._rows, self._fixed, strict=True):
+            if fixed is not None:
+                records.append(fixed)
+                continue
+            for place, slot in row.open:
+                row.blocks[place] = blocks[slot]
+            records.append(self._dispatch(row, tuple(row.blocks)))
+        while len(self._variants) >= VARIANTS:
+            del self._variants[next(iter(self._variants))]
+        self._variants[blocks] = records
+        return records
+
+    def _dispatch(self, row: Row, blocks: tuple[Block, ...]) -> Dispatch:
+        step = row.step
+        key = (step.pipeline.layout, step.window, step.ranges, blocks)
+        group = self._groups.get(key)
+        if group is None:
+            if len(self._groups) >= GROUPS * len(self._rows):
+                self._groups.clear()
+            uniform = self._params, step.window
+            group = self._device.make_group(step.pipeline, blocks, step.ranges, uniform)
+            self._groups[key] = group
+        return (step.pipeline, group, row.offset, step.groups, step.label)

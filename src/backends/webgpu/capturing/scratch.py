@@ -1,0 +1,147 @@
+"""Where dispatches of captured functions work: buffers that no tensor ever gets."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Pool, Storage
+
+
+class Value:
+    """What a buffer held from one allocation to the next; replays may hold it elsewhere."""
+
+    __slots__ = ("nbytes",)
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+
+
+class Room:
+    """A buffer that a replay may work in: how large it is, and in which dispatches it is taken."""
+
+    __slots__ = ("capacity", "place", "taken")
+
+    def __init__(self, capacity: int, place: Block | int, taken: Iterable[range] = ()) -> None:
+        self.capacity = capacity
+        self.place = place
+        self.taken = list(taken)
+
+    def is_free(self, span: range) -> bool:
+        """Say whether none of these dispatches uses it."""
+        return all(span.stop <= one.start or one.stop <= span.start for one in self.taken)
+
+
+class Scratch:
+    """The buffers that a thread allocates while it records.
+
+    They come from the pool but are used again inside the run only, so that no value of the run
+    lies where somebody else may write. Which one a buffer holds is known at any time.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self.values: dict[Block, Value] = {}
+        self._pool = pool
+        self._thread = threading.get_ident()
+        self._idle: dict[int, list[int]] = {}
+        pool.scratch = self
+
+    def serves(self) -> bool:
+        """Say whether an allocation of this thread belongs here."""
+        return self._thread == threading.get_ident()
+
+    def allocate(self, nbytes: int, label: str, what: str) -> Storage:
+        """Return a storage as the pool would."""
+        pool = self._pool
+        pool.collect()
+        idle = self._idle.setdefault(pool.capacity_for(nbytes), [])
+        if idle:
+            block = pool.block(heappop(idle))
+        else:
+            block = pool.take(nbytes, label, what)
+            block.free = idle
+        self.values[block] = Value(nbytes)
+        return pool.hold(block, nbytes)
+
+    def end(self) -> dict[Block, Value]:
+        """Leave all buffers to the pool; return those that somebody still holds, and the values."""
+        pool = self._pool
+        if pool.scratch is self:
+            pool.scratch = None
+        pool.collect()
+        idle = {number for numbers in self._idle.values() for number in numbers}
+        held: dict[Block, Value] = {}
+        for block, value in self.values.items():
+            block.free = pool.free_list(block.capacity)
+            if block.id in idle:
+                heappush(block.free, block.id)
+            else:
+                held[block] = value
+        self._idle.clear()
+        return held
+
+
+class Workspace:
+    """The buffers that the replays of one function write between its inputs and its outputs.
+
+    Replays run one after the other, so those for other signatures use the same ones.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._blocks: list[Block] = []
+        device.captures.alive.add(self)
+
+    def places_for(
+        self, values: Mapping[Value, range], results: Iterable[Room]
+    ) -> dict[Value, Block | int]:
+        """Return where a run holds each value, which is used in these of its dispatches.
+
+        That is a buffer of this workspace, or one of those for results as long as there is none in
+        it yet. The largest values come first, each in the smallest buffer that has room for it, so
+        that a new one is made only where all that are large enough are taken (the greedy way by
+        size of Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference").
+
+        Args:
+            values: For each value its first dispatch and the one after its last.
+            results: The buffers that the run's results will be in.
+        """
+        rooms = [*results, *(Room(block.capacity, block) for block in self._blocks)]
+        places: dict[Value, Block | int] = {}
+        for value in sorted(values, key=lambda one: -one.nbytes):  # stable, so the same every time
+            span = values[value]
+            found = [one for one in rooms if one.capacity >= value.nbytes and one.is_free(span)]
+            room = min(found, key=lambda one: one.capacity) if found else self._another(value)
+            if not found:
+                rooms.append(room)
+            room.taken.append(span)
+            places[value] = room.place
+        return places
+
+    def _another(self, value: Value) -> Room:
+        block = self.device.pool.take(value.nbytes, "capture")
+        self._blocks.append(block)
+        return Room(block.capacity, block)
+
+    def counted(self, use: MemoryUse) -> MemoryUse:
+        """Return a count of memory with these buffers in a place of their own there."""
+        sizes = [block.capacity for block in self._blocks]
+        more = replace(use, captured_bytes=use.captured_bytes + sum(sizes))
+        return more.without(len(sizes), 0)
+
+    def forget(self, block: Block) -> None:
+        """Hear of a buffer that leaves the pool: none of these does."""
+
+    def __del__(self) -> None:
+        """Return the buffers to the pool; any thread may drop the last reference."""
+        epoch = self.device.captures.recorder.epoch
+        for block in self._blocks:
+            block.nbytes = 0
+            block.epoch = epoch  # replays that were not submitted yet may still write there
+            block.give_back(block)

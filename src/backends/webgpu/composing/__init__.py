@@ -1,0 +1,1 @@
+"""Composing shaders: from an author's file and the tensors at hand to a text that runs."""

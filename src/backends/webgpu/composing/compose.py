@@ -1,0 +1,154 @@
+"""Composing a kernel: from an author's file and the tensors at hand to a shader that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from wgsl_kernels.backends.webgpu.composing.accessors import add_free
+from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
+from wgsl_kernels.backends.webgpu.composing.binding import bind
+from wgsl_kernels.backends.webgpu.composing.composer import Composer
+from wgsl_kernels.backends.webgpu.composing.maps import add_map, can_vec4
+from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm, Form, Operand, classify
+from wgsl_kernels.backends.webgpu.composing.reductions import add_reduction, skeleton_of
+from wgsl_kernels.backends.webgpu.composing.row_loads import Reduction, Stage, Variant
+from wgsl_kernels.backends.webgpu.composing.scans import Method, Scan, add_scan, scan_skeleton
+from wgsl_kernels.backends.webgpu.composing.source import Source, load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.composing.windows import Unit, Window, add_window, window_skeleton
+from wgsl_kernels.backends.webgpu.fusion.attach import (
+    AFTER,
+    After,
+    Before,
+    attach,
+    leaves_of,
+    outputs_of,
+    prefix_of,
+)
+from wgsl_kernels.engine.errors import ShaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.composed import Composed
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Choices that give another text.
+
+    Attributes:
+        form: What the kernel is registered as, where its functions do not tell.
+        vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
+        held: Inputs of a map that are the same array as another: their loads are held.
+        variant: How a reduction, a scan or a window is spread over invocations; see
+            ``Reduction``, ``Scan``, ``Window``.
+        stage: Which part of it this is.
+        kept: How many leading axes of a reduction's input remain.
+        wide: Whether it binds its input as vec4.
+        exclusive: Whether a scan leaves out the element itself.
+        reverse: Whether a scan goes from the last element to the first.
+        packed: Whether a reduction's parts lie along x in the grid, behind the rows.
+        entry: A free kernel's entry point, where it has several.
+        before: Groups of maps that stand for inputs.
+        after: The group of maps that the output is handed on to.
+    """
+
+    form: DeclaredForm | None = None
+    vec4: bool = False
+    held: tuple[str, ...] = ()
+    variant: Variant | Method | Unit = "lanes"
+    stage: Stage = "whole"
+    kept: int = 0
+    wide: bool = False
+    exclusive: bool = False
+    reverse: bool = False
+    packed: bool = False
+    entry: str | None = None
+    before: tuple[Before, ...] = ()
+    after: After | None = None
+
+
+def compose(
+    kernel: str,
+    source: Source,
+    inputs: Sequence[Operand],
+    outputs: Sequence[Operand],
+    *,
+    attrs: Sequence[str] = (),
+    constants: Mapping[str, float] | None = None,
+    options: Options = Options(),
+) -> Composed:
+    """Return the shader that runs ``source`` on these tensors.
+
+    Args:
+        kernel: The kernel's name, for errors.
+        source: Its files.
+        inputs: Its input tensors in the signature's order, absent ones included.
+        outputs: Its output tensors.
+        attrs: Names of its attributes and of the fields that ``params=`` returns.
+        constants: Values of overrides, needed where sizes depend on them.
+        options: Choices that give another text.
+
+    Raises:
+        ShaderError: The source does not fit the tensors; the message points at the line.
+    """
+    form = classify(source, options.form)
+    skeleton = _skeleton(form, source, options)
+    facts = load_file(shaders_folder() / skeleton).facts if skeleton else None
+    leaves = [
+        leaf for one in options.before for leaf in leaves_of(one.structure, prefix_of(one.name))
+    ]
+    written: tuple[Operand, ...] = ()
+    if options.after is not None:
+        leaves += leaves_of(options.after.structure, AFTER)
+        written = outputs_of(options.after.structure, AFTER)
+    composer = Composer(
+        kernel,
+        form,
+        (*inputs, *leaves),
+        (*outputs, *written),
+        tuple(attrs),
+        constants or {},
+        Assembly(source, facts),
+        before={one.name: one for one in options.before},
+        after=options.after,
+    )
+    attach(composer)
+    try:
+        return _bound(composer, options)
+    except ShaderError as error:
+        raise ShaderError(f"{error}{source.syntax_error}") from None
+
+
+def _skeleton(form: Form, source: Source, options: Options) -> str | None:
+    """Return the path of the loop around the author's functions, None where it is their own."""
+    if form == "scan":
+        return scan_skeleton(options.variant, options.stage)
+    if form == "window":
+        return window_skeleton(options.variant, options.stage)
+    if form == "reduce":
+        return skeleton_of(source, cast("Variant", options.variant), options.stage)
+    return "families/map.wgsl" if form == "map" else None
+
+
+def _bound(composer: Composer, options: Options) -> Composed:
+    vec4 = (
+        composer.form == "map" and options.vec4 and can_vec4(composer.inputs, composer.outputs[0])
+    )
+    if composer.form == "map":
+        start = add_map(composer, vec4=vec4, held=options.held)
+    elif composer.form == "scan":
+        method = cast("Method", options.variant)
+        flags = options.wide, options.exclusive, options.reverse
+        start = add_scan(Scan(composer, method, options.stage, *flags))
+    elif composer.form == "window":
+        unit = cast("Unit", options.variant)
+        start = add_window(Window(composer, unit, options.stage, options.wide))
+    elif composer.form == "reduce":
+        variant = cast("Variant", options.variant)
+        chosen = variant, options.stage, options.kept, options.wide, options.packed
+        start = add_reduction(Reduction(composer, *chosen))
+    else:
+        start = add_free(composer, options.entry)
+    return bind(composer, start, vec4=vec4)

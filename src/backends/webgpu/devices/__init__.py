@@ -1,0 +1,1 @@
+"""A device: its adapter, memory, pipelines, batches of dispatches and clocks."""

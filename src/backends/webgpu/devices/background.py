@@ -1,0 +1,67 @@
+"""Compiling pipelines in threads while Python goes on, as a warm-up does."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.engine.errors import ShaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
+
+
+class Background:
+    """Pipelines that are being compiled; whoever submits waits for them.
+
+    wgpu-py lets other threads run while the driver compiles, and keeps errors apart by thread.
+    """
+
+    def __init__(self, threads: int, told: Callable[[int, int], None]) -> None:
+        """Start no thread yet; ``told(done, asked)`` hears of each pipeline, from any thread."""
+        self.asked = 0
+        self._done = 0
+        self._told = told
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="wgsl-kernels-compile")
+        self._waiting: list[tuple[Pipeline, Future[Any]]] = []
+
+    def add(self, pipeline: Pipeline, make: Callable[[], Any]) -> None:
+        """Have ``make`` called in a thread; it returns wgpu's pipeline."""
+        with self._lock:
+            self.asked += 1
+            told = self._done, self.asked
+        self._told(*told)
+        self._waiting.append((pipeline, self._pool.submit(self._made, make)))
+
+    def finish(self, handle_of: Callable[[Any], Any]) -> Exception | None:
+        """Wait for all pipelines and complete them; return why the first was refused, if one was.
+
+        A refused one stays without handle, so that a batch with it is taken apart.
+        """
+        waiting, self._waiting = self._waiting, []
+        first: Exception | None = None
+        for pipeline, future in waiting:
+            try:
+                pipeline.owner = future.result()
+            except Exception as error:
+                pipeline.refused = ShaderError(f"{pipeline.label}: refused by wgpu: {error}")
+                first = first or pipeline.refused
+            else:
+                pipeline.handle = handle_of(pipeline.owner)
+        return first
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
+
+    def _made(self, make: Callable[[], Any]) -> Any:
+        made = make()
+        with self._lock:
+            self._done += 1
+            told = self._done, self.asked
+        self._told(*told)
+        return made

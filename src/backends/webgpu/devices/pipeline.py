@@ -1,0 +1,345 @@
+"""Compute pipelines, their layouts and bind groups: made once, found by what they are made of.
+
+Every layout is explicit, so that unused bindings stay and pipelines share bind groups. All sizes
+are checked here against the device's limits before wgpu sees them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from wgsl_kernels.backends.webgpu.devices.native import is_loss
+from wgsl_kernels.backends.webgpu.devices.ready import Fitting, Ready
+from wgsl_kernels.backends.webgpu.devices.recorder import is_empty, shown
+from wgsl_kernels.engine.errors import ArgumentError, ShaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.devices.background import Background
+    from wgsl_kernels.backends.webgpu.devices.native import Calls
+    from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool
+    from wgsl_kernels.backends.webgpu.devices.recorder import Label
+
+Kind = Literal["read", "read_write", "uniform"]
+Ranges = tuple[tuple[int, int], ...]
+
+KEPT_GROUPS = 4096
+KEPT_PIPELINES = 4096
+COMPUTE_STAGE = 4  # wgpu.ShaderStage.COMPUTE
+
+
+class Binding(NamedTuple):
+    """One ``@binding`` of group 0: its number and what is bound there."""
+
+    number: int
+    kind: Kind
+
+
+class CompileFailure(Exception):  # noqa: N818  it is a report for the composer, not for the user
+    """The compiler refused a shader; ``message`` is its own text."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class Layout:
+    """A bind group layout, made once per list of bindings."""
+
+    __slots__ = ("bindings", "group_layout", "pipeline_layout", "storages", "uniform")
+
+    def __init__(self, device: Any, bindings: tuple[Binding, ...]) -> None:
+        self.bindings = bindings
+        self.storages = tuple(one for one in bindings if one.kind != "uniform")
+        uniforms = [one.number for one in bindings if one.kind == "uniform"]
+        self.uniform = uniforms[0] if uniforms else None
+        self.group_layout = device.create_bind_group_layout(
+            entries=[_layout_entry(one) for one in bindings]
+        )
+        self.pipeline_layout = device.create_pipeline_layout(bind_group_layouts=[self.group_layout])
+
+
+class Pipeline:
+    """A compiled shader, ready to dispatch; ``refused`` says why it is not, if it was refused."""
+
+    __slots__ = ("handle", "label", "layout", "offsets", "owner", "refused")
+
+    def __init__(self, owner: Any, handle: Any, layout: Layout, label: str) -> None:
+        self.owner = owner
+        self.handle = handle
+        self.layout = layout
+        self.label = label
+        self.offsets = 0 if layout.uniform is None else 1
+        self.refused: Exception | None = None
+
+
+class Group:
+    """A bind group."""
+
+    __slots__ = ("blocks", "handle", "owner")
+
+    def __init__(self, owner: Any, handle: Any, blocks: tuple[Block, ...]) -> None:
+        self.owner = owner
+        self.handle = handle
+        self.blocks = blocks
+
+
+class PipelineCache:
+    """The pipelines of one device, by text, entry point, constants and bindings.
+
+    Of too many the one that was not asked for longest is let go; whoever dispatches it holds it.
+    """
+
+    def __init__(self, device: Any, calls: Calls, limits: Mapping[str, int]) -> None:
+        self._device = device
+        self._calls = calls
+        self._limits = limits
+        self._layouts: dict[tuple[Binding, ...], Layout] = {}
+        self._pipelines: dict[object, Pipeline] = {}
+        self.background: Background | None = None
+
+    def __len__(self) -> int:
+        """Return how many pipelines are kept."""
+        return len(self._pipelines)
+
+    def find(
+        self,
+        text: str,
+        bindings: Sequence[tuple[int, Kind]],
+        label: str,
+        *,
+        workgroup_bytes: int = 0,
+        workgroup_size: tuple[int, ...] | None = None,
+        constants: Mapping[str, float] | None = None,
+        entry: str = "main",
+    ) -> Pipeline:
+        """Return the pipeline for ``text``, compiled at the first call.
+
+        Raises:
+            CompileFailure: The compiler refuses the text.
+            ShaderError: The shader needs more than the device's limits.
+        """
+        order = tuple(Binding(*one) for one in bindings)
+        values = tuple(sorted(constants.items())) if constants else ()
+        key = (text, entry, values, order)
+        pipeline = self._pipelines.pop(key, None)
+        if pipeline is None:
+            self._check_limits(label, order, workgroup_bytes, workgroup_size)
+            pipeline = self._compile(text, order, label, dict(values), entry)
+            while len(self._pipelines) >= KEPT_PIPELINES:
+                del self._pipelines[next(iter(self._pipelines))]
+        self._pipelines[key] = pipeline  # the last of them
+        return pipeline
+
+    def _check_limits(
+        self,
+        label: str,
+        bindings: tuple[Binding, ...],
+        workgroup_bytes: int,
+        workgroup_size: tuple[int, ...] | None,
+    ) -> None:
+        storages = sum(one.kind != "uniform" for one in bindings)
+        needs = [
+            ("max-storage-buffers-per-shader-stage", "storage bindings", storages),
+            ("max-compute-workgroup-storage-size", "bytes of workgroup memory", workgroup_bytes),
+        ]
+        if workgroup_size is not None:
+            x, y, z = (*workgroup_size, 1, 1)[:3]
+            invocations = x * y * z
+            needs += [
+                ("max-compute-workgroup-size-x", "invocations along x", x),
+                ("max-compute-workgroup-size-y", "invocations along y", y),
+                ("max-compute-workgroup-size-z", "invocations along z", z),
+                ("max-compute-invocations-per-workgroup", "invocations a workgroup", invocations),
+            ]
+        for limit, noun, needed in needs:
+            if needed > self._limits[limit]:
+                raise ShaderError(
+                    f"{label}: needs {needed} {noun}; this device allows {self._limits[limit]} "
+                    f"({limit})."
+                )
+        if sum(one.kind == "uniform" for one in bindings) > 1:
+            raise ShaderError(f"{label}: has more than one uniform binding; want at most one.")
+
+    def _compile(
+        self,
+        text: str,
+        bindings: tuple[Binding, ...],
+        label: str,
+        constants: dict[str, float],
+        entry: str,
+    ) -> Pipeline:
+        import wgpu
+
+        layout = self._layouts.get(bindings)
+        try:
+            if layout is None:
+                layout = self._layouts[bindings] = Layout(self._device, bindings)
+            module = self._device.create_shader_module(label=label, code=text)
+            stage = {"module": module, "entry_point": entry, "constants": constants}
+            make = partial(
+                self._device.create_compute_pipeline,
+                label=label,
+                layout=layout.pipeline_layout,
+                compute=stage,
+            )
+            if self.background is not None and not constants:  # whose errors must show here
+                pipeline = Pipeline(None, None, layout, label)
+                self.background.add(pipeline, make)
+                return pipeline
+            owner = make()
+        except wgpu.GPUError as error:
+            if is_loss(error):
+                raise
+            raise CompileFailure(str(error)) from None
+        return Pipeline(owner, self._calls.handle(owner), layout, label)
+
+
+class GroupCache:
+    """The bind groups of one device: bounded, and dropped with their buffers."""
+
+    def __init__(
+        self,
+        device: Any,
+        calls: Calls,
+        limits: Mapping[str, int],
+        pool: Pool,
+        window: Callable[[int], int],
+    ) -> None:
+        """Take also what tells how much of the parameters a dispatch with so many bytes sees."""
+        self.found: dict[tuple[object, ...], Group] = {}
+        self._fittings: dict[tuple[Layout, int, Ranges], Fitting] = {}
+        self._window = window
+        self._most_groups = limits["max-compute-workgroups-per-dimension"]
+        self.made = 0
+        self._device = device
+        self._calls = calls
+        self._pool = pool
+        self._alignment = limits["min-storage-buffer-offset-alignment"]
+        self._largest = limits["max-storage-buffer-binding-size"]
+
+    def ready(
+        self,
+        pipeline: Pipeline,
+        ranges: Ranges,
+        params: bytes,
+        groups: tuple[int, int, int],
+        label: Label = "",
+    ) -> Ready:
+        """Return a dispatch that can be run on any buffers; see ``Device.dispatch``.
+
+        Raises:
+            ArgumentError: The device cannot run such a grid, or takes fewer parameters.
+        """
+        label = label or pipeline.label
+        x, y, z = groups
+        most = self._most_groups
+        inside = 0 < x <= most and 0 < y <= most and 0 < z <= most
+        work = 0 if not inside and is_empty(groups, most, shown(label)) else x * y * z
+        key = (pipeline.layout, self._window(len(params)), ranges)
+        fitting = self._fittings.get(key)
+        if fitting is None:
+            if len(self._fittings) >= KEPT_GROUPS:
+                self._fittings.clear()  # those that dispatches hold stay as good as they were
+            fitting = self._fittings[key] = Fitting(*key)
+        return Ready(pipeline, fitting, params, groups, work, label)
+
+    def create(
+        self,
+        pipeline: Pipeline,
+        blocks: Sequence[Block],
+        ranges: Ranges,
+        uniform: tuple[Any, int],
+    ) -> Group:
+        """Check the bindings of a dispatch and make their bind group.
+
+        ``uniform`` is the parameter buffer and how many bytes of it one dispatch sees.
+        """
+        layout = pipeline.layout
+        if not len(blocks) == len(ranges) == len(layout.storages):
+            raise ArgumentError(
+                f"{pipeline.label}: got {len(blocks)} storages and {len(ranges)} ranges for "
+                f"{len(layout.storages)} storage bindings."
+            )
+        entries: list[dict[str, object]] = []
+        for binding, block, (offset, size) in zip(layout.storages, blocks, ranges, strict=True):
+            size = max(4, (size + 3) & ~3)
+            self._check_range(pipeline.label, binding, block, offset, size)
+            resource = {"buffer": block.buffer, "offset": offset, "size": size}
+            entries.append({"binding": binding.number, "resource": resource})
+        self._check_sharing(pipeline, blocks)
+        if layout.uniform is not None:
+            buffer, window = uniform
+            resource = {"buffer": buffer, "offset": 0, "size": window}
+            entries.append({"binding": layout.uniform, "resource": resource})
+        owner = self._device.create_bind_group(
+            label=pipeline.label, layout=layout.group_layout, entries=entries
+        )
+        return Group(owner, self._calls.handle(owner), tuple(blocks))
+
+    def forget(self, block: Block) -> None:
+        """Drop the bind groups that name ``block``, which leaves the pool."""
+        for key in tuple(block.keys):
+            self._drop(key)
+
+    def remember(self, key: tuple[object, ...], group: Group) -> Group:
+        """Keep a bind group under ``key``, within bounds, and return it."""
+        while len(self.found) >= KEPT_GROUPS:
+            self._drop(next(iter(self.found)))
+        self.found[key] = group
+        self.made += 1
+        for block in group.blocks:
+            block.keys.add(key)
+        return group
+
+    def _drop(self, key: Any) -> None:
+        group = self.found.pop(key)
+        for block in group.blocks:
+            block.keys.discard(key)
+
+    def _check_range(
+        self, label: str, binding: Binding, block: Block, offset: int, size: int
+    ) -> None:
+        where = f"{label}: binding {binding.number}"
+        if block.pool is not self._pool:
+            raise ArgumentError(f"{where}: the storage belongs to another device.")
+        if size > self._largest:
+            raise ArgumentError(
+                f"{where}: {size} bytes; this device binds at most {self._largest} "
+                f"(max-storage-buffer-binding-size)."
+            )
+        if offset < 0 or offset % self._alignment:
+            raise ArgumentError(
+                f"{where}: offset {offset} is no multiple of {self._alignment} bytes "
+                f"(min-storage-buffer-offset-alignment)."
+            )
+        if offset + size > block.capacity:
+            raise ArgumentError(
+                f"{where}: bytes {offset} to {offset + size} are past the buffer's "
+                f"{block.capacity}."
+            )
+
+    def _check_sharing(self, pipeline: Pipeline, blocks: Sequence[Block]) -> None:
+        for binding, block in zip(pipeline.layout.storages, blocks, strict=True):
+            if binding.kind == "read_write" and tuple(blocks).count(block) > 1:
+                raise ArgumentError(
+                    f"{pipeline.label}: binding {binding.number} is written and shares its buffer "
+                    f"with another binding; want one read_write binding for both."
+                )
+
+
+def _layout_entry(binding: Binding) -> dict[str, object]:
+    buffer: dict[str, object]
+    if binding.kind == "uniform":
+        buffer = {"type": "uniform", "has_dynamic_offset": True}
+    elif binding.kind == "read":
+        buffer = {"type": "read-only-storage"}
+    else:
+        buffer = {"type": "storage"}
+    return {
+        "binding": binding.number,
+        "visibility": COMPUTE_STAGE,
+        "buffer": {**buffer, "min_binding_size": 0},
+    }

@@ -1,0 +1,41 @@
+"""A dispatch with all that was checked and looked up beforehand: only its buffers are missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Layout, Pipeline, Ranges
+    from wgsl_kernels.backends.webgpu.devices.recorder import Label
+
+
+class Fitting:
+    """What bind groups of the same buffers have in common: a device makes one object of each.
+
+    So it is looked up by identity, where the ranges would be hashed each time.
+    """
+
+    __slots__ = ("layout", "ranges", "window")
+
+    def __init__(self, layout: Layout, window: int, ranges: Ranges) -> None:
+        self.layout = layout
+        self.window = window
+        self.ranges = ranges
+
+
+class Ready(NamedTuple):
+    """One dispatch of a device, but for its buffers.
+
+    Attributes:
+        fitting: What is bound of the buffers, and how much of the parameters is seen.
+        params: The uniform's bytes.
+        groups: The grid, which the device can run.
+        work: How many workgroups it has; 0: there is nothing to do.
+    """
+
+    pipeline: Pipeline
+    fitting: Fitting
+    params: bytes
+    groups: tuple[int, int, int]
+    work: int
+    label: Label

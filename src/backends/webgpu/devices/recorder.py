@@ -1,0 +1,349 @@
+"""Dispatches waiting to be submitted, and the only place that submits.
+
+wgpu aborts the process on any error inside ``submit``. So dispatches are kept as a list; an encoder
+is opened, filled, finished and submitted in one go, and a device that was lost meanwhile shows at
+``finish``, as an exception. Nothing is submitted on a device that was found lost.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+
+from wgsl_kernels.backends.webgpu.devices.native import is_loss
+from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError, ShaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.devices.background import Background
+    from wgsl_kernels.backends.webgpu.devices.native import Calls, Copy
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Pipeline
+    from wgsl_kernels.backends.webgpu.devices.pool import Block
+    from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.devices.timing import Timer
+
+Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
+
+FULL_BATCH = 64  # dispatches; a submit costs the host as much as 20 of them
+FIRST_BATCH = 16  # after a wait the device is idle: let it begin sooner, then double
+BATCH_WORKGROUPS = 1 << 15  # so much work keeps a device busy while the next batch is recorded
+REPLAYED_BATCH = 512  # of a replay where the device is the host's own cores: encoding first, in
+# one go, takes two thirds of the time that it takes beside the first batch's work
+HELD_BATCH = 128  # while pipelines are compiled in the background
+PARAMS_BYTES = 64 << 10  # parameters of one batch
+PARAMS_WINDOW = 512  # bytes of them that a dispatch sees, so that most share their bind groups
+UPLOADED_BYTES = 16 << 20  # wgpu frees the staging copies of uploads only after a submit
+READ_CHUNK = 32 << 20  # bytes read in one go
+SMALL_READ = 64 << 10
+
+COPY_SRC, COPY_DST, MAP_READ, UNIFORM = 4, 8, 1, 64  # wgpu.BufferUsage
+
+
+# Pipeline, bind group, where the parameters begin (as the C call takes it), workgroups, label.
+# A plain tuple: a named one costs 0.3 microseconds more on the hot path.
+Dispatch: TypeAlias = "tuple[Pipeline, Group, Any, tuple[int, int, int], Label]"
+Label: TypeAlias = "str | tuple[str, ...]"  # a kernel's name, or all of a fused dispatch
+
+
+class Piece(NamedTuple):
+    """Bytes to read from a block: multiples of 4."""
+
+    block: Block
+    offset: int
+    nbytes: int
+
+
+class Recorder:
+    """The dispatches of one device. The caller holds the device's lock."""
+
+    def __init__(
+        self, device: Any, calls: Calls, limits: Mapping[str, int], *, software: bool = False
+    ) -> None:
+        self.records: list[Dispatch] = []
+        self.epoch = 0
+        self.submits = 0
+        self.refusal: Exception | None = None
+        self.timer: Timer | None = None
+        self.pipelines: Background | None = None  # being compiled: batches wait for them
+        self.batch = FIRST_BATCH
+        self._replayed = REPLAYED_BATCH if software else FULL_BATCH
+        self.work = 0
+        self.params = bytearray(PARAMS_BYTES)
+        self._pinned = calls.pinned(self.params)
+        self.used = 0
+        self._placed: dict[bytes, Any] = {}  # parameters of this batch, and where each begins
+        self.step = max(32, limits["min-uniform-buffer-offset-alignment"])
+        self._largest_params = min(PARAMS_BYTES, limits["max-uniform-buffer-binding-size"])
+        self.offsets = [calls.offsets(at) for at in range(0, PARAMS_BYTES + 1, self.step)]
+        self._device = device
+        self._queue = device.queue
+        self._calls = calls
+        self._uploaded = 0
+        self._readers: dict[int, Any] = {}
+        self.params_buffer = device.create_buffer(
+            label="params", size=2 * PARAMS_BYTES, usage=UNIFORM | COPY_DST
+        )
+
+    def window(self, nbytes: int) -> int:
+        """Return how many bytes of the parameter buffer a dispatch with ``nbytes`` sees."""
+        if nbytes > self._largest_params:
+            raise ArgumentError(
+                f"{nbytes} bytes of parameters; this device takes at most "
+                f"{self._largest_params} (max-uniform-buffer-binding-size)."
+            )
+        return max(PARAMS_WINDOW, 1 << (nbytes - 1).bit_length()) if nbytes else PARAMS_WINDOW
+
+    def record(self, ready: Ready, group: Group, blocks: tuple[Block, ...]) -> None:
+        """Keep one dispatch, and submit when the batch is full; everything in it was checked."""
+        offset = self._placed.get(ready.params)
+        if offset is None:
+            offset = self._place(ready.params)
+        epoch = self.epoch
+        for block in blocks:
+            block.epoch = epoch
+        records = self.records
+        records.append((ready.pipeline, group, offset, ready.groups, ready.label))
+        self.work += ready.work
+        if len(records) >= self.batch or self.work > BATCH_WORKGROUPS:
+            self._submit_full()
+
+    def _place(self, params: bytes) -> Any:
+        """Return where parameters begin that this batch has not seen yet."""
+        start = self.used
+        end = start + len(params)
+        if end > PARAMS_BYTES:
+            self.submit()
+            start, end = 0, len(params)
+        self.params[start:end] = params
+        self.used = end + -end % self.step
+        offset = self._placed[params] = self.offsets[start // self.step]
+        return offset
+
+    def replay(self, records: list[Dispatch], blocks: Sequence[Block], work: int) -> None:
+        """Keep the dispatches of a captured run, and submit when the batch is full.
+
+        Their parameters are on the device. ``blocks`` are those whose tensors others may write.
+        """
+        for start in range(0, len(records), self._replayed):
+            epoch = self.epoch
+            for block in blocks:
+                block.epoch = epoch
+            self.records += records[start : start + self._replayed]
+            if start == 0:
+                self.work += work
+            if len(self.records) >= self.batch or self.work > BATCH_WORKGROUPS:
+                self._submit_full()
+
+    def fixed_params(self, given: Sequence[tuple[bytes, int]]) -> tuple[list[Any], Any]:
+        """Return where each block of parameters begins, equal ones once, and a new buffer of them.
+
+        Args:
+            given: The bytes of each dispatch, and how many bytes of the buffer it sees.
+        """
+        data = bytearray()
+        known: dict[bytes, tuple[int, Any]] = {}
+        offsets: list[Any] = []
+        size = PARAMS_WINDOW
+        for params, window in given:
+            if params not in known:
+                known[params] = len(data), self._calls.offsets(len(data))
+                data += params
+                data += bytes(-len(data) % self.step)
+            begin, offset = known[params]
+            offsets.append(offset)
+            size = max(size, begin + window)
+        try:
+            buffer = self._device.create_buffer(
+                label="capture", size=max(size, len(data)), usage=UNIFORM | COPY_DST
+            )
+            if data:
+                self._queue.write_buffer(buffer, 0, data)
+        except Exception as error:
+            self.fail(error)
+        return offsets, buffer
+
+    def write(self, block: Block, offset: int, data: Bytes) -> None:
+        """Write bytes (a multiple of 4) into a block, after all that was recorded before."""
+        if block.epoch == self.epoch and self.records:
+            self.submit()  # the queue runs writes before everything not yet submitted
+        try:
+            self._queue.write_buffer(block.buffer, offset, data)
+        except Exception as error:
+            self.fail(error)
+        self._uploaded += data.nbytes
+        if self._uploaded > UPLOADED_BYTES:
+            self.submit()
+
+    def submit(self) -> None:
+        """Submit what is recorded; also the uploads, if they hold much memory."""
+        if self.records or self._uploaded > UPLOADED_BYTES:
+            self._submit(())
+
+    def complete(self) -> None:
+        """Submit what is recorded, and finish pipelines that no dispatch has waited for."""
+        self.submit()
+        if self.pipelines is not None:
+            self.pipelines.finish(self._calls.handle)
+
+    def read(self, pieces: Sequence[Piece]) -> list[Bytes]:
+        """Submit what is recorded, wait for it, and return the bytes of each piece."""
+        total = sum(piece.nbytes for piece in pieces)
+        if total > READ_CHUNK:
+            return [self._read_long(piece) for piece in pieces]
+        reader = self._take_reader(total)  # one that is left mapped must never be used again
+        self._submit(pieces, reader)
+        try:
+            mapped = self._calls.map_for_reading(self._device, reader, total)
+        except Exception as error:
+            self.fail(error)
+        source = np.frombuffer(mapped, np.uint8)
+        results: list[Bytes] = []
+        start = 0
+        for piece in pieces:
+            results.append(source[start : start + piece.nbytes].copy())
+            start += piece.nbytes
+        del source
+        mapped.release()
+        reader.unmap()
+        self._keep_reader(reader)
+        return results
+
+    def close(self, refusal: Exception) -> None:
+        """Drop what is recorded and answer every later call with ``refusal``."""
+        self.refusal = refusal
+        self.records = []
+        self._readers.clear()
+
+    def check(self) -> None:
+        """Raise if the device can no longer be used."""
+        if self.refusal is not None:
+            raise type(self.refusal)(*self.refusal.args)
+
+    def _submit_full(self) -> None:
+        if self.pipelines is None or len(self.records) >= HELD_BATCH:
+            self.submit()
+
+    def _submit(self, pieces: Sequence[Piece], reader: Any = None) -> None:
+        self.check()
+        late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
+        records, self.records = self.records, []
+        used, self.used = self.used, 0
+        self._placed.clear()
+        self._uploaded = self.work = 0
+        self.epoch += 1
+        refused: Exception | None = None
+        try:
+            if used:
+                self._calls.write(self._queue, self.params_buffer, self._pinned, used)
+            try:
+                self._encode(records, pieces, reader)
+            except Exception as error:
+                if not records or is_loss(error):
+                    raise
+                refused = self._submit_apart(records)
+                if pieces:
+                    self._encode((), pieces, reader)
+        except Exception as error:
+            self.fail(error)
+        self.batch = FIRST_BATCH if pieces else min(2 * self.batch, FULL_BATCH)
+        if refused is not None:
+            raise late or refused
+
+    def _encode(self, records: Sequence[Dispatch], pieces: Sequence[Piece], reader: Any) -> None:
+        timer = self.timer if records else None
+        if timer is not None:
+            timer.run(records, self._fill)
+        copies: list[Copy] = []
+        start = 0
+        for block, offset, nbytes in pieces:
+            copies.append((block.buffer, offset, reader, start, nbytes))
+            start += nbytes
+        if timer is None or copies:
+            fill = partial(self._fill, records) if records and timer is None else None
+            self._calls.submit(self._device, fill, copies)
+        self.submits += 1
+
+    def _fill(self, records: Sequence[Dispatch], target: Any) -> None:
+        """Encode dispatches into a compute pass, given its handle."""
+        calls = self._calls
+        set_pipeline, set_group, dispatch = calls.set_pipeline, calls.set_group, calls.dispatch
+        last = None
+        for pipeline, group, offset, (x, y, z), _ in records:
+            if pipeline is not last:
+                set_pipeline(target, pipeline.handle)
+                last = pipeline
+            set_group(target, 0, group.handle, pipeline.offsets, offset)
+            dispatch(target, x, y, z)
+
+    def _submit_apart(self, records: Sequence[Dispatch]) -> Exception:
+        # One bad dispatch spoils its whole batch: run the others, and name the one that it was.
+        reasons: list[str] = []
+        for record in records:
+            try:
+                self._encode((record,), (), None)
+            except Exception as error:
+                if is_loss(error):
+                    raise
+                known = record[0].refused
+                reasons.append(str(known or f"{label_of(record)}: refused by wgpu: {error}"))
+        return ShaderError("\n".join(reasons) or "wgpu refused a batch, then took each dispatch.")
+
+    def _read_long(self, piece: Piece) -> Bytes:
+        result = np.empty(piece.nbytes, np.uint8)
+        for start in range(0, piece.nbytes, READ_CHUNK):
+            nbytes = min(READ_CHUNK, piece.nbytes - start)
+            part = Piece(piece.block, piece.offset + start, nbytes)
+            result[start : start + nbytes] = self.read([part])[0]
+        return result
+
+    def _take_reader(self, nbytes: int) -> Any:
+        fitting = [size for size in self._readers if size >= nbytes]
+        if fitting:
+            return self._readers.pop(min(fitting))
+        size = max(SMALL_READ, 1 << (nbytes - 1).bit_length())
+        try:
+            return self._device.create_buffer(label="reader", size=size, usage=MAP_READ | COPY_DST)
+        except Exception as error:
+            self.fail(error)
+
+    def _keep_reader(self, reader: Any) -> None:
+        self._readers[reader.size] = reader
+        for size in sorted(self._readers)[1:-1]:  # one small and one large are enough
+            del self._readers[size]
+
+    def fail(self, error: Exception) -> NoReturn:
+        """Raise ``error``, or DeviceLostError from now on if it says that the device is lost."""
+        if self.refusal is None and is_loss(error):
+            self.close(DeviceLostError("The GPU device was lost; what was on it is gone."))
+        self.check()
+        raise error
+
+
+def label_of(record: Dispatch) -> str:
+    """Return what a dispatch is called: its own label, or its pipeline's."""
+    return shown(record[4] or record[0].label)
+
+
+def shown(label: Label) -> str:
+    """Return a label as errors and tables have it."""
+    return label if isinstance(label, str) else " + ".join(label)
+
+
+def is_empty(groups: tuple[int, int, int], most: int, label: str) -> bool:
+    """Return whether a grid has nothing to do; raise if the device cannot run it."""
+    if min(groups) >= 0 and max(groups) <= most:
+        return 0 in groups
+    raise ArgumentError(
+        f"{label}: a grid of {list(groups)} workgroups; this device allows {most} in each "
+        f"dimension (max-compute-workgroups-per-dimension). Fold it into two."
+    )
+
+
+def bytes_of(data: Any) -> Bytes:
+    """Return an array's bytes in row-major order, padded with zeros to a multiple of 4."""
+    values = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    spare = -values.nbytes % 4
+    return np.concatenate([values, np.zeros(spare, np.uint8)]) if spare else values

@@ -1,0 +1,106 @@
+"""Device time of each dispatch, from timestamp queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.backends.webgpu.devices.native import Calls
+    from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch, Label
+
+MOST_DISPATCHES = 256  # at a time; a query set holds two stamps for each
+
+COPY_SRC, QUERY_RESOLVE = 4, 512  # wgpu.BufferUsage
+
+
+class Timer:
+    """Gives every dispatch a pass of its own between two timestamps; keeps nanoseconds in order."""
+
+    def __init__(self, device: Any, calls: Calls) -> None:
+        self.rows: list[int] = []
+        self._device = device
+        self._handle = calls.handle
+        self._period = calls.timestamp_period(device.queue)
+        self._stamps = device.create_query_set(
+            label="timestamps", type="timestamp", count=2 * MOST_DISPATCHES
+        )
+        self._buffer = device.create_buffer(
+            label="timestamps", size=16 * MOST_DISPATCHES, usage=COPY_SRC | QUERY_RESOLVE
+        )
+
+    def run(
+        self, records: Sequence[Dispatch], fill: Callable[[Sequence[Dispatch], Any], None]
+    ) -> None:
+        """Submit ``records`` with a timestamp before and after each, and wait for them.
+
+        ``fill`` encodes dispatches into a pass, given its handle.
+        """
+        for start in range(0, len(records), MOST_DISPATCHES):
+            some = records[start : start + MOST_DISPATCHES]
+            encoder = self._device.create_command_encoder()
+            for number in range(len(some)):
+                writes = {
+                    "query_set": self._stamps,
+                    "beginning_of_pass_write_index": 2 * number,
+                    "end_of_pass_write_index": 2 * number + 1,
+                }
+                compute = encoder.begin_compute_pass(timestamp_writes=writes)
+                fill(some[number : number + 1], self._handle(compute))
+                compute.end()
+            encoder.resolve_query_set(self._stamps, 0, 2 * len(some), self._buffer, 0)
+            queue = self._device.queue
+            queue.submit([encoder.finish()])
+            stamps = np.frombuffer(queue.read_buffer(self._buffer, 0, 16 * len(some)), np.uint64)
+            for begin, end in zip(stamps[::2], stamps[1::2], strict=True):
+                self.rows.append(round(max(0, int(end) - int(begin)) * self._period))
+
+
+class Noted(NamedTuple):
+    """One dispatch while profiling: its kernels, why it was made when it was, its nanoseconds.
+
+    ``cause`` is empty for a dispatch that the op made at once.
+    """
+
+    kernels: tuple[str, ...]
+    cause: str
+    nanoseconds: int | None
+
+
+class Watch:
+    """What is noted of a device's dispatches while profiling.
+
+    Attributes:
+        log: Label and cause of each dispatch; None while nothing is noted.
+    """
+
+    def __init__(self, device: Any, calls: Calls, has_timestamps: bool) -> None:
+        self.log: list[tuple[Label, str]] | None = None
+        self._device = device
+        self._calls = calls
+        self._has_timestamps = has_timestamps
+        self._timer: Timer | None = None
+
+    def turn(self, on: bool) -> Timer | None:
+        """Begin or end; return the timer that dispatches go through from now on."""
+        self.log = [] if on else None
+        if on and self._has_timestamps and self._timer is None:
+            self._timer = Timer(self._device, self._calls)
+        return self._timer if on else None
+
+    def take(self) -> list[Noted]:
+        """Return what was noted since then; all of it must have been submitted."""
+        log = self.log or []
+        times: list[int] = []
+        if self._timer is not None:
+            times, self._timer.rows = self._timer.rows, []
+        if self.log is not None:
+            self.log = []
+        spent: list[int | None] = [*times, *[None] * (len(log) - len(times))]
+        return [
+            Noted((label,) if isinstance(label, str) else label, cause, nanoseconds)
+            for (label, cause), nanoseconds in zip(log, spent, strict=False)
+        ]

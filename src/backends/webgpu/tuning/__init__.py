@@ -1,0 +1,1 @@
+"""Choosing among a kernel's variants by measured time."""

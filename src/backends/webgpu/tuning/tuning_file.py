@@ -1,0 +1,110 @@
+"""What the tuner remembers from one process to the next: a JSON file per adapter.
+
+The file may be damaged, written by several processes at once, or impossible to write: then choices
+are measured again, and nothing else happens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo
+
+FORMAT = 1
+CACHE_VARIABLE = "WGSL_KERNELS_CACHE"
+
+_logger = logging.getLogger("wgsl_kernels")
+
+
+def cache_folder() -> Path:
+    """Return the folder for what can be computed again; it may not exist.
+
+    The environment variable WGSL_KERNELS_CACHE names it; without it, it is in the place that the
+    platform has for such things.
+    """
+    own = os.environ.get(CACHE_VARIABLE)
+    if own:
+        return Path(own)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "wgsl-kernels"
+
+
+def file_for(info: AdapterInfo) -> Path:
+    """Return the file for an adapter with its driver, under these versions of library and wgpu."""
+    facts = (info.name, info.vendor, info.driver, info.backend, info.type)
+    versions = (version("wgsl-kernels"), version("wgpu"), str(FORMAT))
+    digest = hashlib.sha256("\n".join((*facts, *versions)).encode()).hexdigest()[:12]
+    slug = re.sub("[^a-z0-9]+", "-", f"{info.name} {info.backend}".lower()).strip("-")[:60]
+    return cache_folder() / "tuning" / f"{slug}-{digest}.json"
+
+
+class TuningFile:
+    """Choices by what they are for, each with what was measured."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._found: dict[str, dict[str, Any]] | None = None
+
+    def find(self, key: str) -> str | None:
+        """Return the variant remembered for ``key``."""
+        if self._found is None:
+            self._found = _read(self.path)
+        one = self._found.get(key)
+        return None if one is None else one["variant"]
+
+    def keep(self, key: str, variant: str, seconds: Mapping[str, float]) -> None:
+        """Remember a choice, beside those that other processes have written meanwhile."""
+        times = {name: round(1e3 * time, 4) for name, time in seconds.items()}
+        own = {key: {"variant": variant, "milliseconds": times}}
+        self._found = {**(self._found or {}), **_read(self.path), **own}
+        try:
+            _replace(self.path, {"format": FORMAT, "choices": self._found})
+        except OSError as error:
+            _logger.info("tuning is not remembered: %s", error)
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        return {}
+    choices = content.get("choices")
+    if not isinstance(choices, dict):
+        return {}
+    return {key: one for key, one in choices.items() if _is_choice(one)}
+
+
+def _is_choice(one: Any) -> bool:
+    return isinstance(one, dict) and isinstance(one.get("variant"), str)
+
+
+def _replace(path: Path, content: dict[str, Any]) -> None:
+    """Write a file so that a reader sees the old one or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1, sort_keys=True)
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
