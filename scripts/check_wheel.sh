@@ -27,7 +27,7 @@ import wgsl_kernels as wk
 assert "wgpu" not in sys.modules, "importing the package must not load wgpu"
 assert (files("wgsl_kernels.shaders") / "unary" / "exp.wgsl").is_file(), "no shaders in the wheel"
 
-from wgsl_kernels.backends.webgpu.adapter import choose_adapter
+from wgsl_kernels.backends.webgpu.devices.adapter import choose_adapter
 
 for name in ["cpu", "webgpu"] if choose_adapter() else ["cpu"]:
     with wk.use_backend(name):
