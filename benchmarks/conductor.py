@@ -17,8 +17,8 @@ ROUNDS = (3, 25)
 SLOW_SECONDS = 1.0
 """A sample of this length is not repeated more often than at least."""
 PREPARE_SECONDS = 90.0
-REST_SECONDS = 0.02
-"""Between two peers, until the threads of the one before have gone to sleep."""
+REST_SECONDS = 0.05
+"""Between two peers, until the threads of the one before sleep: OpenBLAS spins for 27 ms."""
 CLOSE = 1e-3
 """How far a result may be from the reference, as a part of the largest value."""
 
