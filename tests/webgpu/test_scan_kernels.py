@@ -132,3 +132,35 @@ def test_a_scan_wants_one_axis(scan: Any) -> None:
 def test_a_form_that_is_none_is_refused_where_it_is_registered() -> None:
     with pytest.raises(wk.ArgumentError, match=r"Odd: form is 'skan'; want 'scan'"):
         wk.wgsl_kernel("Odd", RUNNING_MAX, form="skan")  # type: ignore[call-overload]  # it is none
+
+
+SUM = "fn init() -> f32 { return 0.0; }\nfn combine(a: f32, b: f32) -> f32 { return a + b; }"
+FILL = """
+struct Params { y_size: u32, value: f32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x < params.y_size) { y[id.x] = params.value; }
+}
+"""
+
+
+@pytest.mark.parametrize("fusion", ["always", "never"])
+def test_a_kernel_may_write_again_where_its_scan_read(fusion: str) -> None:
+    name = "ScanThenWrite"
+    wk.signature(name)(lambda x, /: x.like())
+
+    def kernel(gpu: Any, x: Any) -> Any:
+        own = gpu.empty(x.shape, "float32")
+        gpu.dispatch(FILL, {"y": own}, params={"value": 1.0})
+        totals = gpu.scan(SUM, own, "float32", axis=0)
+        gpu.dispatch(FILL, {"y": own}, params={"value": 5.0})
+        return totals
+
+    wk.wgsl_kernel(name, override=True)(kernel)
+    with wk.use_backend("webgpu"), wk.config.using(fusion=fusion):
+        found = wk.engine().run_kernel(name, {"x": wk.zeros((6,))})
+        assert found.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    wk.unregister_kernel(name, "webgpu")
