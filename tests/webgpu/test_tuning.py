@@ -149,6 +149,52 @@ def test_nothing_is_measured_during_a_profile_or_a_capture(what: str) -> None:
     assert device.runs == []
 
 
+class LockedDevice(FakeDevice):
+    """A device that waits under its lock, and beside which another thread makes an array."""
+
+    def __init__(self, tuner: list[Tuner]) -> None:
+        super().__init__({"small": 2e-3, "large": 1e-3})
+        self.tuner = tuner
+        self.taken = threading.Event()
+        self.other = threading.Thread(target=self._make, daemon=True)
+
+    def _make(self) -> None:
+        with self.lock, wk.config.using(tuning="on"):  # as for whatever is pending
+            self.taken.set()
+            _chosen(self, self.tuner[0])
+
+    def run(self, name: str) -> None:
+        """Have the other thread come as far as it can, then run the variant."""
+        if not self.runs:
+            self.other.start()
+            self.taken.wait(0.2)
+        super().run(name)
+
+    def wait(self) -> None:
+        """Wait as a device does: under its lock."""
+        with self.lock:
+            pass
+
+
+def test_who_measures_and_who_makes_an_array_do_not_wait_for_each_other() -> None:
+    tuners: list[Tuner] = []
+    device: Any = LockedDevice(tuners)
+    tuners.append(Tuner(lambda: device))
+    found: list[str] = []
+
+    def measure() -> None:
+        with wk.config.using(tuning="on"):
+            found.append(_chosen(device, tuners[0]))
+
+    measuring = threading.Thread(target=measure, daemon=True)
+    measuring.start()
+    measuring.join(20)
+    device.other.join(20)
+
+    assert found == ["large"]
+    assert not device.other.is_alive()
+
+
 def test_forced_wins_where_the_variant_can_run() -> None:
     device = FakeDevice({})
     with forced("Sum", "large"):
