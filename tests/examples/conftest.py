@@ -12,7 +12,17 @@ def display() -> Iterator[str]:
     """Start an X server without a screen, and give its name."""
     read, write = os.pipe()
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write), "-screen", "0", "320x320x24", "-nolisten", "tcp"],
+        [
+            "Xvfb",
+            "-displayfd",
+            str(write),
+            "-screen",
+            "0",
+            "320x320x24",
+            "-nolisten",
+            "tcp",
+            "-noreset",  # else it refuses whoever comes while it starts anew after its last client
+        ],
         pass_fds=[write],
         stderr=subprocess.DEVNULL,
     )
