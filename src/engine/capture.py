@@ -75,7 +75,7 @@ class Captured(Generic[P, R]):
             # inside another capture it becomes part of that
             self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
             return self._plain(leaves, args, kwargs)
-        switches = config.process if not now.config else {**config.process, **now.config}
+        switches = config.switches(now)
         why = _hindrance(now, checks=switches["check_numerics"])
         if why is not None:
             return self._eager(why, args, kwargs, leaves)

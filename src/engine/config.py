@@ -10,7 +10,7 @@ from wgsl_kernels.engine import context
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 
 def _one_of(*allowed: Any) -> Callable[[Any], str | None]:
@@ -98,6 +98,10 @@ class Config:
         if now.config and name in now.config:
             return now.config[name]
         return self.process[name]
+
+    def switches(self, now: context.Context) -> Mapping[str, Any]:
+        """Return all switches in a context that is at hand; for hot paths that ask for several."""
+        return {**self.process, **now.config} if now.config else self.process
 
     def is_on(self, name: str, now: context.Context) -> bool:
         """Return a yes-or-no switch in a context that is at hand; for hot paths."""

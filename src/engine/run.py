@@ -61,11 +61,11 @@ class Observer:
 
     def depends(self, inputs: Iterable[Any]) -> bool:
         """Say before the run whether it shall hear of it."""
-        raise NotImplementedError
+        raise AssertionError("each observer says itself what it depends on")
 
     def ran(self, plan: Plan, inputs: tuple[Any, ...], result: Result) -> None:
         """Hear of a run along ``plan``."""
-        raise NotImplementedError
+        raise AssertionError("each observer hears in its own way")
 
 
 Result = Tensor | tuple[Tensor, ...]

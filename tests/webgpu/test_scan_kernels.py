@@ -131,7 +131,7 @@ def test_a_scan_wants_one_axis(scan: Any) -> None:
 
 def test_a_form_that_is_none_is_refused_where_it_is_registered() -> None:
     with pytest.raises(wk.ArgumentError, match=r"Odd: form is 'skan'; want 'scan'"):
-        wk.wgsl_kernel("Odd", RUNNING_MAX, form="skan")  # type: ignore[call-overload]  # it is none
+        wk.wgsl_kernel("Odd", RUNNING_MAX, form="skan")  # type: ignore[call-overload]  # no such form
 
 
 SUM = "fn init() -> f32 { return 0.0; }\nfn combine(a: f32, b: f32) -> f32 { return a + b; }"

@@ -7,7 +7,7 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -22,7 +22,10 @@ from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile, cache_fo
 from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.tuning.tuner import Measurement
 
 INFO = AdapterInfo(
     index=0,
@@ -305,20 +308,26 @@ def test_a_product_is_measured_once_and_gives_the_same_bits_afterwards() -> None
     assert len(list(cache_folder().rglob("*.json"))) <= 1
 
 
+@pytest.fixture
+def measured_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[Measurement]]]:
+    """Use the GPU with time enough, and give what returns the measurements since then."""
+    monkeypatch.setattr(tuning, "SECONDS", 60.0)
+    with wk.use_backend("webgpu"):
+        tuner = cast("WebGpuBackend", find_driver("webgpu")).tuner
+        before = len(tuner.measured)
+        yield lambda: tuner.measured[before:]
+
+
 @pytest.mark.gpu
 def test_a_reduction_is_measured_once_whether_it_was_fused_or_not(
-    monkeypatch: pytest.MonkeyPatch,
+    measured_here: Callable[[], list[Measurement]],
 ) -> None:
-    monkeypatch.setattr(tuning, "SECONDS", 60.0)
     x = wk.tensor(np.random.default_rng(0).standard_normal((512, 1024)).astype(np.float32))
-    with wk.use_backend("webgpu"):
-        backend: Any = find_driver("webgpu")
-        before = len(backend.tuner.measured)
-        fused = wk.sum(x * 2.0, axis=0).numpy()
-        measured = backend.tuner.measured[before:]
-        doubled = (x * 2.0).numpy()
-        apart = wk.sum(wk.tensor(doubled), axis=0).numpy()
-        assert backend.tuner.measured[before:] == measured
+    fused = wk.sum(x * 2.0, axis=0).numpy()
+    measured = measured_here()
+    doubled = (x * 2.0).numpy()
+    apart = wk.sum(wk.tensor(doubled), axis=0).numpy()
+    assert measured_here() == measured
 
     assert [one.kernel for one in measured] == ["Sum"]
     assert {"rows", "lanes", "columns"} <= measured[0].seconds.keys()
@@ -328,17 +337,13 @@ def test_a_reduction_is_measured_once_whether_it_was_fused_or_not(
 
 @pytest.mark.gpu
 def test_a_warm_up_measures_what_a_captured_function_then_runs(
-    monkeypatch: pytest.MonkeyPatch,
+    measured_here: Callable[[], list[Measurement]],
 ) -> None:
-    monkeypatch.setattr(tuning, "SECONDS", 60.0)
     x = wk.tensor(np.random.default_rng(0).standard_normal((600, 700)).astype(np.float32))
-    with wk.use_backend("webgpu"):
-        backend: Any = find_driver("webgpu")
-        before = len(backend.tuner.measured)
-        fast = wk.capture(lambda x: wk.max(x, axis=0))
-        wk.warmup(fast, x)
-        measured = [one.kernel for one in backend.tuner.measured[before:]]
-        found = fast(x).numpy()
+    fast = wk.capture(lambda x: wk.max(x, axis=0))
+    wk.warmup(fast, x)
+    measured = [one.kernel for one in measured_here()]
+    found = fast(x).numpy()
 
     assert measured == ["Max"]
     np.testing.assert_array_equal(found, x.numpy().max(axis=0))

@@ -97,6 +97,10 @@ class Composed:
         """Return the parameter block of one dispatch; see ``Packer.pack``."""
         return self._packer.pack(facts)
 
+    def first_block(self, facts: Mapping[str, Any], *, changes: bool) -> bytes:
+        """Return the block of a dispatch to come; where it ``changes`` each time, only room."""
+        return bytes(self.params_size) if changes else self.pack(facts)
+
     def explain(self, compiler_text: str) -> ShaderError:
         """Return the error that shows the author where the compiler's refusal belongs."""
         return explain(self.kernel, compiler_text, self.source_map, self.start)

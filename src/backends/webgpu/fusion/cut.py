@@ -48,26 +48,26 @@ def cut(group: Group, bound: Sequence[bool], most: int) -> list[Part]:
     parts: list[Part] = []
     start = 0
     while start < len(nodes):
-        light = _light(group, nodes, start)
-        end = _end(nodes[start : start + light], refs, last, bound, most)
+        stop = _stop(group, nodes, start)
+        end = _end(nodes[start:stop], refs, last, bound, most)
         mine = nodes[start : start + end]
         inside = set(mine)
         leaves = dict.fromkeys(ref for n in mine for ref in refs[n] if ref not in inside)
         outputs = tuple(n for n in mine if last[n] > mine[-1])
         start += end
-        full = TOO_MANY if end == light else f"{most} bindings"
+        full = TOO_MANY if start == stop else f"{most} bindings"
         parts.append(Part(tuple(mine), tuple(leaves), outputs, full if start < len(nodes) else ""))
     return parts
 
 
-def _light(group: Group, nodes: Sequence[int], start: int) -> int:
-    """Return how many of ``nodes`` from ``start`` on weigh no more than a dispatch may."""
+def _stop(group: Group, nodes: Sequence[int], start: int) -> int:
+    """Return where ``nodes`` from ``start`` on begin to weigh more than a dispatch may."""
     weight = 0
-    for count, n in enumerate(nodes[start:]):
-        weight += weight_of((group.nodes[n],))
+    for stop in range(start, len(nodes)):
+        weight += weight_of((group.nodes[nodes[stop]],))
         if weight > WEIGHT_MAX:
-            return count
-    return len(nodes) - start
+            return stop
+    return len(nodes)
 
 
 def resolved(group: Group) -> list[tuple[int, ...]]:

@@ -302,11 +302,7 @@ class Fuser:
         slots = [slot for slot in compiled.composed.bindings if slot.role == "tensor"]
         steps = [max(4, slot.stride) for slot in slots]
         ranges = tuple((0, -(-n // step) * step) for n, step in zip(bytes_, steps, strict=True))
-        params = (
-            bytes(compiled.composed.params_size)
-            if recipe.values
-            else compiled.composed.pack(recipe.facts)
-        )
+        params = compiled.composed.first_block(recipe.facts, changes=bool(recipe.values))
         recipe.ready = device.ready(compiled.pipeline, ranges, params, grid, kernels)
         return recipe
 

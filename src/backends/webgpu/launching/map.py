@@ -239,11 +239,8 @@ class MapLaunch(ShaderLaunch):
             bound.append(index)
             ranges.append((0, -(-nbytes // step) * step))
         recipe.bound = tuple(bound)
-        params = (
-            bytes(recipe.compiled.composed.params_size)
-            if recipe.values
-            else recipe.compiled.composed.pack(recipe.facts)
-        )
+        composed = recipe.compiled.composed
+        params = composed.first_block(recipe.facts, changes=bool(recipe.values))
         recipe.ready = device.ready(
             recipe.compiled.pipeline, tuple(ranges), params, recipe.groups, self.kernel
         )

@@ -152,8 +152,7 @@ class Tuner:
         """
         if _watching or _forced or self._renewing is not None:
             return None
-        own = current().config
-        switches = {**config.process, **own} if own else config.process
+        switches = config.switches(current())
         return (self._decided, switches["deterministic"], switches["tuning"])
 
     @contextmanager
