@@ -9,6 +9,7 @@ import pytest
 from tests.webgpu.lab import Array, inline, lab, operand, strides_of, values_of
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
+from wgsl_kernels.backends.webgpu.composing.composed import uniform_head
 from wgsl_kernels.backends.webgpu.composing.operands import Operand, allowed_access, allowed_dtypes
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -101,6 +102,38 @@ def test_bindings_are_renumbered_and_every_field_is_filled() -> None:
     np.testing.assert_array_equal(values_of(found["y"], y), want)
     assert allowed_access(inline(DECLARED), "x") == {"flat", "strided"}
     assert allowed_access(inline(COPY), "x") == {"flat", "strided", "value"}
+
+
+def test_a_block_that_comes_with_the_dispatch_changes_nothing_but_its_declaration() -> None:
+    x, indices = np.zeros(5, np.float32), np.zeros(4, np.int32)
+    inputs = [operand("x", x), operand("indices", indices)]
+    composed = compose("Probe", inline(GATHER), inputs, [operand("y", np.zeros(4, np.float32))])
+    text = composed.with_immediates()
+    assert composed.immediate_size == composed.params_size == 16
+    number = next(one.number for one in composed.bindings if one.role == "params")
+    assert f"@binding({number})" not in text
+    begin = text.index("var<immediate>")
+    end = begin + len(uniform_head(number))
+    assert text[:begin] == composed.text[:begin]
+    assert text[end:] == composed.text[end:]
+
+
+@pytest.mark.parametrize(
+    ("field", "more"),
+    [
+        ("half: f16", ""),
+        ("size: u32", "fn size_in(p: ptr<uniform, P>) -> u32 { return (*p).size; }\n"),
+    ],
+)
+def test_a_block_with_halves_or_pointers_into_it_stays_in_a_buffer(field: str, more: str) -> None:
+    text = (
+        f"enable f16;\nstruct P {{ {field} }}\n@group(0) @binding(0) var<uniform> p: P;\n{more}"
+        "@compute @workgroup_size(1) fn main() { store_y(0u, load_x(0u)); }\n"
+    )
+    x = np.zeros(3, np.float32)
+    attrs = ("half", "size")
+    composed = compose("Probe", inline(text), [operand("x", x)], [operand("y", x)], attrs=attrs)
+    assert composed.immediate_size == 0
 
 
 @pytest.mark.parametrize("bias_access", ["flat", "value", "absent"])

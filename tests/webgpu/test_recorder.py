@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from wgsl_kernels.backends.webgpu.devices import device as device_module
+from wgsl_kernels.backends.webgpu.devices import pipeline as pipeline_module
 from wgsl_kernels.backends.webgpu.devices import recorder as recorder_module
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.devices.native import load_calls, method_calls
@@ -45,10 +46,18 @@ def device() -> Iterator[Device]:
     device.close()
 
 
-@pytest.fixture
-def add(device: Device) -> Pipeline:
+@pytest.fixture(params=["a buffer", "immediates"])
+def add(device: Device, request: pytest.FixtureRequest) -> Pipeline:
     device.flush()
-    return device.pipeline(ADD, BINDINGS, "Add")
+    return compiled(device, immediates=request.param == "immediates")
+
+
+def compiled(device: Device, *, immediates: bool) -> Pipeline:
+    """Return the kernel; without immediates in the device its parameters lie in a buffer anyhow."""
+    if not immediates or device.immediates < 8:
+        return device.pipeline(ADD, BINDINGS, "Add")
+    text = ADD.replace("@group(0) @binding(2) var<uniform>", "var<immediate>")
+    return device.pipeline(text, BINDINGS[:2], "Add", immediates=8)
 
 
 def floats(device: Device, storage: Storage) -> list[float]:
@@ -66,6 +75,23 @@ def test_every_dispatch_sees_its_own_parameters(device: Device, add: Pipeline) -
     for number, y in enumerate(results):
         run(device, add, x, y, number)
     assert [floats(device, y) for y in results] == [[float(n)] * 5 for n in range(200)]
+
+
+def test_parameters_hold_from_one_pipeline_to_the_next(device: Device) -> None:
+    both = [compiled(device, immediates=immediates) for immediates in (False, True)]
+    x = device.put(np.zeros(5, np.float32))
+    results = [device.storage(20) for _ in range(60)]
+    for number, y in enumerate(results):
+        run(device, both[number // 3 % 2], x, y, number // 5)
+    assert [floats(device, y)[4] for y in results] == [float(n // 5) for n in range(60)]
+
+
+def test_parameters_of_another_length_are_refused_before_they_are_read(device: Device) -> None:
+    layout = compiled(device, immediates=False).layout
+    add = pipeline_module.Pipeline(None, None, layout, "Add", 8)
+    x, y = device.put(np.zeros(5, np.float32)), device.storage(20)
+    with pytest.raises(ArgumentError, match="Add: got 4 bytes of parameters; its shader takes 8"):
+        device.dispatch(add, (x, y), None, bytes(4), (1, 1, 1))
 
 
 def test_dependent_dispatches_run_in_order(device: Device, add: Pipeline) -> None:
@@ -107,7 +133,8 @@ def test_a_batch_whose_parameters_fill_the_buffer_is_submitted(device: Device) -
     assert [floats(device, y)[0] for y in results] == list(range(20))
 
 
-def test_too_many_parameters_are_refused(device: Device, add: Pipeline) -> None:
+def test_too_many_parameters_are_refused(device: Device) -> None:
+    add = compiled(device, immediates=False)
     x, y = device.storage(16), device.storage(16)
     with pytest.raises(ArgumentError, match="bytes of parameters; this device takes at most"):
         device.dispatch(add, (x, y), None, bytes(PARAMS_BYTES + 16), (1, 1, 1))
@@ -209,12 +236,13 @@ def test_the_hot_path_calls_wgpu_native_directly() -> None:
     assert load_calls().direct
 
 
+@pytest.mark.parametrize("immediates", [False, True])
 def test_wgpu_py_methods_serve_where_its_internals_are_missing(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, immediates: bool
 ) -> None:
     monkeypatch.setattr(device_module, "load_calls", method_calls)
     device = Device()
-    add = device.pipeline(ADD, BINDINGS, "Add")
+    add = compiled(device, immediates=immediates)
     x, y = device.put(np.zeros(70, np.float32)), device.storage(280)
     for _ in range(40):
         run(device, add, x, y, 1.0)

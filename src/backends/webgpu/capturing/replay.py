@@ -73,8 +73,8 @@ class GpuReplay:
     Slots number the buffers that differ from run to run: first those of the inputs that are used,
     then new ones for the outputs, in which dispatches may work before the result is there. For each
     set of buffers the list of dispatches is remembered, and so are bind groups, which dispatches
-    share: encoding half as many objects takes half the time. Parameters lie in a buffer of their
-    own, written once.
+    share: encoding half as many objects takes half the time. Parameters that do not travel with
+    their dispatch lie in a buffer of the replay's own, written once.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class GpuReplay:
         self._status = status
         self._work = sum(x * y * z for x, y, z in (step.groups for step, _ in steps))
         recorder = device.captures.recorder
-        needs = [(one.params, one.window) for one, _ in steps]
+        needs = [(one.params, one.window, one.pipeline) for one, _ in steps]
         offsets, self._params = recorder.fixed_params(needs)
         self._rows = [
             Row(step, places, at) for (step, places), at in zip(steps, offsets, strict=True)
@@ -166,7 +166,7 @@ class GpuReplay:
     def counted(self, use: MemoryUse) -> MemoryUse:
         """Return a count of memory with what this keeps in its own place there."""
         status = 0 if self._status is None else self._status.storage.nbytes
-        own = self._params.size + status
+        own = status if self._params is None else self._params.size + status
         use = replace(use, captured_bytes=use.captured_bytes + own)
         return use.without(1, status) if status else use
 

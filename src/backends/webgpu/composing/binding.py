@@ -11,6 +11,7 @@ from wgsl_kernels.backends.webgpu.composing.composed import (
     BindingAccess,
     BoundBuffer,
     Composed,
+    uniform_head,
 )
 from wgsl_kernels.backends.webgpu.composing.uniforms import find_uniform, lay_out, uniform_type
 from wgsl_kernels.backends.webgpu.wgsl.evaluate import NotConstantError, evaluate
@@ -158,7 +159,9 @@ def _declarations(
         else:
             _renumber_uniform(composer, bound.number)
             if uniform is not None:
-                lines.append(f"{head} var<uniform> {composer.assembly.uniform}: {uniform};")
+                lines.append(
+                    f"{uniform_head(bound.number)} {composer.assembly.uniform}: {uniform};"
+                )
             continue
         if element is not None:
             lines.append(f"{head} var<storage, {bound.access}> {name}: array<{element}>;")
@@ -169,8 +172,8 @@ def _renumber_uniform(composer: Composer, number: int) -> None:
     for declaration in composer.assembly.declarations():
         if isinstance(declaration, Variable) and declaration.space == "uniform":
             span = Span(declaration.span.begin, declaration.name_span.begin)
-            header = f"@group(0) @binding({number}) var<uniform> "
-            composer.assembly.edit(composer.source.text_of(declaration), span, header)
+            header = uniform_head(number)
+            composer.assembly.edit(composer.source.text_of(declaration), span, f"{header} ")
 
 
 def _features(composer: Composer) -> frozenset[str]:

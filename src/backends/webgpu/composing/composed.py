@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +25,8 @@ Role = Literal["tensor", "partials", "params", "status"]
 PARTIALS = "wk_partials"
 STATUS = "wk_status"
 PARAMS = "wk_params"
+
+_UNIFORM_POINTER = re.compile(r"\bptr\s*<\s*uniform\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,11 @@ class BoundBuffer:
     role: Role
     stride: int = 4
     is_absent: bool = False
+
+
+def uniform_head(number: int) -> str:
+    """Return how the declaration of a parameter block begins."""
+    return f"@group(0) @binding({number}) var<uniform>"
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,25 @@ class Composed:
     def wanted(self) -> tuple[str, ...]:
         """The names of the facts that ``pack`` asks for."""
         return tuple(dict.fromkeys(f.fact for f in self.fields if not f.constant))
+
+    @property
+    def immediate_size(self) -> int:
+        """The bytes of the block if a dispatch may bring them along, else 0.
+
+        It may not where there are float16 fields or pointers, whose type names where it lies.
+        """
+        is_fit = not _UNIFORM_POINTER.search(self.text)
+        return self.params_size if is_fit and all(f.scalar != "f16" for f in self.fields) else 0
+
+    def with_immediates(self) -> str:
+        """Return the text for a device to which a dispatch brings its parameters along.
+
+        It differs in the declaration of the block only, and all else keeps its place, so that
+        the compiler's messages point into either text.
+        """
+        number = next(one.number for one in self.bindings if one.role == "params")
+        bound = uniform_head(number)
+        return self.text.replace(bound, "var<immediate>".ljust(len(bound)), 1)
 
     def pack(self, facts: Mapping[str, Any]) -> bytes:
         """Return the parameter block of one dispatch; see ``Packer.pack``."""

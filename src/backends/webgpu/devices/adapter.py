@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Collection, Generator, Mapping
 
+MOST_IMMEDIATES = 256
+"""Bytes of parameters that travel with a dispatch; Vulkan promises 128, many devices have 256."""
 SHARING = 8
 """Invocations of the workgroups whose lanes share what they load."""
 
@@ -145,6 +147,13 @@ def limits_to_request(info: AdapterInfo) -> dict[str, int]:
         own = info.limits.get(name, value)
         limits[name] = max(value, own) if name.startswith("min-") else min(value, own)
     return limits
+
+
+def immediate_bytes(limits: Mapping[str, int], features: Collection[str]) -> int:
+    """Return how many bytes of parameters a dispatch can carry itself, of what a device has."""
+    if "immediates" not in features:
+        return 0
+    return min(limits.get("max-immediate-size", 0), MOST_IMMEDIATES)
 
 
 def default_memory_limit(info: AdapterInfo) -> int | None:

@@ -16,6 +16,7 @@ from wgsl_kernels.backends.webgpu.devices import forks
 from wgsl_kernels.backends.webgpu.devices.adapter import (
     choose_adapter,
     default_memory_limit,
+    immediate_bytes,
     limits_to_request,
 )
 from wgsl_kernels.backends.webgpu.devices.native import load_calls
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch, Label
     from wgsl_kernels.backends.webgpu.devices.timing import Noted
 
-WANTED_FEATURES = ("shader-f16", "subgroup", "timestamp-query")
+WANTED_FEATURES = ("immediates", "shader-f16", "subgroup", "timestamp-query")
 STORAGE_USAGE = 128 | 8 | 4  # wgpu.BufferUsage: STORAGE, COPY_DST, COPY_SRC
 
 _block = attrgetter("block")
@@ -81,20 +82,20 @@ class Device:
         self.limits: Mapping[str, int] = dict(self._device.limits)
         self.features = frozenset(self._device.features)
         self.is_software = choice.info.is_software
-        self.recorded, self.is_profiling = 0, False
+        self.recorded, self.is_profiling, self.cause = 0, False, ""
         self.lock = threading.RLock()
         self.largest_binding = self.limits["max-storage-buffer-binding-size"]
-        default = default_memory_limit(choice.info)
         self._calls = load_calls()
         self._recorder = Recorder(self._device, self._calls, self.limits, software=self.is_software)
         self.pool = Pool(
             self._create_buffer,
             largest=self.limits["max-buffer-size"],
-            limit=memory_limit or (lambda: default),
+            limit=memory_limit or (lambda: default_memory_limit(self.info)),
             forget=self._forget,
             settle=self._settle,
         )
-        self.pipelines = PipelineCache(self._device, self._calls, self.limits)
+        self.immediates = immediate_bytes(self.limits, self.features)
+        self.pipelines = PipelineCache(self._device, self._calls, self.limits, self.immediates)
         self.captures = Captures(self._recorder, self.pipelines)
         self._groups = GroupCache(
             self._device, self._calls, self.limits, self.pool, self._recorder.window
@@ -104,7 +105,6 @@ class Device:
         self.reports = Reports(self.put)
         self.notes: Notes | None = None
         self._watch = Watch(self._device, self._calls, self.has_timestamps)
-        self.cause = ""
         self._token = self.pool.allocate(4, "token")
         self.spare = self.pool.allocate(16, "spare")
         forks.watch(self)
@@ -179,6 +179,7 @@ class Device:
         workgroup_size: tuple[int, ...] | None = None,
         constants: Mapping[str, float] | None = None,
         entry: str = "main",
+        immediates: int = 0,
     ) -> Pipeline:
         """Return the pipeline for a shader text, compiled at the first call.
 
@@ -191,6 +192,7 @@ class Device:
             workgroup_size: Invocations along x, y and z, where known.
             constants: Values for ``override`` constants.
             entry: The entry point.
+            immediates: The bytes of its ``var<immediate>``, at most the device's ``immediates``.
 
         Raises:
             CompileFailure: The compiler refuses the text; holds the compiler's own message.
@@ -207,6 +209,7 @@ class Device:
                     workgroup_size=workgroup_size,
                     constants=constants,
                     entry=entry,
+                    immediates=immediates,
                 )
             except (CompileFailure, WgslKernelsError):
                 raise
@@ -228,7 +231,7 @@ class Device:
             pipeline: From ``pipeline`` of this device.
             storages: What the storage bindings get, in the order of the pipeline's bindings.
             ranges: (offset, size) in bytes for each; None for the whole of each storage.
-            params: The uniform's bytes; ignored where the pipeline has no uniform binding.
+            params: The bytes of the uniform or the immediates; ignored where there is neither.
             groups: Workgroups along x, y and z; a 0 means that there is nothing to do.
             label: The kernel, or all kernels of a fused dispatch; by default the pipeline's.
 

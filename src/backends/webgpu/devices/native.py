@@ -36,8 +36,10 @@ class Calls:
     direct: bool
     handle: Callable[[Any], Any]
     offsets: Callable[[int], Any]
+    no_offset: Any
     set_pipeline: Callable[[Any, Any], None]
     set_group: Callable[[Any, int, Any, int, Any], None]
+    set_immediates: Callable[[Any, int, bytes, int], None]
     dispatch: Callable[[Any, int, int, int], None]
     submit: Submit
     pinned: Callable[[bytearray], Any]
@@ -66,9 +68,13 @@ def method_calls() -> Calls:
         direct=False,
         handle=lambda resource: resource,
         offsets=lambda offset: [offset],
+        no_offset=None,
         set_pipeline=lambda target, pipeline: target.set_pipeline(pipeline),
         set_group=lambda target, index, group, count, offsets: target.set_bind_group(
             index, group, offsets[:count] if count else ()
+        ),
+        set_immediates=lambda target, at, data, nbytes: target.set_immediates(
+            at, data, data_size=nbytes
         ),
         dispatch=lambda target, x, y, z: target.dispatch_workgroups(x, y, z),
         submit=_submit_by_methods,
@@ -141,8 +147,10 @@ def _direct_calls() -> Calls:
         direct=True,
         handle=lambda resource: resource._internal,
         offsets=lambda offset: ffi.new("uint32_t[1]", [offset]),
+        no_offset=ffi.NULL,
         set_pipeline=lib.wgpuComputePassEncoderSetPipeline,
         set_group=lib.wgpuComputePassEncoderSetBindGroup,
+        set_immediates=lib.wgpuComputePassEncoderSetImmediates,
         dispatch=lib.wgpuComputePassEncoderDispatchWorkgroups,
         submit=submit,
         pinned=ffi.from_buffer,

@@ -48,29 +48,39 @@ class CompileFailure(Exception):  # noqa: N818  it is a report for the composer,
 class Layout:
     """A bind group layout, made once per list of bindings."""
 
-    __slots__ = ("bindings", "group_layout", "pipeline_layout", "storages", "uniform")
+    __slots__ = ("group_layout", "pipeline_layout", "storages", "uniform")
 
-    def __init__(self, device: Any, bindings: tuple[Binding, ...]) -> None:
-        self.bindings = bindings
+    def __init__(self, device: Any, bindings: tuple[Binding, ...], immediates: int) -> None:
         self.storages = tuple(one for one in bindings if one.kind != "uniform")
         uniforms = [one.number for one in bindings if one.kind == "uniform"]
         self.uniform = uniforms[0] if uniforms else None
         self.group_layout = device.create_bind_group_layout(
             entries=[_layout_entry(one) for one in bindings]
         )
-        self.pipeline_layout = device.create_pipeline_layout(bind_group_layouts=[self.group_layout])
+        self.pipeline_layout = device.create_pipeline_layout(
+            bind_group_layouts=[self.group_layout], immediate_size=immediates
+        )
 
 
 class Pipeline:
-    """A compiled shader, ready to dispatch; ``refused`` says why it is not, if it was refused."""
+    """A compiled shader, ready to dispatch.
 
-    __slots__ = ("handle", "label", "layout", "offsets", "owner", "refused")
+    Attributes:
+        immediates: The bytes of parameters that each dispatch brings along; 0: they are bound.
+        offsets: How many offsets into a bound uniform a dispatch gives: 0 or 1.
+        refused: Why it cannot be dispatched, if the compiler refused it.
+    """
 
-    def __init__(self, owner: Any, handle: Any, layout: Layout, label: str) -> None:
+    __slots__ = ("handle", "immediates", "label", "layout", "offsets", "owner", "refused")
+
+    def __init__(
+        self, owner: Any, handle: Any, layout: Layout, label: str, immediates: int
+    ) -> None:
         self.owner = owner
         self.handle = handle
         self.layout = layout
         self.label = label
+        self.immediates = immediates
         self.offsets = 0 if layout.uniform is None else 1
         self.refused: Exception | None = None
 
@@ -92,7 +102,11 @@ class PipelineCache:
     Of too many the one that was not asked for longest is let go; whoever dispatches it holds it.
     """
 
-    def __init__(self, device: Any, calls: Calls, limits: Mapping[str, int]) -> None:
+    def __init__(
+        self, device: Any, calls: Calls, limits: Mapping[str, int], immediates: int
+    ) -> None:
+        """Take also how many bytes of parameters a dispatch can bring along."""
+        self._immediates = immediates
         self._device = device
         self._calls = calls
         self._limits = limits
@@ -114,6 +128,7 @@ class PipelineCache:
         workgroup_size: tuple[int, ...] | None = None,
         constants: Mapping[str, float] | None = None,
         entry: str = "main",
+        immediates: int = 0,
     ) -> Pipeline:
         """Return the pipeline for ``text``, compiled at the first call.
 
@@ -127,7 +142,7 @@ class PipelineCache:
         pipeline = self._pipelines.pop(key, None)
         if pipeline is None:
             self._check_limits(label, order, workgroup_bytes, workgroup_size)
-            pipeline = self._compile(text, order, label, dict(values), entry)
+            pipeline = self._compile(text, order, label, dict(values), entry, immediates)
             while len(self._pipelines) >= KEPT_PIPELINES:
                 del self._pipelines[next(iter(self._pipelines))]
         self._pipelines[key] = pipeline  # the last of them
@@ -170,13 +185,15 @@ class PipelineCache:
         label: str,
         constants: dict[str, float],
         entry: str,
+        immediates: int,
     ) -> Pipeline:
         import wgpu
 
         layout = self._layouts.get(bindings)
         try:
             if layout is None:
-                layout = self._layouts[bindings] = Layout(self._device, bindings)
+                layout = Layout(self._device, bindings, self._immediates)
+                self._layouts[bindings] = layout
             module = self._device.create_shader_module(label=label, code=text)
             stage = {"module": module, "entry_point": entry, "constants": constants}
             make = partial(
@@ -186,7 +203,7 @@ class PipelineCache:
                 compute=stage,
             )
             if self.background is not None and not constants:  # whose errors must show here
-                pipeline = Pipeline(None, None, layout, label)
+                pipeline = Pipeline(None, None, layout, label, immediates)
                 self.background.add(pipeline, make)
                 return pipeline
             owner = make()
@@ -194,7 +211,7 @@ class PipelineCache:
             if is_loss(error):
                 raise
             raise CompileFailure(str(error)) from None
-        return Pipeline(owner, self._calls.handle(owner), layout, label)
+        return Pipeline(owner, self._calls.handle(owner), layout, label, immediates)
 
 
 class GroupCache:
@@ -231,14 +248,21 @@ class GroupCache:
         """Return a dispatch that can be run on any buffers; see ``Device.dispatch``.
 
         Raises:
-            ArgumentError: The device cannot run such a grid, or takes fewer parameters.
+            ArgumentError: The device cannot run such a grid, or takes fewer parameters, or these
+                are not as many bytes as the dispatch brings along.
         """
         label = label or pipeline.label
+        if pipeline.immediates and pipeline.immediates != len(params):
+            raise ArgumentError(
+                f"{shown(label)}: got {len(params)} bytes of parameters; its shader takes "
+                f"{pipeline.immediates}."
+            )
         x, y, z = groups
         most = self._most_groups
         inside = 0 < x <= most and 0 < y <= most and 0 < z <= most
         work = 0 if not inside and is_empty(groups, most, shown(label)) else x * y * z
-        key = (pipeline.layout, self._window(len(params)), ranges)
+        seen = 0 if pipeline.layout.uniform is None else self._window(len(params))
+        key = (pipeline.layout, seen, ranges)
         fitting = self._fittings.get(key)
         if fitting is None:
             if len(self._fittings) >= KEPT_GROUPS:

@@ -42,7 +42,8 @@ SMALL_READ = 64 << 10
 COPY_SRC, COPY_DST, MAP_READ, UNIFORM = 4, 8, 1, 64  # wgpu.BufferUsage
 
 
-# Pipeline, bind group, where the parameters begin (as the C call takes it), workgroups, label.
+# Pipeline, bind group, the parameters or where they begin in a buffer (as the C call takes it),
+# workgroups, label.
 # A plain tuple: a named one costs 0.3 microseconds more on the hot path.
 Dispatch: TypeAlias = "tuple[Pipeline, Group, Any, tuple[int, int, int], Label]"
 Label: TypeAlias = "str | tuple[str, ...]"  # a kernel's name, or all of a fused dispatch
@@ -98,14 +99,15 @@ class Recorder:
 
     def record(self, ready: Ready, group: Group, blocks: tuple[Block, ...]) -> None:
         """Keep one dispatch, and submit when the batch is full; everything in it was checked."""
-        offset = self._placed.get(ready.params)
-        if offset is None:
-            offset = self._place(ready.params)
+        params = ready.params
+        given: Any = params
+        if not ready.pipeline.immediates:
+            given = self._placed.get(params) or self._place(params)
         epoch = self.epoch
         for block in blocks:
             block.epoch = epoch
         records = self.records
-        records.append((ready.pipeline, group, offset, ready.groups, ready.label))
+        records.append((ready.pipeline, group, given, ready.groups, ready.label))
         self.work += ready.work
         if len(records) >= self.batch or self.work > BATCH_WORKGROUPS:
             self._submit_full()
@@ -137,17 +139,21 @@ class Recorder:
             if len(self.records) >= self.batch or self.work > BATCH_WORKGROUPS:
                 self._submit_full()
 
-    def fixed_params(self, given: Sequence[tuple[bytes, int]]) -> tuple[list[Any], Any]:
-        """Return where each block of parameters begins, equal ones once, and a new buffer of them.
+    def fixed_params(self, steps: Sequence[tuple[bytes, int, Pipeline]]) -> tuple[list[Any], Any]:
+        """Return what dispatches are given as parameters, and a new buffer of those that need one.
 
         Args:
-            given: The bytes of each dispatch, and how many bytes of the buffer it sees.
+            steps: The bytes of each dispatch, how many bytes of the buffer it sees, its pipeline.
         """
         data = bytearray()
         known: dict[bytes, tuple[int, Any]] = {}
+        same: dict[bytes, bytes] = {}
         offsets: list[Any] = []
-        size = PARAMS_WINDOW
-        for params, window in given:
+        size = 0
+        for params, window, pipeline in steps:
+            if pipeline.immediates:
+                offsets.append(same.setdefault(params, params))
+                continue
             if params not in known:
                 known[params] = len(data), self._calls.offsets(len(data))
                 data += params
@@ -155,6 +161,8 @@ class Recorder:
             begin, offset = known[params]
             offsets.append(offset)
             size = max(size, begin + window)
+        if not size:
+            return offsets, None
         try:
             buffer = self._device.create_buffer(
                 label="capture", size=max(size, len(data)), usage=UNIFORM | COPY_DST
@@ -270,12 +278,19 @@ class Recorder:
         """Encode dispatches into a compute pass, given its handle."""
         calls = self._calls
         set_pipeline, set_group, dispatch = calls.set_pipeline, calls.set_group, calls.dispatch
-        last = None
-        for pipeline, group, offset, (x, y, z), _ in records:
+        set_immediates, no_offset = calls.set_immediates, calls.no_offset
+        last = known = None
+        for pipeline, group, given, (x, y, z), _ in records:
             if pipeline is not last:
                 set_pipeline(target, pipeline.handle)
-                last = pipeline
-            set_group(target, 0, group.handle, pipeline.offsets, offset)
+                last, known = pipeline, None  # what one pipeline was given is gone with it
+            if pipeline.immediates:
+                if given is not known:
+                    set_immediates(target, 0, given, pipeline.immediates)
+                    known = given
+                set_group(target, 0, group.handle, 0, no_offset)
+            else:
+                set_group(target, 0, group.handle, pipeline.offsets, given)
             dispatch(target, x, y, z)
 
     def _submit_apart(self, records: Sequence[Dispatch]) -> Exception:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.composed import PARAMS, BoundBuffer, Composed
+from wgsl_kernels.backends.webgpu.composing.composed import (
+    PARAMS,
+    BoundBuffer,
+    Composed,
+    uniform_head,
+)
 from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
 from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
 from wgsl_kernels.backends.webgpu.fusion.expressions import Expressions
@@ -100,7 +105,7 @@ def _bindings(structure: Structure) -> tuple[tuple[BoundBuffer, ...], str]:
         element = STORAGE_TYPES[structure.steps[number].kind.output]
         add(f"wk_y{number}", element, "read_write", 4 if structure.vec4 else 1)
     number = len(bindings)
-    lines.append(f"@group(0) @binding({number}) var<uniform> {PARAMS}: wk_Params;")
+    lines.append(f"{uniform_head(number)} {PARAMS}: wk_Params;")
     bindings.append(BoundBuffer(PARAMS, "uniform", number, "params"))
     return tuple(bindings), "\n".join(lines) + "\n"
 

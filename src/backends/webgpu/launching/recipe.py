@@ -69,19 +69,21 @@ def compiled_from(
     Raises:
         ShaderError: It does not compile; the message shows the author's line.
     """
+    slots = tuple(one for one in composed.bindings if one.role != "params")
+    immediates = composed.immediate_size if composed.immediate_size <= device.immediates else 0
     try:
         pipeline = device.pipeline(
-            composed.text,
-            [(one.number, one.access) for one in composed.bindings],
+            composed.with_immediates() if immediates else composed.text,
+            [(one.number, one.access) for one in (slots if immediates else composed.bindings)],
             composed.kernel,
             composed.workgroup_bytes,
             workgroup_size=composed.workgroup_size,
             constants=constants,
             entry=composed.entry,
+            immediates=immediates,
         )
     except CompileFailure as failure:
         raise composed.explain(failure.message) from None
-    slots = tuple(one for one in composed.bindings if one.role != "params")
     return Compiled(composed, pipeline, slots)
 
 
