@@ -29,15 +29,15 @@ fn add_four(a: vec4<Sum>, b: Fours, sum: vec4<Sum>) -> vec4<Sum> {
   return multiply_add(a.w, b.b30, multiply_add(a.z, b.b20, first));
 }
 
-fn store_stack(at: Block, row: u32, col: u32, stack: Stack) {
-  store4(at, row + 0u, col, stack.sum0);
-  store4(at, row + 1u, col, stack.sum1);
-  store4(at, row + 2u, col, stack.sum2);
-  store4(at, row + 3u, col, stack.sum3);
-  store4(at, row + 4u, col, stack.sum4);
-  store4(at, row + 5u, col, stack.sum5);
-  store4(at, row + 6u, col, stack.sum6);
-  store4(at, row + 7u, col, stack.sum7);
+fn put_stack(sums: ptr<function, array<vec4<Sum>, 32>>, first: u32, stack: Stack) {
+  (*sums)[first + 0u] = stack.sum0;
+  (*sums)[first + 1u] = stack.sum1;
+  (*sums)[first + 2u] = stack.sum2;
+  (*sums)[first + 3u] = stack.sum3;
+  (*sums)[first + 4u] = stack.sum4;
+  (*sums)[first + 5u] = stack.sum5;
+  (*sums)[first + 6u] = stack.sum6;
+  (*sums)[first + 7u] = stack.sum7;
 }
 
 // The workgroup in block_at's order that is the next one down, where that has the next one across.
@@ -83,12 +83,19 @@ fn product_in_lanes(group: u32, lane: u32) {
       start += columns.step;
     }
   }
-  store_stack(at, at.row, col, stack0);
+  var sums: array<vec4<Sum>, 32>;
+  put_stack(&sums, 0u, stack0);
   if (HEIGHT > 8u) {
-    store_stack(at, at.row + 8u, col, stack1);
+    put_stack(&sums, 8u, stack1);
   }
   if (HEIGHT > 16u) {
-    store_stack(at, at.row + 16u, col, stack2);
-    store_stack(at, at.row + 24u, col, stack3);
+    put_stack(&sums, 16u, stack2);
+    put_stack(&sums, 24u, stack3);
+  }
+  // A loop, because what a kernel does to each sum may be long, and compilers write out all that is
+  // called: for 32 rows of a few maps one driver took a minute.
+  let rows = min(HEIGHT, params.rows - at.row);
+  for (var n = 0u; n < rows; n++) {
+    store4(at, at.row + n, col, sums[n]);
   }
 }
