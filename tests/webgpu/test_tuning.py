@@ -7,6 +7,7 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -49,7 +50,9 @@ class FakeDevice:
         self.seconds = seconds
         self.is_profiling = False
         self.notes: object = None
+        self.pipelines = SimpleNamespace(background=None)
         self.runs: list[str] = []
+        self.compiling: dict[str, float] = {}  # seconds of a variant's first run
         self.lock = threading.RLock()
 
     def run(self, name: str) -> None:
@@ -66,7 +69,9 @@ class FakeDevice:
 
     def take_timings(self) -> list[Noted]:
         """Return what the last variant takes."""
-        return [Noted((), "", round(1e9 * self.seconds[self.runs[-1]]))]
+        last = self.runs[-1]
+        seconds = self.seconds[last] + self.compiling.pop(last, 0.0)
+        return [Noted((), "", round(1e9 * seconds))]
 
 
 @pytest.fixture(autouse=True)
@@ -116,10 +121,48 @@ def test_a_hopeless_variant_is_not_measured_to_the_end() -> None:
 
 
 def test_what_takes_too_long_to_compare_stays_static_and_is_not_remembered(tmp_path: Path) -> None:
-    device = FakeDevice({"small": 0.4, "large": 0.2})
+    device = FakeDevice({"small": 0.6, "large": 0.2})
     assert _chosen(device) == "small"
-    assert len(device.runs) < 3
+    assert device.runs == ["small", "large", "small"]
     assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_first_run_that_compiles_does_not_count_as_measured() -> None:
+    device = FakeDevice({"small": 2e-3, "large": 1e-3})
+    device.compiling = dict.fromkeys(NAMES, 2.0)
+    assert _chosen(device) == "large"
+    assert _chosen(FakeDevice({})) == "large"
+
+
+def test_a_process_has_so_much_time_for_first_runs_and_leaves_the_rest_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tuning, "FIRST_RUNS", 0.0)  # so that the first one ends it
+    device: Any = FakeDevice({"small": 4e-3, "large": 2e-3, "huge": 1e-3})
+    tuner = Tuner(lambda: device)
+    three = (*NAMES, "huge")
+    assert _chosen(device, tuner, names=three) == "large"
+    assert "huge" not in device.runs
+    assert _chosen(device, tuner, names=three) == "large"
+    device.runs.clear()
+    given = {"names": three, "static": "small", "run": device.run, "work": WORTH}
+    assert tuner.choose("Max", ("float32", 10), **given) == "small"
+    assert device.runs == []
+    monkeypatch.undo()
+    assert _chosen(FakeDevice({"small": 4e-3, "large": 2e-3, "huge": 1e-3}), names=three) == "huge"
+
+
+def test_a_warm_up_and_a_renewal_have_as_much_time_as_they_need(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tuning, "FIRST_RUNS", -1.0)
+    device: Any = FakeDevice({"small": 2e-3, "large": 1e-3})
+    tuner = Tuner(lambda: device)
+    assert _chosen(device, tuner) == "small"
+    with tuner.renewing(0.1):
+        assert _chosen(device, tuner) == "large"
+    device.pipelines.background = object()
+    assert _chosen(device, Tuner(lambda: device), names=("small", "large", "huge")) == "large"
 
 
 def test_small_work_is_never_measured() -> None:

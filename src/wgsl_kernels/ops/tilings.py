@@ -230,11 +230,11 @@ def ways_of(product: Product, layout: Layout, is_software: bool, shares: bool = 
     """Return the ways that suit a product's sizes, the operands' layout and the adapter."""
     heights = (1,) if product.rows == 1 else (4, 8) if product.rows > 4 else (4,)
     found = [Tiling(f"rows_{height}", layout.suffix, height) for height in heights]
-    if layout.staged and product.rows > FEW and product.cols > FEW:
-        found += [Tiling(name, layout.staged, 8, down) for name, down in STAGED_DOWN.items()]
     if shares and layout.lanes and product.rows > 4 and product.channels % 4 == 0:
         rows = [height for height in (8, 16, 32) if height < 2 * product.rows]
         found += [Tiling(f"lanes_{height}", layout.lanes, height, shares=True) for height in rows]
+    if layout.staged and product.rows > FEW and product.cols > FEW:  # last: it compiles longest
+        found += [Tiling(name, layout.staged, 8, down) for name, down in STAGED_DOWN.items()]
     busy = GROUPS_ON_CPU if is_software else GROUPS_WANTED
     best = _largest(product, found, busy, is_software=is_software)
     split = replace(best, name="split", busy=busy)

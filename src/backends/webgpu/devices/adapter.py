@@ -149,9 +149,13 @@ def limits_to_request(info: AdapterInfo) -> dict[str, int]:
     return limits
 
 
-def immediate_bytes(limits: Mapping[str, int], features: Collection[str]) -> int:
-    """Return how many bytes of parameters a dispatch can carry itself, of what a device has."""
-    if "immediates" not in features:
+def immediate_bytes(info: AdapterInfo, limits: Mapping[str, int], features: Collection[str]) -> int:
+    """Return how many bytes of parameters a dispatch can bring along to a device.
+
+    None on OpenGL, which has no such thing: what wgpu does there instead gave kernels wrong values
+    and ended processes (wgpu-native 29.0.1 on Mesa's llvmpipe).
+    """
+    if "immediates" not in features or info.backend.startswith("OpenGL"):
         return 0
     return min(limits.get("max-immediate-size", 0), MOST_IMMEDIATES)
 

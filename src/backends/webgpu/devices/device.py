@@ -94,7 +94,7 @@ class Device:
             forget=self._forget,
             settle=self._settle,
         )
-        self.immediates = immediate_bytes(self.limits, self.features)
+        self.immediates = immediate_bytes(self.info, self.limits, self.features)
         self.pipelines = PipelineCache(self._device, self._calls, self.limits, self.immediates)
         self.captures = Captures(self._recorder, self.pipelines)
         self._groups = GroupCache(

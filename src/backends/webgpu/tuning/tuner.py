@@ -26,7 +26,11 @@ WORTH = 1 << 18
 """Multiply-adds or elements below which nothing is measured: the dispatch itself costs more."""
 
 SECONDS = 0.5
-"""The most that measuring for one choice takes, compiling apart."""
+"""The most that measuring for one choice takes, the first runs apart."""
+
+FIRST_RUNS = 3.0
+"""Seconds that the first runs of variants, which compile them, take of a process at most. What it
+has no time for is left to the next one, for which many drivers keep what was compiled."""
 
 ROUNDS = 5
 GAIN = 0.95
@@ -108,6 +112,7 @@ class Tuner:
     _is_measuring: bool = False
     _renewing: float | None = None
     _decided: int = 0
+    _first_runs: float = 0.0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def choose(
@@ -180,43 +185,72 @@ class Tuner:
             is_watched = device.is_profiling or device.notes is not None  # or being captured
             if self._is_measuring or is_watched:
                 return static
-            if work < WORTH and self._renewing is None:
+            is_hasty = self._renewing is None and device.pipelines.background is None
+            if is_hasty and (work < WORTH or self._first_runs > FIRST_RUNS):
                 return self._chosen.setdefault(key, static)
-            seconds = self._measure(device, key[2], static, run)
+            names = (static, *(name for name in key[2] if name != static))
+            self._is_measuring = True
+            try:
+                ready, is_whole = self._compiled(device, names, run, is_hasty=is_hasty)
+                budget = SECONDS if self._renewing is None else self._renewing
+                seconds = _measured(device, ready, run, budget)
+            finally:
+                self._is_measuring = False
             chosen = _best(seconds, static)
             self._chosen[key] = chosen
             if len(seconds) > 1:
                 self.measured.append(Measurement(key[0], key[1], static, chosen, seconds))
-                self._file.keep(label, chosen, seconds)
+                if is_whole:
+                    self._file.keep(label, chosen, seconds)
                 _logger.info("%s runs as %s (of %s)", label, chosen, seconds)
             return chosen
 
-    def _measure(
-        self, device: Device, names: tuple[str, ...], static: str, run: Callable[[str], object]
-    ) -> dict[str, float]:
-        """Return the least seconds of each variant; none where they take too long to compare."""
-        seconds: dict[str, float] = {}
-        budget = SECONDS if self._renewing is None else self._renewing
-        spent = 0.0
-        left = [static, *(name for name in names if name != static)]
-        self._is_measuring = True
-        try:
-            for turn in range(1 + ROUNDS):
-                for name in left:
-                    if spent > budget:
-                        return seconds if len(seconds) == len(names) or turn > 1 else {}
-                    took = _time(device, run, name)
-                    if took is None:
-                        continue
-                    spent += took if turn else 2 * took  # the first run also compiles
-                    if turn:
-                        seconds[name] = min(took, seconds.get(name, took))
-                if turn:
-                    least = min(seconds.values(), default=0.0)
-                    left = [name for name in left if seconds.get(name, least) <= HOPELESS * least]
-        finally:
-            self._is_measuring = False
-        return seconds
+    def _compiled(
+        self,
+        device: Device,
+        names: tuple[str, ...],
+        run: Callable[[str], object],
+        *,
+        is_hasty: bool,
+    ) -> tuple[list[str], bool]:
+        """Run each variant once, in haste only as long as there is time.
+
+        Returns:
+            Those that can run, and whether all were tried.
+        """
+        ready: list[str] = []
+        for name in names:
+            if is_hasty and self._first_runs > FIRST_RUNS:
+                return ready, False
+            start = time.perf_counter()
+            if _time(device, run, name) is not None:
+                ready.append(name)
+            if is_hasty and name != names[0]:  # which the caller runs in any case
+                self._first_runs += time.perf_counter() - start
+        return ready, True
+
+
+def _measured(
+    device: Device, names: list[str], run: Callable[[str], object], budget: float
+) -> dict[str, float]:
+    """Return the least seconds of each variant; none where they take too long to compare.
+
+    Each ran before: a driver may compile within the first run.
+    """
+    seconds: dict[str, float] = {}
+    spent = 0.0
+    left = names
+    for turn in range(ROUNDS):
+        for name in left:
+            if spent > budget:
+                return seconds if turn else {}
+            took = _time(device, run, name)
+            if took is not None:
+                spent += took
+                seconds[name] = min(took, seconds.get(name, took))
+        least = min(seconds.values(), default=0.0)
+        left = [name for name in left if seconds.get(name, least) <= HOPELESS * least]
+    return seconds
 
 
 def _time(device: Device, run: Callable[[str], object], name: str) -> float | None:
