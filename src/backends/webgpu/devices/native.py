@@ -94,10 +94,12 @@ def _direct_calls() -> Calls:
     def on_mapped(status: int, message: Any, _one: Any, _two: Any) -> None:
         answers.append(status)
 
-    signature = "void(WGPUMapAsyncStatus, WGPUStringView, void *, void *)"
+    def type_of(function: Any, number: int) -> Any:  # to parse its name would take 20 ms
+        return ffi.typeof(function).args[number]
+
     info = ffi.new("WGPUBufferMapCallbackInfo *")
     info.mode = lib.WGPUCallbackMode_AllowProcessEvents
-    info.callback = callback = ffi.callback(signature, on_mapped)
+    info.callback = callback = ffi.callback(ffi.typeof(info.callback), on_mapped)
     kept = (info, callback)  # the struct alone does not keep the callback alive
 
     def map_for_reading(device: Any, buffer: Any, nbytes: int) -> memoryview:
@@ -113,10 +115,10 @@ def _direct_calls() -> Calls:
         buffer._map_state = "mapped"
         return memoryview(ffi.buffer(pointer, nbytes))
 
-    encoder_form = ffi.new("WGPUCommandEncoderDescriptor *")
-    pass_form = ffi.new("WGPUComputePassDescriptor *")
-    form = ffi.new("WGPUCommandBufferDescriptor *")
-    commands = ffi.new("WGPUCommandBuffer[1]")  # a device submits under its lock, so one serves
+    encoder_form = ffi.new(type_of(lib.wgpuDeviceCreateCommandEncoder, 1))
+    pass_form = ffi.new(type_of(lib.wgpuCommandEncoderBeginComputePass, 1))
+    form = ffi.new(type_of(lib.wgpuCommandEncoderFinish, 1))
+    commands = ffi.new(type_of(lib.wgpuQueueSubmit, 2))  # one serves: submits are under a lock
 
     def submit(device: Any, fill: Callable[[Any], None] | None, copies: Sequence[Copy]) -> None:
         encoder = checked.wgpuDeviceCreateCommandEncoder(device._internal, encoder_form)
@@ -143,10 +145,11 @@ def _direct_calls() -> Calls:
     def write(queue: Any, buffer: Any, data: Any, nbytes: int) -> None:
         checked.wgpuQueueWriteBuffer(queue._internal, buffer._internal, 0, data, nbytes)
 
+    offset_type = type_of(lib.wgpuComputePassEncoderSetBindGroup, 4)
     return Calls(
         direct=True,
         handle=lambda resource: resource._internal,
-        offsets=lambda offset: ffi.new("uint32_t[1]", [offset]),
+        offsets=lambda offset: ffi.new(offset_type, offset),
         no_offset=ffi.NULL,
         set_pipeline=lib.wgpuComputePassEncoderSetPipeline,
         set_group=lib.wgpuComputePassEncoderSetBindGroup,
