@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +22,7 @@ from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.tuning.tuner import Measurement
@@ -294,48 +293,9 @@ def test_a_folder_that_cannot_be_written_only_forgets(tmp_path: Path) -> None:
     assert _chosen(device) == "large"
 
 
-def test_writers_at_once_leave_a_whole_file(tmp_path: Path) -> None:
-    path = tmp_path / "one.json"
-
-    def write(number: int) -> None:
-        for turn in range(20):
-            TuningFile(path).keep(f"{number} {turn}", "large", {"large": 1e-3})
-            json.loads(path.read_text(encoding="utf-8"))
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert set(json.loads(path.read_text(encoding="utf-8"))) == {"format", "choices"}
-    assert [one.name for one in tmp_path.iterdir()] == ["one.json"]
-
-
 def test_another_driver_has_a_file_of_its_own() -> None:
     assert file_for(INFO) != file_for(replace(INFO, driver="example 1.2.4"))
     assert file_for(INFO).name.startswith("example-9000-vulkan-")
-
-
-@pytest.mark.parametrize(
-    ("platform", "variables", "folder"),
-    [
-        ("linux", {"XDG_CACHE_HOME": "/far"}, "/far/wgsl-kernels"),
-        ("linux", {}, "/home/me/.cache/wgsl-kernels"),
-        ("darwin", {}, "/home/me/Library/Caches/wgsl-kernels"),
-        ("win32", {"LOCALAPPDATA": "/local"}, "/local/wgsl-kernels"),
-        ("win32", {}, "/home/me/AppData/Local/wgsl-kernels"),
-    ],
-)
-def test_the_cache_is_where_the_platform_has_it(
-    platform: str, variables: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("WGSL_KERNELS_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setattr(Path, "home", lambda: Path("/home/me"))
-    assert cache_folder() == Path(folder)
 
 
 @pytest.mark.gpu
