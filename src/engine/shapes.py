@@ -79,6 +79,8 @@ def normalize_axes(kernel: str, axis: Any, ndim: int, name: str = "axis") -> tup
     """
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int:  # most are
+        return (normalize_axis(kernel, axis, ndim, name),)
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = sorted(normalize_axis(kernel, one, ndim, name) for one in given)
     if len(set(axes)) != len(axes):

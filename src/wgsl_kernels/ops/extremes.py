@@ -5,10 +5,12 @@ NaN wins everywhere; among equal ones the first. -0 equals 0.
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
 
+from wgsl_kernels.backends.cpu.folds import folded
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.variants import SPREADS, declare
@@ -177,6 +179,10 @@ def _extreme(
     initial: float | None,
     of_nothing: bool | int,
 ) -> Array:
+    if x.flags.c_contiguous and axes[-1:] == (len(axes) - 1,) and x.size:  # leading ones
+        left = x.shape[len(axes) :]
+        y = folded(ufunc, x.reshape(-1, math.prod(left)))
+        return y.reshape((1,) * len(axes) + left if keep_dims else left)
     if initial is None and 0 in (x.shape[one] for one in axes):
         return np.full(reduced(x.shape, axes, keep_dims), of_nothing, x.dtype)
     if initial is None:
