@@ -62,7 +62,7 @@ def test_a_sum_has_the_same_bits_wherever_its_array_lies() -> None:
 @pytest.mark.parametrize("name", ["maximum", "minimum"])
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.bool_])
 def test_extremes_of_columns_are_numpys(shape: tuple[int, ...], name: str, dtype: type) -> None:
-    x = (drawn(*shape) * 3).astype(dtype)
+    x: np.ndarray = (drawn(*shape) * 3).astype(dtype)
     ufunc = getattr(np, name)
     np.testing.assert_array_equal(folded(ufunc, x), ufunc.reduce(x, axis=0))
 
