@@ -125,11 +125,6 @@ class Sliding:
             :, rows.before : rows.before + rows.size, cols.before : cols.before + cols.size
         ]
 
-    def room(self, channels: int, dtype: Any) -> Array:
-        """Return zeros in the shape of the padded images with ``channels`` channels."""
-        rows, cols = (axis.before + axis.size + axis.after for axis in (self.rows, self.cols))
-        return np.zeros((self.batch, rows, cols, channels), dtype)
-
     def views(self, padded: Array) -> Array:
         """Return ``[batch, rows, cols, window rows, window cols, channels]`` over padded images."""
         rows, cols = self.rows, self.cols

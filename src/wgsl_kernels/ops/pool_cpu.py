@@ -6,7 +6,6 @@ So many images are taken that they stay in the processor's cache.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,41 +13,38 @@ import numpy as np
 from wgsl_kernels.backends.cpu.threads import each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from wgsl_kernels.backends.cpu.kernel import Array
-    from wgsl_kernels.engine.spec import Shape
     from wgsl_kernels.engine.windows import Axis, Sliding
 
 PART = 1 << 18
 """Elements of images that are taken at a time, but one whole image at least."""
 
-Part = tuple[slice, "Sliding"]
-"""Images, and how the window moves over those."""
 
-
-def parts(sliding: Sliding) -> Iterator[Part]:
-    """Yield some images after the others, and how the window moves over those."""
+def parts(sliding: Sliding) -> list[slice]:
+    """Return some images after the others."""
     one = sliding.rows.size * sliding.cols.size * sliding.channels
     images = max(PART // max(one, 1), 1)
-    for first in range(0, sliding.batch, images):
-        last = min(first + images, sliding.batch)
-        yield slice(first, last), replace(sliding, batch=last - first)
+    return [slice(first, first + images) for first in range(0, sliding.batch, images)]
 
 
 def padded(sliding: Sliding, x: Array, value: float) -> Array:
     """Return channels-last images with as much padding around as the window needs."""
-    if not _is_padded(sliding):
+    if not is_padded(sliding):
         return x
-    room = sliding.room(x.shape[3], x.dtype)
-    if value:
-        room[...] = value
+    room = room_around(sliding, x, value)
     sliding.cropped(room)[...] = x
     return room
 
 
-def _is_padded(sliding: Sliding) -> bool:
+def room_around(sliding: Sliding, x: Array, value: float = 0) -> Array:
+    """Return ``value`` in the shape of channels-last images with their padding."""
+    rows, cols = (axis.before + axis.size + axis.after for axis in (sliding.rows, sliding.cols))
+    shape = (len(x), rows, cols, x.shape[3])
+    return np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
+
+
+def is_padded(sliding: Sliding) -> bool:
+    """Say whether windows read more than the images."""
     axes = (sliding.rows, sliding.cols)
     return any(axis.before or axis.after for axis in axes)
 
@@ -84,9 +80,8 @@ def max_pool_cpu(sliding: Sliding, x: Array, lowest: float) -> Array:
     """Return the maximum of each window; padding counts as ``lowest``."""
     y = np.empty(sliding.out_shape, x.dtype)
 
-    def pool(part: Part) -> None:
-        images, some = part
-        joined(some, padded(some, x[images], lowest), np.maximum, y[images])
+    def pool(images: slice) -> None:
+        joined(sliding, padded(sliding, x[images], lowest), np.maximum, y[images])
 
     each(pool, parts(sliding))
     return y
@@ -97,9 +92,8 @@ def avg_pool_cpu(sliding: Sliding, x: Array) -> Array:
     y = np.empty(sliding.out_shape, x.dtype)
     seen = counts(sliding.rows, sliding.cols).astype(x.dtype)
 
-    def pool(part: Part) -> None:
-        images, some = part
-        sums = joined(some, padded(some, x[images], 0), np.add, y[images])
+    def pool(images: slice) -> None:
+        sums = joined(sliding, padded(sliding, x[images], 0), np.add, y[images])
         np.divide(sums, seen, out=sums)
 
     with np.errstate(all="ignore"):
@@ -126,15 +120,14 @@ def avg_pool_gradient_cpu(sliding: Sliding, dy: Array) -> Array:
         return y
     seen = np.maximum(counts(rows, cols), 1).astype(dy.dtype)
 
-    def spread(part: Part) -> None:
-        images, some = part
+    def spread(images: slice) -> None:
         own = y[images]
-        room = some.room(sliding.channels, dy.dtype) if _is_padded(sliding) else own
-        across = np.zeros((some.batch, rows.out, room.shape[2], sliding.channels), dy.dtype)
+        room = room_around(sliding, own) if is_padded(sliding) else own
+        across = np.zeros((len(own), rows.out, room.shape[2], sliding.channels), dy.dtype)
         _spread_along(across, 2, cols, dy[images] / seen)
         _spread_along(room, 1, rows, across)
         if room is not own:
-            own[...] = some.cropped(room)
+            own[...] = sliding.cropped(room)
 
     with np.errstate(all="ignore"):
         each(spread, parts(sliding))
@@ -149,140 +142,3 @@ def _spread_along(room: Array, number: int, axis: Axis, shares: Array) -> None:
             room[here] = shares
         else:
             room[here] += shares
-
-
-def max_pool_gradient_cpu(sliding: Sliding, dy: Array, x: Array) -> Array:
-    """Return, for each element of the images, the gradients of the windows that chose it.
-
-    A window chooses the first of equal maxima, row by row, and the first NaN before all numbers.
-    """
-    is_padded = _is_padded(sliding)
-    if not dy.size:
-        return np.zeros(x.shape, dy.dtype)
-    y = np.empty(x.shape, dy.dtype) if is_padded else _room(x.shape, 2, sliding.cols, dy.dtype)
-
-    def spread(part: Part) -> None:
-        images, some = part
-        maxima = _maxima(some, x[images])
-        shares = _room(maxima.across.shape, 1, some.rows, dy.dtype)
-        own = y[images]
-        room = some.room(sliding.channels, dy.dtype) if is_padded else own
-        _give(shares, 1, some.rows, maxima.of_rows(dy[images]))
-        _give(room, 2, some.cols, maxima.of_elements(shares))
-        if room is not own:
-            own[...] = some.cropped(room)
-
-    with np.errstate(all="ignore"):
-        each(spread, parts(sliding))
-    return y
-
-
-def _room(shape: Shape, number: int, axis: Axis, dtype: np.dtype[Any]) -> Array:
-    """Return room for what places give along an axis: zeros, unless all of it will be written."""
-    is_whole = axis.window == axis.stride and axis.out * axis.stride == shape[number]
-    return np.empty(shape, dtype) if is_whole else np.zeros(shape, dtype)
-
-
-def chosen_cpu(sliding: Sliding, values: Array, x: Array) -> Array:
-    """Return what ``values`` has where each window of ``x`` chooses its maximum; else 0."""
-    y = np.zeros(sliding.out_shape, values.dtype)
-    if not y.size:
-        return y
-
-    def fetch(part: Part) -> None:
-        images, some = part
-        maxima = _maxima(some, x[images])
-        found = np.zeros(maxima.across.shape, values.dtype)
-        given = padded(some, values[images], 0)
-        _take(found, given, 2, some.cols, maxima.of_elements(_all_bits(found)))
-        _take(y[images], found, 1, some.rows, maxima.of_rows(_all_bits(y[images])))
-
-    with np.errstate(all="ignore"):
-        each(fetch, parts(sliding))
-    return y
-
-
-@dataclass(frozen=True, slots=True)
-class _Maxima:
-    """Images, and where the maxima of windows over them are.
-
-    Attributes:
-        sliding: How the window moves.
-        image: The images, padded.
-        across: The maximum of each line of a window.
-        largest: The maximum of each window.
-        has_nan: Whether one of them may be NaN.
-        is_low: Whether one of them may be -Inf, which padding is too.
-    """
-
-    sliding: Sliding
-    image: Array
-    across: Array
-    largest: Array
-    has_nan: bool
-    is_low: bool
-
-    def of_rows(self, shares: Array) -> Iterator[Array]:
-        """Yield, line by line, what of each window's share goes to that line of it."""
-        return self._handed_out(self.across, 1, self.sliding.rows, self.largest, shares)
-
-    def of_elements(self, shares: Array) -> Iterator[Array]:
-        """Yield, element by element of a line, what of the line's share goes to that one."""
-        return self._handed_out(self.image, 2, self.sliding.cols, self.across, shares)
-
-    def _handed_out(
-        self, x: Array, number: int, axis: Axis, largest: Array, shares: Array
-    ) -> Iterator[Array]:
-        """Yield the shares of those windows whose first largest element is the next one, else 0.
-
-        NaN counts as the largest, padding never.
-        """
-        whole = np.dtype(f"i{shares.dtype.itemsize}")
-        rest = shares.view(whole)
-        for tap in range(axis.window):
-            if tap == axis.window - 1 and not self.is_low:
-                yield rest.view(shares.dtype)
-                return
-            value = x[(*(slice(None),) * number, axis.places(tap))]
-            hit = value == largest
-            if self.has_nan:
-                hit |= np.isnan(value)
-            if self.is_low:
-                hit &= axis.inside(tap).reshape(-1, *(1,) * (x.ndim - 1 - number))
-            taken = np.negative(hit.view(np.int8)).astype(whole)  # all bits or none
-            taken &= rest
-            rest = rest ^ taken
-            yield taken.view(shares.dtype)
-
-
-def _maxima(sliding: Sliding, x: Array) -> _Maxima:
-    image = padded(sliding, x, -np.inf)
-    across = _joined_along(image, 2, sliding.cols, np.maximum, None)
-    largest = _joined_along(across, 1, sliding.rows, np.maximum, None)
-    lowest = largest.min()
-    return _Maxima(sliding, image, across, largest, bool(np.isnan(lowest)), not lowest > -np.inf)
-
-
-def _all_bits(x: Array) -> Array:
-    """Return an array like ``x`` whose bits are all set."""
-    return np.full(x.shape, -1, f"i{x.dtype.itemsize}").view(x.dtype)
-
-
-def _give(room: Array, number: int, axis: Axis, shares: Iterator[Array]) -> None:
-    """Add to each element, in zeros, its shares of the windows."""
-    for tap, one in enumerate(shares):
-        here = (*(slice(None),) * number, axis.places(tap))
-        if tap < axis.stride:  # no window before has given there
-            room[here] = one
-        else:
-            room[here] += one
-
-
-def _take(room: Array, values: Array, number: int, axis: Axis, bits: Iterator[Array]) -> None:
-    """Fill zeros with the value that each window chose, where its bits are all set."""
-    whole = np.dtype(f"i{room.dtype.itemsize}")
-    for tap, one in enumerate(bits):
-        chosen = one.view(whole)
-        chosen &= values[(*(slice(None),) * number, axis.places(tap))].view(whole)
-        target = room.view(whole)
-        target |= chosen

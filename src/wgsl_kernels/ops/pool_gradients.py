@@ -16,7 +16,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops.pool import check_like, pool_on, pooled, sliding_of, spread_on
-from wgsl_kernels.ops.pool_cpu import chosen_cpu, max_pool_gradient_cpu
+from wgsl_kernels.ops.pool_maxima import chosen_cpu, max_pool_gradient_cpu
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
