@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BLOCK = 2**20
 """Bytes of the filter repeated along a line."""
 
-PART = 2**19
+PART = 2**20
 """Bytes of images that are worked on at a time."""
 
 Part = tuple[slice, slice]
