@@ -7,6 +7,7 @@ short, and its sums along the last axis do without vectors.
 from __future__ import annotations
 
 import math
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ ADD: np.ufunc = np.add  # by its general type, whose reduce takes any argument
 WIDTH = 1024
 """Elements that are added at once along leading axes, or in one chain along the last."""
 
-WIDE = 4 * WIDTH
+WIDE = 2 * WIDTH
 """Elements that are added at once where there are many: their sums still fit into the L1 cache."""
 
 CHAIN = 256
@@ -30,6 +31,9 @@ CHAIN = 256
 PAGE = 4096
 LINE = 64
 """Bytes of a page and of a line of the cache."""
+
+SCRATCH = 1 << 18
+"""Bytes that a thread keeps for sums on the way."""
 
 
 def total(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
@@ -114,23 +118,34 @@ def _along(x: Array) -> Array:
         sums = ADD.reduce(parts, axis=2, out=sums)
     rows = blocks * group
     wide = np.float32 if rows <= CHAIN and inner > 1 else np.float64
-    y = np.asarray(ADD.reduce(sums.reshape(outer, rows, inner), axis=1, dtype=wide))
+    y: Array = ADD.reduce(sums.reshape(outer, rows, inner), axis=1, dtype=wide)
     if whole < length:
         rest = x[:, whole:]
         y += _along(rest) if outer == 1 else ADD.reduce(rest, axis=1)
-    return y.astype(np.float32, copy=False)
+    return y if wide is np.float32 else y.astype(np.float32)
 
 
-def _room(parts: Array) -> Array:
-    """Return room for the sums of [1, blocks, chain, width] along the chain.
+class _Scratch(threading.local):
+    """Memory of a thread for sums on the way: to ask for it each time costs more than these."""
+
+    def __init__(self) -> None:
+        self.memory = np.empty(SCRATCH + PAGE, np.uint8)
+        self.address = self.memory.ctypes.data
+
+
+_scratch = _Scratch()
+
+
+def _room(parts: Array) -> Array | None:
+    """Return room for the sums of [1, blocks, chain, width] along the chain, None if it is much.
 
     It begins at a line of the cache and, within pages of 4096 bytes, half a page before the parts:
     where a processor takes an address that it reads for one that it has just written, since they
     agree in these bits, it waits. This is up to a third of the time that the sum takes.
     """
-    shape = (1, parts.shape[1], parts.shape[3])
-    nbytes = math.prod(shape) * parts.itemsize
-    room = np.empty(nbytes + PAGE, np.uint8)
-    wanted = parts.ctypes.data // LINE * LINE - PAGE // 2
-    start = (wanted - room.ctypes.data) % PAGE
-    return room[start : start + nbytes].view(parts.dtype).reshape(shape)
+    _, blocks, _, width = parts.shape
+    if blocks * width * parts.itemsize > SCRATCH:
+        return None
+    wanted = parts.__array_interface__["data"][0] // LINE * LINE - PAGE // 2
+    start = (wanted - _scratch.address) % PAGE
+    return np.ndarray((1, blocks, width), parts.dtype, _scratch.memory, start)
