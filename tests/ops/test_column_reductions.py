@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,15 @@ def test_a_sum_has_the_same_bits_wherever_its_array_lies() -> None:
         x[...] = values
         found.append(total(x, (0,)).tobytes())
     assert len(set(found)) == 1
+
+
+def test_threads_that_sum_at_once_do_not_share_their_scratch() -> None:
+    arrays = [drawn(1024, 2048) + number for number in range(4)]
+    expected = [total(x, (0,)).tobytes() for x in arrays]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            found = pool.map(lambda x: total(x, (0,)).tobytes(), arrays)
+            assert list(found) == expected
 
 
 @EVERY_SHAPE
