@@ -6,13 +6,15 @@
 const WK_BLOCK = 128u;
 
 fn wk_across_eight(base: u32, begin: u32, end: u32) -> array<wk_Total, 8> {
+  let step = wk_step();
+  var place = wk_place(base, begin);
   var totals = wk_eight();
   for (var first = begin; first < end; first += WK_BLOCK) {
     let stop = min(first + WK_BLOCK, end);
     var block = wk_eight();
     for (var i = first; i < stop; i++) {
-      let near = wk_quad(base, i);
-      let far = wk_quad(base + 4u, i);
+      let near = wk_beside(place);
+      let far = wk_beside(place + 4u);
       block[0] = wk_join(block[0], near[0], i);
       block[1] = wk_join(block[1], near[1], i);
       block[2] = wk_join(block[2], near[2], i);
@@ -21,6 +23,7 @@ fn wk_across_eight(base: u32, begin: u32, end: u32) -> array<wk_Total, 8> {
       block[5] = wk_join(block[5], far[1], i);
       block[6] = wk_join(block[6], far[2], i);
       block[7] = wk_join(block[7], far[3], i);
+      place = wk_next(place, step, base, i + 1u);
     }
     totals[0] = combine(totals[0], block[0]);
     totals[1] = combine(totals[1], block[1]);

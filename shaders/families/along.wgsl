@@ -15,13 +15,14 @@ fn wk_along(base: u32, begin: u32, end: u32) -> wk_Total {
     var block = array<wk_Total, 4>(init(), init(), init(), init());
     var i = first;
     for (; i + 16u <= stop; i += 16u) {
-      wk_four_along(&block, base, i);
-      wk_four_along(&block, base, i + 4u);
-      wk_four_along(&block, base, i + 8u);
-      wk_four_along(&block, base, i + 12u);
+      let quads = wk_quads(base, i);
+      wk_four_along(&block, quads[0], i);
+      wk_four_along(&block, quads[1], i + 4u);
+      wk_four_along(&block, quads[2], i + 8u);
+      wk_four_along(&block, quads[3], i + 12u);
     }
     for (; i + 4u <= stop; i += 4u) {
-      wk_four_along(&block, base, i);
+      wk_four_along(&block, wk_quad(base, i), i);
     }
     totals[0] = combine(totals[0], block[0]);
     totals[1] = combine(totals[1], block[1]);
@@ -35,8 +36,7 @@ fn wk_along(base: u32, begin: u32, end: u32) -> wk_Total {
   return total;
 }
 
-fn wk_four_along(block: ptr<function, array<wk_Total, 4>>, base: u32, i: u32) {
-  let quad = wk_quad(base, i);
+fn wk_four_along(block: ptr<function, array<wk_Total, 4>>, quad: wk_Quad, i: u32) {
   (*block)[0] = wk_join((*block)[0], quad[0], i);
   (*block)[1] = wk_join((*block)[1], quad[1], i + 1u);
   (*block)[2] = wk_join((*block)[2], quad[2], i + 2u);

@@ -35,7 +35,8 @@ fn best_of_one(order: i32, i: u32) -> Best {
 
 // The best of `a` and an element that is behind all those of `a`
 fn best_with(a: Best, order: i32, i: u32) -> Best {
-  return Best(max(a.order, order), select(a.index, i, order > a.order));
+  let is_new = order > a.order;
+  return Best(select(a.order, order, is_new), select(a.index, i, is_new));
 }
 
 fn combine(a: Best, b: Best) -> Best {

@@ -7,6 +7,9 @@
 //
 //   fn four_at(row: u32, i: u32) -> Four    elements i to i + 3, a multiple of 4, of the row that
 //                                           begins at `row`
+//   fn zero_is_free() -> bool               whether no element has word 0, but free places have
+//   fn put(row: u32, to: u32, word: u32, index: u32)    stores what is kept, as the `to`th of all;
+//                                                       the row begins at `row`
 
 const GROUP = 16u;
 const NOBODY = 0xffffffffu; // the index of a place that nobody has taken
@@ -19,8 +22,7 @@ struct Params {
   k: u32,
 }
 
-@group(0) @binding(0) var<storage, read_write> pairs: array<vec2<u32>>; // [rows, parts, k]
-@group(0) @binding(1) var<uniform> params: Params;
+@group(0) @binding(0) var<uniform> params: Params;
 
 struct Four {
   words: vec4<u32>,
@@ -46,7 +48,7 @@ fn keep_largest(number: u32) {
   for (var step = 0u; step < params.part_size; step += 4u) { // as often for all, which costs less
     let i = begin + step;
     let four = four_at(row * params.length, i);
-    if (d.indices.w == NOBODY || any(four.words > vec4<u32>(d.words.w))) {
+    if (is_untaken(d.words.w, d.indices.w) || any(four.words > vec4<u32>(d.words.w))) {
       meet(four.words.x, four.indices.x, i < end);
       meet(four.words.y, four.indices.y, i + 1u < end);
       meet(four.words.z, four.indices.z, i + 2u < end);
@@ -59,6 +61,10 @@ fn keep_largest(number: u32) {
   store_from(12u, number, d);
 }
 
+fn is_untaken(word: u32, index: u32) -> bool {
+  return select(index == NOBODY, word == 0u, zero_is_free());
+}
+
 fn empty_from(place: u32) -> Four {
   let is_free = vec4<u32>(0u, 1u, 2u, 3u) + place + params.k >= vec4<u32>(16u);
   return Four(
@@ -69,11 +75,12 @@ fn empty_from(place: u32) -> Four {
 
 // The places that the word leaves where they are: a free one goes even for the word 0
 fn stays(four: Four, word: u32) -> vec4<bool> {
-  return (four.words >= vec4<u32>(word)) & (four.indices != vec4<u32>(NOBODY));
+  let is_more = four.words >= vec4<u32>(word);
+  return is_more & (vec4<bool>(zero_is_free()) | (four.indices != vec4<u32>(NOBODY)));
 }
 
 fn meet(word: u32, index: u32, is_inside: bool) {
-  if (!is_inside || index == NOBODY || (d.words.w >= word && d.indices.w != NOBODY)) {
+  if (!is_inside || index == NOBODY || stays(d, word).w) {
     return;
   }
   let a_stays = stays(a, word);
@@ -100,10 +107,11 @@ fn joined(
 }
 
 fn store_from(place: u32, number: u32, four: Four) {
+  let row = number / params.parts * params.length;
   for (var lane = 0u; lane < 4u; lane++) {
     if (place + lane + params.k >= 16u) {
       let to = (number + 1u) * params.k + place + lane - 16u;
-      pairs[to] = vec2<u32>(four.words[lane], four.indices[lane]);
+      put(row, to, four.words[lane], four.indices[lane]);
     }
   }
 }

@@ -1,7 +1,11 @@
 // pairs[row, part, j] = the j-th largest of a part of kept[row], which is what such a step left
-#include "include/top_k.wgsl"
+#include "include/top_k_pairs.wgsl"
 
 @group(0) @binding(0) var<storage, read> kept: array<vec2<u32>>;
+
+fn zero_is_free() -> bool {
+  return false;
+}
 
 fn four_at(row: u32, i: u32) -> Four {
   let x = kept[row + i];

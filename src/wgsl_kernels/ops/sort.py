@@ -70,25 +70,8 @@ def _topk_cpu(x: Array, *, k: int) -> tuple[Array, Array]:
 
 @wgsl_kernel("TopK", dtypes=("float32", "float16", "int32"))
 def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
-    values = gpu.empty((*x.shape[:-1], k), x.dtype)
-    indices = gpu.empty(values.shape, "int32")
-    if not values.size:
-        return values, indices
-    pairs = _top_pairs(gpu, x, k)
-    arrays = {"x": x, "pairs": pairs, "values": values, "indices": indices}
-    params = {"length": x.shape[-1], "width": pairs.shape[1], "k": k}
-    gpu.dispatch("sort/top_k.wgsl", arrays, params=params)
-    return values, indices
-
-
-_IN_REGISTERS = 16  # as in include/top_k.wgsl
-_IN_BLOCKS = BLOCK // 4
-REGISTERS, BLOCKS, SORTED = "registers", "blocks", "sorted"
-declare("TopK", (REGISTERS, BLOCKS, SORTED))
-
-
-def _top_pairs(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
-    """Return pairs, [rows, width, 2], of which the first k are the largest, in order."""
+    if not x.size or not k:
+        return _results(gpu, x, k)
     length = x.shape[-1]
     rows = x.size // length
     names = [SORTED]
@@ -98,40 +81,65 @@ def _top_pairs(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
         names.append(BLOCKS)
     wanted = REGISTERS if gpu.is_software else BLOCKS
 
-    def run(name: str) -> GpuArray:
+    def run(name: str) -> tuple[GpuArray, GpuArray]:
         if name == REGISTERS:
             return _top_in_registers(gpu, x, k)
         if name == BLOCKS:
-            return _top_of_blocks(gpu, x, k)
-        return sorted_pairs(gpu, (rows, length), lambda pairs: _order(gpu, x, pairs, length, 1))
+            return _top_of_pairs(gpu, x, k, _top_of_blocks(gpu, x, k))
+        shape = rows, length
+        pairs = sorted_pairs(gpu, shape, lambda pairs: _order(gpu, x, pairs, length, 1))
+        return _top_of_pairs(gpu, x, k, pairs)
 
     shape_class = (size_class(rows), size_class(length), size_class(k))
     static = wanted if wanted in names else SORTED
     return run(gpu.choose(shape_class, tuple(names), static, run, x.size))
 
 
-def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
-    """Return pairs, [rows, k, 2]: an invocation reads a part of a row; then parts of what is left.
+_IN_REGISTERS = 16  # as in include/top_k.wgsl
+_IN_BLOCKS = BLOCK // 4
+REGISTERS, BLOCKS, SORTED = "registers", "blocks", "sorted"
+declare("TopK", (REGISTERS, BLOCKS, SORTED))
+
+
+def _results(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray]:
+    values = gpu.empty((*x.shape[:-1], k), x.dtype)
+    return values, gpu.empty(values.shape, "int32")
+
+
+def _top_of_pairs(gpu: Gpu, x: GpuArray, k: int, pairs: GpuArray) -> tuple[GpuArray, GpuArray]:
+    """Return the results for pairs, [rows, width, 2], of which the first k are the largest."""
+    values, indices = _results(gpu, x, k)
+    arrays = {"x": x, "pairs": pairs, "values": values, "indices": indices}
+    params = {"length": x.shape[-1], "width": pairs.shape[1], "k": k}
+    gpu.dispatch("sort/top_k.wgsl", arrays, params=params)
+    return values, indices
+
+
+def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray]:
+    """Return the results: an invocation reads a part of a row; then parts of what is left.
 
     On a software adapter 200 times as fast as sorting.
     """
     length = x.shape[-1]
     rows = x.size // length
-    shader = "sort/top_k_first.wgsl"
-    if length % 4 == 0 or rows == 1:
-        shader = "sort/top_k_first_fours.wgsl"
-    arrays = {"x": x}
+    kind = "_fours" if length % 4 == 0 or rows == 1 else ""
+    arrays, shader = {"x": x}, f"sort/top_k_first{kind}.wgsl"
     while True:
         part_size = -(-min(length, 16384) // 4) * 4
         if rows < 64 and length > 1024:
             part_size = min(part_size, max(256, -(-length * rows // 1024) * 4))
         parts = math.ceil(length / part_size)
-        pairs = gpu.empty((rows, parts * k, 2), "int32")
         params = {"rows": rows, "length": length, "parts": parts, "part_size": part_size, "k": k}
         grid = gpu.grid(rows * parts, 16)
+        if parts == 1 and "x" in arrays:
+            values, indices = _results(gpu, x, k)
+            arrays |= {"values": values, "indices": indices}
+            gpu.dispatch(f"sort/top_k_only{kind}.wgsl", arrays, params=params, groups=grid)
+            return values, indices
+        pairs = gpu.empty((rows, parts * k, 2), "int32")
         gpu.dispatch(shader, {**arrays, "pairs": pairs}, params=params, groups=grid)
         if parts == 1:
-            return pairs
+            return _top_of_pairs(gpu, x, k, pairs)
         shader, arrays, length = "sort/top_k_next.wgsl", {"kept": pairs}, parts * k
 
 

@@ -105,7 +105,12 @@ def add_loads(reduction: Reduction) -> None:
     helpers["wk_place"] = lambda: places(reduction, operand, "")[1]
     helpers["wk_load"] = lambda: _load(reduction, operand)
     helpers["wk_load4"] = lambda: _load4(reduction, operand)
+    helpers["wk_step"] = lambda: _step(reduction, operand)
+    helpers["wk_next"] = lambda: _next(reduction)
+    helpers["wk_beside"] = lambda: _beside(reduction, operand.value_type)
     helpers["wk_quad"] = lambda: _quad(reduction, operand.value_type)
+    helpers["wk_quads"] = lambda: _quads(reduction, operand)
+    helpers["wk_Quad"] = lambda: f"alias wk_Quad = {_quad_type(operand.value_type)};"
     helpers["wk_lift"] = lambda: lift_text(composer, operand)
     helpers["wk_join"] = lambda: join_text(composer, operand)
 
@@ -119,6 +124,8 @@ def add_partial_loads(reduction: Reduction) -> None:
         f"fn wk_load(place: u32) -> wk_Total {{ return {partial_at(reduction, 'place')}; }}"
     )
     helpers["wk_quad"] = lambda: _quad(reduction, "wk_Total")
+    helpers["wk_quads"] = lambda: _EACH_QUAD
+    helpers["wk_Quad"] = lambda: f"alias wk_Quad = {_quad_type('wk_Total')};"
     helpers["wk_lift"] = lambda: "fn wk_lift(x: wk_Total, i: u32) -> wk_Total { return x; }"
     helpers["wk_join"] = lambda: join_lifted("wk_Total")
 
@@ -152,13 +159,17 @@ def _load(reduction: Reduction, operand: Operand) -> str:
 
 def _load4(reduction: Reduction, operand: Operand) -> str:
     """Return the function that loads four elements together, from a multiple of four on."""
-    composer = reduction.composer
-    is_computed = operand.name in composer.before
-    array = "" if is_computed else _wide(composer, operand)
-    loaded = composer.loaded(operand, "place / 4u") if is_computed else f"{array}[place / 4u]"
-    if operand.dtype == "bool" and not is_computed:
-        loaded = f"{loaded} != vec4<u32>()"
+    loaded = _four(reduction, operand, "place / 4u")
     return f"fn wk_load4(place: u32) -> vec4<{operand.value_type}> {{ return {loaded}; }}"
+
+
+def _four(reduction: Reduction, operand: Operand, number: str) -> str:
+    """Return the expression of the four elements from four times ``number`` on."""
+    composer = reduction.composer
+    if operand.name in composer.before:
+        return composer.loaded(operand, number)
+    loaded = f"{_wide(composer, operand)}[{number}]"
+    return f"{loaded} != vec4<u32>()" if operand.dtype == "bool" else loaded
 
 
 def _wide(composer: Composer, operand: Operand) -> str:
@@ -166,16 +177,57 @@ def _wide(composer: Composer, operand: Operand) -> str:
 
 
 def _quad(reduction: Reduction, element: str) -> str:
-    """Return the function that loads four elements of a row, or one of four rows."""
-    if reduction.variant in BESIDE:
-        loads = [f"wk_load(wk_place(base, i) + {lane}u)" for lane in range(4)]
-    else:
-        loads = [f"wk_load(wk_place(base, i + {lane}u))" for lane in range(4)]
-    value = quad_of(element, loads)
-    type_ = value.partition("(")[0]
+    """Return the function that loads four elements of a row."""
+    value = quad_of(element, [f"wk_load(wk_place(base, i + {lane}u))" for lane in range(4)])
     if reduction.wide and reduction.stage != "final":
         value = "wk_load4(wk_place(base, i))"
-    return f"fn wk_quad(base: u32, i: u32) -> {type_} {{ return {value}; }}"
+    return f"fn wk_quad(base: u32, i: u32) -> wk_Quad {{ return {value}; }}"
+
+
+def _quad_type(element: str) -> str:
+    return quad_of(element, []).partition("(")[0]
+
+
+def _quads(reduction: Reduction, operand: Operand) -> str:
+    """Return the function that loads sixteen elements of a row, of one address where it can be."""
+    if not reduction.wide:
+        return _EACH_QUAD
+    fours = ", ".join(_four(reduction, operand, f"first + {n}u") for n in range(4))
+    return (
+        "fn wk_quads(base: u32, i: u32) -> array<wk_Quad, 4> {\n"
+        "  let first = wk_place(base, i) / 4u;\n"
+        f"  return array<wk_Quad, 4>({fours});\n}}"
+    )
+
+
+def _beside(reduction: Reduction, element: str) -> str:
+    """Return the function that loads an element of each of four neighbouring rows."""
+    value = quad_of(element, [f"wk_load(place + {lane}u)" for lane in range(4)])
+    value = "wk_load4(place)" if reduction.wide else value
+    return f"fn wk_beside(place: u32) -> wk_Quad {{ return {value}; }}"
+
+
+def _step(reduction: Reduction, operand: Operand) -> str:
+    """Return the function that says how far apart the elements of a row lie, if all do so alike."""
+    step = "0u"
+    if _is_even(reduction):
+        *_, step = _view(reduction.composer, operand)[1]
+    return f"fn wk_step() -> u32 {{ return {step}; }}"
+
+
+def _next(reduction: Reduction) -> str:
+    """Return the function from the place of the element before ``i`` to that of ``i``.
+
+    A CPU multiplies slowly, and reads a parameter again each time.
+    """
+    value = "place + step" if _is_even(reduction) else "wk_place(base, i)"
+    return f"fn wk_next(place: u32, step: u32, base: u32, i: u32) -> u32 {{ return {value}; }}"
+
+
+def _is_even(reduction: Reduction) -> bool:
+    """Say whether the elements of a row lie along one axis of a view."""
+    first = reduction.composer.inputs[0]
+    return first.access == "strided" and first.rank == reduction.kept + 1
 
 
 def partial_at(reduction: Reduction, place: str) -> str:
@@ -184,3 +236,8 @@ def partial_at(reduction: Reduction, place: str) -> str:
 
 
 _PARTIAL_PLACE = "fn wk_place(base: u32, i: u32) -> u32 { return base + i * wk_rows(); }"
+_EACH_QUAD = """fn wk_quads(base: u32, i: u32) -> array<wk_Quad, 4> {
+  return array<wk_Quad, 4>(
+    wk_quad(base, i), wk_quad(base, i + 4u), wk_quad(base, i + 8u), wk_quad(base, i + 12u)
+  );
+}"""

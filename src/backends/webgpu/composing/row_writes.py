@@ -194,7 +194,7 @@ def _write_across(reduction: Reduction) -> str:
     signature = "base: u32, there: u32, i: u32, done: u32, totals: array<wk_Settled, 4>"
     return (
         f"fn wk_write_across({signature}) {{\n"
-        f"  let x = wk_quad(base, i);\n{loads}"
+        f"  let x = wk_beside(wk_place(base, i));\n{loads}"
         f"  let value = {value};\n  let place = wk_y_place(there, i);\n  {stores}\n}}"
     )
 

@@ -89,11 +89,11 @@ class ReduceLaunch(AnchorLaunch):
         """Return the recipe for the spread that the tuner takes; ``recipe`` has the static one."""
 
         def as_name(name: str) -> ReduceRecipe:
-            spread = next(one for one in recipe.spreads if one.variant == name)
-            if spread == recipe.spreads[0]:
+            if name == recipe.spreads[0].variant:
                 return recipe
             found: ReduceRecipe | None = self.recipes.get((key, name))
             if found is None:
+                spread = next(one for one in recipe.spreads if one.variant == name)
                 found = self._build(device, arrays, states, extras, spread)
                 self.remember((key, name), found)
             return found
