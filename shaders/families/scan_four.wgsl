@@ -15,6 +15,10 @@ struct wk_Stretch {
   end: u32,
 }
 
+fn wk_steps(stretch: wk_Stretch) -> u32 {
+  return (stretch.end - stretch.first + 3u) / 4u;
+}
+
 fn wk_stretch(part: wk_Part) -> wk_Stretch {
   let block = select(part.number, wk_params.wk_parts - 1u - part.number, wk_backward);
   let begin = block * wk_params.wk_part_size;
@@ -27,7 +31,7 @@ fn wk_four(part: wk_Part, stretch: wk_Stretch, step: u32, steps: u32) -> wk_Four
   let four = wk_load4(i);
   let values = select(four, four.wzyx, wk_backward);
   let lanes = select(vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(3u, 2u, 1u, 0u), wk_backward);
-  let inside = lanes + i < vec4<u32>(stretch.end);
+  let inside = vec4<bool>(wk_even) | (lanes + i < vec4<u32>(stretch.end));
   let along = lanes + (i - part.start);
   let number = select(along.x, wk_params.wk_length - 1u - along.x, wk_backward);
   return wk_Four(

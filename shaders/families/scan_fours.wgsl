@@ -12,7 +12,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
     return;
   }
   let stretch = wk_stretch(part);
-  let steps = wk_params.wk_part_size / 4u; // as many for all, which costs less
+  let steps = wk_steps(stretch);
   var total = wk_total_before(part.row, part.number);
   for (var step = 0u; step < steps; step++) {
     let four = wk_four(part, stretch, step, steps);
@@ -25,9 +25,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
       wk_result(total, one, four.number), wk_result(one, two, four.number + 1u),
       wk_result(two, three, four.number + 2u), wk_result(three, next, four.number + 3u),
     );
-    if (four.i < stretch.end) {
-      wk_store4(four.i, select(found, found.wzyx, wk_backward));
-    }
+    wk_store4(four.i, select(found, found.wzyx, wk_backward));
     total = next;
   }
 }

@@ -10,7 +10,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
     return;
   }
   let stretch = wk_stretch(part);
-  let steps = wk_params.wk_part_size / 4u; // as many for all, which costs less
+  let steps = wk_steps(stretch);
   var total = init();
   for (var step = 0u; step < steps; step++) {
     let four = wk_four(part, stretch, step, steps);

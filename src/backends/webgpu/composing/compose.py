@@ -48,6 +48,7 @@ class Options:
         wide: Whether it binds its input as vec4.
         exclusive: Whether a scan leaves out the element itself.
         reverse: Whether a scan goes from the last element to the first.
+        even: Whether the length of a scan's rows is a multiple of four.
         packed: Whether a reduction's parts lie along x in the grid, behind the rows.
         entry: A free kernel's entry point, where it has several.
         before: Groups of maps that stand for inputs.
@@ -63,6 +64,7 @@ class Options:
     wide: bool = False
     exclusive: bool = False
     reverse: bool = False
+    even: bool = False
     packed: bool = False
     entry: str | None = None
     before: tuple[Before, ...] = ()
@@ -140,7 +142,7 @@ def _bound(composer: Composer, options: Options) -> Composed:
         start = add_map(composer, vec4=vec4, held=options.held)
     elif composer.form == "scan":
         method = cast("Method", options.variant)
-        flags = options.wide, options.exclusive, options.reverse
+        flags = options.wide, options.exclusive, options.reverse, options.even
         start = add_scan(Scan(composer, method, options.stage, *flags))
     elif composer.form == "window":
         unit = cast("Unit", options.variant)

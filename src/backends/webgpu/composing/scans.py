@@ -53,6 +53,7 @@ class Scan:
         wide: The input is bound as vec4, so that four elements are loaded together.
         exclusive: An element itself is left out.
         reverse: The last element is the first.
+        even: The length of a row is a multiple of four.
     """
 
     composer: Composer
@@ -61,6 +62,7 @@ class Scan:
     wide: bool
     exclusive: bool
     reverse: bool
+    even: bool
 
 
 def scan_skeleton(method: str, stage: Stage) -> str:
@@ -83,6 +85,7 @@ def add_scan(scan: Scan) -> Function:
         helpers[name] = functools.partial(loop_text, loop)
     helpers["wk_exclusive"] = lambda: f"const wk_exclusive = {str(scan.exclusive).lower()};"
     helpers["wk_backward"] = lambda: f"const wk_backward = {str(scan.reverse).lower()};"
+    helpers["wk_even"] = lambda: f"const wk_even = {str(scan.even).lower()};"
     helpers["wk_load"] = lambda: _load(scan, operand)
     helpers["wk_total_before"] = lambda: _TOTAL_BEFORE
     helpers["wk_totals_between"] = lambda: _BETWEEN if stage == "final" else _NONE_BETWEEN

@@ -69,6 +69,7 @@ class ScanLaunch(ReduceLaunch):
                 wide=wide,
                 exclusive=bool(facts.get("exclusive", False)),
                 reverse=bool(facts.get("reverse", False)),
+                even=spread.variant == "fours" and layout.length % 4 == 0,
                 before=extras.stand_ins(self.names, wide=wide),
                 after=None if which == "partial" else extras.handed_on(in_fours=in_fours),
             )
