@@ -11,9 +11,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   let eights = wk_rows() / 8u;
   let row = wk_run(number, eights) * 8u;
   let part = wk_part(number, eights, id.z);
-  if (row >= wk_rows() || part >= wk_last_part()) {
-    return;
-  }
+  let is_there = row < wk_rows() && part < wk_last_part();
   let begin = wk_part_begin(part);
-  wk_finish_eight(row, part, wk_across_eight(wk_begin(row), begin, wk_part_end(begin)));
+  let end = select(begin, wk_part_end(begin), is_there); // a CPU would mask all after a return
+  let totals = wk_across_eight(wk_begin(row), begin, end);
+  if (is_there) {
+    wk_finish_eight(row, part, totals);
+  }
 }

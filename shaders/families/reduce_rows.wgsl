@@ -12,9 +12,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   let number = id.x + id.y * groups.x * GROUP; // grids past 65,535 groups fold into two dimensions
   let row = wk_run(number, wk_rows());
   let part = wk_part(number, wk_rows(), id.z);
-  if (row >= wk_rows() || part >= wk_last_part()) {
-    return;
-  }
+  let is_there = row < wk_rows() && part < wk_last_part();
   let begin = wk_part_begin(part);
-  wk_finish(row, part, wk_along(wk_begin(row), begin, wk_part_end(begin)));
+  let end = select(begin, wk_part_end(begin), is_there); // a CPU would mask all after a return
+  let total = wk_along(wk_begin(row), begin, end);
+  if (is_there) {
+    wk_finish(row, part, total);
+  }
 }

@@ -131,8 +131,11 @@ class WebGpuBackend:
         if nbytes < 1 << 20:
             return
         device = self.open()
-        limit, held = self._memory_limit(), self.memory().num_bytes
-        largest = device.limits["max-buffer-size"]
+        limit, largest = self._memory_limit(), device.limits["max-buffer-size"]
+        most = device.pool.held_bytes + sum(list(host_bytes.values()))  # quicker than to count
+        if nbytes <= largest and (limit is None or most + nbytes <= limit):
+            return
+        held = self.memory().num_bytes
         if nbytes > largest or (limit is not None and held + nbytes > limit):
             raise OutOfMemoryError(
                 f"asked for {spec.nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
