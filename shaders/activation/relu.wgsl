@@ -2,8 +2,8 @@
 #include "include/safe_math.wgsl"
 
 fn op_f32(x: T) -> T {
-  let value = f32(x);
-  return select(x, T(0.0), is_negative(value) && !is_nan(value));
+  let magnitude = bitcast<u32>(f32(x)) ^ SIGN_BIT; // of what is negative, else more than Inf has
+  return select(x, T(0.0), magnitude <= INF_BITS);
 }
 
 fn op_i32(x: i32) -> i32 {
