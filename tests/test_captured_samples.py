@@ -1,8 +1,7 @@
 """Every row of the sample tables captured, and gradients: the replay gives the same bits.
 
 Of the gradients every second row runs, chosen by a hash of its id; with WGSL_KERNELS_TEST_MODES=all
-every one. In the captured mode all run, from every layout of the inputs. A capture takes a view as
-the packed array with its values, so that is what the bits are compared with.
+every one. In the captured mode all run, from every layout of the inputs.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def check(f: Any, sample: Sample, layout: str) -> None:
     with wk.use_backend("webgpu"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for values in (arrays, turned, arrays):
-            expected = bits(f(*tensors_for(values)))
+            expected = bits(f(*tensors_for(values, layout)))
             assert bits(fast(*tensors_for(values, layout))) == expected
     assert fast.why is None or sample.kernel in READS, fast.why
 

@@ -12,6 +12,7 @@ from wgsl_kernels.engine import context, registry
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.captured_run import CapturedRun, GoneError, Trial
 from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.driver import OtherLayoutError
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import user_place
 from wgsl_kernels.engine.structure import OpaqueError, signature_of, with_leaves
@@ -58,7 +59,7 @@ class Captured(Generic[P, R]):
         self.why = None
         self._f = f
         self._label = str(getattr(f, "__qualname__", f))
-        self._runs: dict[Hashable, CapturedRun | str] = {}
+        self._runs: dict[Hashable, list[CapturedRun] | str] = {}
         self._scratch: Any = None
         self._changes = _changes[0]
         self._told: set[str] = set()
@@ -71,7 +72,8 @@ class Captured(Generic[P, R]):
             form, leaves = signature_of(args, kwargs)
         except OpaqueError as error:
             return self._eager(str(error), args, kwargs)
-        if now.watch is not None or not hasattr(driver, "record"):
+        lying = getattr(driver, "lying", None)
+        if now.watch is not None or lying is None:
             # inside another capture it becomes part of that
             self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
             return self._plain(leaves, args, kwargs)
@@ -82,22 +84,26 @@ class Captured(Generic[P, R]):
         if self._changes != _changes[0]:
             self.dispose()
             self._changes = _changes[0]
+        laid = [lying(one.array) if _is_plain(one, driver) else None for one in leaves]
         key: tuple[Hashable, ...]
-        key = (form, driver.name, switches["fusion"], switches["deterministic"])
+        key = (form, tuple(laid), driver.name, switches["fusion"], switches["deterministic"])
         if now.gradients:
             key = (*key, *now.gradients.items())
-        run = self._runs.get(key)
-        if isinstance(run, CapturedRun):
+        runs = self._runs.get(key)
+        if isinstance(runs, str):
+            return self._eager(runs, args, kwargs, leaves)
+        if runs is not None:
             self.why = None
             with _replaying:
-                if run.is_valid:
-                    try:
-                        return cast("R", run(leaves, self._label))
-                    except GoneError:
-                        pass
-            self._runs.pop(key, None)
-        elif run is not None:
-            return self._eager(run, args, kwargs, leaves)
+                for run in tuple(runs):
+                    if run.is_valid:
+                        try:
+                            return cast("R", run(leaves, self._label))
+                        except OtherLayoutError:
+                            continue
+                        except GoneError:
+                            pass
+                    runs.remove(run)
         for leaf in leaves:
             if not driver.supports(leaf.dtype):
                 why = f"{leaf.dtype} tensors cannot live on backend {driver.name!r}"
@@ -156,18 +162,35 @@ class Captured(Generic[P, R]):
             result, run = trial.run(lambda given: self._plain(given, args, kwargs))
         finally:
             _recording.release()
-        while len(self._runs) >= SIGNATURES_MAX:
-            self._runs.pop(next(iter(self._runs)))
-            self._warn(
-                f"capture: {self._label} was recorded for more than {SIGNATURES_MAX} signatures; "
-                "the oldest go. Pass numbers that change as tensors."
-            )
-        self._runs[key] = run
+        self._make_room()
         if isinstance(run, str):
+            self._runs[key] = run
             self._tell(run)
         else:
+            runs = self._runs.setdefault(key, [])
+            if isinstance(runs, list):
+                runs.append(run)
             self.why, self._scratch = None, trial.scratch
         return cast("R", result)
+
+    def _make_room(self) -> None:
+        while sum(1 if isinstance(one, str) else len(one) for one in self._runs.values()) >= (
+            SIGNATURES_MAX
+        ):
+            oldest, runs = next(iter(self._runs.items()))
+            if isinstance(runs, str) or len(runs) < 2:
+                del self._runs[oldest]
+            else:
+                del runs[0]
+            self._warn(
+                f"capture: {self._label} was recorded for more than {SIGNATURES_MAX} signatures; "
+                "the oldest go. Pass numbers that change as tensors, and tensors that lie alike."
+            )
+
+
+def _is_plain(leaf: Tensor, driver: Driver) -> bool:
+    """Say whether how a tensor lies belongs to the signature: of variables each replay looks."""
+    return leaf.driver is driver and leaf.array is not None and not leaf.is_variable
 
 
 def _hindrance(now: context.Context, *, checks: bool) -> str | None:
@@ -189,16 +212,15 @@ def capture(f: Callable[P, R]) -> Captured[P, R]:
     """Return a function that runs ``f`` once per signature and then replays what the device did.
 
     A replay costs the host a few microseconds, whatever ``f`` does in Python, and allocates no
-    device memory in a steady loop. Its results are those of ``f``, bit for bit, and stay valid; an
-    argument that is a view is taken as the packed array with its values, for which a kernel may sum
-    in another order.
+    device memory in a steady loop. Its results are those of ``f``, bit for bit, and stay valid.
 
     What changes from call to call must be a tensor: an argument, in any nesting of tuples, lists
     and dictionaries, or a variable. Variables that ``f`` reads or assigns take part with the values
     that they have then, and so do optimizers and `wk.random`. Everything else is as it was when
     ``f`` ran: Python numbers and attributes that it reads, tensors that it closes over, what it
     prints or appends. Python values among the arguments belong to the signature, as do shapes and
-    dtypes of tensors; NumPy arrays become tensors before ``f`` sees them.
+    dtypes of tensors, and how views among them lie in memory; NumPy arrays become tensors before
+    ``f`` sees them.
 
     ``f`` runs as ever, with a warning once for each reason and the reason in ``why``, where a
     replay is not possible: it reads values (``numpy()``, ``item()``, an ``if``), a kernel's output

@@ -148,10 +148,8 @@ class Trial(Watch):
             return recording.why
         outputs: list[Any] = []
         results = [self._result(one, outputs) for one in template.tensors]
-        self._driver.evaluate(outputs)
-        settled = recording.settle([one.array for one in updates])
-        for variable, array in zip(updates, settled, strict=True):
-            variable.array = array
+        settled = [one.array for one in updates]
+        self._driver.evaluate(outputs + settled)
         recording.end()
         lasting = [one for one in self._inputs if one.variable() is not None]
         inputs = [one.own for one in self._arguments] + [one.own for one in lasting]
@@ -233,6 +231,7 @@ class CapturedRun:
 
         Raises:
             GoneError: A variable was collected; nothing was done then.
+            OtherLayoutError: One lies otherwise than it did; nothing was done then either.
         """
         now = context.current()
         if not now.interceptors:

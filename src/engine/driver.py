@@ -58,14 +58,19 @@ class Backend(Protocol):
         """Release everything."""
 
 
+class OtherLayoutError(Exception):
+    """An input of a replay lies otherwise in memory than the one that was recorded."""
+
+
 class Driver(Protocol):
     """What the engine works with: arrays release themselves when the last reference goes.
 
-    Three methods may be there besides: ``known(array)``, which returns the values where the host
-    has them, None where the device must be asked; ``record(scratch)``, which returns a `Recording`
-    that may take over the ``scratch`` of an earlier one; ``compiling(threads, told)``, a context
-    manager that has the block's shaders compiled in threads and gives an object with their count,
-    ``asked``; ``told(done, asked)`` is called with each.
+    Methods may be there besides: ``known(array)``, which returns the values where the host has
+    them, None where the device must be asked; ``record(scratch)``, which returns a `Recording` that
+    may take over the ``scratch`` of an earlier one, and with it ``lying(array)``, which returns
+    what is equal for arrays of one spec where kernels do the same with them;
+    ``compiling(threads, told)``, a context manager that has the block's shaders compiled in threads
+    and gives an object with their count, ``asked``; ``told(done, asked)`` is called with each.
     """
 
     name: str
@@ -127,16 +132,13 @@ class Recording(Protocol):
     scratch: Any
 
     def own(self, array: Any, spec: Spec, shared: bool) -> Any:
-        """Return an array of the same values, on the device and nowhere else.
+        """Return an array of the same values, on the device and nowhere else, that lies as it does.
 
         It is ``array`` itself, if that is so and ``shared`` says that nothing else holds it.
         """
 
     def begin(self) -> None:
         """Begin to take notes of this thread."""
-
-    def settle(self, arrays: list[Any]) -> list[Any]:
-        """Force the pending work behind ``arrays``, and return them row-major."""
 
     def end(self) -> None:
         """Take no more notes."""
@@ -154,7 +156,7 @@ class Recording(Protocol):
 
 
 class Replay(Protocol):
-    """A recording, to be run on other arrays of the same specs.
+    """A recording, to be run on other arrays of the same specs that lie alike.
 
     Attributes:
         used: For each input whether the work reads it.
@@ -169,7 +171,11 @@ class Replay(Protocol):
         """Whether its device still is the driver's."""
 
     def __call__(self, arrays: list[Any]) -> list[Any]:
-        """Run on the inputs that are used, in order; return new output arrays."""
+        """Run on the inputs that are used, in order; return new output arrays.
+
+        Raises:
+            OtherLayoutError: One lies otherwise than the recorded one; nothing was done then.
+        """
 
 
 class Held:

@@ -17,6 +17,7 @@ from wgsl_kernels.backends.webgpu.array import (
     to_device_values,
     to_host_values,
 )
+from wgsl_kernels.backends.webgpu.capturing.lying import placed
 from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.composing.operands import classify
 from wgsl_kernels.backends.webgpu.devices.background import Background
@@ -51,6 +52,7 @@ from wgsl_kernels.engine.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from wgsl_kernels.backends.webgpu.array import Layout
     from wgsl_kernels.backends.webgpu.launching.launch import ShaderLaunch
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.registry import Kernel
@@ -290,6 +292,10 @@ class WebGpuBackend:
     def record(self, scratch: Any = None) -> GpuRecording:
         """Return a recording that has not begun; see `wgsl_kernels.engine.driver.Recording`."""
         return GpuRecording(self, scratch)
+
+    def lying(self, array: GpuArray) -> Layout | None:
+        """Return what a recording needs to know of how an array lies: see `capturing.lying`."""
+        return None if array.layout is None else placed(array)[0]
 
     def submit(self) -> None:
         """Hand over what is recorded."""

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, to_device_values
+from wgsl_kernels.backends.webgpu.capturing.lying import placed, stretch
 from wgsl_kernels.backends.webgpu.capturing.notes import Notes
 from wgsl_kernels.backends.webgpu.capturing.replay import GpuReplay, Output, Slot
 from wgsl_kernels.backends.webgpu.capturing.scratch import Room, Value, Workspace
@@ -34,17 +35,21 @@ class GpuRecording:
         return self._notes.why
 
     def own(self, array: GpuArray, spec: Spec, shared: bool) -> GpuArray:
-        """Return an array with the same values, in a buffer that nothing else has."""
+        """Return an array that lies as this one, in a buffer that nothing else has."""
         size = spec.size
         if size == 0:
-            return array
+            return GpuArray(spec.shape, spec.dtype, 0, None, None)
         if array.host is not None:
             values = to_device_values(array.host.values.reshape(spec.shape), spec.dtype)
             storage = self._device.put(values, "upload", f"{spec}")
             return GpuArray(spec.shape, spec.dtype, size, storage, self._device)
         self._backend.make_resident(array)
-        plain = array.layout is None and sys.getrefcount(array.storage) <= 2
-        return array if plain and not shared else self._backend.copy(array)
+        layout, _ = placed(array)
+        if layout is not None:
+            part = self._backend.copy(stretch(array)).storage
+            return GpuArray(spec.shape, spec.dtype, size, part, self._device, layout)
+        is_alone = sys.getrefcount(array.storage) <= 2 and not shared
+        return array if is_alone else self._backend.copy(array)
 
     def begin(self) -> None:
         """Begin to take notes."""
@@ -53,11 +58,6 @@ class GpuRecording:
     def refuse(self, why: str) -> None:
         """Give up."""
         self._notes.refuse(why)
-
-    def settle(self, arrays: list[GpuArray]) -> list[GpuArray]:
-        """Force what is pending, and have views copied by the run itself."""
-        self._backend.evaluate(arrays)
-        return [self._backend.contiguous(one) for one in arrays]
 
     def end(self) -> None:
         """Take no more notes; what still holds values belongs to its holders."""
@@ -97,6 +97,7 @@ class GpuRecording:
                 tuple(
                     one.storage is not None and self._place(one.storage) in slots for one in inputs
                 ),
+                [inputs[sources[place]].layout for place in used],
                 found,
                 [one for block, one in notes.kept.items() if block not in slots],
                 self.scratch,

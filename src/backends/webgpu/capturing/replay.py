@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wgsl_kernels.backends.webgpu.array import GpuArray
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray, row_major
+from wgsl_kernels.backends.webgpu.capturing.lying import placed, stretch
 from wgsl_kernels.backends.webgpu.launching.launch import CHECKED_BYTES
+from wgsl_kernels.engine.driver import OtherLayoutError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.capturing.notes import Step
     from wgsl_kernels.backends.webgpu.capturing.scratch import Workspace
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.devices.pipeline import Group
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch
     from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
@@ -66,13 +68,27 @@ class Row:
             (index, place) for index, place in enumerate(places) if isinstance(place, int)
         )
 
+    def ranges(self, starts: Sequence[int]) -> Ranges:
+        """Return what is bound of the buffers, where slots begin at these bytes."""
+        ranges = self.step.ranges
+        if not any(starts):
+            return ranges
+        found = list(ranges)
+        for place, slot in self.open:
+            if slot < len(starts):
+                first, nbytes = ranges[place]
+                first += starts[slot]
+                found[place] = first, min(nbytes, self.blocks[place].capacity - first)
+        return tuple(found)
+
 
 class GpuReplay:
     """The dispatches of one recorded run.
 
     Slots number the buffers that differ from run to run: first those of the inputs that are used,
-    then new ones for the outputs, in which dispatches may work before the result is there. For each
-    set of buffers the list of dispatches is remembered, and so are bind groups, which dispatches
+    then new ones for the outputs, in which dispatches may work before the result is there. Of a
+    view the part is bound that lies as the recorded one did. For each set of buffers, and of starts
+    of such parts, the list of dispatches is remembered, and so are bind groups, which dispatches
     share: encoding half as many objects takes half the time. Parameters that do not travel with
     their dispatch lie in a buffer of the replay's own, written once.
     """
@@ -84,6 +100,7 @@ class GpuReplay:
         steps: list[tuple[Step, list[Block | int]]],
         made: list[Slot],
         used: tuple[bool, ...],
+        layouts: list[Layout | None],
         outputs: list[Output],
         kept: list[Storage],
         scratch: Workspace,
@@ -95,6 +112,9 @@ class GpuReplay:
         self._device = device
         self._made = [one.nbytes for one in made]
         self._large = [one.spec for one in made if one.nbytes >= CHECKED_BYTES]
+        self._layouts = layouts
+        self._has_views = any(one is not None for one in layouts)
+        self._alignment = device.limits["min-storage-buffer-offset-alignment"]
         self._outputs = outputs
         self._kept = kept
         self._scratch = scratch
@@ -108,9 +128,10 @@ class GpuReplay:
         ]
         self._groups: dict[Any, Group] = {}
         self._fixed = [
-            None if row.open else self._dispatch(row, tuple(row.blocks)) for row in self._rows
+            None if row.open else self._dispatch(row, tuple(row.blocks), row.step.ranges)
+            for row in self._rows
         ]
-        self._variants: dict[tuple[Block, ...], list[Dispatch]] = {}
+        self._variants: dict[tuple[Block | int, ...], list[Dispatch]] = {}
         device.captures.alive.add(self)
 
     @property
@@ -126,29 +147,51 @@ class GpuReplay:
             backend.check_size(spec)
         with device.lock:
             storages: list[Storage] = []
-            for array in arrays:
-                if array.layout is not None:
-                    array = backend.contiguous(array)
+            starts: list[int] = []
+            for array, layout in zip(arrays, self._layouts, strict=True):
                 if array.storage is None or array.device is not device:
                     backend.make_resident(array)
-                assert array.storage is not None
-                storages.append(array.storage)
+                storage = array.storage
+                if array.layout is not layout:
+                    storage, start = self._part(array, layout)
+                    starts.append(start)
+                elif self._has_views:
+                    starts.append(0)
+                assert storage is not None
+                storages.append(storage)
             allocate = device.pool.allocate
             for nbytes in self._made:
                 storages.append(allocate(nbytes, "capture"))
             blocks = tuple([one.block for one in storages])
-            records = self._variants.get(blocks)
+            key: tuple[Block | int, ...] = (*blocks, *starts) if starts else blocks
+            records = self._variants.get(key)
             if records is None:
-                records = self._variant(blocks)
+                records = self._variants[key] = self._variant(blocks, starts)
             if self._status is not None:
                 device.reports.watch(self._status)
             device.replay(records, blocks, self._work)
         made: list[GpuArray] = []
         for slot, shape, dtype, size, layout, constant in self._outputs:
             if constant is None:
+                if slot < len(starts) and starts[slot]:
+                    strides, offset = (row_major(shape), 0) if layout is None else layout
+                    layout = (strides, offset + starts[slot] // ITEMSIZE[dtype])
                 constant = GpuArray(shape, dtype, size, storages[slot], device, layout)
             made.append(constant)
         return made
+
+    def _part(self, array: GpuArray, layout: Layout | None) -> tuple[Storage | None, int]:
+        """Return the buffer of an array that is to lie so, and at which byte to bind it.
+
+        What does not begin where a binding may is copied.
+        """
+        own, start = placed(array)
+        if own != layout:
+            raise OtherLayoutError
+        first = start * ITEMSIZE[array.dtype]
+        if first % self._alignment == 0:
+            return array.storage, first
+        return self._backend.copy(stretch(array)).storage, 0
 
     def __del__(self) -> None:
         """Have nobody write into the constants before replays that were not submitted yet."""
@@ -170,7 +213,7 @@ class GpuReplay:
         use = replace(use, captured_bytes=use.captured_bytes + own)
         return use.without(1, status) if status else use
 
-    def _variant(self, blocks: tuple[Block, ...]) -> list[Dispatch]:
+    def _variant(self, blocks: tuple[Block, ...], starts: Sequence[int]) -> list[Dispatch]:
         records: list[Dispatch] = []
         for row, fixed in zip(self._rows, self._fixed, strict=True):
             if fixed is not None:
@@ -178,20 +221,19 @@ class GpuReplay:
                 continue
             for place, slot in row.open:
                 row.blocks[place] = blocks[slot]
-            records.append(self._dispatch(row, tuple(row.blocks)))
+            records.append(self._dispatch(row, tuple(row.blocks), row.ranges(starts)))
         while len(self._variants) >= VARIANTS:
             del self._variants[next(iter(self._variants))]
-        self._variants[blocks] = records
         return records
 
-    def _dispatch(self, row: Row, blocks: tuple[Block, ...]) -> Dispatch:
+    def _dispatch(self, row: Row, blocks: tuple[Block, ...], ranges: Ranges) -> Dispatch:
         step = row.step
-        key = (step.pipeline.layout, step.window, step.ranges, blocks)
+        key = (step.pipeline.layout, step.window, ranges, blocks)
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= GROUPS * len(self._rows):
                 self._groups.clear()
             uniform = self._params, step.window
-            group = self._device.make_group(step.pipeline, blocks, step.ranges, uniform)
+            group = self._device.make_group(step.pipeline, blocks, ranges, uniform)
             self._groups[key] = group
         return (step.pipeline, group, row.offset, step.groups, step.label)
