@@ -26,6 +26,13 @@ def make_workspace() -> Workspace:
     return Workspace(device)
 
 
+def places_for(
+    workspace: Workspace, values: dict[Value, range], results: list[Room]
+) -> dict[Value, Block | int]:
+    """Return where a workspace holds the values, its new buffers made."""
+    return workspace.places_in(workspace.plan(values, results))
+
+
 def capacity_of(place: Block | int, results: list[Room]) -> int:
     """Return the bytes of a buffer of the workspace, or of that for a result."""
     return place.capacity if isinstance(place, Block) else results[place].capacity
@@ -51,7 +58,7 @@ def test_values_that_are_used_at_once_have_places_of_their_own(seed: int) -> Non
     for turn in range(2):  # the second run finds the buffers of the first
         values, results = draw_run(2 * seed + turn)
         ends = [one.taken[0].start for one in results]
-        places = workspace.places_for(values, results)
+        places = places_for(workspace, values, results)
 
         assert places.keys() == values.keys()
         for step in range(20):
@@ -65,7 +72,7 @@ def test_values_that_are_used_at_once_have_places_of_their_own(seed: int) -> Non
 def test_a_small_value_goes_where_a_large_one_was() -> None:
     workspace = make_workspace()
     large, small, late = Value(4096), Value(64), Value(1024)
-    places = workspace.places_for({small: range(2, 4), large: range(2), late: range(4, 6)}, [])
+    places = places_for(workspace, {small: range(2, 4), large: range(2), late: range(4, 6)}, [])
 
     assert places[small] is places[large] is places[late]
 
@@ -74,7 +81,7 @@ def test_a_value_lies_in_the_buffer_of_a_result_until_that_is_there() -> None:
     workspace = make_workspace()
     early, late = Value(256), Value(256)
     result = Room(1024, 7, [range(3, 6)])
-    places = workspace.places_for({early: range(3), late: range(2, 4)}, [result])
+    places = places_for(workspace, {early: range(3), late: range(2, 4)}, [result])
 
     assert places[early] == 7
     assert isinstance(places[late], Block)
@@ -84,7 +91,7 @@ def test_a_second_run_of_the_same_sizes_takes_no_more_buffers() -> None:
     workspace = make_workspace()
     spans = [range(2), range(1, 3), range(2, 4)]
     runs = [
-        workspace.places_for({Value(512): span for span in spans}, [Room(512, 0, [range(2, 9)])])
+        places_for(workspace, {Value(512): span for span in spans}, [Room(512, 0, [range(2, 9)])])
         for _ in range(2)
     ]
 

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import GpuArray, to_device_values
 from wgsl_kernels.backends.webgpu.capturing.lying import placed, stretch
 from wgsl_kernels.backends.webgpu.capturing.notes import Notes
+from wgsl_kernels.backends.webgpu.capturing.ordering import sparing_order
 from wgsl_kernels.backends.webgpu.capturing.replay import GpuReplay, Output, Slot
-from wgsl_kernels.backends.webgpu.capturing.scratch import Room, Value, Workspace
+from wgsl_kernels.backends.webgpu.capturing.scratch import Plan, Room, Value, Workspace
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.capturing.notes import Place, Step
+    from wgsl_kernels.backends.webgpu.capturing.ordering import Use
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
 
 
@@ -111,6 +115,23 @@ class GpuRecording:
     def _steps(self, slots: dict[Place, int], inputs: int) -> list[tuple[Step, list[Block | int]]]:
         """Return the dispatches, each with its buffers and slots, the first of which are inputs."""
         steps = self._notes.steps
+        plan = self._plan(steps, slots, inputs)
+        other = self._sparing(slots)
+        if other != steps:
+            less = self._plan(other, slots, inputs)
+            if less.more_bytes < plan.more_bytes:
+                steps, plan = other, less
+        inside = self.scratch.places_in(plan)
+
+        def found(place: Place) -> Block | int:
+            if place in slots:
+                return slots[place]
+            return inside[place] if isinstance(place, Value) else place
+
+        return [(step, [found(one) for one in step.places]) for step in steps]
+
+    def _plan(self, steps: list[Step], slots: dict[Place, int], inputs: int) -> Plan:
+        """Return where to hold what is needed inside of the dispatches in this order."""
         spans: dict[Value, range] = {}
         for at, step in enumerate(steps):
             for place in step.places:
@@ -124,14 +145,21 @@ class GpuRecording:
                 if slot >= inputs:
                     capacity = self._device.pool.capacity_for(place.nbytes)
                     results.append(Room(capacity, slot, [range(span.start, len(steps))]))
-        inside = self.scratch.places_for(spans, results)
+        return self.scratch.plan(spans, results)
 
-        def found(place: Place) -> Block | int:
-            if place in slots:
-                return slots[place]
-            return inside[place] if isinstance(place, Value) else place
-
-        return [(step, [found(one) for one in step.places]) for step in steps]
+    def _sparing(self, slots: dict[Place, int]) -> list[Step]:
+        """Return the dispatches in an order that keeps less inside of the run."""
+        steps = self._notes.steps
+        uses: list[Use] = []
+        sizes: dict[Hashable, int] = {}
+        for step in steps:
+            kinds = [binding.kind for binding in step.pipeline.layout.storages]
+            written = [one for one, kind in zip(step.places, kinds, strict=True) if kind != "read"]
+            uses.append((frozenset(step.places), frozenset(written)))
+            for one in step.places:
+                if isinstance(one, Value) and one not in slots:
+                    sizes[one] = one.nbytes
+        return [steps[number] for number in sparing_order(uses, sizes)]
 
     def _writes_only_its_own(self, sources: dict[Place, int]) -> bool:
         """Refuse a run that writes into what it was given, which a replay could not restore."""

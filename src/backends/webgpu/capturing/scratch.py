@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,11 +24,16 @@ class Value:
 
 
 class Room:
-    """A buffer that a replay may work in: how large it is, and in which dispatches it is taken."""
+    """A buffer that a replay may work in: how large it is, and in which dispatches it is taken.
+
+    ``place`` is the buffer, or the slot of a result; None where it is not made yet.
+    """
 
     __slots__ = ("capacity", "place", "taken")
 
-    def __init__(self, capacity: int, place: Block | int, taken: Iterable[range] = ()) -> None:
+    def __init__(
+        self, capacity: int, place: Block | int | None = None, taken: Iterable[range] = ()
+    ) -> None:
         self.capacity = capacity
         self.place = place
         self.taken = list(taken)
@@ -36,6 +41,18 @@ class Room:
     def is_free(self, span: range) -> bool:
         """Say whether none of these dispatches uses it."""
         return all(span.stop <= one.start or one.stop <= span.start for one in self.taken)
+
+
+class Plan(NamedTuple):
+    """Where the values of a run are held, and which of these buffers are not made yet."""
+
+    rooms: dict[Value, Room]
+    more: list[Room]
+
+    @property
+    def more_bytes(self) -> int:
+        """The bytes of the buffers that are not made yet."""
+        return sum(room.capacity for room in self.more)
 
 
 class Scratch:
@@ -98,10 +115,8 @@ class Workspace:
         self._blocks: list[Block] = []
         device.captures.alive.add(self)
 
-    def places_for(
-        self, values: Mapping[Value, range], results: Iterable[Room]
-    ) -> dict[Value, Block | int]:
-        """Return where a run holds each value, which is used in these of its dispatches.
+    def plan(self, values: Mapping[Value, range], results: Iterable[Room]) -> Plan:
+        """Return where a run could hold each value, which is used in these of its dispatches.
 
         That is a buffer of this workspace, or one of those for results as long as there is none in
         it yet. The largest values come first, each in the smallest buffer that has room for it, so
@@ -113,21 +128,32 @@ class Workspace:
             results: The buffers that the run's results will be in.
         """
         rooms = [*results, *(Room(block.capacity, block) for block in self._blocks)]
-        places: dict[Value, Block | int] = {}
+        found: dict[Value, Room] = {}
+        more: list[Room] = []
         for value in sorted(values, key=lambda one: -one.nbytes):  # stable, so the same every time
             span = values[value]
-            found = [one for one in rooms if one.capacity >= value.nbytes and one.is_free(span)]
-            room = min(found, key=lambda one: one.capacity) if found else self._another(value)
-            if not found:
+            free = [one for one in rooms if one.capacity >= value.nbytes and one.is_free(span)]
+            if free:
+                room = min(free, key=lambda one: one.capacity)
+            else:
+                room = Room(self._capacity_for(value.nbytes))
                 rooms.append(room)
+                more.append(room)
             room.taken.append(span)
-            places[value] = room.place
-        return places
+            found[value] = room
+        return Plan(found, more)
 
-    def _another(self, value: Value) -> Room:
-        block = self.device.pool.take(value.nbytes, "capture")
-        self._blocks.append(block)
-        return Room(block.capacity, block)
+    def places_in(self, plan: Plan) -> dict[Value, Block | int]:
+        """Make the buffers that a plan lacks, and return where it has each value."""
+        for room in plan.more:
+            room.place = block = self.device.pool.take_exactly(room.capacity, "capture")
+            self._blocks.append(block)
+        return {value: room.place for value, room in plan.rooms.items() if room.place is not None}
+
+    def _capacity_for(self, nbytes: int) -> int:
+        """Return the bytes of another buffer; the first run's have no room to spare."""
+        pool = self.device.pool
+        return pool.capacity_for(nbytes) if self._blocks else pool.rounded(nbytes)
 
     def counted(self, use: MemoryUse) -> MemoryUse:
         """Return a count of memory with these buffers in a place of their own there."""

@@ -203,6 +203,11 @@ class Pool:
         free = self._class_of(nbytes)
         return self._blocks[heappop(free)] if free else self._grow(nbytes, label, what)
 
+    def take_exactly(self, capacity: int, label: str = "") -> Block:
+        """Return a buffer of that many bytes, a multiple of 16, and no more; else as `take`."""
+        free = self.free_list(capacity)
+        return self._blocks[heappop(free)] if free else self._grow(capacity, label, "", capacity)
+
     def hold(self, block: Block, nbytes: int) -> Storage:
         """Return a storage of a buffer that was taken."""
         block.nbytes = nbytes
@@ -260,12 +265,17 @@ class Pool:
     def capacity_for(self, nbytes: int) -> int:
         """Return the bytes of the buffer that ``nbytes`` bytes get."""
         capacity = size_class(nbytes)
-        return capacity if capacity <= self._largest else _rounded(nbytes)
+        return capacity if capacity <= self._largest else self.rounded(nbytes)
 
-    def _grow(self, nbytes: int, label: str, what: str) -> Block:
-        if _rounded(nbytes) > self._largest:
+    @staticmethod
+    def rounded(nbytes: int) -> int:
+        """Return the least that a buffer for ``nbytes`` bytes has."""
+        return max(SMALLEST, -(-nbytes // ALIGNMENT) * ALIGNMENT)
+
+    def _grow(self, nbytes: int, label: str, what: str, capacity: int = 0) -> Block:
+        if self.rounded(nbytes) > self._largest:
             raise self._refusal(nbytes, what)
-        capacity = self.capacity_for(nbytes)
+        capacity = capacity or self.capacity_for(nbytes)
         limit = self._limit()
         if limit is not None and self.held_bytes + capacity > limit:
             self._relieve()
@@ -277,7 +287,7 @@ class Pool:
         except OutOfMemoryError:
             raise self._refusal(nbytes, what) from None
         number = heappop(self._vacant) if self._vacant else len(self._blocks)
-        block = Block(self, buffer, number, capacity, self._class_of(nbytes))
+        block = Block(self, buffer, number, capacity, self.free_list(capacity))
         self._blocks[number] = block
         self.held_bytes += capacity
         return block
@@ -312,7 +322,3 @@ class Pool:
             f"{use.held_bytes - use.pool_bytes}, and {use.pool_bytes} bytes pooled. "
             f"Largest allowed: {self._largest} bytes a buffer (max-buffer-size){total}."
         )
-
-
-def _rounded(nbytes: int) -> int:
-    return max(SMALLEST, -(-nbytes // ALIGNMENT) * ALIGNMENT)
