@@ -10,13 +10,6 @@ fn put(row: u32, to: u32, word: u32, index: u32) {
   indices[to] = i32(index);
 }
 
-fn four_at(row: u32, i: u32) -> Four {
-  let x = vec4<T>(
-    load_x(row + i), load_x(row + i + 1u), load_x(row + i + 2u), load_x(row + i + 3u),
-  );
-  return ordered(x, i);
-}
-
 @compute @workgroup_size(GROUP)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   keep_largest(id.x + id.y * groups.x * GROUP);
