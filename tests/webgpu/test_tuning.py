@@ -167,6 +167,8 @@ def test_a_warm_up_and_a_renewal_have_as_much_time_as_they_need(
 def test_small_work_is_never_measured() -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
     assert _chosen(device, work=WORTH - 1) == "small"
+    device.pipelines.background = object()  # nor in a warm-up
+    assert _chosen(device, work=WORTH - 1) == "small"
     assert device.runs == []
 
 

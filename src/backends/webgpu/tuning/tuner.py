@@ -186,7 +186,8 @@ class Tuner:
             if self._is_measuring or is_watched:
                 return static
             is_hasty = self._renewing is None and device.pipelines.background is None
-            if is_hasty and (work < WORTH or self._first_runs > FIRST_RUNS):
+            is_small = work < WORTH and self._renewing is None
+            if is_small or (is_hasty and self._first_runs > FIRST_RUNS):
                 return self._chosen.setdefault(key, static)
             names = (static, *(name for name in key[2] if name != static))
             self._is_measuring = True
