@@ -34,7 +34,7 @@ class Status:
 
     @property
     def outstanding(self) -> int:
-        """How many slots were given out since the last check."""
+        """How many slots are given out."""
         return len(self._owners)
 
     @property
@@ -53,7 +53,7 @@ class Status:
         return _first_error(owners, words)
 
 
-class LastingStatus:
+class LastingStatus(Status):
     """A status buffer of a captured function: its slots stay with the dispatches that it replays.
 
     Attributes:
@@ -62,24 +62,9 @@ class LastingStatus:
     """
 
     def __init__(self, storage: Storage) -> None:
+        super().__init__()
         self.storage = storage
         self.is_due = False
-        self._owners: list[Callable[[int, int], Exception]] = []
-
-    @property
-    def outstanding(self) -> int:
-        """How many slots were given out."""
-        return len(self._owners)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no other slot can be given out."""
-        return len(self._owners) == SLOTS
-
-    def add(self, describe: Callable[[int, int], Exception]) -> int:
-        """Give out a slot for as long as this lasts."""
-        self._owners.append(describe)
-        return len(self._owners) - 1
 
     def settle(self, words: Bytes) -> Exception | None:
         """Return the first error that the words of all slots tell of."""
@@ -129,7 +114,7 @@ class Reports:
         write: Callable[[Storage, int, Any], None],
     ) -> list[Bytes]:
         """Read ``pieces`` and the words of all slots given out; raise the first error found."""
-        pending: list[tuple[Status | LastingStatus, Storage]] = []
+        pending: list[tuple[Status, Storage]] = []
         if self.status.outstanding:
             pending.append((self.status, self.status_storage()))
         due, self._due = self._due, []
