@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.gpu
 
 
-def _same(x: wk.Tensor) -> wk.Tensor:
+def unchanged(x: wk.Tensor) -> wk.Tensor:
     """Return the values of ``x`` from a map, which a kernel may take in."""
     if x.dtype == "bool":
         return wk.logical_not(wk.logical_not(x))
     return x + 0 if x.dtype == "int32" else x * 1.0
 
 
-def _changed(y: wk.Tensor) -> wk.Tensor:
+def changed(y: wk.Tensor) -> wk.Tensor:
     """Return a map of ``y``, which a kernel may take along."""
     if y.dtype == "bool":
         return wk.logical_not(y)
@@ -50,17 +50,8 @@ def check(f: Callable[..., list[Any]], sample: Sample) -> None:
         assert (apart.dtype, apart.shape) == (fused.dtype, fused.shape)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
-def test_a_kernel_between_maps_has_the_same_bits(sample: Sample) -> None:
-    def between(*inputs: wk.Tensor) -> list[Any]:
-        given = [_same(one) for one in inputs]
-        return [_changed(one) for one in tensors_in(sample.f(*given, **sample.attrs))]
-
-    check(between, sample)
-
-
-@pytest.mark.parametrize("sample", SMOOTH, ids=lambda sample: sample.id)
-def test_a_gradient_has_the_same_bits(sample: Sample) -> None:
+def flowing_gradients(sample: Sample) -> Callable[..., list[Any]]:
+    """Return a function of the row's inputs: the gradients of a map of its results."""
     dtypes = sample.input_dtypes
     wanted = [n for n, dtype in enumerate(dtypes) if dtype.startswith(("float", "complex"))]
 
@@ -68,8 +59,22 @@ def test_a_gradient_has_the_same_bits(sample: Sample) -> None:
         with wk.GradientTape() as tape:
             for n in wanted:
                 tape.watch(inputs[n])
-            outputs = [_changed(one) for one in tensors_in(sample.f(*inputs, **sample.attrs))]
+            outputs = [changed(one) for one in tensors_in(sample.f(*inputs, **sample.attrs))]
         flowing = [one for one in outputs if one.dtype.startswith(("float", "complex"))]
         return [tape.gradient(flowing, [inputs[n] for n in wanted])]
 
-    check(gradients, sample)
+    return gradients
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
+def test_a_kernel_between_maps_has_the_same_bits(sample: Sample) -> None:
+    def between(*inputs: wk.Tensor) -> list[Any]:
+        given = [unchanged(one) for one in inputs]
+        return [changed(one) for one in tensors_in(sample.f(*given, **sample.attrs))]
+
+    check(between, sample)
+
+
+@pytest.mark.parametrize("sample", SMOOTH, ids=lambda sample: sample.id)
+def test_a_gradient_has_the_same_bits(sample: Sample) -> None:
+    check(flowing_gradients(sample), sample)
