@@ -24,7 +24,7 @@ def _snake_cpu(x: np.ndarray, *, frequency: float) -> np.ndarray:
 
 
 SHADER = """
-struct Attrs { frequency: f32 }
+struct Attrs { frequency: T }
 
 fn op(x: T) -> T {
   let wave = sin(attrs.frequency * x);

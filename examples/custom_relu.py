@@ -67,7 +67,7 @@ def _soft_relu_cpu(x: np.ndarray, threshold: np.ndarray, *, sharpness: float) ->
 wk.wgsl_kernel(
     "SoftRelu",
     """
-struct Attrs { sharpness: f32 }
+struct Attrs { sharpness: T }
 
 fn op(x: T, threshold: T) -> T {
   return x / (1.0 + exp(-attrs.sharpness * (x - threshold)));

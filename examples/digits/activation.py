@@ -39,10 +39,10 @@ wk.wgsl_kernel(
 // y = (x + sqrt(x² + smoothness)) / 2. Below 0 the sum would cancel, so there it is the quotient
 // that equals it.
 
-struct Attrs { smoothness: f32 }
+struct Attrs { smoothness: T }
 
 fn op(x: T) -> T {
-  let smoothness = T(attrs.smoothness);
+  let smoothness = attrs.smoothness;
   let size = abs(x) + sqrt(x * x + smoothness);
   return select(0.5 * smoothness / size, 0.5 * size, x > 0);
 }

@@ -62,6 +62,7 @@ def main() -> int:
     console.print(_table(found))
     for run in runs:
         console.print(f"{run.backend:7} {run.accuracy:.2%} of the held-out digits are right")
+        console.print(f"{'':7} {run.pace}")
     write_report(options.output, found)
     if options.picture:
         write_overview(options.picture, found)

@@ -35,6 +35,7 @@ class Run:
         logits: [held-out images, 10], after the last epoch.
         accuracy: The share of held-out images that the network gets right, from 0 to 1.
         seconds: How long the training took, the compiling of shaders included.
+        step_seconds: How long each step took, up to reading its loss.
     """
 
     backend: str
@@ -43,6 +44,26 @@ class Run:
     logits: np.ndarray = field(default_factory=lambda: np.empty(0))
     accuracy: float = 0.0
     seconds: float = 0.0
+    step_seconds: list[float] = field(default_factory=list)
+
+    @property
+    def first_step(self) -> float:
+        """The seconds of the first step, in which most shaders are compiled."""
+        return self.step_seconds[0]
+
+    @property
+    def steady_step(self) -> float:
+        """The seconds of a step when nothing is left to compile: the median of the later half."""
+        return float(np.median(self.step_seconds[len(self.step_seconds) // 2 :]))
+
+    @property
+    def pace(self) -> str:
+        """How long it took, in words: the first step, with compiling, apart from a later one."""
+        compiling = "" if self.backend == "cpu" else ", with compiling"
+        return (
+            f"{len(self.losses)} steps in {self.seconds:.1f} s: the first {self.first_step:.2g} s"
+            f"{compiling}, then {1e3 * self.steady_step:.1f} ms each"
+        )
 
     @property
     def predictions(self) -> np.ndarray:
@@ -72,9 +93,11 @@ def train(backend: str, digits: Digits, settings: Settings, watch: Callable[[flo
         trainer = Trainer(settings)
         for epoch in range(settings.epochs):
             for batch in batches(digits, settings.batch, settings.seed, epoch):
+                began = time.perf_counter()
                 left = 1.0 - len(run.losses) / settings.steps(digits)
                 trainer.adam.learning_rate.assign(settings.learning_rate * left)
                 run.losses.append(float(trainer.step(batch).item()))
+                run.step_seconds.append(time.perf_counter() - began)
                 watch(run.losses[-1])
             run.values.append(trainer.network.values())
         run.logits = trainer.network(wk.tensor(digits.test_images)).numpy()

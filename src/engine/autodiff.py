@@ -41,7 +41,16 @@ def grad(f: Function) -> Function:
 
 
 def grads(f: Function) -> Function:
-    """Return a function ``(*xs, dy=None)`` that computes the gradient for each of ``xs``."""
+    """Return a function ``(*xs, dy=None)`` that computes the gradient for each of ``xs``.
+
+    Arguments are told apart by their place: one tensor given for two of them has two gradients.
+
+    Example:
+        >>> x = wk.tensor([1.0, 2.0])
+        >>> da, db = wk.grads(lambda a, b: wk.sum(a * b * b))(x, x)
+        >>> da.tolist(), db.tolist()
+        ([1.0, 4.0], [2.0, 8.0])
+    """
 
     def gradients_of(*xs: TensorLike, dy: TensorLike | None = None) -> tuple[Tensor, ...]:
         return _differentiate("grads", f, xs, dy)[1]
@@ -183,6 +192,7 @@ def _differentiate(
     inputs = [as_tensor(x) for x in xs]
     for x in inputs:
         _check_source(caller, x)
+    inputs = _told_apart(inputs)
     with recording(Tape()) as tape:
         for x in inputs:
             tape.watch(x)
@@ -197,6 +207,22 @@ def _differentiate(
             "integers, comparisons or stop_gradient."
         )
     return value, tuple(found[x.id] for x in inputs)
+
+
+def _told_apart(inputs: list[Tensor]) -> list[Tensor]:
+    """Return the inputs, each tensor that was given before replaced by one of the same values.
+
+    A tape tells tensors apart by their ids. The op that makes the other is one that tapes around
+    record, so that gradients of higher order come back to the tensor that was given.
+    """
+    ids = {x.id for x in inputs}
+    if len(ids) == len(inputs):
+        return inputs
+    found: list[Tensor] = []
+    for x in inputs:
+        found.append(x if x.id in ids else run("Identity", x))
+        ids.discard(x.id)
+    return found
 
 
 def _check_value(caller: str, value: Any) -> None:

@@ -9,6 +9,7 @@ from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.gradients import missing
 from wgsl_kernels.engine.nodes import Node, Pullback, identities, output_ids, restore, save
 from wgsl_kernels.engine.parameters import parameters_of
+from wgsl_kernels.engine.rule_calls import Zeros, call_rule, filled, zeros_for
 from wgsl_kernels.engine.tape import Tape, active_tapes, hidden_from_tapes, recording
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, made
 
@@ -18,13 +19,24 @@ if TYPE_CHECKING:
 _NAME = "custom_grad"
 
 
-def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+def custom_grad(f: Callable[..., Any], *, none: bool = False) -> Callable[..., Any]:
     """Return ``f`` with the gradient that it gives itself.
 
     ``f(*tensors, save)`` returns ``(value, grad_func)``. Call ``save([t, ...])`` for tensors that
     the gradient needs; it is left out where ``f`` takes no ``save``. ``grad_func(dy, saved)``
-    returns one gradient or None per tensor, or a bare one where ``f`` takes one tensor. Value and
-    arriving gradient may be tuples. The registry is never consulted.
+    returns one gradient or None per tensor, or a bare one where ``f`` takes one tensor. Where the
+    value is a tuple, so is ``dy``: zeros stand for values that nobody used, and None for those
+    through which no gradient flows (integers, bools, strings). The registry is never consulted.
+
+    Args:
+        f: The function.
+        none: Whether values that nobody used have None in place of zeros.
+
+    Example:
+        >>> def both(x):
+        ...     return (x * x, x + x), lambda dy, saved: dy[0] * 100.0 + dy[1]
+        >>> wk.grad(lambda x: wk.custom_grad(both)(x)[1])(wk.tensor(3.0)).item()
+        1.0
 
     Raises:
         ArgumentError: ``f`` does not return such a pair, or reads a trainable variable that is
@@ -47,10 +59,9 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         tapes = active_tapes()
         if tapes:
             _refuse_unpassed(probe, inputs)
-            originals = value if isinstance(value, tuple) else (value,)
-            renamed = dict(zip([one.id for one in originals], values, strict=True))
-            kept = [renamed.get(one.id, one) for one in saved]
-            node = _node(inputs, values, kept, grad_func, isinstance(value, tuple))
+            kept = _kept(saved, inputs, value if isinstance(value, tuple) else (value,), values)
+            zeros = None if none or not isinstance(value, tuple) else zeros_for(values)
+            node = _node(inputs, values, kept, grad_func, isinstance(value, tuple), zeros)
             foreign = _foreign(probe, inputs, values, kept)
             for tape in tapes:
                 if tape.depends(inputs):
@@ -74,6 +85,18 @@ def _fresh(value: Any) -> Tensor:
     return made(Tensor(value.spec, value.array_on(value.driver), value.driver))
 
 
+def _kept(
+    saved: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    originals: Sequence[Tensor],
+    values: Sequence[Tensor],
+) -> list[Tensor]:
+    """Return what was saved, as tapes outside know it: an input as itself, a value as returned."""
+    renamed = dict(zip([one.id for one in originals], values, strict=True))
+    renamed.update({one.id: one for one in inputs})
+    return [renamed.get(one.id, one) for one in saved]
+
+
 def _refuse_unpassed(probe: Tape, inputs: Sequence[Tensor]) -> None:
     passed = {one.id for one in inputs}
     for identity, variable in probe.variables.items():
@@ -90,18 +113,21 @@ def _node(
     kept: Sequence[Tensor],
     grad_func: Callable[..., Any],
     several: bool,
+    zeros: Zeros | None,
 ) -> Node:
     saved = save(list(kept))
 
     def pullback(dys: list[Tensor | None]) -> Sequence[Any]:
-        found = grad_func(tuple(dys) if several else dys[0], restore(saved))
+        dy = dys[0] if not several else tuple(dys) if zeros is None else filled(dys, zeros)
+        found = call_rule(_NAME, grad_func, grad_func, dy, restore(saved))
         given = found if isinstance(found, (tuple, list)) else [found]
         if len(given) != len(inputs_ids):
             raise ArgumentError(
                 f"{_NAME}: grad_func gave {len(given)} gradients for {len(inputs_ids)} inputs; "
                 "want one or None for each."
             )
-        return given
+        later = functools.partial(call_rule, _NAME, grad_func)
+        return [functools.partial(later, x) if callable(x) else x for x in given]
 
     inputs_ids = identities(inputs)
     names = tuple(f"input {index}" for index in range(len(inputs)))

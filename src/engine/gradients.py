@@ -22,13 +22,23 @@ GradientFunction = Callable[..., Any]
 
 @dataclass(frozen=True)
 class GradientRule:
-    """A registered backward rule; ``because`` says why where a kernel has none on purpose."""
+    """A registered backward rule.
+
+    Attributes:
+        name: The kernel's name.
+        func: The function; None where a kernel has no gradient on purpose.
+        parameters: The names of its parameters.
+        origin: Where it was registered.
+        because: Why a kernel has no gradient, where it has none on purpose.
+        none: Whether it takes None for the upstream gradient of an output that nobody used.
+    """
 
     name: str
     func: GradientFunction | None
     parameters: tuple[str, ...]
     origin: Origin
     because: str = ""
+    none: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,15 +61,23 @@ class Keeping:
 _rules: dict[str, GradientRule] = {}
 
 
-def gradient(name: str, *, override: bool = False) -> Callable[[GradientFunction], Any]:
+def gradient(
+    name: str, *, none: bool = False, override: bool = False
+) -> Callable[[GradientFunction], Any]:
     """Register the decorated function as the gradient of the kernel ``name``.
 
-    Its first parameter is the arriving gradient. The others are looked up by name among the
-    kernel's inputs, outputs and attributes, in that order; ``x_shape`` and ``x_dtype`` keep only
-    that fact of ``x``. It returns one gradient per input in order (None allowed), a dict by input
-    name, or a bare tensor where there is one input, and is made of ops only. In place of a
-    gradient a function without parameters may stand that computes it: it is called only where
-    that input's gradient is wanted.
+    Its first parameter is the upstream gradient: of a kernel with several outputs a tuple, with
+    zeros for outputs that nobody used, and None for those through which no gradient flows
+    (integers, bools, strings). The others are looked up by name among the kernel's inputs, outputs
+    and attributes, in that order; ``x_shape`` and ``x_dtype`` keep only that fact of ``x``. It
+    returns one gradient per input in order (None allowed), a dict by input name, or a bare tensor
+    where there is one input, and is made of ops only. In place of a gradient a function without
+    parameters may stand that computes it: it is called only where that input's gradient is wanted.
+
+    Args:
+        name: The kernel's name.
+        none: Whether outputs that nobody used have None in place of zeros, which cost memory.
+        override: Whether it replaces a rule that another place has registered.
 
     Raises:
         AlreadyRegistered: Another place has registered one.
@@ -67,15 +85,17 @@ def gradient(name: str, *, override: bool = False) -> Callable[[GradientFunction
     origin = caller()
 
     def register(func: GradientFunction) -> GradientFunction:
-        _add(_rule(name, func, origin), override)
+        _add(_rule(name, func, origin, none), override)
         return func
 
     return register
 
 
-def register_gradient(name: str, func: GradientFunction, *, override: bool = False) -> None:
+def register_gradient(
+    name: str, func: GradientFunction, *, none: bool = False, override: bool = False
+) -> None:
     """Register ``func`` as the gradient of the kernel ``name``; see `gradient`."""
-    _add(_rule(name, func, caller()), override)
+    _add(_rule(name, func, caller(), none), override)
 
 
 def no_gradient(name: str, *, because: str) -> None:
@@ -106,10 +126,13 @@ def find_rule(name: str) -> GradientRule | None:
 
 
 @contextmanager
-def override_gradient(name: str, func: GradientFunction) -> Iterator[None]:
-    """Use ``func`` as the gradient of kernels ``name`` that run in this block of this thread."""
+def override_gradient(name: str, func: GradientFunction, *, none: bool = False) -> Iterator[None]:
+    """Use ``func`` as the gradient of kernels ``name`` that run in this block of this thread.
+
+    It takes what `gradient` says, ``none`` included.
+    """
     here = context.current().gradients
-    with context.changed(gradients={**here, name: _rule(name, func, caller(2))}):
+    with context.changed(gradients={**here, name: _rule(name, func, caller(2), none)}):
         yield
 
 
@@ -119,13 +142,13 @@ def gradients_in_force() -> dict[str, GradientFunction]:
     return {name: rule.func for name, rule in found.items() if rule.func is not None}
 
 
-def _rule(name: str, func: GradientFunction, origin: Origin) -> GradientRule:
+def _rule(name: str, func: GradientFunction, origin: Origin, none: bool) -> GradientRule:
     parameters = parameters_of(func)
     if not parameters.names:
         raise ArgumentError(
             f"{name}: the gradient function takes nothing; want the arriving gradient first."
         )
-    return GradientRule(name, func, parameters.names, origin)
+    return GradientRule(name, func, parameters.names, origin, none=none)
 
 
 def _add(rule: GradientRule, override: bool) -> None:

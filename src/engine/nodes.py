@@ -18,6 +18,7 @@ from wgsl_kernels.engine.gradients import (
     find_rule,
     missing,
 )
+from wgsl_kernels.engine.rule_calls import Zeros, call_rule, filled, zeros_for
 from wgsl_kernels.engine.signature import output_names
 from wgsl_kernels.engine.tensor import Tensor
 
@@ -131,7 +132,7 @@ class _Form:
         self.is_full = None not in specs
         self.saved = [index if is_input else -1 for _, is_input, index in self.values]
         lengths: list[int | None] = [None] * len(inputs)
-        self.pull = partial(_pull, keeping.rule, plan.input_names, lengths, True)
+        self.pull = partial(_pull, keeping.rule, plan.input_names, lengths, True, None)
 
 
 Entry: TypeAlias = "tuple[_Form, tuple[int, ...], int, list[Any]]"
@@ -255,7 +256,8 @@ def _pullback(
         flowing = [one for one, value in named if any(identities([value]))]
         return _refusing(plan.name, flowing or plan.input_names, because)
     kept = [_fact(one, plan, inputs, outputs) for one in keeping.wanted]
-    return partial(_pull, keeping.rule, plan.input_names, lengths, single, kept)
+    zeros = None if single or keeping.rule.none else zeros_for(outputs)
+    return partial(_pull, keeping.rule, plan.input_names, lengths, single, zeros, kept)
 
 
 def _pull(
@@ -263,13 +265,15 @@ def _pull(
     names: tuple[str, ...],
     lengths: list[int | None],
     single: bool,
+    zeros: Zeros | None,
     facts: list[Any],
     dys: list[Tensor | None],
 ) -> Sequence[Any]:
     """Call a rule on what was kept for it: a `Pullback`, once all but the dys is given."""
     func = rule.func
     assert func is not None
-    found = func(dys[0] if single else tuple(dys), *[restore(one) for one in facts])
+    dy = dys[0] if single else tuple(dys) if zeros is None else filled(dys, zeros)
+    found = call_rule(rule.name, func, func, dy, *[restore(one) for one in facts])
     return _per_input(rule, found, names, lengths)
 
 
@@ -319,4 +323,4 @@ def _per_input(
             opened.append(value)
         else:
             opened.extend([None] * length if value is None else value)
-    return opened
+    return [partial(call_rule, rule.name, rule.func, x) if callable(x) else x for x in opened]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
     from wgsl_kernels.engine.tensor import Tensor
 
@@ -21,10 +22,15 @@ def provide(**functions: Callable[..., Any]) -> None:
         setattr(Operators, f"__{name.rstrip('_')}__", function)
         if name in _REFLECTED:
             setattr(Operators, f"__r{name.rstrip('_')}__", _reflected(function))
+            setattr(Assigning, f"__i{name.rstrip('_')}__", _assigning(function))
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda right, left: function(left, right)
+
+
+def _assigning(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda left, right: left.assign(function(left, right))
 
 
 class Operators:
@@ -68,3 +74,21 @@ class Operators:
         def __getitem__(self, index: Any) -> Tensor: ...
 
     __hash__ = object.__hash__
+
+
+class Assigning:
+    """Mixin of variables: ``v += x`` and its like assign ``v + x`` to ``v`` itself."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __iadd__(self, other: Any) -> Self: ...
+        def __isub__(self, other: Any) -> Self: ...
+        def __imul__(self, other: Any) -> Self: ...
+        def __itruediv__(self, other: Any) -> Self: ...
+        def __ifloordiv__(self, other: Any) -> Self: ...
+        def __ipow__(self, other: Any) -> Self: ...
+        def __imatmul__(self, other: Any) -> Self: ...
+        def __iand__(self, other: Any) -> Self: ...
+        def __ior__(self, other: Any) -> Self: ...

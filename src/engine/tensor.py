@@ -21,7 +21,7 @@ from wgsl_kernels.engine.errors import (
     ShapeError,
 )
 from wgsl_kernels.engine.host import Array, default_dtype, reshape_host, to_host
-from wgsl_kernels.engine.operators import Operators
+from wgsl_kernels.engine.operators import Assigning, Operators
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Shape, Spec
 
@@ -193,8 +193,19 @@ class Tensor(Operators):
         return display.as_html(self)
 
 
-class Variable(Tensor):
-    """A tensor whose values can be replaced; tapes watch it when it is read, if trainable."""
+class Variable(Assigning, Tensor):
+    """A tensor whose values can be replaced; tapes watch it when it is read, if trainable.
+
+    ``assign`` replaces them, and so do ``+=``, ``-=`` and the other operators of this kind; of any
+    other tensor these give the name a new tensor.
+
+    Example:
+        >>> w = wk.variable([1.0, 2.0])
+        >>> alias = w
+        >>> w -= 0.5
+        >>> alias.tolist()
+        [0.5, 1.5]
+    """
 
     __slots__ = ("name", "trainable")
 

@@ -46,19 +46,41 @@ def test_without_save_saved_is_empty(backend: str) -> None:
     assert seen == [[]]
 
 
-def test_values_and_arriving_gradients_may_be_tuples(backend: str) -> None:
+@pytest.mark.parametrize("none", [False, True])
+def test_values_and_upstream_gradients_may_be_tuples(backend: str, none: bool) -> None:
     arrived = []
 
-    @wk.custom_grad
     def both(x: wk.Tensor) -> Any:
         def back(dys: Any, saved: Any) -> Any:
-            arrived.append([dy is None for dy in dys])
+            arrived.append([None if dy is None else dy.item() for dy in dys])
             return [dys[0] * 10.0]
 
-        return (x + 0.0, x * 2.0), back
+        return (x + 0.0, x * 2.0, x > 0.0), back
 
-    assert wk.grad(lambda x: both(x)[0])(1.0).item() == 10.0
-    assert arrived == [[False, True]]
+    with_rule = wk.custom_grad(both, none=none)
+    assert wk.grad(lambda x: with_rule(x)[0])(1.0).item() == 10.0
+    assert arrived == [[1.0, None if none else 0.0, None]]
+
+
+def test_an_input_that_is_the_value_too_is_saved_as_the_input(backend: str) -> None:
+    @wk.custom_grad
+    def same(x: wk.Tensor, save: Any) -> Any:
+        save([x])
+        return x, lambda dy, saved: dy * saved[0] * 3.0
+
+    assert wk.grad(same)(2.0).item() == 6.0
+    assert wk.grad(wk.grad(same))(2.0).item() == 3.0  # of 3 x; through the rule it were 6 x
+
+
+def test_an_error_in_grad_func_says_where_it_was(backend: str) -> None:
+    @wk.custom_grad
+    def failing(x: wk.Tensor) -> Any:
+        return x * x, lambda dy, saved: wk.reshape(dy, (2, 3))
+
+    with pytest.raises(
+        wk.ShapeError, match=r"^custom_grad: the gradient rule '.*failing.*lambda>' \(.*Reshape: "
+    ):
+        wk.grad(failing)(1.0)
 
 
 def test_none_stands_for_no_gradient(backend: str) -> None:

@@ -115,22 +115,6 @@ def test_a_parameter_that_names_nothing_is_refused_with_those_known() -> None:
         slopes()
 
 
-def test_several_outputs_arrive_as_a_tuple_with_none_where_none_came() -> None:
-    arrived = []
-
-    def rule(x: wk.Spec, /) -> tuple[wk.Spec, wk.Spec]:
-        return x, x
-
-    def gradient(dys: Any, y1: Any) -> Any:
-        arrived.append([dy is None for dy in dys])
-        return sum(dy for dy in dys if dy is not None) + y1 * 0.0
-
-    declare(rule, lambda x: (x, x * 2), gradient)
-    assert wk.grad(lambda x: run(x=x)[0])(1.0).item() == 1.0
-    assert wk.grad(lambda x: run(x=x)[0] + run(x=x)[1] * 3.0)(1.0).item() == 4.0
-    assert arrived[0] == [False, True]
-
-
 def test_a_list_input_has_a_list_of_gradients() -> None:
     def rule(many: list[wk.Spec], one: wk.Spec | None = None, /) -> wk.Spec:
         return many[0]

@@ -70,6 +70,18 @@ def test_the_report_needs_nothing_from_elsewhere() -> None:
 
 
 @pytest.mark.gpu
+def test_the_first_step_is_told_apart_from_a_steady_one() -> None:
+    for backend, compiling in (("cpu", ""), ("webgpu", ", with compiling")):
+        pace = rf"(\d+) steps in (\S+) s: the first (\S+) s{compiling}, then (\S+) ms each"
+        on_screen = re.search(rf"^{backend} .* right$\s+{pace}", printed("both"), re.MULTILINE)
+        assert on_screen is not None
+        steps, _, first, steady = map(float, on_screen.groups())
+        assert steps > 1
+        assert min(first, steady) > 0
+        assert re.search(rf"accuracy, {backend}</span><small>{pace}\.</small>", report("both"))
+
+
+@pytest.mark.gpu
 def test_the_overview_shows_all_pictures() -> None:
     printed("both")
     picture = imread(folder() / "both.png")[..., :3]

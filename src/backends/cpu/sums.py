@@ -63,12 +63,25 @@ def total(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
 def deviations(x: Array, axes: Sequence[int]) -> Array:
     """Return a new array of ``x`` less its mean along ``axes``, counted from the front.
 
-    The error of the mean, which grows with its size, is measured and taken away too.
+    The error of the mean, which grows with its size, is measured and taken away too. Where a sum of
+    float32 overflows, the deviations are those of the mean in double precision, within the range
+    of float32.
     """
     count = math.prod(x.shape[axis] for axis in axes)
     y = np.asarray(x - total(x, axes, keepdims=True) / count)
-    y -= total(y, axes, keepdims=True) / count
+    rest = np.asarray(total(y, axes, keepdims=True) / count)
+    y -= rest
+    if x.dtype == np.float32 and not math.isfinite(ADD.reduce(rest, axis=None)):
+        y = np.where(np.isfinite(rest), y, _double_deviations(x, tuple(axes), count))
     return y
+
+
+def _double_deviations(x: Array, axes: tuple[int, ...], count: int) -> Array:
+    """Return what `deviations` does of float32, by sums that cannot overflow."""
+    y = x.astype(np.float64)
+    y -= ADD.reduce(y, axis=axes, keepdims=True) / count
+    limit = float(np.finfo(np.float32).max)
+    return np.clip(y, -limit, limit, out=y).astype(np.float32)
 
 
 def _in_memory_order(x: Array) -> tuple[Array, Sequence[int]] | None:

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 
 
 def elu(x: TensorLike) -> Tensor:
-    """Return ``x`` where it is not below 0, else ``exp(x) - 1``.
+    """Return ``x`` where it is not below 0, else ``exp(x) - 1``. The gradient at 0 is 1.
+
+    Example:
+        >>> grad(elu)(tensor([0.0, 2.0])).tolist()
+        [1.0, 1.0]
 
     Source: Clevert, Unterthiner, Hochreiter, Fast and Accurate Deep Network Learning by
     Exponential Linear Units, 2015.
@@ -83,7 +87,11 @@ def _elu_grad_grad(ddx: Tensor, dy: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def leaky_relu(x: TensorLike, *, alpha: float = 0.2) -> Tensor:
-    """Return ``x`` where it is not below 0, else ``alpha * x``.
+    """Return ``x`` where it is not below 0, else ``alpha * x``. The gradient at 0 is ``alpha``.
+
+    Example:
+        >>> grad(lambda x: leaky_relu(x, alpha=0.25))(tensor([-1.0, 0.0, 1.0])).tolist()
+        [0.25, 0.25, 1.0]
 
     Source: Maas, Hannun, Ng, Rectifier Nonlinearities Improve Neural Network Acoustic Models, 2013.
     """
@@ -115,9 +123,16 @@ def _leaky_relu_grad(dy: Tensor, x: Tensor, alpha: float) -> Tensor:
 def prelu(x: TensorLike, alpha: TensorLike) -> Tensor:
     """Return ``x`` where it is not below 0, else ``alpha * x`` with trainable slopes.
 
+    The gradient of ``x`` at 0 is ``alpha``.
+
     Args:
         x: Any shape.
         alpha: Broadcasts with ``x``.
+
+    Example:
+        >>> dx, slope = grads(prelu)(tensor([-1.0, 0.0, 1.0]), tensor([0.25, 0.25, 0.25]))
+        >>> dx.tolist(), slope.tolist()
+        ([0.25, 0.25, 1.0], [-1.0, 0.0, 0.0])
 
     Source: He, Zhang, Ren, Sun, Delving Deep into Rectifiers, 2015.
     """
@@ -150,7 +165,12 @@ def _prelu_grad(dy: Tensor, x: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def relu(x: TensorLike) -> Tensor:
-    """Return ``x`` where it is above 0, else 0; NaN stays NaN. The gradient at 0 is 0."""
+    """Return ``x`` where it is above 0, else 0; NaN stays NaN. The gradient at 0 is 0.
+
+    Example:
+        >>> grad(relu)(tensor([-1.0, 0.0, 1.0])).tolist()
+        [0.0, 0.0, 1.0]
+    """
     return run("Relu", x)
 
 
@@ -172,6 +192,10 @@ def _relu_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 def relu6(x: TensorLike) -> Tensor:
     """Return ``x`` limited to [0, 6]; the gradient is 1 in (0, 6].
+
+    Example:
+        >>> grad(relu6)(tensor([0.0, 1.0, 6.0, 7.0])).tolist()
+        [0.0, 1.0, 1.0, 0.0]
 
     Source: Krizhevsky, Convolutional Deep Belief Networks on CIFAR-10, 2010.
     """
@@ -241,6 +265,10 @@ def step(x: TensorLike, *, alpha: float = 0.0) -> Tensor:
     """Return 1 where ``x`` is above 0, else ``alpha``; NaN stays NaN.
 
     Of integers and bools ``alpha`` is cut toward zero. The gradient is 0.
+
+    Example:
+        >>> grad(step)(tensor([-1.0, 0.0, 1.0])).tolist()
+        [0.0, 0.0, 0.0]
     """
     return run("Step", x, alpha=alpha)
 

@@ -153,6 +153,11 @@ def floor_divide(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a // b``, the largest whole number not above ``a / b``, in the dtype of the inputs.
 
     Of integers ``x // 0`` is ``x``. The gradient is 0.
+
+    Example:
+        >>> da, db = grads(floor_divide)(tensor([7.0, -7.0]), tensor([2.0, 2.0]))
+        >>> da.tolist(), db.tolist()
+        ([0.0, 0.0], [0.0, 0.0])
     """
     return run("FloorDiv", a, b, as_int32=False)
 
@@ -187,7 +192,13 @@ def _floor_divide_grad(dy: Tensor, a_shape: Shape, b_shape: Shape, a_dtype: DTyp
 def maximum(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the larger of ``a`` and ``b``, NaN where either is; of bools as int32.
 
-    Where they are equal the gradient goes to ``a``.
+    Where they are equal the gradient goes to ``a``; where either is NaN both gradients are 0.
+
+    Example:
+        >>> a, b = tensor([1.0, 2.0, np.nan]), tensor([1.0, 3.0, 0.0])
+        >>> da, db = grads(lambda a, b: maximum(a, b))(a, b)
+        >>> da.tolist(), db.tolist()
+        ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     """
     return run("Maximum", a, b)
 
@@ -217,7 +228,13 @@ def _maximum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
 def minimum(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the smaller of ``a`` and ``b``, NaN where either is; of bools as int32.
 
-    Where they are equal the gradient goes to ``a``.
+    Where they are equal the gradient goes to ``a``; where either is NaN both gradients are 0.
+
+    Example:
+        >>> a, b = tensor([1.0, 2.0, np.nan]), tensor([1.0, 3.0, 0.0])
+        >>> da, db = grads(lambda a, b: minimum(a, b))(a, b)
+        >>> da.tolist(), db.tolist()
+        ([1.0, 1.0, 0.0], [0.0, 0.0, 0.0])
     """
     return run("Minimum", a, b)
 
@@ -273,7 +290,13 @@ def pow(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a`` to the power ``b``.
 
     Floats follow C99: NaN for a negative ``a`` and a ``b`` that is not whole, 1 for ``b`` = 0.
-    int32 wraps, and a negative ``b`` cuts toward zero.
+    int32 wraps, and a negative ``b`` cuts toward zero. The gradient of ``b`` is 0 where ``a`` is
+    not above 0; that of ``a`` is 0 where both are 0.
+
+    Example:
+        >>> da, db = grads(pow)(tensor([0.0, -1.0, 1.0]), tensor([0.0, 2.0, 3.0]))
+        >>> da.tolist(), db.tolist()
+        ([0.0, -2.0, 3.0], [0.0, 0.0, 0.0])
     """
     return run("Pow", a, b)
 

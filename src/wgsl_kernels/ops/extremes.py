@@ -81,12 +81,18 @@ def max(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the largest element along ``axis``, NaN where there is one.
 
     Of no elements it is -Inf, 0 of int32, false of bool. Each of several largest elements gets
-    the whole gradient.
+    the whole gradient; where one is NaN the gradient is 0.
 
     Args:
         x: Any shape, real or bool.
         axis: One axis, several, or None for all.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> grad(max)(tensor([3.0, 1.0, 3.0])).tolist()
+        [1.0, 0.0, 1.0]
+        >>> grad(max)(tensor([3.0, np.nan, 3.0])).tolist()
+        [0.0, 0.0, 0.0]
     """
     return run("Max", x, reduction_indices=axis, keep_dims=keepdims)
 
@@ -115,12 +121,18 @@ def min(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the smallest element along ``axis``, NaN where there is one.
 
     Of no elements it is Inf, 0 of int32, true of bool. Each of several smallest elements gets
-    the whole gradient.
+    the whole gradient; where one is NaN the gradient is 0.
 
     Args:
         x: Any shape, real or bool.
         axis: One axis, several, or None for all.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> grad(min)(tensor([1.0, 3.0, 1.0])).tolist()
+        [1.0, 0.0, 1.0]
+        >>> grad(min)(tensor([1.0, np.nan, 1.0])).tolist()
+        [0.0, 0.0, 0.0]
     """
     return run("Min", x, axis=axis, keep_dims=keepdims)
 

@@ -210,7 +210,8 @@ def layer_norm(
 ) -> Tensor:
     """Return ``(x - mean) / sqrt(variance + epsilon) * scale + offset``.
 
-    Mean and variance are those of the elements along the axes from ``axis`` to the last.
+    Mean and variance are those of the elements along the axes from ``axis`` to the last. Where the
+    variance is above the largest float32 the first term is 0.
 
     Args:
         x: At least one axis, float.
@@ -226,6 +227,8 @@ def layer_norm(
         >>> layer_norm(tensor([[1.0, 3.0], [5.0, 5.0]]), epsilon=0.0001, axis=1).numpy().round(2)
         array([[-1.,  1.],
                [ 0.,  0.]], dtype=float32)
+        >>> layer_norm(tensor([1e38, 0.0, 0.0])).numpy() == 0.0
+        array([ True,  True,  True])
 
     Source: Ba, Kiros, Hinton, Layer Normalization, 2016.
     """

@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
 from wgsl_kernels.engine.operators import provide
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.tensor import Tensor
 from wgsl_kernels.ops import binary, compare, indexing, logical, matrix, unary
+
+_ARRAYS = ("__array__", "__array_interface__", "__buffer__", "__dlpack__")
+
+
+def _equal(a: Tensor, b: object) -> Any:
+    """Return ``a == b`` elementwise; what no tensor can equal is left to Python: False."""
+    if isinstance(b, Tensor) or _may_equal(a, b):
+        return run("Equal", a, b)
+    return NotImplemented
+
+
+def _not_equal(a: Tensor, b: object) -> Any:
+    """Return ``a != b`` elementwise; what no tensor can equal is left to Python: True."""
+    if isinstance(b, Tensor) or _may_equal(a, b):
+        return run("NotEqual", a, b)
+    return NotImplemented
+
+
+def _may_equal(a: Tensor, b: object) -> bool:
+    """Say whether ``b`` may equal elements of ``a``, or is so close that an error helps more."""
+    if isinstance(b, (str, bytes)):
+        return a.dtype == "string"
+    if isinstance(b, (Number, np.generic)):
+        return a.dtype != "string"
+    return isinstance(b, Sequence) or any(hasattr(type(b), name) for name in _ARRAYS)
+
 
 provide(
     abs=unary.abs,
     add=binary.add,
     and_=logical.logical_and,
-    eq=compare.equal,
+    eq=_equal,
     floordiv=binary.floor_divide,
     ge=compare.greater_equal,
     getitem=indexing.getitem,
@@ -19,7 +53,7 @@ provide(
     lt=compare.less,
     matmul=matrix.matmul,
     mul=binary.multiply,
-    ne=compare.not_equal,
+    ne=_not_equal,
     neg=unary.negative,
     or_=logical.logical_or,
     pow=binary.pow,

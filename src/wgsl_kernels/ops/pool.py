@@ -290,6 +290,10 @@ def max_pool(
     Raises:
         ShapeError: The window is larger than the padded image.
         ArgumentError: An option is none that `avg_pool` takes.
+
+    Example:
+        >>> grad(lambda x: max_pool(x, 2))(tensor([[[[1.0], [2.0]], [[2.0], [2.0]]]])).tolist()
+        [[[[0.0], [1.0]], [[0.0], [0.0]]]]
     """
     return on_batch(
         "MaxPool",

@@ -170,7 +170,7 @@ def _ragged_gather_webgpu(
     return [*(gpu.upload(one, "int32") for one in splits), y]
 
 
-@gradient("RaggedGather")
+@gradient("RaggedGather", none=True)
 def _ragged_gather_grad(
     dys: tuple[Tensor | None, ...],
     params_nested_splits: list[Tensor],

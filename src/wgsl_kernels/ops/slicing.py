@@ -144,7 +144,7 @@ def _split_v_webgpu(
     return [_cut_view(gpu, x, part) for part in _parts(x.shape, num_or_size_splits, axis)]
 
 
-@gradient("SplitV")
+@gradient("SplitV", none=True)
 def _split_v_grad(
     dys: tuple[Tensor | None, ...], x_shape: Shape, num_or_size_splits: Ints, axis: int
 ) -> Tensor:
@@ -339,7 +339,7 @@ def _unpack_webgpu(gpu: Gpu, value: GpuArray, *, axis: int) -> list[GpuArray]:
     return [gpu.view(value, y_shape, strides, offset) for offset in offsets]
 
 
-@gradient("Unpack")
+@gradient("Unpack", none=True)
 def _unpack_grad(dys: tuple[Tensor | None, ...], value_shape: Shape, axis: int) -> Tensor:
     layers, y_shape = _layers(value_shape, axis)
     return joining.stack(_all_present(dys, [y_shape] * len(layers)), axis=axis)

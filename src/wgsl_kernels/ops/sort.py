@@ -36,12 +36,17 @@ _LONGEST = 16384
 def topk(x: TensorLike, k: int = 1, *, sorted: bool = True) -> tuple[Tensor, Tensor]:
     """Return the ``k`` largest elements of each row, the largest first, and their int32 indices.
 
-    NaN counts as larger than all numbers, and -0 equals 0. Of equal elements the first come first.
+    NaN counts as larger than all numbers, and -0 equals 0. Of equal elements the first come first,
+    and only those that are chosen get a gradient.
 
     Args:
         x: [..., length], real.
         k: At most ``length``.
         sorted: Taken for TensorFlow.js's sake; the result is in order either way.
+
+    Example:
+        >>> grad(lambda x: topk(x, 2)[0])(tensor([2.0, 1.0, 2.0, 2.0])).tolist()
+        [1.0, 0.0, 1.0, 0.0]
     """
     values, indices = run_many("TopK", x, k=k, sorted=sorted)
     return values, indices
@@ -190,7 +195,7 @@ def _order(gpu: Gpu, x: GpuArray, pairs: GpuArray, part_size: int, parts: int) -
     )
 
 
-@gradient("TopK")
+@gradient("TopK", none=True)
 def _topk_grad(
     dys: tuple[Tensor | None, ...], x_shape: Shape, indices: Tensor, k: int
 ) -> Tensor | None:

@@ -46,11 +46,19 @@ def std(
 ) -> Tensor:
     """Return the standard deviation along ``axis``, the root of ``var``.
 
+    Where all elements are equal it is 0 and its gradient is NaN.
+
     Args:
         x: Any shape, real or bool.
         axis: One axis, several, or None for all.
         correction: Subtracted from the number of elements; see ``var``.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> std(tensor([1.0, 3.0])).item()
+        1.0
+        >>> grad(std)(tensor([2.0, 2.0])).tolist()
+        [nan, nan]
     """
     return unary.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
 
@@ -60,7 +68,8 @@ def var(
 ) -> Tensor:
     """Return the sum of squared deviations from the mean along ``axis``, divided by their number.
 
-    It is computed from differences, never from a difference of large squares. NaN of no elements.
+    It is computed from differences, never from a difference of large squares, nor from a sum that
+    overflows where the differences do not. NaN of no elements.
 
     Args:
         x: Any shape, real or bool; of int32 and bool the result is float32.
@@ -72,6 +81,8 @@ def var(
     Example:
         >>> var(tensor([[1.0, 3.0], [2.0, 6.0]]), axis=1, correction=1.0).tolist()
         [2.0, 8.0]
+        >>> var(full(64, 1e38)).item()
+        0.0
 
     Source: Chan, Golub, LeVeque, Algorithms for Computing the Sample Variance, 1983.
     """

@@ -37,7 +37,11 @@ if TYPE_CHECKING:
 def abs(x: TensorLike) -> Tensor:
     """Return the absolute value, element by element.
 
-    The gradient at 0 is that from below, -1, as TensorFlow.js has it.
+    The gradient at 0 is 0.
+
+    Example:
+        >>> wk.grad(wk.abs)(wk.tensor([-2.0, 0.0, 3.0])).tolist()
+        [-1.0, 0.0, 1.0]
     """
     return run("Abs", x)
 
@@ -95,6 +99,8 @@ def clip(x: TensorLike, min: float | None = None, max: float | None = None) -> T
     Example:
         >>> clip(tensor([-3.0, 0.5, 9.0]), 0.0, 6.0).numpy()
         array([0. , 0.5, 6. ], dtype=float32)
+        >>> grad(lambda x: clip(x, 0.0, 6.0))(tensor([-3.0, 0.0, 6.0, 9.0])).tolist()
+        [0.0, 1.0, 1.0, 0.0]
     """
     low = -math.inf if min is None else min
     high = math.inf if max is None else max

@@ -1,0 +1,81 @@
+"""The shaders that the pages and the examples show serve every float dtype of the device."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.py")),
+]
+QUOTED = re.compile(r'"""\n(.*?)"""', re.DOTALL)
+FENCED = re.compile(r"^```wgsl\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FORMS: dict[str, Any] = {"up to k": "scan", "over the window": "window"}
+
+pytestmark = pytest.mark.gpu
+
+
+def shaders() -> Iterator[Any]:
+    """Yield the shaders of each file that define a kernel."""
+    for file in FILES:
+        text = file.read_text(encoding="utf-8")
+        found = FENCED.findall(text) + QUOTED.findall(text)
+        defining = [one for one in found if re.search(r"^fn |^@compute", one, re.MULTILINE)]
+        for number, shader in enumerate(defining):
+            yield pytest.param(shader, id=f"{file.stem}-{number}")
+
+
+def arrays_for(shader: str) -> dict[str, Any]:
+    """Return float64 values for what the shader reads, by name."""
+    op = re.search(r"^fn op\((.*?)\) ->", shader, re.MULTILINE)
+    bound = re.findall(r"var<storage, read> (\w+)", shader)
+    names = [one.split(":")[0].strip() for one in op[1].split(",")] if op else bound or ["x"]
+    shape = (1, 4, 4, 2) if "window" in shader else (4, 6)
+    draw = np.random.default_rng(0)
+    return {name: draw.uniform(0.5, 2.0, shape) for name in names}
+
+
+def attrs_for(shader: str) -> dict[str, Any]:
+    """Return a number for each attribute that the shader names, and those of its form."""
+    struct = re.search(r"struct Attrs \{(.*?)\}", shader)
+    attrs: dict[str, Any] = dict.fromkeys(re.findall(r"(\w+):", struct[1]) if struct else [], 1.5)
+    if "window" in shader:
+        return attrs | {"filter_size": 2}
+    return attrs | ({"axis": 1} if "fn combine" in shader else {})
+
+
+@pytest.mark.parametrize("shader", list(shaders()))
+def test_a_shader_shown_gives_the_same_for_each_float_dtype(shader: str) -> None:
+    form = next((form for words, form in FORMS.items() if words in shader), None)
+    outputs = re.findall(r"var<storage, read_write> (\w+)", shader)
+    arrays, attrs = arrays_for(shader), attrs_for(shader)
+
+    def shapes(x: wk.Spec, /, *, axis: int = 1) -> Any:
+        rows = x.like(shape=x.shape[:axis])
+        if outputs:
+            return dict.fromkeys(outputs, rows) if outputs[1:] else x.like(shape=x.shape[::-1])
+        return x if "fn apply" in shader else rows
+
+    if outputs or (form is None and "fn combine" in shader):
+        wk.signature("Shown")(shapes)
+    wk.wgsl_kernel("Shown", shader, form=form)
+    results = {}
+    with wk.use_backend("webgpu"):
+        supports = wk.tensor([0.0]).driver.supports
+        for dtype in ("float32", "float16"):
+            if supports(dtype):
+                given = {name: wk.tensor(x, dtype=dtype) for name, x in arrays.items()}
+                found = wk.engine().run_kernel("Shown", given, attrs)
+                results[dtype] = [y.numpy() for y in (found if outputs[1:] else [found])]
+    assert all(y.dtype == dtype for dtype, ys in results.items() for y in ys)
+    for ys in results.values():
+        for y, want in zip(ys, results["float32"], strict=True):
+            np.testing.assert_allclose(y, want, rtol=2e-2, atol=2e-2)
