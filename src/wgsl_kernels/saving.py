@@ -279,22 +279,16 @@ def _only_fits(
 ) -> dict[str, Variable]:
     """Return the owners of state under counted names, where only one variable can be each."""
     counted = [one for one in called if is_counted(one) and "@" not in one]
-    fits = {
-        owner: [
-            one
-            for one in variables
-            if all(
-                (value.shape, value.dtype) == (one.shape, one.dtype)
-                for name, value in state.items()
-                if name.rpartition("/")[0] == owner
-            )
-        ]
-        for owner in counted
-    }
+    fits: dict[str, list[Variable]] = {}
+    for owner in counted:
+        values = [value for name, value in state.items() if name.rpartition("/")[0] == owner]
+        specs = {value.spec for value in values}
+        fits[owner] = [one for one in variables if specs == {one.spec}]
+    wanted = [one.id for found in fits.values() for one in found]
     return {
         owner: found[0]
         for owner, found in fits.items()
-        if len(found) == 1 and sum(found[0] in other for other in fits.values()) == 1
+        if len(found) == 1 and wanted.count(found[0].id) == 1
     }
 
 
