@@ -222,7 +222,7 @@ def test_damaged_metadata_is_named(key: str, text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["odd", "scalar", "whole", "half", "none", "absent"])
 def test_a_tensor_that_cannot_be_complex_is_named(name: str, tmp_path: Path) -> None:
-    arrays = {
+    arrays: dict[str, np.ndarray] = {
         "odd": np.zeros((2, 3), np.float32),
         "scalar": np.array(1.0, np.float32),
         "whole": np.zeros(2, np.int32),

@@ -98,7 +98,7 @@ def test_state_of_a_variable_that_is_not_saved_needs_a_name(tmp_path: Path) -> N
     stepped(adam, nameless, named)
     for saved in (adam, {"opt": adam}, {"opt": adam, "w": named}, {"opt": adam.state_dict()}):
         with pytest.raises(wk.ArgumentError, match=r"has state of 'variable_\d+', a variable with"):
-            wk.save(path, saved)  # type: ignore[arg-type]  # each is one of those allowed
+            wk.save(path, saved)
     wk.save(path, {"opt": adam, "x": nameless})
 
     other, fresh = wk.variable(ONE), Adam()

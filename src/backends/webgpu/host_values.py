@@ -22,22 +22,19 @@ host_bytes: dict[int, int] = {}
 class _Filling:
     """What a storage is filled with, and which one was: an array and its views share it."""
 
-    __slots__ = ("_device", "_storage")
+    __slots__ = ("_filled",)
 
-    def __init__(self) -> None:
-        self._device: weakref.ref[Device] | None = None
-        self._storage: weakref.ref[Storage] | None = None
+    _filled: tuple[weakref.ref[Storage], weakref.ref[Device]] | None
 
     def storage_on(self, device: Device) -> Storage | None:
         """Return the storage on ``device`` that was filled with these values, if it is there."""
-        if self._storage is None or self._device is None or self._device() is not device:
+        if self._filled is None or self._filled[1]() is not device:
             return None
-        return self._storage()
+        return self._filled[0]()
 
     def fills(self, storage: Storage, device: Device) -> None:
         """Note a storage that was filled with these values."""
-        self._storage = weakref.ref(storage)
-        self._device = weakref.ref(device)
+        self._filled = (weakref.ref(storage), weakref.ref(device))
 
 
 class HostValues(_Filling):
@@ -46,7 +43,7 @@ class HostValues(_Filling):
     __slots__ = ("_is_regular", "uploaded", "values")
 
     def __init__(self, values: Array, is_regular: bool | None = None) -> None:
-        super().__init__()
+        self._filled = None
         self.values = values
         self.uploaded = False
         self._is_regular = is_regular
@@ -77,7 +74,7 @@ class PackedValues(_Filling):
     def __init__(
         self, whole: HostValues | PackedValues, shape: Shape, strides: tuple[int, ...], offset: int
     ) -> None:
-        super().__init__()
+        self._filled = None
         self._whole = whole
         self._shape = shape
         self._layout = (strides, offset)
