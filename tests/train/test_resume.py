@@ -254,3 +254,26 @@ def test_slots_go_with_their_variable() -> None:
     del a
     assert wk.memory().num_tensors == before - 3
     assert set(adam.state_dict()) == {"learning_rate", "step"}
+
+
+@BACKENDS
+@pytest.mark.parametrize("fusion", ["never", "always"])
+def test_a_captured_step_goes_on_from_what_is_loaded_under_it(
+    backend: str, fusion: str, tmp_path: Path
+) -> None:
+    with wk.use_backend(backend), wk.config.using(fusion=fusion):
+        w, adam = wk.variable(np.ones((3, 2), np.float32)), Adam(0.1)
+        step = wk.capture(lambda x: adam.minimize(lambda: wk.sum((x @ w - 1.0) ** 2.0)))
+        rows = [wk.tensor(np.full((4, 3), n + 0.5, np.float32)) for n in range(5)]
+        state = {"w": w, "adam": adam}
+        for x in rows[:2]:
+            step(x)
+        wk.save(tmp_path / "file", state)
+        for x in rows[2:]:
+            step(x)
+        expected = w.numpy().tobytes()
+        wk.load(tmp_path / "file", into=state)
+        assert adam.step.item() == 2
+        for x in rows[2:]:
+            step(x)
+        assert w.numpy().tobytes() == expected

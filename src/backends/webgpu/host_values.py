@@ -10,6 +10,8 @@ import numpy as np
 from wgsl_kernels.engine.exact import is_regular
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.engine.host import Array
@@ -61,9 +63,9 @@ class HostValues(_Filling):
         self.uploaded = True
         host_bytes.pop(id(self), None)
 
-    def __del__(self) -> None:
+    def __del__(self, forget: Callable[..., object] = host_bytes.pop) -> None:
         if not self.uploaded:
-            host_bytes.pop(id(self), None)
+            forget(id(self), None)  # bound early: at the end of a process the module is empty
 
 
 class PackedValues(_Filling):

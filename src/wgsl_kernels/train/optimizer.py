@@ -245,7 +245,7 @@ class Optimizer(ABC):
     def __copy__(self) -> Optimizer:
         """Return an optimizer for the same variables, with state of its own."""
         twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
+        vars(twin).update(vars(self))
         twin._rate, twin._step = copy(self._rate), copy(self._step)
         twin._held = self._held.copied(lambda one: one)
         return twin
