@@ -245,6 +245,14 @@ def test_state_of_a_removed_variable_is_named(tmp_path: Path) -> None:
         wk.load(tmp_path / "file", into={"a": a, "opt": Adam()})
 
 
+def test_an_optimizer_without_slots_needs_no_names(tmp_path: Path) -> None:
+    a, sgd, other = wk.variable(ONE), SGD(0.25), SGD(0.5)
+    stepped(sgd, a)
+    wk.save(tmp_path / "file", sgd)
+    wk.load(tmp_path / "file", into=other)
+    assert (other.learning_rate.item(), other.step.item()) == (0.25, 1)
+
+
 def test_slots_go_with_their_variable() -> None:
     adam, sgd = Adam(), SGD(0.1)
     a = wk.variable(ONE)

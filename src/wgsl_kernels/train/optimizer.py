@@ -187,8 +187,8 @@ class Optimizer(ABC):
         return list(chosen.values())
 
     def owners(self) -> list[Variable]:
-        """Return the variables that it has state of: those that steps have changed."""
-        return self._held.owners()
+        """Return the variables that it has slots of: those that steps have changed, if any."""
+        return self._held.owners() if self.slots else []
 
     def state_dict(self, names: Mapping[Variable, str] | None = None) -> dict[str, Tensor]:
         """Return all state by name, as it is now.
