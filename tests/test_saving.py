@@ -144,7 +144,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     def full(_: int) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("wgsl_kernels.saving.os.fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="no space left"):
         wk.save(path, {"x": wk.tensor(2.0)})
     assert wk.load(path)["x"].item() == 1.0

@@ -12,6 +12,7 @@ import numpy as np
 from wgsl_kernels.engine import context, display, memory
 from wgsl_kernels.engine.backends import active_driver, default_driver, find_driver
 from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.copies import Copies
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import (
     ArgumentError,
@@ -36,7 +37,7 @@ TensorLike = Any
 _next_id = itertools.count(1).__next__
 
 
-class Tensor(Operators):
+class Tensor(Copies, Operators):
     """Values of one dtype in a shape, on a backend; they never change.
 
     Made by `tensor` and by ops. Released when collected, when a `tidy` around ends, or by

@@ -2,28 +2,41 @@
 
 A file holds named tensors. What `save` is given is a mapping of names to tensors, variables and
 objects with state (optimizers), or to further mappings; a name in the file is the path to it,
-joined by ``/``: ``model/w``, ``optimizer/step``. bool, int32, float16, float32 and float64 are
-stored as they are (BOOL, I32, F16, F32, F64), a complex tensor as floats with a last axis of 2, the
-real and the imaginary part; the names of these stand in the file's metadata under ``complex``, as a
-JSON list. Any reader of safetensors opens such a file.
+joined by ``/``: ``model/w``, ``optimizer/step``. What an optimizer keeps of a variable is called by
+the variable's path: ``optimizer/model/w/m``. See `wgsl_kernels.tensor_files` for the format and
+docs/decisions/0030-state-is-saved-under-the-paths-of-its-variables.md for the names.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import numpy as np
-
-from wgsl_kernels.engine.dtypes import COMPLEXES
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels import tensor_files
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.errors import (
+    ArgumentError,
+    DisposedTensorError,
+    DTypeError,
+    ShapeError,
+)
 from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.tensor import Tensor, Variable, tensor
+from wgsl_kernels.engine.tensor import Tensor, Variable
+from wgsl_kernels.engine.watch import Snapshot
+from wgsl_kernels.tensor_files import Content
+from wgsl_kernels.train.slots import is_counted, name_of
 
-COMPLEX = "complex"
-"""The key of the file's metadata under which the names of complex tensors stand."""
+if TYPE_CHECKING:
+    import os
+
+DEEPEST = 100
+"""How many mappings may stand in one another."""
+
+WANTED = {
+    "save": "a tensor, an optimizer, or a mapping of names to these",
+    "load": "a variable, an optimizer, or a mapping of names to these",
+}
 
 
 @runtime_checkable
@@ -43,17 +56,42 @@ class HasState(Protocol):
         ...
 
 
+@runtime_checkable
+class HasStateOfVariables(Protocol):
+    """What has state of variables, such as an optimizer: ``<variable>/<what>`` by name."""
+
+    def owners(self) -> Iterable[Variable]:
+        """Return the variables that it has state of."""
+        ...
+
+    def state_dict(self, names: Mapping[Variable, str]) -> Mapping[str, Tensor]:
+        """Return the state; ``names`` says what to call variables."""
+        ...
+
+    def check_state_dict(self, state: Mapping[str, Any], owners: Mapping[str, Variable]) -> Any:
+        """Raise if `load_state_dict` would not take ``state``."""
+        ...
+
+    def load_state_dict(self, state: Mapping[str, Any], owners: Mapping[str, Variable]) -> None:
+        """Take the state over; ``owners`` has the variables by the names that they have in it."""
+        ...
+
+
 def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> None:
     """Save tensors in a file, all or, if that fails, none: the file appears when it is complete.
 
     Args:
-        path: Where; a file that is there is replaced.
+        path: Where; a file that is there is replaced and keeps its mode, and a link is followed.
         obj: Names to variables, tensors and optimizers, or to further such mappings; or one
-            optimizer.
+            optimizer. An optimizer's state is kept under the paths of its variables here; those
+            that stand nowhere in ``obj`` need names.
 
     Raises:
-        ArgumentError: ``obj`` holds something else, or two things under one name.
+        ArgumentError: ``obj`` holds something else, itself, two things under one name, or an
+            optimizer with state of a variable that has neither path nor name. Or ``path`` is none,
+            or leads to what is no regular file.
         DTypeError: A tensor holds strings.
+        OSError: The file cannot be written.
 
     Example:
         >>> import pathlib
@@ -63,20 +101,23 @@ def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> Non
         >>> load(path)["w"].tolist()
         [1.0, 2.0]
     """
-    import json
-
-    from safetensors.numpy import save as encode
-
-    arrays: dict[str, np.ndarray] = {}
-    complexes: list[str] = []
-    for name, value in _tensors_in("save", obj):
-        if name in arrays:
-            raise ArgumentError(f"save: {name!r} stands twice; want each name once.")
-        arrays[name] = _encoded(name, value)
-        if value.dtype in COMPLEXES:
-            complexes.append(name)
-    metadata = {COMPLEX: json.dumps(complexes)} if complexes else None
-    _write(Path(path), encode(arrays, metadata))
+    found: dict[str, Tensor] = {}
+    by_path: list[str] = []
+    things = list(_things("save", obj))
+    paths: dict[Variable, str] = {}
+    for name, thing in things:
+        if isinstance(thing, Variable):
+            paths.setdefault(thing, name)
+    for name, thing in things:
+        if isinstance(thing, HasStateOfVariables):
+            by_path.append(name)
+            _check_owners(name, thing, paths)
+            state: Any = thing.state_dict(paths)
+        else:
+            state = thing if isinstance(thing, Tensor) else thing.state_dict()
+        for one, value in _things("save", state, name):
+            _add(found, one, value)
+    tensor_files.write(path, Content(found, by_path))
 
 
 def load(
@@ -92,35 +133,44 @@ def load(
             without ``into`` and assign what is wanted.
 
     Raises:
-        ArgumentError: The file is none of safetensors, or its names differ from those of ``into``.
+        ArgumentError: The file is none of safetensors, or its names differ from those of ``into``,
+            or it has state of a variable that ``into`` has not; or ``path`` is none.
         ShapeError, DTypeError: A variable has another shape or dtype; the message names it.
         OSError: The file cannot be read.
     """
-    found = _read(Path(path))
+    content = tensor_files.read(path)
     if into is not None:
-        for holder, value in _assignments(into, found):
-            if isinstance(holder, Variable):
-                holder.assign(value)
-            else:
-                holder.load_state_dict(value)
-    return found
+        planned = _assignments(into, content)
+        with _all_or_nothing():
+            for holder, value, owners in planned:
+                if isinstance(holder, Variable):
+                    holder.assign(value)
+                elif owners is None:
+                    holder.load_state_dict(value)
+                else:
+                    holder.load_state_dict(value, owners)
+    return content.tensors
 
 
-def _tensors_in(caller: str, obj: Any, path: str = "") -> Iterator[tuple[str, Tensor]]:
-    """Yield every tensor that ``obj`` leads to, with its name in the file."""
-    if isinstance(obj, Tensor):
+def _things(
+    caller: str, obj: Any, path: str = "", above: tuple[int, ...] = ()
+) -> Iterator[tuple[str, Any]]:
+    """Yield tensors and objects with state that ``obj`` leads to, with their names in the file."""
+    kind = Variable if caller == "load" else Tensor
+    if isinstance(obj, (kind, HasStateOfVariables, HasState)):
         yield path, obj
         return
-    if isinstance(obj, HasState):
-        obj = obj.state_dict()
     if not isinstance(obj, Mapping):
         where = f"under {path!r} " if path else ""
         raise ArgumentError(
-            f"{caller}: {where}stands a {type(obj).__name__}; want a tensor, an optimizer, or a "
-            "mapping of names to these."
+            f"{caller}: {where}stands a {type(obj).__name__}; want {WANTED[caller]}."
         )
+    if id(obj) in above:
+        raise ArgumentError(f"{caller}: under {path!r} stands a mapping that holds itself.")
+    if len(above) == DEEPEST:
+        raise ArgumentError(f"{caller}: mappings stand in one another more than {DEEPEST} deep.")
     for name, value in obj.items():
-        yield from _tensors_in(caller, value, _joined(caller, path, name))
+        yield from _things(caller, value, _joined(caller, path, name), (*above, id(obj)))
 
 
 def _joined(caller: str, path: str, name: Any) -> str:
@@ -129,69 +179,58 @@ def _joined(caller: str, path: str, name: Any) -> str:
     return f"{path}/{name}" if path else name
 
 
-def _encoded(name: str, value: Tensor) -> np.ndarray:
-    if value.dtype == "string":
-        raise DTypeError(f"save: {name!r} holds strings; want numbers or bools.")
-    array = value.numpy()
-    return (
-        np.stack([np.real(array), np.imag(array)], axis=-1) if value.dtype in COMPLEXES else array
+def _add(found: dict[str, Tensor], name: str, value: Any) -> None:
+    if name in found:
+        raise ArgumentError(f"save: {name!r} stands twice; want each name once.")
+    for part in name.split("/"):
+        if "@" in part and is_counted(part):
+            _refuse_nameless(name.removesuffix(part).rstrip("/"), part.partition("@")[0])
+    found[name] = value
+
+
+def _check_owners(name: str, thing: HasStateOfVariables, paths: Mapping[Variable, str]) -> None:
+    for owner in thing.owners():
+        if owner not in paths and is_counted(owner.name):
+            _refuse_nameless(name, owner.name)
+
+
+def _refuse_nameless(name: str, owner: str) -> None:
+    what = f"{name!r}" if name else "the optimizer"
+    raise ArgumentError(
+        f"save: {what} has state of {owner!r}, a variable without a name of its own that stands "
+        "nowhere in what is saved. Save both in one mapping, or give the variable a name."
     )
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Replace the file at ``path`` by ``content``, in one step."""
-    beside = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
-    try:
-        with beside.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+Planned = list[tuple[Any, Any, Mapping[str, Variable] | None]]
 
 
-def _read(path: Path) -> dict[str, Tensor]:
-    import json
-
-    from safetensors import SafetensorError, safe_open
-
-    path.open("rb").close()  # a missing file, or none that may be read, raises OSError here
-    try:
-        with safe_open(path, framework="numpy") as file:
-            names = file.keys()  # no mapping: it has keys, and cannot be iterated
-            arrays = {name: file.get_tensor(name) for name in names}
-            metadata = file.metadata() or {}
-    except (SafetensorError, TypeError, AttributeError) as error:
-        raise ArgumentError(f"load: {path} is no readable safetensors file: {error}.") from error
-    complexes = json.loads(metadata.get(COMPLEX, "[]"))
-    return {name: _decoded(array, name in complexes) for name, array in arrays.items()}
-
-
-def _decoded(array: np.ndarray, is_complex: bool) -> Tensor:
-    if is_complex:
-        kind = np.complex64 if array.dtype == np.float32 else np.complex128
-        array = np.ascontiguousarray(array).view(kind)[..., 0]
-    return tensor(array, dtype=array.dtype if array.dtype.kind in "bfc" else None)
-
-
-def _assignments(into: Any, found: Mapping[str, Tensor]) -> list[tuple[Any, Any]]:
+def _assignments(into: Any, content: Content) -> Planned:
     """Return what to give to which variable or optimizer, once it is known that all of it fits."""
-    planned: list[tuple[Any, Any]] = []
+    found = content.tensors
+    things = list(_things("load", into))
+    variables = {name: one for name, one in things if isinstance(one, Variable)}
+    planned: Planned = []
     names: set[str] = set()
-    for path, holder in _holders(into):
+    values: dict[Variable, tuple[str, Tensor]] = {}
+    for path, holder in things:
         if isinstance(holder, Variable):
             if path not in found:
                 raise ArgumentError(f"load: the file has no {path!r}; it has {_listed(found)}.")
             _check_fits(path, holder, found[path])
-            planned.append((holder, found[path]))
+            _check_equal(values.setdefault(holder, (path, found[path])), path, found[path])
+            planned.append((holder, found[path], None))
             names.add(path)
             continue
         head = f"{path}/" if path else ""
         mine = {one[len(head) :]: found[one] for one in found if one.startswith(head)}
-        holder.check_state_dict(mine)
-        planned.append((holder, mine))
+        owners: Mapping[str, Variable] | None = None
+        if isinstance(holder, HasStateOfVariables):
+            owners = _owners(path, mine, variables, content)
+            holder.check_state_dict(mine, owners)
+        else:
+            holder.check_state_dict(mine)
+        planned.append((holder, mine, owners))
         names.update(head + one for one in mine)
     if found.keys() - names:
         raise ArgumentError(
@@ -201,20 +240,83 @@ def _assignments(into: Any, found: Mapping[str, Tensor]) -> list[tuple[Any, Any]
     return planned
 
 
-def _holders(obj: Any, path: str = "") -> Iterator[tuple[str, Variable | HasState]]:
-    if isinstance(obj, (Variable, HasState)):
-        yield path, obj
-    elif isinstance(obj, Mapping):
-        for name, value in obj.items():
-            yield from _holders(value, _joined("load", path, name))
-    else:
+def _owners(
+    path: str, state: Mapping[str, Any], variables: Mapping[str, Variable], content: Content
+) -> dict[str, Variable]:
+    """Return the variables that an object's state is of, by what they are called there.
+
+    A file that says so calls them by their paths. In others, older ones or such as a `state_dict`
+    was put into, they go by their own names.
+    """
+    called = list(dict.fromkeys(name.rpartition("/")[0] for name in state if "/" in name))
+    if path in content.by_path:
+        for owner in called:
+            if owner in content.tensors and owner not in variables:
+                raise ArgumentError(
+                    f"load: {path!r} has state of {owner!r} in the file, which is no variable of "
+                    "`into`."
+                )
+        return {owner: variables[owner] for owner in called if owner in variables}
+    owners: dict[str, Variable] = {}
+    distinct = list(dict.fromkeys(variables.values()))
+    for owner in called:
+        named = [one for one in distinct if owner in (one.name, name_of(one))]
+        named = [one for one in named if not is_counted(owner) or name_of(one) == owner]
+        if len(named) > 1:
+            raise ArgumentError(
+                f"load: {path!r} has state of {owner!r} in the file, and {len(named)} variables of "
+                "`into` have that name."
+            )
+        if named:
+            owners[owner] = named[0]
+    taken = {one.id for one in owners.values()}
+    free = [one for one in distinct if one.id not in taken]
+    return owners | _only_fits(state, [one for one in called if one not in owners], free)
+
+
+def _only_fits(
+    state: Mapping[str, Tensor], called: list[str], variables: list[Variable]
+) -> dict[str, Variable]:
+    """Return the owners of state under counted names, where only one variable can be each."""
+    counted = [one for one in called if is_counted(one) and "@" not in one]
+    fits: dict[str, list[Variable]] = {}
+    for owner in counted:
+        values = [value for name, value in state.items() if name.rpartition("/")[0] == owner]
+        specs = {value.spec for value in values}
+        fits[owner] = [one for one in variables if specs == {one.spec}]
+    wanted = [one.id for found in fits.values() for one in found]
+    return {
+        owner: found[0]
+        for owner, found in fits.items()
+        if len(found) == 1 and wanted.count(found[0].id) == 1
+    }
+
+
+@contextmanager
+def _all_or_nothing() -> Iterator[None]:
+    """Put variables and optimizers back as they were if the block is left by an exception."""
+    if context.current().watch is not None:
+        yield  # who watches puts back what is to be put back
+        return
+    snapshot = Snapshot()
+    with context.changed(watch=snapshot):
+        try:
+            yield
+        except BaseException:
+            snapshot.restore()
+            raise
+
+
+def _check_equal(first: tuple[str, Tensor], path: str, value: Tensor) -> None:
+    if first[1] is not value and first[1].numpy().tobytes() != value.numpy().tobytes():
         raise ArgumentError(
-            f"load: under {path!r} stands a {type(obj).__name__}; want a variable, an optimizer, "
-            "or a mapping of names to these."
+            f"load: {first[0]!r} and {path!r} are one variable in `into`, and differ in the file."
         )
 
 
 def _check_fits(path: str, holder: Variable, value: Tensor) -> None:
+    if holder.is_disposed:
+        raise DisposedTensorError(f"load: the variable under {path!r} was disposed.")
     if value.shape != holder.shape:
         raise ShapeError(
             f"load: {path!r} has shape {show(value.shape)} in the file; the variable has "

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.dtypes import numpy_dtype
-from wgsl_kernels.engine.exact import is_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.backends.webgpu.host_values import HostValues, PackedValues
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.spec import Shape, Spec
@@ -25,37 +25,6 @@ ITEMSIZE = {"float32": 4, "int32": 4, "bool": 4, "float16": 2, "complex64": 8}
 
 Layout = tuple[tuple[int, ...], int]
 """Strides and offset of a view, in elements."""
-
-host_bytes: dict[int, int] = {}
-"""Bytes of the host values that are on no device, by the id of what holds them."""
-
-
-class HostValues:
-    """Values on the host; they count as an array of the backend until a device has them."""
-
-    __slots__ = ("_is_regular", "uploaded", "values")
-
-    def __init__(self, values: Array, is_regular: bool | None = None) -> None:
-        self.values = values
-        self.uploaded = False
-        self._is_regular = is_regular
-        host_bytes[id(self)] = values.nbytes
-
-    @property
-    def is_regular(self) -> bool:
-        """Whether a device computes with them as the host does; see `engine.exact`."""
-        if self._is_regular is None:
-            self._is_regular = is_regular(self.values)
-        return self._is_regular
-
-    def mark_uploaded(self) -> None:
-        """Stop counting: a storage holds the values from now on."""
-        self.uploaded = True
-        host_bytes.pop(id(self), None)
-
-    def __del__(self) -> None:
-        if not self.uploaded:
-            host_bytes.pop(id(self), None)
 
 
 class Tail:
@@ -76,6 +45,7 @@ class GpuArray:
         storage: The buffer on ``device``; ``None`` for an empty array and where only the host
             has the values.
         host: The values on the host, where they came from there.
+        source: Of a view, what its storage was filled with, where that came from the host.
         packed: A row-major copy of a view, once one was needed.
         sealed: Whether a tensor holds the values, so that no kernel may write there.
         op: Of a pending array, what makes it from ``inputs``; ``None`` once it is made.
@@ -101,6 +71,7 @@ class GpuArray:
         "sealed",
         "shape",
         "size",
+        "source",
         "storage",
         "tail",
         "weight",
@@ -123,6 +94,7 @@ class GpuArray:
         self.device = device
         self.layout = layout
         self.host = host
+        self.source: HostValues | PackedValues | None = None
         self.packed: GpuArray | None = None
         self.sealed = False
         self.op: Any = None
@@ -190,7 +162,7 @@ def view_of(array: GpuArray, shape: Shape, strides: tuple[int, ...], offset: int
     """Return a view of ``array``'s storage; no element moves.
 
     Host values come along where the view has them all in order, so that a reshaped scalar still
-    travels as a parameter.
+    travels as a parameter; else it knows where to find them if the device is lost.
     """
     size = math.prod(shape)
     contiguous = is_row_major(shape, strides)
@@ -200,6 +172,7 @@ def view_of(array: GpuArray, shape: Shape, strides: tuple[int, ...], offset: int
         shape, array.dtype, size, array.storage, array.device, layout,
         host=array.host if whole else None,
     )  # fmt: skip
+    view.source = array.source if array.host is None else array.host
     view.sealed = array.sealed
     return view
 

@@ -10,9 +10,7 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.array import (
     ITEMSIZE,
     GpuArray,
-    HostValues,
     device_bytes,
-    host_bytes,
     row_major,
     to_device_values,
     to_host_values,
@@ -24,6 +22,7 @@ from wgsl_kernels.backends.webgpu.devices.background import Background
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
 from wgsl_kernels.backends.webgpu.gpu import Gpu
+from wgsl_kernels.backends.webgpu.host_values import HostValues, PackedValues, host_bytes
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launching import copying
 from wgsl_kernels.backends.webgpu.launching.free import FreeLaunch
@@ -157,15 +156,22 @@ class WebGpuBackend:
         device = self.open()
         if array.size == 0 or (array.storage is not None and array.device is device):
             return
-        if array.host is None:
+        filling = array.source if array.host is None else array.host
+        if filling is None:
             raise DeviceLostError(
                 f"tensor of shape {show(array.shape)} and dtype {array.dtype} was lost with the "
-                "device; only tensors made from host values come back. Compute it again."
+                "device; only tensors made from host values, and views of them, come back. Compute "
+                "it again; variables come back from a file of wk.save, by wk.load(path, into=...)."
             )
-        what = f"{show(array.shape)} {array.dtype}"
-        array.storage = device.put(to_device_values(array.host.values, array.dtype), "upload", what)
+        storage = filling.storage_on(device)
+        if storage is None:
+            what = f"{show(array.shape)} {array.dtype}"
+            storage = device.put(to_device_values(filling.values, array.dtype), "upload", what)
+            filling.fills(storage, device)
+        array.storage = storage
         array.device = device
-        array.host.mark_uploaded()
+        if array.host is not None:
+            array.host.mark_uploaded()
 
     def contiguous(self, array: GpuArray) -> GpuArray:
         """Return the array row-major from its storage's beginning; a copy is remembered."""
@@ -178,6 +184,10 @@ class WebGpuBackend:
             return GpuArray(array.shape, array.dtype, 0, None, None)
         array.packed = self.copy(array)
         array.packed.sealed = array.sealed
+        if array.source is not None:
+            array.packed.source = PackedValues(
+                array.source, array.shape, array.strides, array.offset
+            )
         return array.packed
 
     def copy(self, array: GpuArray) -> GpuArray:

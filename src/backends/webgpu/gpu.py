@@ -263,7 +263,8 @@ class Gpu:
                 )
                 self._remember(both, recipe)
         for name in recipe.written:
-            if arrays[name].sealed or arrays[name].host is not None:
+            written = arrays[name]
+            if written.sealed or written.host is not None or written.source is not None:
                 raise ArgumentError(
                     f"{self._kernel}: the shader writes {name}, which is an input or holds host "
                     "values; write to an array of gpu.empty()."

@@ -97,6 +97,9 @@ class Weights:
             pairs = zip(betas, self._last, strict=True)
             self._values = np.concatenate([_weights(beta, last) for beta, last in pairs])
 
+    def __reduce__(self) -> tuple[type[Weights], tuple[tuple[float, ...]]]:
+        return Weights, (self._betas,)
+
     def after(self, step: Tensor, dtype: DType) -> tuple[Tensor, ...]:
         """Return the weights in step ``step``, an int32 scalar from 1, as scalars of ``dtype``."""
         if self._values is None or dtype == "float64":

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import warnings
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from wgsl_kernels.engine.autodiff import stop_gradient, variable_grads
-from wgsl_kernels.engine.context import current
-from wgsl_kernels.engine.dtypes import numpy_dtype
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, GradientNotFound, ShapeError
+from wgsl_kernels.engine.errors import ArgumentError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.profile import evaluate
 from wgsl_kernels.engine.scopes import tidy
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import hidden_from_tapes
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, variable
 from wgsl_kernels.ops.cast import astype
+from wgsl_kernels.train.slots import Slots, check_fits, name_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
@@ -35,7 +32,11 @@ class Optimizer(ABC):
     Its state is tensors where the variables are: the learning rate, the number of steps done, and
     the ``slots`` that each variable gets when it is first changed. In `state_dict` they are called
     ``learning_rate``, ``step`` and ``<variable's name>/<slot>``, so variables of one optimizer need
-    different names.
+    different names; those without a name have one of their own in each process. `wk.save` calls the
+    variables by their paths in the mapping that it is given.
+
+    `copy.deepcopy` and pickle of a model with its optimizer keep the two tied: the copy's slots are
+    those of the copied variables. An optimizer copied alone is one for the same variables.
 
     A new kind gives ``slots`` and `updated`.
 
@@ -49,8 +50,7 @@ class Optimizer(ABC):
         self._name = type(self).__name__
         self._rate = variable(learning_rate, trainable=False, name=RATE, dtype="float32")
         self._step = variable(0, trainable=False, name=STEP, dtype="int32")
-        self._state: dict[str, tuple[weakref.ref[Variable], tuple[Variable, ...]]] = {}
-        self._waiting: dict[str, Tensor] = {}
+        self._held = Slots(self._name, self.slots)
         self._has_warned = False
 
     @property
@@ -142,7 +142,7 @@ class Optimizer(ABC):
             shared: dict[DType, tuple[Tensor, ...]] = {}
             while chosen:
                 gradient, target = chosen.pop()
-                dtype, state = target.dtype, self._slots_of(target)
+                dtype, state = target.dtype, self._held.of(target)
                 if dtype not in shared:
                     shared[dtype] = self.shared(astype(self._rate, dtype), step)
                 new = self.updated(
@@ -161,6 +161,7 @@ class Optimizer(ABC):
         evaluate(changed)
 
     def _chosen(self, gradients: Pairs) -> list[tuple[Tensor, Variable]]:
+        self._held.check_owners()
         chosen: dict[str, tuple[Tensor, Variable]] = {}
         without: list[str] = []
         for gradient, target in _pairs(gradients):
@@ -172,110 +173,82 @@ class Optimizer(ABC):
                     f"{self._name}: the gradient of {target.name!r} has shape "
                     f"{show(gradient.shape)}, the variable {show(target.shape)}; want the same."
                 )
-            if target.name in chosen:
+            name = name_of(target) if target.name in chosen else target.name
+            if name in chosen or (name != target.name and chosen[target.name][1] is target):
                 what = "twice" if chosen[target.name][1] is target else "for two variables"
                 raise ArgumentError(
                     f"{self._name}: {target.name!r} stands {what}; want each name once."
                 )
-            chosen[target.name] = (gradient, target)
+            chosen[name] = (gradient, target)
         if without and not self._has_warned:
             self._has_warned = True
             names = ", ".join(map(repr, without))
             warnings.warn(f"{self._name}: no gradient for {names}; left as they are.", stacklevel=3)
         return list(chosen.values())
 
-    def _slots_of(self, target: Variable) -> tuple[Variable, ...]:
-        """Return the variable's slots, made of zeros or of loaded state when first asked for."""
-        owner, slots = self._state.get(target.name, (None, ()))
-        holder = None if owner is None else owner()
-        if holder is target:
-            return slots
-        if holder is not None:
-            raise ArgumentError(
-                f"{self._name}: two variables are called {target.name!r}; want different names."
-            )
-        if (watch := current().watch) is not None:
-            watch.undo.append(self._keeper_of(target.name))
-        names = [f"{target.name}/{slot}" for slot in self.slots]
-        for name in names:
-            if name in self._waiting:
-                self._check_fits(name, self._waiting[name], target)
-        zeros = np.zeros(target.shape, numpy_dtype(target.dtype))
-        made = tuple(
-            variable(self._waiting.pop(name, zeros), trainable=False, name=name, dtype=target.dtype)
-            for name in names
-        )
-        self._state[target.name] = (weakref.ref(target), made)
-        return made
+    def owners(self) -> list[Variable]:
+        """Return the variables that it has slots of: those that steps have changed, if any."""
+        return self._held.owners() if self.slots else []
 
-    def _keeper_of(self, name: str) -> Callable[[], None]:
-        """Return what makes this optimizer know as much of a variable as it does now."""
-        present, waiting = self._state.get(name), dict(self._waiting)
+    def state_dict(self, names: Mapping[Variable, str] | None = None) -> dict[str, Tensor]:
+        """Return all state by name, as it is now.
 
-        def put_back() -> None:
-            self._state.pop(name, None)
-            self._state |= {} if present is None else {name: present}
-            self._waiting = waiting
+        Args:
+            names: What to call variables; those that do not stand there go by their own names.
 
-        return put_back
+        Raises:
+            ArgumentError: Two variables go by one name.
+        """
+        own = {RATE: stop_gradient(self._rate), STEP: stop_gradient(self._step)}
+        return own | self._held.state(names or {})
 
-    def state_dict(self) -> dict[str, Tensor]:
-        """Return all state by name, as it is now."""
-        held = {RATE: self._rate, STEP: self._step}
-        for _, slots in self._state.values():
-            held |= {one.name: one for one in slots}
-        return {name: stop_gradient(one) for name, one in held.items()} | self._waiting
-
-    def load_state_dict(self, state: Mapping[str, TensorLike]) -> None:
+    def load_state_dict(
+        self, state: Mapping[str, TensorLike], owners: Mapping[str, Variable] | None = None
+    ) -> None:
         """Take over state that `state_dict` gave, also in another process.
 
-        State of variables that were not changed yet waits for them, by name.
+        Variables that ``state`` has nothing of begin anew. State of variables that were not changed
+        yet waits for them, by name; if there is no variable of the name by then, the next step
+        raises an ArgumentError.
+
+        Args:
+            state: As `state_dict` gave it.
+            owners: The variables by their names in ``state``; others are found by their own names.
 
         Raises:
             ArgumentError, ShapeError, DTypeError: It does not fit; nothing has changed then.
         """
-        values = self.check_state_dict(state)
-        known = {one.name: one for _, slots in self._state.values() for one in slots}
-        known |= {RATE: self._rate, STEP: self._step}
-        self._waiting = {name: value for name, value in values.items() if name not in known}
-        for name, holder in known.items():
-            holder.assign(values[name])
+        values = self.check_state_dict(state, owners)
+        rate, step = values.pop(RATE), values.pop(STEP)
+        claims = self._held.claims(values, owners or {})
+        self._rate.assign(rate)
+        self._step.assign(step)
+        self._held.take(claims)
 
-    def check_state_dict(self, state: Mapping[str, TensorLike]) -> dict[str, Tensor]:
+    def check_state_dict(
+        self, state: Mapping[str, TensorLike], owners: Mapping[str, Variable] | None = None
+    ) -> dict[str, Tensor]:
         """Return ``state`` as tensors, once it is known that `load_state_dict` will take it.
 
         Raises:
             ArgumentError, ShapeError, DTypeError: It does not fit.
         """
         values = {name: as_tensor(value) for name, value in state.items()}
-        holders: dict[str, Variable] = {RATE: self._rate, STEP: self._step}
-        for _, slots in self._state.values():
-            holders |= {one.name: one for one in slots}
-        for name, holder in holders.items():
+        for name, holder in ((RATE, self._rate), (STEP, self._step)):
             if name not in values:
                 raise ArgumentError(f"{self._name}: the state has no {name!r}.")
-            self._check_fits(name, values[name], holder)
-        for name in values.keys() - holders.keys():
-            owner, _, slot = name.rpartition("/")
-            lacking = [one for one in self.slots if f"{owner}/{one}" not in values]
-            if not owner or slot not in self.slots or lacking:
-                known = ", ".join((RATE, STEP, *(f"<variable>/{one}" for one in self.slots)))
-                raise ArgumentError(
-                    f"{self._name}: {name!r} is no state of this optimizer, or not all of a "
-                    f"variable's; want {known}."
-                )
+            check_fits(self._name, name, values[name], holder)
+        slots = {name: one for name, one in values.items() if name not in (RATE, STEP)}
+        self._held.claims(slots, owners or {})
         return values
 
-    def _check_fits(self, name: str, value: Tensor, holder: Variable) -> None:
-        if value.shape != holder.shape:
-            raise ShapeError(
-                f"{self._name}: the state {name!r} has shape {show(value.shape)}; want "
-                f"{show(holder.shape)}."
-            )
-        if value.dtype != holder.dtype:
-            raise DTypeError(
-                f"{self._name}: the state {name!r} is {value.dtype}; want {holder.dtype}."
-            )
+    def __copy__(self) -> Optimizer:
+        """Return an optimizer for the same variables, with state of its own."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        twin._rate, twin._step = copy(self._rate), copy(self._step)
+        twin._held = self._held.copied(lambda one: one)
+        return twin
 
 
 def _pairs(gradients: Pairs) -> Iterable[tuple[Tensor | None, Variable]]:

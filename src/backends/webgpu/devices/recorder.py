@@ -41,6 +41,10 @@ SMALL_READ = 64 << 10
 
 COPY_SRC, COPY_DST, MAP_READ, UNIFORM = 4, 8, 1, 64  # wgpu.BufferUsage
 
+LOST = (
+    "The GPU device was lost; what was computed on it is gone. The next op gets a new device; "
+    "variables come back from a file of wk.save, by wk.load(path, into=...)."
+)
 
 # Pipeline, bind group, the parameters or where they begin in a buffer (as the C call takes it),
 # workgroups, label.
@@ -332,7 +336,7 @@ class Recorder:
     def fail(self, error: Exception) -> NoReturn:
         """Raise ``error``, or DeviceLostError from now on if it says that the device is lost."""
         if self.refusal is None and is_loss(error):
-            self.close(DeviceLostError("The GPU device was lost; what was on it is gone."))
+            self.close(DeviceLostError(LOST))
         self.check()
         raise error
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.array import GpuArray, HostValues
+from wgsl_kernels.backends.webgpu.array import GpuArray
+from wgsl_kernels.backends.webgpu.host_values import HostValues
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.dtypes import numpy_dtype

@@ -17,6 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.files import path_of, write_whole
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -38,12 +40,20 @@ def cache_folder() -> Path:
     if own:
         return Path(own)
     if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+        base = os.environ.get("LOCALAPPDATA") or _home() / "AppData" / "Local"
     elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
+        base = _home() / "Library" / "Caches"
     else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        base = os.environ.get("XDG_CACHE_HOME") or _home() / ".cache"
     return Path(base) / "wgsl-kernels"
+
+
+def _home() -> Path:
+    """Return the user's folder; where the system knows of none, that for temporary files."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(tempfile.gettempdir())
 
 
 def file_for(info: AdapterInfo) -> Path:
@@ -74,16 +84,20 @@ class TuningFile:
         times = {name: round(1e3 * time, 4) for name, time in seconds.items()}
         own = {key: {"variant": variant, "milliseconds": times}}
         self._found = {**(self._found or {}), **_read(self.path), **own}
+        content = {"format": FORMAT, "choices": self._found}
         try:
-            _replace(self.path, {"format": FORMAT, "choices": self._found})
-        except OSError as error:
+            text = json.dumps(content, indent=1, sort_keys=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path_of("tuning", self.path), text.encode())
+        except (OSError, ValueError, RecursionError) as error:
             _logger.info("tuning is not remembered: %s", error)
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the choices of a file; whatever is wrong with it, it then has none."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = json.loads(path_of("tuning", path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError, MemoryError):
         return {}
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         return {}
@@ -95,16 +109,3 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 
 def _is_choice(one: Any) -> bool:
     return isinstance(one, dict) and isinstance(one.get("variant"), str)
-
-
-def _replace(path: Path, content: dict[str, Any]) -> None:
-    """Write a file so that a reader sees the old one or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, sort_keys=True)
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
