@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.backends.cpu.precision import silent
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,6 +37,7 @@ Part = tuple[slice, slice]
 """Images, and rows of places in each."""
 
 
+@silent
 def convolved_cpu(sliding: Sliding, x: Array, filter: Array) -> Array:
     """Return images, in the format of ``sliding``, convolved with [height, width, in, out]."""
     y = np.empty(sliding.shape_with(filter.shape[3]), np.result_type(x, filter))
@@ -51,6 +54,7 @@ def convolved_cpu(sliding: Sliding, x: Array, filter: Array) -> Array:
     return y
 
 
+@silent
 def filter_gradient_cpu(sliding: Sliding, x: Array, dy: Array, filter_shape: Shape) -> Array:
     """Return the gradient of the filter: each window times the gradient at its place, summed."""
     height, width, channels, out = filter_shape
@@ -67,6 +71,7 @@ def filter_gradient_cpu(sliding: Sliding, x: Array, dy: Array, filter_shape: Sha
     return total.reshape(filter_shape)
 
 
+@silent
 def input_gradient_cpu(sliding: Sliding, dy: Array, filter: Array) -> Array:
     """Return the gradient of the images, in the format of ``sliding``."""
     channels = filter.shape[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.ops.depthwise_launch import gather_filter, spread_back
 from wgsl_kernels.ops.depthwise_sums import (
@@ -43,6 +44,7 @@ def _depthwise_conv2d_native_backprop_filter_webgpu(
 
 
 @cpu_kernel(TO_INPUT)
+@silent
 def _depthwise_conv2d_native_backprop_input_cpu(
     dy: Array, filter: Array, *, input_shape: Shape, **geometry: Any
 ) -> Array:

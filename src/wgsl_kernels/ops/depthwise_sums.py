@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.threads import each
 from wgsl_kernels.engine.windows import Axis, slide
 from wgsl_kernels.ops.windows import slide_filter
@@ -66,6 +67,7 @@ def turns_of(axis: Axis) -> int:
     return axis.stride // math.gcd(axis.stride, axis.dilation)
 
 
+@silent
 def by_channel(sliding: Sliding, x: Array, filter: Array) -> Array:
     """Return the sum over each window of ``x`` times ``filter``, channel by channel.
 
@@ -100,6 +102,7 @@ def by_channel(sliding: Sliding, x: Array, filter: Array) -> Array:
     return y
 
 
+@silent
 def filter_by_channel(sliding: Sliding, x: Array, dy: Array) -> Array:
     """Return the sum over all places of each window's elements times ``dy``.
 

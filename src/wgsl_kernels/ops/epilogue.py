@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
-from wgsl_kernels.backends.cpu.precision import select
+from wgsl_kernels.backends.cpu.precision import select, silent
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import unbroadcast
 from wgsl_kernels.engine.run import run
@@ -135,6 +135,7 @@ def aligned(shape: Shape, data_format: str) -> Shape:
     return (*shape, 1, 1) if data_format == "NCHW" and len(shape) == 1 else shape
 
 
+@silent
 def finished(
     z: Array,
     bias: Array | None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -119,6 +120,7 @@ def _fused_mat_mul_signature(
 
 
 @cpu_kernel("_FusedMatMul")
+@silent
 def _fused_mat_mul_cpu(
     a: Array,
     b: Array,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
@@ -134,6 +135,7 @@ def _swapped(pair: tuple[int, ...], swap: bool) -> tuple[int, ...]:
 
 
 @cpu_kernel("BatchMatMul")
+@silent
 def product_cpu(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Array:
     """Return the product of matrices, or of stacks of them, on the CPU."""
     left = np.swapaxes(a, -1, -2) if transpose_a else a
