@@ -57,11 +57,13 @@ def check_number(value: Any, what: str) -> complex:
 
 
 def _whole(number: Any, dtype: DType, what: str) -> int:
-    """Return the word of an int32 or of a bool, which is True where the number is not 0."""
-    if not math.isfinite(number):
-        raise ArgumentError(f"{what} is {number}; want a finite number, the array is {dtype}.")
+    """Return the word of an int32 or of a bool."""
     if dtype == "bool":
-        return int(number != 0)
+        if number not in (0, 1):
+            raise ArgumentError(f"{what} is {number}; want True or False.")
+        return int(number)
+    if not math.isfinite(number):
+        raise ArgumentError(f"{what} is {number}; want a finite number, the array is int32.")
     if number != int(number):
         raise ArgumentError(f"{what} is {number}; want a whole number, the array is int32.")
     least, most = -(1 << 31), (1 << 31) - 1
