@@ -113,7 +113,8 @@ class Packer:
         for field in self._halves:
             numbers = self._numbers(field, facts.get(field.fact, field), facts)
             with np.errstate(over="ignore"):  # what is too large becomes infinite, as in an f32
-                halves = np.array([self._number(field, n) for n in numbers], np.float16)
+                numbers = [_as_float(self._number(field, n)) for n in numbers]
+                halves = np.array(numbers, np.float16)
             changed[field.offset : field.offset + halves.nbytes] = halves.tobytes()
         return bytes(changed)
 
@@ -182,14 +183,18 @@ def unfilled(kernel: str, field: str, known: Sequence[str]) -> str:
     return f"{kernel}: shader field '{field}' matches no attr or tensor fact; known: {names}."
 
 
+def _as_float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # an integer of hundreds of digits
+        return -np.inf if number < 0 else np.inf
+
+
 def float_bits(number: Any) -> int:
     """Return the bits of ``number`` as a float32; what is too large becomes infinite."""
     if type(number) is np.float32:
         return int(number.view(np.uint32))
-    try:
-        value = float(number)
-    except OverflowError:  # an integer of hundreds of digits
-        return _INFINITY | (_SIGN if number < 0 else 0)
+    value = _as_float(number)
     try:
         bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
     except OverflowError:
