@@ -231,6 +231,15 @@ def test_a_grid_of_nothing_leaves_no_output_unwritten() -> None:
     wk.wgsl_kernel("Grid", COPY, groups=lambda: (0, 4))
     with pytest.raises(wk.ArgumentError, match=r"nothing writes y, which is \[3\]"):
         _run("Grid", _ones(3)).numpy()
+    wk.signature("Grid", override=True)(lambda x, /: (x.like(shape=(0,)), x.like()))
+    text = COPY.replace("y[", "y1[").replace("&y", "&y1").replace(" y:", " y1:")
+    empty_first = text + "@group(0) @binding(2) var<storage, read_write> y0: array<f32>;\n"
+    wk.wgsl_kernel("Grid", empty_first, override=True)
+    with pytest.raises(wk.ArgumentError, match=r"nothing writes y1, which is \[3\]"):
+        _run("Grid", _ones(3))
+    wk.wgsl_kernel("Grid", empty_first, groups=lambda: (1,), override=True)
+    assert _run("Grid", _ones(3))[1].numpy().tolist() == [1.0, 1.0, 1.0]
+    wk.signature("Grid", override=True)(lambda x, /: x.like())
     wk.wgsl_kernel("Grid", COPY, groups=lambda: (1 << 40,), override=True)
     with pytest.raises(wk.ArgumentError, match="max-compute-workgroups-per-dimension"):
         _run("Grid", _ones(3)).numpy()

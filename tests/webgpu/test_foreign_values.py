@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,8 @@ def _made(size: int, dtype: str, *, poisons: bool = True) -> wk.Tensor:
             wk.evaluate(x)
             return x
         x = wk.tensor(np.ones(size, np.complex64 if dtype == "complex64" else dtype))
-        find_driver("webgpu").make_resident(x.array)
+        driver: Any = find_driver("webgpu")
+        driver.make_resident(x.array)
     return x
 
 
@@ -194,7 +196,7 @@ def test_a_map_reports_no_index_that_is_behind_its_input() -> None:
         assert found.numpy().tolist() == [1] * size
 
 
-FORMS = {
+FORMS: dict[str, Callable[[Any], Any]] = {
     "map": lambda x: x * 1 + x - x,
     "sum": lambda x: wk.sum(x, axis=-1),
     "max": lambda x: wk.max(x, axis=0),

@@ -179,20 +179,25 @@ class FreeLaunch(AnchorLaunch):
         return found
 
     def grid(self, compiled: Compiled, facts: dict[str, Any]) -> tuple[int, int, int]:
-        """Return the workgroup counts."""
-        if self.shader.groups is not None:
+        """Return the workgroup counts.
+
+        Raises:
+            ArgumentError: They are none, or there is no work and an output would stay undefined.
+        """
+        if self.shader.groups is None:
+            x, y, z = compiled.composed.workgroup_size
+            groups = fold(-(-self.outputs[0].size // (x * y * z)))
+        else:
             groups = grid_of(self.kernel, call_with(self.shader.groups, facts, self.kernel))
-            written = {index for index, spec in enumerate(self.outputs) if spec.size}
-            left = written - {index for index, _ in self.starts}
-            if 0 in groups and left:
-                name = self.output_names[min(left)]
-                raise ArgumentError(
-                    f"{self.kernel}: groups is {groups}, so nothing writes {name}, which is "
-                    f"{show(self.outputs[min(left)].shape)}; want counts from 1, or init= for it."
-                )
-            return groups
-        x, y, z = compiled.composed.workgroup_size
-        return fold(-(-self.outputs[0].size // (x * y * z)))
+        filled = {index for index, _ in self.starts}
+        left = [n for n, spec in enumerate(self.outputs) if spec.size and n not in filled]
+        if 0 in groups and left:
+            name, shape = self.output_names[left[0]], show(self.outputs[left[0]].shape)
+            raise ArgumentError(
+                f"{self.kernel}: groups is {groups}, so nothing writes {name}, which is {shape}; "
+                "want counts from 1. Return them from groups=, or pass init= for the output."
+            )
+        return groups
 
 
 def _row_major_twin(array: GpuArray) -> GpuArray:
