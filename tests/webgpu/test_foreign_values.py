@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.backends import find_driver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.usefixtures("registries_as_before")
 
