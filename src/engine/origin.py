@@ -22,6 +22,11 @@ class Origin:
     def __str__(self) -> str:
         return f"{self.module}:{self.line}"
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is in this package."""
+        return _is_ours(self.module)
+
     def replaces(self, older: Origin) -> bool:
         """Say whether this is ``older`` written again: the same line, a re-run cell, a reload."""
         if self.module != older.module:

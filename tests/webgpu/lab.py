@@ -152,7 +152,7 @@ def run_map(
     """Run a map on arrays (views and broadcasts included) and scalars; return y."""
     operands, arrays = [], {}
     facts: dict[str, Any] = {"y_size": expected.size, "wk_shape": expected.shape, **(attrs or {})}
-    facts["wk_run_bits"] = run_bits
+    facts |= {"wk_run_bits": run_bits, "wk_first": 0}
     for name, given in inputs.items():
         if not isinstance(given, np.ndarray):
             operands.append(Operand(name, (dtypes or {}).get(name, "float32"), 0, "value"))

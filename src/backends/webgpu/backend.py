@@ -25,10 +25,13 @@ from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.host_values import HostValues, PackedValues, host_bytes
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launching import copying
+from wgsl_kernels.backends.webgpu.launching.filling import fill
+from wgsl_kernels.backends.webgpu.launching.fit import check_fit
 from wgsl_kernels.backends.webgpu.launching.free import FreeLaunch
 from wgsl_kernels.backends.webgpu.launching.function import FunctionLaunch
 from wgsl_kernels.backends.webgpu.launching.launch import CHECKED_BYTES
 from wgsl_kernels.backends.webgpu.launching.map import MapLaunch
+from wgsl_kernels.backends.webgpu.launching.padding import padded
 from wgsl_kernels.backends.webgpu.launching.reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.launching.scan import ScanLaunch
 from wgsl_kernels.backends.webgpu.launching.small import launch_where_small
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from wgsl_kernels.backends.webgpu.array import Layout
+    from wgsl_kernels.backends.webgpu.launching.filling import Words
     from wgsl_kernels.backends.webgpu.launching.launch import ShaderLaunch
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.registry import Kernel
@@ -75,6 +79,7 @@ class WebGpuBackend:
         self._device: Device | None = None
         self._copies: dict[tuple[Any, ...], MapLaunch] = {}
         self._copier = Gpu(self, "Copy", _COPY.origin)
+        self._filler = Gpu(self, "Fill", _COPY.origin)
         self.fuser = Fuser(self)
         self.tuner = Tuner(self.open)
         self.open()
@@ -208,6 +213,14 @@ class WebGpuBackend:
             self._copies[key] = launch
         return launch.run_now([array])[0]
 
+    def fill(self, array: GpuArray, words: Words) -> None:
+        """Record that all elements of a new array become one number."""
+        fill(self._filler, array, words)
+
+    def padded(self, array: GpuArray, stride: int) -> GpuArray:
+        """Return a copy of a row-major array that is zero up to a multiple of ``stride`` bytes."""
+        return padded(self._copier, array, stride)
+
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array, waiting for the work that computes them."""
         if array.size == 0:
@@ -262,13 +275,15 @@ class WebGpuBackend:
             )
         shader = kernel.func
         source = shader.source
-        form = FORMS[classify(source, shader.form)]
+        form = classify(source, shader.form)
         names = shader.names()
         if len(names) != len(inputs):
             raise ArgumentError(
                 f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
             )
-        return form(self, shader, names, attrs, outputs, output_names)
+        launch: ShaderLaunch = FORMS[form](self, shader, names, attrs, outputs, output_names)
+        check_fit(form, launch, inputs)
+        return launch
 
     def memory(self) -> Usage:
         """Return live buffers and bytes, host values not yet uploaded included."""

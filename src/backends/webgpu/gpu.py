@@ -20,6 +20,8 @@ from wgsl_kernels.backends.webgpu.fusion.extras import ALONE
 from wgsl_kernels.backends.webgpu.fusion.pending import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launching.direct import DirectRecipe, build
+from wgsl_kernels.backends.webgpu.launching.filling import words_of
+from wgsl_kernels.backends.webgpu.launching.fit import check_fit
 from wgsl_kernels.backends.webgpu.launching.launch import RECIPES_MAX
 from wgsl_kernels.backends.webgpu.launching.map import MapLaunch
 from wgsl_kernels.backends.webgpu.launching.recipe import fold
@@ -79,6 +81,21 @@ class Gpu:
         storage = device.storage(nbytes, self._kernel, what) if nbytes else None
         return GpuArray(shape, dtype, size, storage, device)
 
+    def full(self, shape: Shape, dtype: DType, value: complex) -> GpuArray:
+        """Return a new array of one number, cast to ``dtype``; a shader may write into it.
+
+        Raises:
+            ArgumentError: ``value`` is no number, or none that ``dtype`` can hold.
+            ShapeError, DTypeError: There can be no array of that shape or dtype.
+        """
+        array = self.empty(shape, dtype)
+        words = words_of(value, dtype, f"{self._kernel}: value")
+        if self._trace is not None:  # what an epilogue does not store must keep the number
+            self._trace.is_plain = False
+            self._trace.extras = None
+        self._backend.fill(array, words)
+        return array
+
     def upload(self, values: Array, dtype: DType) -> GpuArray:
         """Return a new array with host values of ``dtype``."""
         return self._backend.upload(values, Spec(values.shape, dtype))
@@ -128,6 +145,7 @@ class Gpu:
 
         Raises:
             ShaderError: The shader does not compose or compile.
+            ShapeError: The arrays do not broadcast to ``shape``.
         """
         specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
         key = (shader, specs, shape, dtype)
@@ -136,6 +154,7 @@ class Gpu:
             kernel = ShaderKernel(self._kernel, shader, self._origin)
             outputs = (Spec(tuple(shape), dtype),)
             launch = MapLaunch(self._backend, kernel, tuple(arrays), {}, outputs, ("y",))
+            check_fit("map", launch, [Spec(one.shape, one.dtype) for one in arrays.values()])
             if len(self._maps) >= RECIPES_MAX:
                 self._maps.clear()
             self._maps[key] = launch
@@ -250,7 +269,10 @@ class Gpu:
             return
         if recipe is None:
             source = self._source(shader)
-            recipe = build(device, self._kernel, source, arrays, fields, groups, constants)
+            ours = self._origin.is_ours
+            recipe = build(
+                device, self._kernel, source, arrays, fields, groups, constants, is_ours=ours
+            )
             self._remember(key, recipe)
         extras = self._extras_for(recipe, arrays)
         if extras is not ALONE:
@@ -258,9 +280,11 @@ class Gpu:
             recipe = self._recipes.get(both)
             if recipe is None:
                 source = self._source(shader)
+                ours = self._origin.is_ours
                 recipe = build(
-                    device, self._kernel, source, arrays, fields, groups, constants, extras
-                )
+                    device, self._kernel, source, arrays, fields, groups, constants, extras,
+                    is_ours=ours,
+                )  # fmt: skip
                 self._remember(both, recipe)
         for name in recipe.written:
             written = arrays[name]
@@ -277,6 +301,8 @@ class Gpu:
                 name: self._backend.contiguous(array) if name in recipe.packed else array
                 for name, array in arrays.items()
             }
+        for name, stride in recipe.padded:
+            arrays = {**arrays, name: self._backend.padded(arrays[name], stride)}
         if 0 not in recipe.grid:
             recipe.run(device, arrays, extras)
 

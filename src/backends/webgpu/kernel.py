@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -50,6 +50,7 @@ class ShaderKernel:
         groups: Computes the grid from the facts that its parameters name.
         params: Computes more parameter fields, likewise.
         form: What is done with the functions of a reduction instead of reducing.
+        init: The number that an output starts from, by name.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ShaderKernel:
     groups: Callable[..., Grid] | None = None
     params: Callable[..., dict[str, Any]] | None = None
     form: DeclaredForm | None = None
+    init: Mapping[str, complex] = field(default_factory=dict[str, complex])
 
     @property
     def source(self) -> Source:
@@ -117,6 +119,7 @@ def wgsl_kernel(
     form: DeclaredForm | None = None,
     groups: Callable[..., Grid] | None = None,
     params: Callable[..., dict[str, Any]] | None = None,
+    init: Mapping[str, complex] | None = None,
     override: bool = False,
 ) -> None: ...
 @overload
@@ -131,6 +134,7 @@ def wgsl_kernel(
     form: DeclaredForm | None = None,
     groups: Callable[..., Grid] | None = None,
     params: Callable[..., dict[str, Any]] | None = None,
+    init: Mapping[str, complex] | None = None,
     override: bool = False,
 ) -> Any:
     """Register a shader as the WebGPU kernel ``name``; without ``source``, decorate a function.
@@ -149,18 +153,35 @@ def wgsl_kernel(
         groups: Returns the workgroup counts; its parameter names say what it needs (``y_shape``,
             an attribute). By default one invocation per element of the first output.
         params: Returns parameter fields that no attribute or shape gives, by name.
+        init: A number per output that every element has before the shader runs; for shaders with
+            their own ``main``. Other outputs start from undefined values.
         override: Whether an existing kernel is replaced.
 
     Raises:
         AlreadyRegistered: Another place has registered one.
+        ArgumentError: ``form`` is unknown, or ``init`` is not numbers by output, or the shader
+            has no ``main``.
+
+    Warns:
+        RuntimeWarning: An output is atomic, and ``init`` does not name it.
     """
     origin = caller()
     allowed = None if dtypes is None else frozenset(dtypes)
     if form not in (None, "scan", "window"):
         want = "'scan' or 'window', or None for the file's own"
         raise ArgumentError(f"{name}: form is {form!r}; want {want}.")
+    if init is not None:
+        from wgsl_kernels.backends.webgpu.outputs import checked_init
+
+        init = checked_init(name, init)
+        if source is None:
+            raise ArgumentError(f"{name}: init is for a shader; in a function, call gpu.full.")
     if source is not None:
-        shader = ShaderKernel(name, source, origin, groups, params, form)
+        shader = ShaderKernel(name, source, origin, groups, params, form, init or {})
+        if init is not None or not origin.is_ours:
+            from wgsl_kernels.backends.webgpu.outputs import look_at_outputs
+
+            look_at_outputs(shader)
         kernel = Kernel(
             name, "webgpu", shader, origin, allowed, infer=_infer(shader), names=shader.names
         )

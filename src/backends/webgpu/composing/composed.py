@@ -126,7 +126,10 @@ class Composed:
 
     def first_block(self, facts: Mapping[str, Any], *, changes: bool) -> bytes:
         """Return the block of a dispatch to come; where it ``changes`` each time, only room."""
-        return bytes(self.params_size) if changes else self.pack(facts)
+        if not changes:
+            return self.pack(facts)
+        self._packer.check(facts)
+        return bytes(self.params_size)
 
     def explain(self, compiler_text: str) -> ShaderError:
         """Return the error that shows the author where the compiler's refusal belongs."""

@@ -124,8 +124,8 @@ def _four_items(
         body.append(f"let wk_{argument.wgsl} = {array}[wk_i];")
         loads[argument.name] = f"wk_{argument.wgsl}"
     results: list[str] = []
-    for number, lane in enumerate(LANES):
-        lanes = [_lane(argument, loads, lane, number, held) for argument in arguments]
+    for number in range(len(LANES)):
+        lanes = [_lane(composer, argument, loads, number, held) for argument in arguments]
         results.append(_stored(f"{op.name}({', '.join(lanes)})", output))
     element = f"vec4<{output.storage_type}>"
     values = ", ".join(results)
@@ -134,13 +134,18 @@ def _four_items(
 
 
 def _lane(
-    argument: Operand | None, loads: dict[str, str], lane: str, number: int, held: Collection[str]
+    composer: Composer,
+    argument: Operand | None,
+    loads: dict[str, str],
+    number: int,
+    held: Collection[str],
 ) -> str:
     if argument is None:
-        return f"wk_i * 4u + {number}u"
+        first = composer.word("wk_first", "wk_first")  # above the binding limit maps go in parts
+        return f"{first} + wk_i * 4u + {number}u"
     if argument.access == "value":
         return loads[argument.name]
-    return _held(_loaded(f"{loads[argument.name]}.{lane}", argument), argument, held)
+    return _held(_loaded(f"{loads[argument.name]}.{LANES[number]}", argument), argument, held)
 
 
 def _places(composer: Composer, arguments: list[Operand]) -> tuple[list[str], dict[str, str]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _WORD = 0xFFFFFFFF
 _INFINITY = 0x7F800000
 _SIGN = 0x80000000
+_RANGES = {"u32": (0, _WORD), "i32": (-(1 << 31), (1 << 31) - 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Field:
         scalar: Its element type: ``u32``, ``i32``, ``f32`` or ``f16``.
         slots: How many elements it has; fewer numbers are padded in front.
         pad: What the padding is: 1 for shapes, 0 otherwise.
+        is_exact: Whether there must be as many numbers as elements: an attribute in a vector.
+        is_bounded: Whether a whole number must lie in the type's range; strides and offsets wrap.
         constant: True where the field holds only padding, whatever the facts are: the word
             ``wk_zero``, and facts of absent inputs.
     """
@@ -41,6 +44,13 @@ class Field:
     slots: int
     pad: int = 0
     constant: bool = False
+    is_exact: bool = False
+    is_bounded: bool = False
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the largest whole number that it takes."""
+        return _RANGES[self.scalar] if self.is_bounded else (-_WORD, _WORD)
 
 
 class Packer:
@@ -50,7 +60,7 @@ class Packer:
         self._kernel = kernel
         self._words = struct.Struct(f"<{size // 4}I")
         self._blank = [0] * (size // 4)
-        self._plan: list[tuple[str, int, int, bool, Field]] = []
+        self._plan: list[tuple[str, int, int, int, Field]] = []
         self._halves: list[Field] = []
         for field in fields:
             start, stop = field.offset // 4, field.offset // 4 + field.slots
@@ -59,7 +69,10 @@ class Packer:
                 continue
             self._blank[start:stop] = [field.pad] * field.slots
             if not field.constant:
-                self._plan.append((field.fact, start, stop, field.scalar != "f32", field))
+                low, high = (1, 0) if field.scalar == "f32" else field.bounds
+                if field.is_exact and field.slots > 1:
+                    low, high = 1, 0  # no single number does
+                self._plan.append((field.fact, stop, low, high, field))
 
     def pack(self, facts: Mapping[str, Any]) -> bytes:
         """Return the parameter block of one dispatch.
@@ -69,12 +82,13 @@ class Packer:
                 complex number, or a sequence of numbers. More facts than fields may be given.
 
         Raises:
-            ShaderError: A fact is missing, is no number, or has more numbers than its field.
+            ShaderError: A fact is missing, is no number, lies outside its field's range, or has
+                more numbers than its field, or fewer than a vector has.
         """
         words = self._blank.copy()
-        for fact, _start, stop, is_whole, field in self._plan:
+        for fact, stop, low, high, field in self._plan:
             value = facts.get(fact, field)
-            if is_whole and type(value) is int and -_WORD <= value <= _WORD:
+            if type(value) is int and low <= value <= high:
                 words[stop - 1] = value & _WORD
                 continue
             numbers = self._numbers(field, value, facts)
@@ -83,11 +97,24 @@ class Packer:
         block = self._words.pack(*words)
         return self._with_halves(block, facts) if self._halves else block
 
+    def check(self, facts: Mapping[str, Any]) -> None:
+        """Refuse facts that `pack` would refuse; those that are not known yet are left out.
+
+        Raises:
+            ShaderError: One does not fit its field.
+        """
+        for field in (*(one[-1] for one in self._plan), *self._halves):
+            if field.fact in facts:
+                for number in self._numbers(field, facts[field.fact], facts):
+                    self._word(field, number)
+
     def _with_halves(self, block: bytes, facts: Mapping[str, Any]) -> bytes:
         changed = bytearray(block)
         for field in self._halves:
             numbers = self._numbers(field, facts.get(field.fact, field), facts)
-            halves = np.array([self._number(field, n) for n in numbers], np.float16)
+            with np.errstate(over="ignore"):  # what is too large becomes infinite, as in an f32
+                numbers = [_as_float(self._number(field, n)) for n in numbers]
+                halves = np.array(numbers, np.float16)
             changed[field.offset : field.offset + halves.nbytes] = halves.tobytes()
         return bytes(changed)
 
@@ -101,25 +128,35 @@ class Packer:
                 f"{self._kernel}: shader field '{field.name}' has room for {field.slots} numbers; "
                 f"{field.fact} is [{shown}]. Use array<vec4<u32>, 2> for any rank."
             )
+        if field.is_exact and len(numbers) < field.slots:
+            raise ShaderError(
+                f"{self._kernel}: shader field '{field.name}' is a vector; {field.fact} is "
+                f"{value!r}; want {field.slots} numbers."
+            )
         return numbers
 
     def _word(self, field: Field, number: Any) -> int:
-        if type(number) is int and field.scalar != "f32":
-            if not -_WORD <= number <= _WORD:
-                raise ShaderError(
-                    f"{self._kernel}: shader field '{field.name}' has 32 bits; "
-                    f"{field.fact} is {number}."
-                )
-            return number & _WORD
-        value = self._number(field, number)
-        if field.scalar == "f32":
+        is_float = field.scalar in ("f32", "f16")
+        value = number if type(number) is int and not is_float else self._number(field, number)
+        if is_float:
             return float_bits(value)
-        if not np.isfinite(value) or int(value) != value:
+        if type(value) is not int and (not np.isfinite(value) or int(value) != value):
             raise ShaderError(
                 f"{self._kernel}: shader field '{field.name}' is a whole number; "
                 f"{field.fact} is {number!r}."
             )
-        return int(value) & _WORD
+        low, high = field.bounds
+        if low <= value <= high:
+            return int(value) & _WORD
+        if not field.is_bounded:
+            raise ShaderError(
+                f"{self._kernel}: shader field '{field.name}' has 32 bits; "
+                f"{field.fact} is {number}."
+            )
+        raise ShaderError(
+            f"{self._kernel}: shader field '{field.name}' is {field.scalar}; {field.fact} is "
+            f"{number}; want {low} to {high}."
+        )
 
     def _number(self, field: Field, number: Any) -> Any:
         if isinstance(number, str) or number is None:
@@ -146,11 +183,18 @@ def unfilled(kernel: str, field: str, known: Sequence[str]) -> str:
     return f"{kernel}: shader field '{field}' matches no attr or tensor fact; known: {names}."
 
 
+def _as_float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # an integer of hundreds of digits
+        return -np.inf if number < 0 else np.inf
+
+
 def float_bits(number: Any) -> int:
     """Return the bits of ``number`` as a float32; what is too large becomes infinite."""
     if type(number) is np.float32:
         return int(number.view(np.uint32))
-    value = float(number)
+    value = _as_float(number)
     try:
         bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
     except OverflowError:

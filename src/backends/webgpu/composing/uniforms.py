@@ -123,8 +123,20 @@ def _author_field(composer: Composer, struct: Struct, member: Member, offset: in
         known += [f"{operand.name}_shape" for operand in composer.operands]
         message = unfilled(composer.kernel, member.name, known)
         raise ShaderError(_pointed(composer, struct, member, message))
-    pad = 1 if fact == "shape" or fact.endswith("_shape") else 0
-    return Field(member.name, fact, offset, scalar, slots, pad, is_absent)
+    is_shape = fact == "shape" or fact.endswith("_shape")
+    counts_steps = fact.endswith(("_strides", "_offset"))  # negative ones wrap
+    is_vector = _VECTOR.match(composer.types.resolve(member.type)) is not None
+    return Field(
+        member.name,
+        fact,
+        offset,
+        scalar,
+        slots,
+        pad=1 if is_shape else 0,
+        constant=is_absent,
+        is_exact=is_vector and not is_shape and not counts_steps,
+        is_bounded=scalar in ("u32", "i32") and not counts_steps,
+    )
 
 
 def _fact_of(composer: Composer, name: str) -> tuple[str | None, bool]:
@@ -157,7 +169,7 @@ def _bad_type(
 ) -> ShaderError:
     message = (
         f"{composer.kernel}: a shader field of type {type_} cannot be filled; want f32, i32, u32, "
-        f"a vector of them or array<vec4<u32>, 2>."
+        f"T, a vector of them or array<vec4<u32>, 2>."
     )
     return ShaderError(_pointed(composer, struct, member, message))
 

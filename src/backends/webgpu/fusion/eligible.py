@@ -55,9 +55,13 @@ def is_light(source: Source) -> bool:
 
 def can_wait(source: Source) -> bool:
     """Say whether a kernel of another form may be put off: whole, and silent about indices."""
-    asked = {name for facts in source.files for name in facts.needs}
     whole = all(facts.is_whole and facts.module.is_whole for facts in source.files)
-    return whole and not any(name.startswith("report_index") for name in asked)
+    return whole and not reports(source)
+
+
+def reports(source: Source) -> bool:
+    """Say whether a kernel reports indices that are out of range."""
+    return any(one.startswith("report_index") for facts in source.files for one in facts.needs)
 
 
 def _is_plain(source: Source) -> bool:

@@ -9,6 +9,7 @@ from wgsl_kernels.backends.webgpu.composing.accessors import declared_in_fours
 from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
+from wgsl_kernels.backends.webgpu.launching.padding import ends_behind, may_end_behind
 from wgsl_kernels.backends.webgpu.launching.recipe import (
     Compiled,
     bound_ranges,
@@ -40,6 +41,7 @@ class DirectRecipe:
         facts: What fills the parameter block, but for values that travel there.
         written: Arrays that the shader writes.
         packed: Arrays that the shader needs row-major.
+        padded: Row-major arrays that must be zero behind their ends, and their elements' bytes.
         values: Arrays of one number that travel as parameters.
         grid: The workgroup counts.
         ranges: (offset, bytes) of each binding, None where they must be computed each time.
@@ -53,6 +55,7 @@ class DirectRecipe:
     facts: dict[str, Any]
     written: tuple[str, ...]
     packed: tuple[str, ...]
+    padded: tuple[tuple[str, int], ...]
     values: tuple[str, ...]
     grid: Grid
     ranges: tuple[tuple[int, int], ...] | None
@@ -96,8 +99,12 @@ def build(
     groups: Sequence[int] | None,
     constants: Mapping[str, float] | None,
     extras: Extras = ALONE,
+    *,
+    is_ours: bool = True,
 ) -> DirectRecipe:
     """Compose a shader for these arrays, and for the maps that its result is handed on to.
+
+    One that is not ours sees zeros behind its inputs; see `padding`.
 
     Raises:
         ShaderError: The shader does not compose or compile.
@@ -111,7 +118,8 @@ def build(
         if wgsl_name(name) in written or _is_stored(source, name):
             outputs.append(Operand(name, array.dtype, len(array.shape)))
             continue
-        operand = _input(source, name, array)
+        whole = not is_ours and may_end_behind(source, name, array)
+        operand = _input(source, name, array, packs=whole)
         inputs.append(operand)
         if operand.access == "flat" and array.layout is not None:
             packed.append(name)
@@ -129,10 +137,12 @@ def build(
         grid = fold(-(-arrays[outputs[0].name].size // (x * y * z)))
     else:
         grid = grid_of(kernel, groups)
+    padded = () if is_ours else ends_behind(compiled, inputs, arrays)
     fixed = (
         extras is ALONE
         and not values
         and not packed
+        and not padded
         and all(slot.role == "tensor" for slot in compiled.slots)
     )
     fixed = fixed and all(arrays[slot.name].storage is not None for slot in compiled.slots)
@@ -142,6 +152,7 @@ def build(
         facts=facts,
         written=tuple(one.name for one in outputs),
         packed=tuple(packed),
+        padded=padded,
         values=values,
         grid=grid,
         ranges=bound_ranges(device, compiled, arrays) if fixed else None,
@@ -151,12 +162,12 @@ def build(
     )
 
 
-def _input(source: Source, name: str, array: GpuArray) -> Operand:
+def _input(source: Source, name: str, array: GpuArray, *, packs: bool) -> Operand:
     allowed = allowed_access(source, name)
     rank = len(array.shape)
     if array.is_scalar_on_host and "value" in allowed:
         return Operand(name, array.dtype, rank, "value")
-    if array.layout is not None and "strided" in allowed:
+    if array.layout is not None and "strided" in allowed and not packs:
         return Operand(name, array.dtype, rank, "strided")
     return Operand(name, array.dtype, rank)
 

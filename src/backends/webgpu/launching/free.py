@@ -10,7 +10,9 @@ from wgsl_kernels.backends.webgpu.composing.operands import Operand, allowed_acc
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.kernel import call_with
 from wgsl_kernels.backends.webgpu.launching.anchor import COMPUTED, AnchorLaunch
+from wgsl_kernels.backends.webgpu.launching.filling import words_of
 from wgsl_kernels.backends.webgpu.launching.launch import FACT_ENDINGS, VALUE, State
+from wgsl_kernels.backends.webgpu.launching.padding import ends_behind, may_end_behind
 from wgsl_kernels.backends.webgpu.launching.recipe import (
     Compiled,
     Fixed,
@@ -21,11 +23,14 @@ from wgsl_kernels.backends.webgpu.launching.recipe import (
     tensor_facts,
 )
 from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.shapes import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.launching.filling import Words
 
 UNKNOWN_READS = 4
 """How often a free kernel is taken to read each element."""
@@ -34,7 +39,7 @@ UNKNOWN_READS = 4
 class FreeRecipe:
     """A free kernel's shader, grid and parameters for one layout of its inputs."""
 
-    __slots__ = ("compiled", "facts", "fixed", "groups", "packed")
+    __slots__ = ("compiled", "facts", "fixed", "groups", "packed", "padded")
 
     def __init__(
         self,
@@ -42,12 +47,14 @@ class FreeRecipe:
         facts: dict[str, Any],
         groups: tuple[int, int, int],
         packed: tuple[int, ...],
+        padded: tuple[tuple[str, int], ...],
         fixed: Fixed | None,
     ) -> None:
         self.compiled = compiled
         self.facts = facts
         self.groups = groups
         self.packed = packed
+        self.padded = padded
         self.fixed = fixed
 
 
@@ -60,6 +67,10 @@ class FreeLaunch(AnchorLaunch):
         self.swallows = tuple(n for n, name in enumerate(self.names) if wgsl_name(name) not in own)
         self.hands_on = wgsl_name(self.output_names[0]) not in own
         self.reads = UNKNOWN_READS
+        self.is_ours = self.shader.origin.is_ours
+        self.starts = self._starts()
+        if self.starts:
+            self.hands_on = False  # an element that is never stored keeps the number
 
     def start(
         self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE
@@ -77,6 +88,9 @@ class FreeLaunch(AnchorLaunch):
             arrays[index] = self.backend.contiguous(arrays[index])
             if arrays[index].storage is None:
                 self.backend.make_resident(arrays[index])
+        for name, stride in recipe.padded:
+            index = self.names.index(name)
+            arrays[index] = self.backend.padded(arrays[index], stride)
         outputs = self.allocate(device) if extras.keeps else []
         present = {n: one for n, one in enumerate(arrays) if one is not None}
         bound = {self.names[n]: one for n, one in present.items() if n not in extras.before}
@@ -106,6 +120,8 @@ class FreeLaunch(AnchorLaunch):
             access: Any = "value" if state is VALUE else "strided"
             if state is None or state is COMPUTED:
                 access = "flat"
+            if access == "strided" and not self.is_ours and may_end_behind(source, name, array):
+                allowed = frozenset({"flat"})
             if access not in allowed:
                 packed.append(index)
                 access = "flat"
@@ -126,16 +142,62 @@ class FreeLaunch(AnchorLaunch):
         )
         facts |= extras.facts()
         grid = self.grid(compiled, facts)
-        fits = extras is ALONE and not packed
+        padded: tuple[tuple[str, int], ...] = ()
+        if not self.is_ours:
+            padded = ends_behind(compiled, operands, dict(zip(self.names, arrays, strict=True)))
+        fits = extras is ALONE and not packed and not padded
         fixed = self.fix(device, compiled, arrays, facts, grid) if fits else None
-        return FreeRecipe(compiled, facts, grid, tuple(packed), fixed)
+        return FreeRecipe(compiled, facts, grid, tuple(packed), padded, fixed)
+
+    def allocate(self, device: Device) -> list[GpuArray]:
+        """Return new output arrays, with the numbers that they start from."""
+        made = super().allocate(device)
+        for index, words in self.starts:
+            self.backend.fill(made[index], words)
+        return made
+
+    def known(self, states: tuple[State, ...]) -> Fixed | None:
+        """Return the one dispatch for arrays that lie so; outputs that are filled take several."""
+        return None if self.starts else super().known(states)
+
+    def _starts(self) -> list[tuple[int, Words]]:
+        """Return the outputs that start from a number, and its words.
+
+        Raises:
+            ArgumentError: There is no output of that name, or it cannot hold the number.
+        """
+        found: list[tuple[int, Words]] = []
+        for name, value in self.shader.init.items():
+            if name not in self.output_names:
+                known = ", ".join(self.output_names)
+                raise ArgumentError(
+                    f"{self.kernel}: init names {name!r}, which is no output; known: {known}."
+                )
+            index = self.output_names.index(name)
+            what = f"{self.kernel}: init of {name}"
+            found.append((index, words_of(value, self.outputs[index].dtype, what)))
+        return found
 
     def grid(self, compiled: Compiled, facts: dict[str, Any]) -> tuple[int, int, int]:
-        """Return the workgroup counts."""
-        if self.shader.groups is not None:
-            return grid_of(self.kernel, call_with(self.shader.groups, facts, self.kernel))
-        x, y, z = compiled.composed.workgroup_size
-        return fold(-(-self.outputs[0].size // (x * y * z)))
+        """Return the workgroup counts.
+
+        Raises:
+            ArgumentError: They are none, or there is no work and an output would stay undefined.
+        """
+        if self.shader.groups is None:
+            x, y, z = compiled.composed.workgroup_size
+            groups = fold(-(-self.outputs[0].size // (x * y * z)))
+        else:
+            groups = grid_of(self.kernel, call_with(self.shader.groups, facts, self.kernel))
+        filled = {index for index, _ in self.starts}
+        left = [n for n, spec in enumerate(self.outputs) if spec.size and n not in filled]
+        if 0 in groups and left:
+            name, shape = self.output_names[left[0]], show(self.outputs[left[0]].shape)
+            raise ArgumentError(
+                f"{self.kernel}: groups is {groups}, so nothing writes {name}, which is {shape}; "
+                "want counts from 1. Return them from groups=, or pass init= for the output."
+            )
+        return groups
 
 
 def _row_major_twin(array: GpuArray) -> GpuArray:

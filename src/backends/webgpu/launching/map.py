@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray
 from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.fusion.eligible import is_light, kind_of
+from wgsl_kernels.backends.webgpu.fusion.eligible import is_light, kind_of, reports
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.fusion.pending import (
     HEAVY,
@@ -178,7 +178,7 @@ class MapLaunch(ShaderLaunch):
         )
         operands: list[Operand] = []
         facts = {**self.attrs, f"{self.output_names[0]}_size": spec.size, "wk_shape": shape}
-        facts["wk_run_bits"] = run_bits(device)
+        facts |= {"wk_run_bits": run_bits(device), "wk_first": 0}
         values: list[tuple[int, str]] = []
         for index, (name, state) in enumerate(zip(self.names, states, strict=True)):
             array = arrays[index]
@@ -206,9 +206,9 @@ class MapLaunch(ShaderLaunch):
         spec = self.outputs[0]
         self.add_facts(facts, arrays)
         extra = [*self.attrs, *(one for one in facts if one not in self.attrs)]
-        options = Options(
-            vec4=True, held=tuple(self.names[index] for index in same_buffers(arrays))
-        )
+        held = tuple(self.names[index] for index in same_buffers(arrays))
+        # behind the last element a vec4 has no index that may be reported
+        options = Options(vec4=not reports(self.shader.source), held=held)
         compiled = compile_kernel(
             device,
             self.kernel,
@@ -267,7 +267,7 @@ class MapLaunch(ShaderLaunch):
         total = self.outputs[0].size
         for first in range(0, total, step):
             count = min(step, total - first)
-            facts[f"{self.output_names[0]}_size"] = count
+            facts |= {f"{self.output_names[0]}_size": count, "wk_first": first}
             storages = [bound[slot.name].storage for slot in recipe.compiled.slots]
             ranges = tuple((first * size, -(-count * size // 16) * 16) for size in sizes)
             params = recipe.compiled.composed.pack(facts)

@@ -234,7 +234,11 @@ def _storage(
         assert partials is not None
         return partials
     own = None if slot.is_absent else arrays[slot.name].storage
-    return device.spare if own is None else own  # nothing is read from an absent or empty input
+    if own is not None:
+        return own
+    if slot.access == "read_write":  # an empty output: what is written there must reach nobody
+        return device.storage(16, slot.name, "an empty output")
+    return device.spare  # zeros: an absent or an empty input has no elements
 
 
 def _nbytes(slot: BoundBuffer, arrays: Mapping[str, GpuArray], storage: Storage) -> int:
@@ -274,9 +278,10 @@ def grid_of(kernel: str, groups: Any) -> tuple[int, int, int]:
     counts = tuple(groups) if isinstance(groups, (tuple, list)) else ()
     try:
         whole = [int(one) for one in counts]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         whole = []
-    if not 1 <= len(whole) <= 3 or any(a != b for a, b in zip(whole, counts, strict=True)):
+    fits = 1 <= len(whole) <= 3 and min(whole) >= 0
+    if not fits or any(a != b for a, b in zip(whole, counts, strict=True)):
         raise ArgumentError(f"{kernel}: groups is {groups!r}; want one to three whole numbers.")
     x, y, z = (*whole, 1, 1)[:3]
     return (x, y, z)

@@ -168,12 +168,17 @@ class ReduceLaunch(AnchorLaunch):
 
     def axes(self, array: GpuArray) -> tuple[int, ...]:
         """Return the reduced axes, counted from the front; what ``params=`` returns wins."""
+        known = self.known_attrs(array)
+        given = next((known[name] for name in AXIS_ATTRS if name in known), None)
+        return normalize_axes(self.kernel, given, len(array.shape))
+
+    def known_attrs(self, array: GpuArray) -> dict[str, Any]:
+        """Return the attributes, and what ``params=`` returns for an input like ``array``."""
         known = dict(self.attrs)
         if self.shader.params is not None:
             facts = {**tensor_facts({self.names[0]: array}), **known}
             known |= call_with(self.shader.params, facts, self.kernel)
-        given = next((known[name] for name in AXIS_ATTRS if name in known), None)
-        return normalize_axes(self.kernel, given, len(array.shape))
+        return known
 
     def build(
         self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE

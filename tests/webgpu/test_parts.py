@@ -1,0 +1,116 @@
+"""Arrays above the binding limit go in parts, and positions count through all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.engine.backends import find_driver
+
+pytestmark = pytest.mark.usefixtures("registries_as_before")
+
+LIMIT = 1 << 14
+SIZE = 3 * LIMIT // 4 + 1001
+FUSION = pytest.mark.parametrize("fusion", ["never", "always"])
+
+
+def _driver() -> Any:
+    return find_driver("webgpu")
+
+
+@pytest.fixture(autouse=True)
+def _low_limit(registries_as_before: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_driver().open(), "largest_binding", LIMIT)
+
+
+@FUSION
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float16"])
+def test_a_range_counts_through_all_parts(
+    dtype: str, fusion: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not find_driver("webgpu").supports(dtype):
+        return  # GL has no float16
+    size = 2000 if dtype == "float16" else SIZE  # float16 has no whole numbers above
+    if dtype == "float16":
+        monkeypatch.setattr(_driver().open(), "largest_binding", 1024)
+    with wk.config.using(fusion=fusion):
+        want = np.arange(size).astype(dtype)
+        for _ in range(2):
+            assert np.array_equal(wk.arange(size, dtype=dtype).numpy(), want)
+            assert np.array_equal((wk.arange(size, dtype=dtype) - 1).numpy(), want - 1)
+
+
+@FUSION
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float16"])
+def test_an_authors_index_counts_through_all_parts(dtype: str, fusion: Any) -> None:
+    if not find_driver("webgpu").supports(dtype):
+        return  # GL has no float16
+
+    @wk.signature("Numbered")
+    def _numbered(x: wk.Spec, /) -> wk.Spec:
+        return x.like()
+
+    wk.wgsl_kernel("Numbered", "fn op(x: T, i: u32) -> T {\n  return x + T(i % 1999u);\n}\n")
+
+    def numbered(x: wk.Tensor) -> wk.Tensor:
+        found = wk.engine().run_kernel("Numbered", {"x": x * 2}, {})
+        assert isinstance(found, wk.Tensor)
+        return wk.abs(found)
+
+    fast = wk.capture(numbered)
+    values = np.ones(SIZE, dtype)
+    want = (values * 2 + np.arange(SIZE) % 1999).astype(dtype)
+    with wk.config.using(fusion=fusion):
+        for f in (numbered, numbered, fast, fast, fast):
+            assert np.array_equal(f(wk.tensor(values)).numpy(), want)
+    assert fast.why is None
+
+
+@FUSION
+def test_fills_and_draws_and_copies_go_on_where_a_part_ends(fusion: Any) -> None:
+    values = np.arange(SIZE, dtype=np.float32)
+    x = wk.tensor(values)
+    with wk.config.using(fusion=fusion):
+        assert np.array_equal((x + 0.0)[5:].numpy(), values[5:])
+        assert np.array_equal(wk.full((SIZE,), 3.0).numpy(), np.full(SIZE, 3, np.float32))
+        assert np.array_equal(
+            wk.where(x > 5.0, x, -x).numpy(), np.where(values > 5, values, -values)
+        )
+
+
+@FUSION
+def test_reductions_over_leading_axes_know_where_an_element_is(fusion: Any) -> None:
+    values = np.zeros((700, 20), np.float32)
+    places = (np.arange(20) * 37 + 3) % 700
+    values[places, np.arange(20)] = 1.0
+    flat = values.reshape(-1)
+    with wk.config.using(fusion=fusion):
+        assert np.array_equal(wk.argmax(wk.tensor(values), axis=0).numpy(), places)
+        assert int(wk.argmax(wk.tensor(flat[::-1].copy()), axis=0).numpy()) == flat[::-1].argmax()
+        assert np.array_equal(wk.sum(wk.tensor(values), axis=0).numpy(), np.ones(20))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: wk.random_uniform((SIZE,)),
+        lambda x: wk.one_hot(wk.astype(x[:1000], "int32"), 30),
+        lambda x: wk.flip(x) + 1.0,
+        lambda x: wk.concat([x, x]),
+        lambda x: wk.cumulative_sum(x),
+    ],
+)
+def test_what_does_not_go_in_parts_is_right_or_names_the_limit(f: Any) -> None:
+    x = wk.tensor(np.arange(SIZE, dtype=np.float32))
+    wk.random.seed(3)
+    try:
+        found = f(x).numpy()
+    except wk.OutOfMemoryError as error:
+        assert "max-storage-buffer-binding-size" in str(error)  # noqa: PT017  both are right
+        return
+    wk.random.seed(3)
+    with wk.use_backend("cpu"):
+        assert np.allclose(found, f(wk.tensor(np.arange(SIZE, dtype=np.float32))).numpy())
