@@ -75,10 +75,19 @@ def canonical(dtype: Any) -> DType:
     if isinstance(dtype, type) and dtype in _PYTHON:
         return _PYTHON[dtype]
     try:
-        return _NAMES[np.dtype(dtype)]
-    except (TypeError, KeyError):
-        name = getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or dtype
-        raise DTypeError(f"dtype {name!r} is unknown; want one of {', '.join(DTYPES)}.") from None
+        if dtype is not None:  # which NumPy takes for float64
+            return _NAMES[np.dtype(dtype)]
+    except Exception:  # NumPy reads names as lists of fields, so that most errors come from there
+        pass
+    raise DTypeError(f"dtype {_named(dtype)} is unknown; want one of {', '.join(DTYPES)}.")
+
+
+def _named(dtype: Any) -> str:
+    """Return what messages call something that is no dtype, whatever it is."""
+    try:
+        return repr(getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or dtype)[:80]
+    except Exception:
+        return f"of type {type(dtype).__name__}"
 
 
 def promote(*names: DType) -> DType:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.attributes import attr_key
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError
@@ -13,7 +14,7 @@ from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_numerics
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan
 from wgsl_kernels.engine.registry import get_kernel
-from wgsl_kernels.engine.signature import find_signature, plain
+from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.engine.tensor import Tensor, scalar_tensor, tensor
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def _execute(
                     key += (one, attr_key(value))
         found = tuple(key)
         plan = find_plan(found)
-    except TypeError:
+    except Exception:  # of the attributes' own making: no dictionary can hold one
         raise _odd_attribute(name, attrs) from None
     if plan is None:
         declared = find_signature(name)
@@ -324,25 +325,6 @@ def _converted_one(name: str, value: Any, is_list: bool, anchor: DType | None) -
     return tensor(value)
 
 
-def attr_key(value: Any) -> Any:
-    """Return what tells attribute values apart: 0.0 from -0.0, 1 from True, NaN as one value."""
-    kind = type(value)
-    if value is None or kind is str:
-        return value
-    if kind is int or kind is bool:
-        return (kind, value)
-    if isinstance(value, float):
-        return ("f", value.hex())
-    if isinstance(value, (bool, int)):
-        return (bool if isinstance(value, bool) else int, value)
-    if isinstance(value, (list, tuple)):
-        return tuple([attr_key(one) for one in value])
-    if isinstance(value, Tensor):
-        raise TypeError("a tensor is no attribute")
-    clean = plain(value)
-    return value if clean is value else attr_key(clean)
-
-
 def _odd_attribute(kernel: str, attrs: dict[str, Any]) -> ArgumentError:
     """Return the error for an attribute that is a tensor, or that no dictionary can hold."""
     name, value = next(pair for pair in attrs.items() if not _is_plain(pair[1]))
@@ -358,6 +340,6 @@ def _odd_attribute(kernel: str, attrs: dict[str, Any]) -> ArgumentError:
 def _is_plain(value: Any) -> bool:
     try:
         hash(attr_key(value))
-    except TypeError:
+    except Exception:
         return False
     return True

@@ -71,9 +71,9 @@ def _key_of_object(value: Any) -> Hashable:
         kind = type(value).__name__
         raise OpaqueError(f"an argument is a {kind}, whose contents cannot be watched") from None
     try:
-        return weakref.ref(value)
+        return (type(value), weakref.ref(value))  # members of two enumerations may be equal
     except TypeError:
-        return cast("Hashable", value)
+        return (type(value), value)
 
 
 def with_leaves(value: Any, leaves: Iterator[Tensor]) -> Any:

@@ -22,7 +22,7 @@ from wgsl_kernels.engine.errors import (
 )
 from wgsl_kernels.engine.host import Array, default_dtype, reshape_host, to_host
 from wgsl_kernels.engine.operators import Operators
-from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
 
 if TYPE_CHECKING:
@@ -291,7 +291,9 @@ def made(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def tensor(values: TensorLike, shape: Sequence[int] | None = None, dtype: Any = None) -> Tensor:
+def tensor(
+    values: TensorLike, shape: int | Sequence[int] | None = None, dtype: Any = None
+) -> Tensor:
     """Return a new tensor with a copy of ``values``.
 
     Args:
@@ -307,16 +309,32 @@ def tensor(values: TensorLike, shape: Sequence[int] | None = None, dtype: Any = 
     """
     if isinstance(values, Tensor):
         values, dtype = values.numpy(), values.dtype if dtype is None else dtype
-    host = to_host(values, dtype, double=context.current().double)
+    wanted = None if shape is None else lengths("tensor", "shape", shape)
+    host = to_host(values, dtype, double=context.current().double, room=check_room)
     name = _dtype_of(host, dtype)
+    if wanted and not host.ndim:
+        check_room(wanted, name)
     try:
-        whole = reshape_host(host, shape)
+        whole = reshape_host(host, wanted)
     except MemoryError:
-        raise _too_large(Spec(tuple(shape or ()), name)) from None
+        raise too_large(Spec(wanted or (), name)) from None
     return new_tensor(whole, name)
 
 
-def _too_large(spec: Spec) -> OutOfMemoryError:
+def check_room(shape: Shape, dtype: DType) -> None:
+    """Ask the active backend for its limit, before the host makes values for it.
+
+    Raises:
+        OutOfMemoryError: It may not hold so much.
+    """
+    driver = active_driver()
+    check = getattr(driver, "check_size", None)
+    if check is not None and driver.supports(dtype):
+        check(Spec(shape, dtype))
+
+
+def too_large(spec: Spec) -> OutOfMemoryError:
+    """Return the error for values that the host cannot hold."""
     return OutOfMemoryError(
         f"asked for {spec.nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
         f"The backends hold {memory.memory().num_bytes} bytes, and the host has no room for these; "

@@ -108,11 +108,9 @@ from wgsl_kernels.ops.complex import imag as imag
 from wgsl_kernels.ops.complex import real as real
 from wgsl_kernels.ops.conv import conv2d as conv2d
 from wgsl_kernels.ops.conv import conv2d_transpose as conv2d_transpose
-from wgsl_kernels.ops.creation import arange as arange
 from wgsl_kernels.ops.creation import eye as eye
 from wgsl_kernels.ops.creation import full as full
 from wgsl_kernels.ops.creation import full_like as full_like
-from wgsl_kernels.ops.creation import linspace as linspace
 from wgsl_kernels.ops.creation import one_hot as one_hot
 from wgsl_kernels.ops.creation import ones as ones
 from wgsl_kernels.ops.creation import ones_like as ones_like
@@ -160,6 +158,8 @@ from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
 from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather
 from wgsl_kernels.ops.random import random_normal as random_normal
 from wgsl_kernels.ops.random import random_uniform as random_uniform
+from wgsl_kernels.ops.ranges import arange as arange
+from wgsl_kernels.ops.ranges import linspace as linspace
 from wgsl_kernels.ops.reduce import all as all
 from wgsl_kernels.ops.reduce import any as any
 from wgsl_kernels.ops.reduce import mean as mean

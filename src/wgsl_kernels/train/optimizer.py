@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.attributes import number
 from wgsl_kernels.engine.autodiff import stop_gradient, variable_grads
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.dtypes import numpy_dtype
@@ -291,7 +292,7 @@ def between(optimizer: str, name: str, value: Any, low: float, high: float) -> f
     Raises:
         ArgumentError: It does not.
     """
-    number = float(value)
-    if not low <= number < high:
+    found = float(number(optimizer, name, value))
+    if not low <= found < high:
         raise ArgumentError(f"{optimizer}: {name} is {value!r}; want a number in [{low}, {high}).")
-    return number
+    return found
