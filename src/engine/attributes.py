@@ -15,25 +15,12 @@ import numpy as np
 from wgsl_kernels.engine.dtypes import canonical
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.operators import Operators
+from wgsl_kernels.engine.words import shown
 
 Converter = Callable[[str, str, Any], Any]
 """Takes a kernel's name, an attribute's name and its value; returns the value in its kind."""
 
 _WORD = 1 << 63
-_SHOWN = 200
-
-
-def shown(value: Any) -> str:
-    """Return a value as messages print it: on one line, not too long, whatever its ``repr`` does.
-
-    Python refuses to print integers of more than 4,300 digits.
-    """
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:
-        kind = type(value).__name__
-        return f"an int of {value.bit_length()} bits" if kind == "int" else f"a value of {kind}"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def plain(value: Any) -> Any:
@@ -179,7 +166,7 @@ def text(kernel: str, name: str, value: Any) -> str:
     raise ArgumentError(f"{kernel}: {name} is {shown(value)}; want a string.")
 
 
-def sequence(kernel: str, name: str, value: Any) -> list[Any]:
+def sequence(kernel: str, name: str, value: Any, want: str = "tensors") -> list[Any]:
     """Return the items of a list of tensors, or of another iterable of them.
 
     Raises:
@@ -188,10 +175,22 @@ def sequence(kernel: str, name: str, value: Any) -> list[Any]:
     if not isinstance(value, (Operators, str, bytes, bytearray, Mapping, set, frozenset)):
         try:
             return list(value)
-        except TypeError:
+        except Exception:  # of the object's own making
             pass
     kind = "tensor" if isinstance(value, Operators) else type(value).__name__
-    raise ArgumentError(f"{kernel}: {name} is a {kind}; want a list of tensors.")
+    raise ArgumentError(f"{kernel}: {name} is a {kind}; want a list of {want}.")
+
+
+def function(op: str, name: str, value: Any) -> Callable[..., Any]:
+    """Return what can be called.
+
+    Raises:
+        ArgumentError: It cannot.
+    """
+    if not callable(value):
+        raise ArgumentError(f"{op}: {name} is {shown(value)}; want a function.")
+    found: Callable[..., Any] = value
+    return found
 
 
 def _dtype(kernel: str, name: str, value: Any) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.driver import Driver, SimpleDriver
 from wgsl_kernels.engine.errors import AlreadyRegistered, ArgumentError
 from wgsl_kernels.engine.origin import Origin, caller
@@ -75,7 +76,7 @@ def find_driver(name: str) -> Driver:
     with _lock:
         if name in _drivers:
             return _drivers[name]
-        if name not in _entries:
+        if text("use_backend", "name", name) not in _entries:
             known = ", ".join(_entries) or "none"
             raise ArgumentError(f"backend {name!r} is unknown; registered: {known}.")
         made = _entries[name].factory()

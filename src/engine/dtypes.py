@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.errors import DTypeError
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,15 +80,10 @@ def canonical(dtype: Any) -> DType:
             return _NAMES[np.dtype(dtype)]
     except Exception:  # NumPy reads names as lists of fields, so that most errors come from there
         pass
-    raise DTypeError(f"dtype {_named(dtype)} is unknown; want one of {', '.join(DTYPES)}.")
-
-
-def _named(dtype: Any) -> str:
-    """Return what messages call something that is no dtype, whatever it is."""
-    try:
-        return repr(getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or dtype)[:80]
-    except Exception:
-        return f"of type {type(dtype).__name__}"
+    name = dtype
+    if isinstance(dtype, (type, np.dtype)):
+        name = dtype.__name__ if isinstance(dtype, type) else dtype.name
+    raise DTypeError(f"dtype {shown(name)} is unknown; want one of {', '.join(DTYPES)}.")
 
 
 def promote(*names: DType) -> DType:

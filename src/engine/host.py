@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.attributes import shown
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError, WgslKernelsError
 from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape

@@ -7,8 +7,9 @@ import operator
 from typing import Any
 from weakref import WeakValueDictionary
 
-from wgsl_kernels.engine.dtypes import DType, itemsize
-from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.dtypes import DTYPES, DType, itemsize
+from wgsl_kernels.engine.errors import DTypeError, ShapeError
+from wgsl_kernels.engine.words import shown
 
 Shape = tuple[int, ...]
 
@@ -34,10 +35,15 @@ class Spec:
 
     def __new__(cls, shape: tuple[int | None, ...], dtype: DType) -> Spec:
         """Return the one Spec of this shape and dtype."""
-        found = _interned.get((shape, dtype))
+        try:
+            found = _interned.get((shape, dtype))
+        except TypeError:  # lists and arrays among them
+            shape, found = _as_ints(shape), None
         if found is not None:
             return found
         shape = _as_ints(shape)
+        if dtype not in DTYPES:
+            raise DTypeError(f"dtype {shown(dtype)} is unknown; want one of {', '.join(DTYPES)}.")
         self = object.__new__(cls)
         self.shape = shape  # type: ignore[assignment]  # None only until the run is done
         self.dtype = dtype
@@ -71,11 +77,11 @@ def _as_ints(shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
     """
     try:
         lengths = tuple([None if one is None else _as_int(one) for one in shape])
-    except TypeError:
-        raise NoShapeError(f"shape is {list(shape)}; want lengths that are integers.") from None
+    except Exception:
+        raise NoShapeError(f"shape is {shown(shape)}; want lengths that are integers.") from None
     if 0 in lengths and math.prod(one for one in lengths if one) > _MOST:
         raise NoShapeError(
-            f"shape is {list(shape)}; want lengths that multiply to at most 2^59 without the 0."
+            f"shape is {shown(shape)}; want lengths that multiply to at most 2^59 without the 0."
         )
     return lengths
 

@@ -24,6 +24,7 @@ from wgsl_kernels.engine.host import Array, default_dtype, reshape_host, to_host
 from wgsl_kernels.engine.operators import Operators
 from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -381,8 +382,19 @@ def as_tensor(value: TensorLike, dtype: Any = None) -> Tensor:
 
 
 def from_dlpack(source: Any) -> Tensor:
-    """Return a tensor with a copy of the values behind a DLPack object in host memory."""
-    return tensor(np.from_dlpack(source))
+    """Return a tensor with a copy of the values behind a DLPack object in host memory.
+
+    Raises:
+        ArgumentError: ``source`` is no such object, or not in host memory.
+    """
+    try:
+        values = np.from_dlpack(source)
+    except Exception as error:
+        said = " ".join(str(error).split()).rstrip(".")
+        raise ArgumentError(
+            f"from_dlpack: source is {shown(source)}, which NumPy does not take: {said}."
+        ) from None
+    return tensor(values)
 
 
 def _dtype_of(host: Array, asked: Any) -> DType:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.attributes import integer, plain, shown
+from wgsl_kernels.engine.attributes import integer, plain
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, is_float, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
@@ -20,6 +20,7 @@ from wgsl_kernels.engine.shapes import lengths, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import ranges
 from wgsl_kernels.ops import shape as shapes
 

@@ -11,13 +11,14 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.attributes import integers, plain, sequence, shown
+from wgsl_kernels.engine.attributes import integers, plain, sequence
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import as_tensor
+from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import creation, slicing
 from wgsl_kernels.ops import reduce as reductions
 from wgsl_kernels.ops import shape as shapes

@@ -19,7 +19,6 @@ from wgsl_kernels.backends.cpu import random as cpu
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine import context
-from wgsl_kernels.engine.attributes import shown
 from wgsl_kernels.engine.dtypes import DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.gradients import no_gradient
@@ -28,6 +27,7 @@ from wgsl_kernels.engine.shapes import lengths, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, Variable, variable
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.attributes import number
+from wgsl_kernels.engine.attributes import number, sequence
 from wgsl_kernels.engine.autodiff import stop_gradient, variable_grads
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.dtypes import numpy_dtype
@@ -20,6 +20,7 @@ from wgsl_kernels.engine.scopes import tidy
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import hidden_from_tapes
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, variable
+from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops.cast import astype
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class Optimizer(ABC):
     def _chosen(self, gradients: Pairs) -> list[tuple[Tensor, Variable]]:
         chosen: dict[str, tuple[Tensor, Variable]] = {}
         without: list[str] = []
-        for gradient, target in _pairs(gradients):
+        for gradient, target in self._pairs(gradients):
             if gradient is None:
                 without.append(target.name)
                 continue
@@ -184,6 +185,30 @@ class Optimizer(ABC):
             names = ", ".join(map(repr, without))
             warnings.warn(f"{self._name}: no gradient for {names}; left as they are.", stacklevel=3)
         return list(chosen.values())
+
+    def _pairs(self, gradients: Any) -> list[tuple[Tensor | None, Variable]]:
+        """Return (gradient, variable) pairs.
+
+        Raises:
+            ArgumentError: There are other things among them.
+        """
+        if isinstance(gradients, Mapping):
+            given = [(gradient, target) for target, gradient in gradients.items()]
+        else:
+            given = sequence(self._name, "gradients", gradients, "(gradient, variable) pairs")
+        for pair in given:
+            items: Any = pair
+            fits = isinstance(items, (tuple, list)) and len(items) == 2
+            if not fits or not isinstance(items[1], Variable):
+                raise ArgumentError(
+                    f"{self._name}: gradients holds {shown(pair)}; want (gradient, variable)."
+                )
+            if not (pair[0] is None or isinstance(pair[0], Tensor)):
+                raise ArgumentError(
+                    f"{self._name}: the gradient of {pair[1].name!r} is {shown(pair[0])}; want a "
+                    "tensor or None."
+                )
+        return given
 
     def _slots_of(self, target: Variable) -> tuple[Variable, ...]:
         """Return the variable's slots, made of zeros or of loaded state when first asked for."""
@@ -248,6 +273,9 @@ class Optimizer(ABC):
         Raises:
             ArgumentError, ShapeError, DTypeError: It does not fit.
         """
+        given: Any = state
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise ArgumentError(f"{self._name}: state is {shown(given)}; want tensors by name.")
         values = {name: as_tensor(value) for name, value in state.items()}
         holders: dict[str, Variable] = {RATE: self._rate, STEP: self._step}
         for _, slots in self._state.values():
@@ -277,13 +305,6 @@ class Optimizer(ABC):
             raise DTypeError(
                 f"{self._name}: the state {name!r} is {value.dtype}; want {holder.dtype}."
             )
-
-
-def _pairs(gradients: Pairs) -> Iterable[tuple[Tensor | None, Variable]]:
-    if isinstance(gradients, Mapping):
-        by_variable: Mapping[Any, Any] = gradients
-        return [(gradient, target) for target, gradient in by_variable.items()]
-    return gradients
 
 
 def between(optimizer: str, name: str, value: Any, low: float, high: float) -> float:
