@@ -38,9 +38,8 @@ def _is(value: Any) -> Callable[[], Any]:
 
 
 _BY_NAME: dict[str, Callable[[], Any]] = {
-    **dict.fromkeys(
-        ["x", "a", "b", "x1", "x2", "labels", "predictions", "logits", "values", "dy", "params_dense_values"], _matrix
-    ),
+    **dict.fromkeys(["x", "a", "b", "x1", "x2", "labels", "predictions", "logits"], _matrix),
+    **dict.fromkeys(["values", "dy", "params_dense_values"], _matrix),
     **dict.fromkeys(["real", "imag", "alpha", "tensor", "obj"], _matrix),
     **dict.fromkeys(["arrays", "inputs", "tensors"], lambda: [_matrix(), _matrix()]),
     "backend": _is("cpu"),
@@ -94,7 +93,10 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     },
     "matmul": {"transpose_b": _is(True)}, "unique": {"x": lambda: wk.tensor([1, 2, 1])},
     "unbroadcast": {"shape": _is((1, 3))}, "tensor": {"shape": _is((3, 2))},
-    "variable": {"values": _matrix},
+    "imag": {"x": lambda: wk.tensor([1j, 2.0])}, "real": {"x": lambda: wk.tensor([1j, 2.0])},
+    "broadcast_to": {"shape": _is((2, 2, 3))}, "squeeze": {"x": lambda: wk.ones((1, 3))},
+    "variable": {"values": _matrix}, "get_gradient": {"name": _is("Add")},
+    "get_kernel": {"name": _is("Add")},
 }  # fmt: skip
 
 ELSEWHERE = {
@@ -162,6 +164,11 @@ def _config(name: str, value: Any) -> Any:
         return None
 
 
+def _on_backend(name: Any) -> Any:
+    with wk.use_backend(name):
+        return wk.ones((2,))
+
+
 def _uncalled(f: Any) -> Any:
     """Return an odd function, but for one that can be called: what that raises is its own."""
     return wk.square if callable(f) else f
@@ -174,9 +181,10 @@ _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = 
     **{
         f"x {sign} b": (f, (_matrix,))
         for sign, f in {
-            "+": lambda b: _matrix() + b, "*": lambda b: _matrix() * b, "/": lambda b: _matrix() / b,
-            "//": lambda b: _matrix() // b, "**": lambda b: _matrix()**b, "<": lambda b: _matrix() < b,
-            "@": lambda b: _matrix() @ b,
+            "+": lambda b: _matrix() + b, "*": lambda b: _matrix() * b,
+            "/": lambda b: _matrix() / b, "//": lambda b: _matrix() // b,
+            "**": lambda b: _matrix() ** b, "<": lambda b: _matrix() < b,
+            "@": lambda b: wk.matrix_transpose(_matrix()) @ b,
         }.items()
     },
     "assign": (lambda v: _variable().assign(v), (_matrix,)),
@@ -189,15 +197,30 @@ _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = 
             lambda given, kind=kind, what=what: _stepped(kind, what, given), (_is(None),)
         )
         for kind in (train.Adam, train.SGD, train.Momentum)
-        for what in ("rate", "pairs", "gradient", "state", "variables")
+        for what in ("gradient", "variables")
     },
     **{
-        f"config.{name}": (lambda v, name=name: _config(name, v), (_is("never"),))
-        for name in ("fusion", "fallback", "deterministic", "memory_limit", "check_numerics",
-                     "small_ops", "tuning", "nothing")
+        f"{kind.__name__}.rate": (
+            lambda given, kind=kind: _stepped(kind, "rate", given), (_is(0.5),)
+        )
+        for kind in (train.Adam, train.SGD, train.Momentum)
+    },
+    "SGD.pairs": (lambda given: _stepped(train.SGD, "pairs", given), (list,)),
+    "Adam.state": (
+        lambda given: _stepped(train.Adam, "state", given),
+        (lambda: train.Adam(0.1).state_dict(),),
+    ),
+    **{
+        f"config.{name}": (lambda v, name=name: _config(name, v), (_is(right),))
+        for name, right in {
+            "fusion": "never", "fallback": "silent", "deterministic": True, "memory_limit": 1 << 26,
+            "check_numerics": False, "small_ops": "host", "tuning": "off",
+        }.items()
     },
     "grad": (lambda f, x, dy: wk.grad(_uncalled(f))(x, dy), (_is(wk.square), _matrix, _is(None))),
-    "grads": (lambda f, x, dy: wk.grads(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))),
+    "grads": (
+        lambda f, x, dy: wk.grads(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
+    ),
     "capture": (lambda f, x: wk.capture(_uncalled(f))(x), (_is(wk.square), _matrix)),
     **{
         f.__name__: (lambda given, f=f: f(given if not callable(given) else list), (_is(list),))
@@ -212,7 +235,7 @@ _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = 
     "tape.gradient": (
         lambda y, x, dy: wk.GradientTape().gradient(y, x, dy), (_matrix, _matrix, _matrix)
     ),
-    "use_backend": (lambda name: wk.use_backend(name).__enter__(), (_is("none"),)),
+    "use_backend": (lambda name: _on_backend(name), (_is("cpu"),)),
     "spec": (lambda shape: wk.Spec(shape, "float32").shape, (_is((2, 3)),)),
 }  # fmt: skip
 
@@ -238,7 +261,9 @@ def _kernel_calls(calls: list[Call]) -> list[Call]:
             names = tuple(one.name for one in declared.inputs)
             pairs = zip(names, call.inputs, strict=False)
             given = {name: _again(value) for name, value in pairs if value is not None}
-            given |= {name: _is(call.attrs.get(name, declared.attrs[name])) for name in declared.attrs}
+            given |= {
+                name: _is(call.attrs.get(name, declared.attrs[name])) for name in declared.attrs
+            }
             f = functools.partial(_kernel, call.name, names)
             found[call.name] = Call(f"run_kernel {call.name}", f, (), given)
         return proceed(call)
@@ -255,13 +280,18 @@ def _kernel(name: str, inputs: tuple[str, ...], **given: Any) -> Any:
     return wk.engine().run_kernel(name, tensors, given)
 
 
+_TAKING_FUNCTIONS = {
+    *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
+    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad"),
+}
+"""Public functions that are called with a function: see the methods."""
+
+
 def all_calls() -> list[Call]:
     """Return a right call of every public function that is to be tried, and of methods."""
     apart = {name for names in ELSEWHERE.values() for name in names.split()}
     called = {name: f for name, f in public().items() if name not in apart}
-    taking_functions = {"grad", "grads", "value_and_grad", "value_and_grads", "variable_grads",
-                        "capture", "explain", "tidy", "use_backend", "profile", "time", "custom_grad"}  # fmt: skip
-    found = [_call(name, f) for name, f in called.items() if name not in taking_functions]
+    found = [_call(name, f) for name, f in called.items() if name not in _TAKING_FUNCTIONS]
     run = Call(
         "run_kernel",
         lambda name, inputs, attrs: wk.engine().run_kernel(name, inputs, attrs),

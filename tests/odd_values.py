@@ -115,9 +115,10 @@ _MADE: tuple[Make, ...] = (
     lambda: wk.tensor([[1, 0, 1], [0, 1, 0]]), lambda: wk.tensor([True, False]),
     lambda: wk.tensor(["a", "b"]), lambda: wk.tensor([1j, 2.0]), lambda: wk.zeros((0, 3)),
     lambda: wk.zeros((2, 0, 3)), lambda: wk.ones((1, 2, 1, 2, 1)), lambda: wk.tensor([7, -9]),
-    lambda: wk.variable([1.0, 2.0], name="odd"), lambda: [wk.tensor([1.0]), wk.tensor([2.0, 3.0])],
-    lambda: [wk.tensor([1.0]), wk.tensor([2])], lambda: {"x": wk.tensor([1.0])}, lambda: [_disposed()],
-    lambda: (wk.tensor(1.0), None), lambda: wk.zeros((2**40, 0)), lambda: [wk.tensor(1), "a"],
+    lambda: wk.variable([1.0, 2.0], name="odd"), lambda: [wk.ones((1,)), wk.ones((2,))],
+    lambda: [wk.tensor([1.0]), wk.tensor([2])], lambda: {"x": wk.tensor([1.0])},
+    lambda: [_disposed()], lambda: (wk.tensor(1.0), None), lambda: wk.zeros((2**40, 0)),
+    lambda: [wk.tensor(1), "a"],
 )  # fmt: skip
 
 ODD: tuple[Make, ...] = (*map(_constant, _PLAIN), *map(_array, _DTYPES), *_MADE)

@@ -70,13 +70,13 @@ def find_driver(name: str) -> Driver:
     Raises:
         ArgumentError: No backend has that name.
     """
-    found = _drivers.get(name)
+    found = _drivers.get(text("use_backend", "name", name))
     if found is not None:
         return found
     with _lock:
         if name in _drivers:
             return _drivers[name]
-        if text("use_backend", "name", name) not in _entries:
+        if name not in _entries:
             known = ", ".join(_entries) or "none"
             raise ArgumentError(f"backend {name!r} is unknown; registered: {known}.")
         made = _entries[name].factory()

@@ -204,7 +204,7 @@ def unbroadcast(dy: Tensor, shape: Shape) -> Tensor:
 
     if not isinstance(dy, Tensor):
         raise ArgumentError(f"unbroadcast: dy is {shown(dy)}; want a tensor.")
-    if dy.shape == shape:
+    if type(shape) is tuple and dy.shape == shape:
         return dy
     shape = lengths("unbroadcast", "shape", shape)
     if broadcast_shapes(shape, dy.shape) != dy.shape:

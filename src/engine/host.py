@@ -40,7 +40,7 @@ def to_host(
         DTypeError: The values have a dtype that tensors cannot have.
         ArgumentError: An integer does not fit int32.
     """
-    given = _as_array(values)
+    given = as_array(values)
     wanted = canonical(dtype) if dtype is not None else default_dtype(given)
     if double:
         wanted = WIDE.get(wanted, wanted)
@@ -55,11 +55,21 @@ def to_host(
         raise DTypeError(f"tensor: complex values do not make a {wanted} tensor; take real first.")
     if room is not None and given.size >= LARGE:
         room(given.shape, wanted)
-    with np.errstate(all="ignore"):
-        return np.array(given, dtype=target, order="C", copy=True)
+    try:
+        with np.errstate(all="ignore"):
+            return np.array(given, dtype=target, order="C", copy=True)
+    except (TypeError, ValueError):  # records, dates and the like
+        raise DTypeError(
+            f"tensor: values of dtype {given.dtype} do not make a {wanted} tensor."
+        ) from None
 
 
-def _as_array(values: Any) -> Array:
+def as_array(values: Any) -> Array:
+    """Return values as a NumPy array, or itself.
+
+    Raises:
+        ShapeError, DTypeError: They make none.
+    """
     try:
         return np.asarray(values)
     except ValueError as error:

@@ -174,7 +174,12 @@ def get_kernel(name: str, backend: str) -> Kernel | None:
 
 
 def kernels_for_backend(backend: str) -> list[Kernel]:
-    """Return the kernels of ``backend``, in order of their names."""
+    """Return the kernels of ``backend``, in order of their names.
+
+    Raises:
+        ArgumentError: ``backend`` is no string.
+    """
+    text("kernels_for_backend", "backend", backend)
     found = [kernel for (_, owner), kernel in _kernels.items() if owner == backend]
     return sorted(found, key=lambda kernel: kernel.name)
 

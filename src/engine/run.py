@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
-from wgsl_kernels.engine.attributes import attr_key
+from wgsl_kernels.engine.attributes import attr_key, text
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError
@@ -16,6 +16,7 @@ from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan
 from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.engine.tensor import Tensor, scalar_tensor, tensor
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.driver import Driver
@@ -110,13 +111,16 @@ def run_kernel(
         ArgumentError, ShapeError, DTypeError: The signature refuses the inputs or attributes.
         DisposedTensorError: An input was disposed.
     """
+    text("run_kernel", "name", name)
     if not isinstance(inputs, Mapping):
         raise ArgumentError(f"{name}: inputs is a {type(inputs).__name__}; want a dict by name.")
     declared = find_signature(name)
     if declared is None:
         inputs = _in_kernels_order(name, inputs)
     given = tuple(inputs.values()) if declared is None else declared.order(inputs)
-    return _dispatch(name, given, dict(attrs or {}), tuple(inputs))
+    if not isinstance(attrs, Mapping) and attrs is not None:
+        raise ArgumentError(f"{name}: attrs is {shown(attrs)}; want a dict by name.")
+    return _dispatch(name, given, {} if attrs is None else dict(attrs), tuple(inputs))
 
 
 def _in_kernels_order(name: str, inputs: Mapping[str, Any]) -> Mapping[str, Any]:

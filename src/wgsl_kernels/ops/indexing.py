@@ -10,6 +10,7 @@ import numpy as np
 
 from wgsl_kernels.engine.attributes import integer
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.host import as_array
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, tensor
@@ -78,7 +79,7 @@ def _is_gathered(entry: Index) -> bool:
 def _dtype(entry: Any) -> str:
     if isinstance(entry, Tensor):
         return entry.dtype
-    values = np.asarray(entry)
+    values = as_array(entry)
     return "int32" if values.dtype.kind in "iu" or values.size == 0 else values.dtype.name
 
 
