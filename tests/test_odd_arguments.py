@@ -80,6 +80,8 @@ def _seen(one: wk.Tensor) -> tuple[Any, ...]:
 
 
 def _are_alike(cpu: Outcome, webgpu: Outcome) -> bool:
+    if webgpu[0] == "raises" and "cannot live on backend" in str(webgpu):
+        return cpu[0] == "gives"  # float64 does on cpu
     if cpu[0] == "raises" or webgpu[0] == "raises":
         return cpu == webgpu
     pairs = list(zip(cpu[1], webgpu[1], strict=False))

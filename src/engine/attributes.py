@@ -21,12 +21,19 @@ Converter = Callable[[str, str, Any], Any]
 """Takes a kernel's name, an attribute's name and its value; returns the value in its kind."""
 
 _WORD = 1 << 63
+_DEEPEST = 64
 
 
-def plain(value: Any) -> Any:
-    """Return an attribute as plain Python: NumPy scalars unpacked, lists as tuples."""
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return an attribute as plain Python: NumPy scalars unpacked, lists as tuples.
+
+    Raises:
+        ArgumentError: Lists are nested beyond any use, as is one that holds itself.
+    """
     if isinstance(value, (list, tuple)):
-        return tuple(plain(one) for one in value)
+        if depth > _DEEPEST:
+            raise ArgumentError(f"a value is nested {depth} levels deep; want numbers in a tuple.")
+        return tuple(plain(one, depth + 1) for one in value)
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):

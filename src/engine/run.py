@@ -317,6 +317,8 @@ def _converted_one(name: str, value: Any, is_list: bool, anchor: DType | None) -
     if is_list:
         if not isinstance(value, (list, tuple)):
             raise ArgumentError(f"{name}: got {type(value).__name__}; want a list of tensors.")
+        if any(one is None for one in value):
+            raise ArgumentError(f"{name}: a list of tensors holds None; want tensors.")
         first = next((one.dtype for one in value if isinstance(one, Tensor)), anchor)
         return [_converted_one(name, one, False, first) for one in value]
     if isinstance(value, _SCALARS):

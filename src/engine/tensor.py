@@ -387,6 +387,8 @@ def from_dlpack(source: Any) -> Tensor:
     Raises:
         ArgumentError: ``source`` is no such object, or not in host memory.
     """
+    if isinstance(source, Tensor):
+        return tensor(source)
     try:
         values = np.from_dlpack(source)
     except Exception as error:

@@ -14,7 +14,6 @@ from wgsl_kernels.engine.autodiff import stop_gradient as stop_gradient
 from wgsl_kernels.engine.autodiff import value_and_grad as value_and_grad
 from wgsl_kernels.engine.autodiff import value_and_grads as value_and_grads
 from wgsl_kernels.engine.autodiff import variable_grads as variable_grads
-from wgsl_kernels.engine.backends import backends as backends
 from wgsl_kernels.engine.backends import get_backend as get_backend
 from wgsl_kernels.engine.backends import register_backend as register_backend
 from wgsl_kernels.engine.backends import set_backend as set_backend
@@ -40,7 +39,6 @@ from wgsl_kernels.engine.errors import ShaderError as ShaderError
 from wgsl_kernels.engine.errors import ShapeError as ShapeError
 from wgsl_kernels.engine.errors import WgslKernelsError as WgslKernelsError
 from wgsl_kernels.engine.explain import explain as explain
-from wgsl_kernels.engine.facade import engine as engine
 from wgsl_kernels.engine.gradients import get_gradient as get_gradient
 from wgsl_kernels.engine.gradients import gradient as gradient
 from wgsl_kernels.engine.gradients import gradients_in_force as gradients_in_force
@@ -253,8 +251,11 @@ tensor5d = tensor
 tensor6d = tensor
 transpose = permute_dims
 
+# `wk.backends` and `wk.engine` are packages that can be called, as checkers see here.
 if _TYPE_CHECKING:
     from wgsl_kernels import testing as testing
+    from wgsl_kernels.engine.backends import backends as backends
+    from wgsl_kernels.engine.facade import engine as engine
 
 __version__ = "0.1.0"
 
