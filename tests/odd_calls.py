@@ -9,6 +9,7 @@ import numpy as np
 
 import wgsl_kernels as wk
 from wgsl_kernels import train
+from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.engine.signature import find_signature
 
 
@@ -227,10 +228,12 @@ _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = 
         for f in (wk.tidy, wk.profile, wk.time, wk.explain)
     },
     "custom_grad": (
-        lambda x: wk.custom_grad(lambda y: (y, lambda dy: dy))(x), (_matrix,)
+        lambda x: wk.custom_grad(lambda y: (y * 2.0, lambda *dy: dy[0]))(x), (_matrix,)
     ),
     "variable_grads": (lambda v: wk.variable_grads(lambda: wk.sum(_matrix()), v), (_is([]),)),
-    "captured": (lambda x: wk.capture(lambda y: wk.square(y))(x), (_matrix,)),
+    "captured": (
+        lambda x: wk.capture(lambda y: list(map(wk.square, tensors_in(y))))(x), (_matrix,)
+    ),
     "tape.watch": (lambda x: wk.GradientTape().watch(x), (_matrix,)),
     "tape.gradient": (
         lambda y, x, dy: wk.GradientTape().gradient(y, x, dy), (_matrix, _matrix, _matrix)

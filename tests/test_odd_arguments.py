@@ -5,6 +5,7 @@ parameters (an unknown keyword, one too many, one missing): it names function an
 """
 
 import gc
+import os
 import random
 import re
 import traceback
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.modes import ALL_MODES
+from tests.modes import ALL_MODES, ENGINE
 from tests.odd_calls import Call, all_calls
 from tests.odd_values import ODD, Make
 
@@ -22,8 +23,12 @@ import wgsl_kernels as wk
 from wgsl_kernels.engine.scopes import tensors_in
 
 CALLS = all_calls()
-SHARE = 24 if ALL_MODES else 3
-"""Odd calls of each argument: with all modes all together are above 10,000."""
+SHARE = 6 if ALL_MODES else 3
+"""Odd calls of each argument: those of all modes together are more than 10,000."""
+MODE = ENGINE + "".join(
+    os.environ.get(f"WGSL_KERNELS_{name}", "") for name in ("LIMITS", "ADAPTER")
+)
+"""Each mode tries values of its own."""
 LIMIT = 64 << 20
 
 Outcome = tuple[Any, ...]
@@ -31,7 +36,7 @@ Outcome = tuple[Any, ...]
 
 def _trials(call: Call) -> Iterator[tuple[list[Make], dict[str, Make], str]]:
     """Yield arguments of which one is odd, and some of which two or three are."""
-    chance = random.Random(call.name)
+    chance = random.Random(call.name + MODE)
     places: list[int | str] = [*range(len(call.args)), *call.kwargs]
     for place in places:
         values = list(range(len(ODD)))
@@ -84,16 +89,13 @@ def _are_alike(cpu: Outcome, webgpu: Outcome) -> bool:
         return cpu[0] == "gives"  # float64 does on cpu
     if cpu[0] == "raises" or webgpu[0] == "raises":
         return cpu == webgpu
-    pairs = list(zip(cpu[1], webgpu[1], strict=False))
-    return len(cpu[1]) == len(webgpu[1]) and all(
-        a[:2] == b[:2]
-        and (
-            a[2] == b[2]
-            if a[1] == "string"
-            else np.allclose(a[2], b[2], rtol=1e-3, atol=1e-5, equal_nan=True)
-        )
-        for a, b in pairs
-    )
+    return len(cpu[1]) == len(webgpu[1]) and all(map(_is_alike, cpu[1], webgpu[1]))
+
+
+def _is_alike(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    if a[:2] != b[:2] or a[1] == "string":
+        return bool(a == b)
+    return bool(np.allclose(a[2], b[2], rtol=1e-3, atol=1e-5, equal_nan=True))
 
 
 def _canary() -> list[Any]:
@@ -138,6 +140,32 @@ def _right_values() -> Iterator[None]:
             RIGHT[backend] = _canary()
     yield
     gc.collect()
+
+
+def test_every_public_function_is_tried_or_said_to_be_tried_elsewhere() -> None:
+    tried = {call.name for call in CALLS} | {call.name.partition(".")[0] for call in CALLS}
+    apart = [name for names in odd_calls.ELSEWHERE.values() for name in names.split()]
+    others = {"value_and_grad", "value_and_grads"}  # which share all they check with grad and grads
+
+    assert set(odd_calls.public()) <= tried | set(apart) | others
+    assert len(apart) == len(set(apart))
+
+
+def test_all_modes_together_make_ten_thousand_odd_calls() -> None:
+    modes = 6
+    arguments = sum(len(call.args) + len(call.kwargs) for call in CALLS)
+
+    assert arguments * 6 * modes >= 10_000
+    assert sum(1 for call in CALLS for _ in _trials(call)) == arguments * SHARE
+
+
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+def test_the_calls_are_right_before_an_argument_is_replaced(backend: str) -> None:
+    with wk.use_backend(backend), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for call in CALLS:
+            named = {name: make() for name, make in call.kwargs.items()}
+            call.f(*[make() for make in call.args], **named)
 
 
 @pytest.mark.parametrize("backend", ["webgpu"])  # and beside it cpu: what they say is compared

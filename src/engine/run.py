@@ -9,7 +9,7 @@ from wgsl_kernels.engine import context
 from wgsl_kernels.engine.attributes import attr_key, text
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_numerics
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan
@@ -307,7 +307,12 @@ def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         is_list = isinstance(value, (list, tuple))
         if declared is not None and index < len(declared.inputs):
             is_list = declared.inputs[index].is_list
-        found.append(_converted_one(name, value, is_list, anchor))
+        try:
+            found.append(_converted_one(name, value, is_list, anchor))
+        except (ShapeError, DTypeError) as error:
+            which = declared.inputs[index].name if declared is not None else f"input {index}"
+            said = str(error).removeprefix("tensor: ")
+            raise type(error)(f"{name}: {which}: {said}") from None
     return tuple(found)
 
 
