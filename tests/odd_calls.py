@@ -278,7 +278,7 @@ def _kernel_calls(calls: list[Call]) -> list[Call]:
     return list(found.values())
 
 
-def _kernel(name: str, inputs: tuple[str, ...], **given: Any) -> Any:
+def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
     tensors = {one: given.pop(one) for one in inputs if one in given}
     return wk.engine().run_kernel(name, tensors, given)
 

@@ -161,6 +161,11 @@ def signature(
     default of ``None`` where one may be absent), its keyword-only parameters the attributes. It
     returns a `Spec` for one output, a tuple or list of them, or a dict by output name, or raises.
 
+    An attribute annotated ``float``, ``int``, ``bool``, ``str``, ``DType``, ``Sequence[int]`` (or
+    ``Shape``), ``int | Sequence[int]`` or ``Axes`` (``int | Sequence[int] | None``), each also with
+    ``| None``, is plain Python of that kind in rule, kernels and gradient, or was refused: ints are
+    no bools, a single int is a sequence of one, and a sequence is a tuple.
+
     Args:
         name: The kernel's name.
         promote: Inputs that are cast to their common dtype before the kernel runs.
