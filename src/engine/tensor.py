@@ -11,17 +11,16 @@ import numpy as np
 
 from wgsl_kernels.engine import context, display, memory
 from wgsl_kernels.engine.backends import active_driver, default_driver, find_driver
-from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DisposedTensorError,
     DTypeError,
-    OutOfMemoryError,
     ShapeError,
 )
 from wgsl_kernels.engine.host import Array, default_dtype, reshape_host, to_host
 from wgsl_kernels.engine.operators import Operators
+from wgsl_kernels.engine.room import check_room, too_large
 from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.words import shown
@@ -320,27 +319,6 @@ def tensor(
     except MemoryError:
         raise too_large(Spec(wanted or (), name)) from None
     return new_tensor(whole, name)
-
-
-def check_room(shape: Shape, dtype: DType) -> None:
-    """Ask the active backend for its limit, before the host makes values for it.
-
-    Raises:
-        OutOfMemoryError: It may not hold so much.
-    """
-    driver = active_driver()
-    check = getattr(driver, "check_size", None)
-    if check is not None and driver.supports(dtype):
-        check(Spec(shape, dtype))
-
-
-def too_large(spec: Spec) -> OutOfMemoryError:
-    """Return the error for values that the host cannot hold."""
-    return OutOfMemoryError(
-        f"asked for {spec.nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
-        f"The backends hold {memory.memory().num_bytes} bytes, and the host has no room for these; "
-        f"config.memory_limit is {config.memory_limit!r}."
-    )
 
 
 def variable(

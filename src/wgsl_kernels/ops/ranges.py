@@ -14,10 +14,11 @@ from wgsl_kernels.engine.attributes import integer, number, plain
 from wgsl_kernels.engine.dtypes import DType, is_float, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.gradients import no_gradient
+from wgsl_kernels.engine.room import check_room, too_large
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Spec
-from wgsl_kernels.engine.tensor import check_room, tensor, too_large
+from wgsl_kernels.engine.tensor import tensor
 from wgsl_kernels.ops import creation
 from wgsl_kernels.ops.elementwise import as_int32
 
@@ -120,6 +121,8 @@ def _range_signature(
         raise DTypeError(f"Range: dtype is {dtype}; want float32 or int32.")
     creation.fitting("Range", "start", start, dtype)
     creation.fitting("Range", "step", step, dtype)
+    if dtype != "float64" and abs(used) > np.finfo(np.float32).max:
+        raise ArgumentError(f"Range: step is {step} and dtype {dtype}; want one that this holds.")
     if dtype == "int32" and count:
         creation.fitting("Range", "the last number", start + (count - 1) * int(used), dtype)
     return Spec((count,), dtype)
