@@ -95,7 +95,9 @@ def _are_alike(cpu: Outcome, webgpu: Outcome) -> bool:
 def _is_alike(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     if a[:2] != b[:2] or a[1] == "string":
         return bool(a == b)
-    return bool(np.allclose(a[2], b[2], rtol=1e-3, atol=1e-5, equal_nan=True))
+    # a number beyond the dtype is an infinity, of which a formula in another order makes NaN
+    finite = np.isfinite(a[2]) | np.isfinite(b[2])
+    return bool(np.allclose(a[2][finite], b[2][finite], rtol=1e-3, atol=1e-5, equal_nan=True))
 
 
 def _canary() -> list[Any]:
