@@ -273,8 +273,8 @@ def _margins(
                 for before, after in pad
             ]
         else:
-            sides = (integer(kernel, "pad", pad),) * 2
-            axes = [sides if axis in spatial else (0, 0) for axis in range(4)]
+            side = integer(kernel, "pad", pad)
+            axes = [(side, side) if axis in spatial else (0, 0) for axis in range(4)]
     except (TypeError, ValueError):
         axes = []
     fits = len(axes) == 4 and all(
