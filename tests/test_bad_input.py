@@ -76,8 +76,8 @@ SHAPES = {
     ),
     "no shape": Bad(
         lambda: t([1.0], shape="ab"),
-        wk.ShapeError,
-        "tensor: shape is 'ab'; want a tuple of lengths.",
+        wk.ArgumentError,
+        "tensor: shape is 'ab'; want an integer or a tuple of integers.",
     ),
     "negative": Bad(
         lambda: wk.zeros((-1,)), wk.ShapeError, "Fill: shape is [-1]; want lengths of at least 0."

@@ -19,6 +19,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine import backends, facade
 from wgsl_kernels.ops.names import TFJS_NAMES
 from wgsl_kernels.testing import samples
 
@@ -31,12 +32,13 @@ logger = logging.getLogger(__name__)
 
 
 def public_names() -> dict[str, Any]:
-    """Return the public names of the package that are not modules."""
-    return {
+    """Return the public names of the package that are not modules, or that are called as well."""
+    found = {
         name: value
         for name, value in vars(wk).items()
         if not name.startswith("_") and not isinstance(value, ModuleType)
     }
+    return {**found, "engine": facade.engine, "backends": backends.backends}
 
 
 def home_of(value: Any) -> str:
@@ -71,6 +73,9 @@ class PublicNames(SphinxDirective):
 
 def _entry(name: str, value: Any) -> list[str]:
     """Return the reStructuredText that documents one name."""
+    if isinstance(vars(wk)[name], ModuleType):
+        said = [f"   {line}" for line in inspect.cleandoc(value.__doc__).splitlines()]
+        return [f".. py:function:: {name}{inspect.signature(value)}", "", *said, ""]
     own = getattr(value, "__name__", name)
     if own != name and vars(wk).get(own) is value:
         return [f".. py:data:: {name}", "", f"   Another name of :py:obj:`wgsl_kernels.{own}`.", ""]

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.attributes import function, sequence
 from wgsl_kernels.engine.dtypes import is_differentiable
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import Tape, hidden_from_tapes, recording
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, made
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -33,6 +35,7 @@ def grad(f: Function) -> Function:
     Raises:
         GradientNotFound: ``f(x)`` does not depend on ``x``, or a kernel has no gradient.
     """
+    function("grad", "f", f)
 
     def gradient_of(x: TensorLike, dy: TensorLike | None = None) -> Tensor:
         return _differentiate("grad", f, (x,), dy)[1][0]
@@ -51,6 +54,7 @@ def grads(f: Function) -> Function:
         >>> da.tolist(), db.tolist()
         ([1.0, 4.0], [2.0, 8.0])
     """
+    function("grads", "f", f)
 
     def gradients_of(*xs: TensorLike, dy: TensorLike | None = None) -> tuple[Tensor, ...]:
         return _differentiate("grads", f, xs, dy)[1]
@@ -60,6 +64,7 @@ def grads(f: Function) -> Function:
 
 def value_and_grad(f: Function) -> Function:
     """Return a function ``(x, dy=None)`` that computes ``f(x)`` and its gradient."""
+    function("value_and_grad", "f", f)
 
     def both(x: TensorLike, dy: TensorLike | None = None) -> tuple[Tensor, Tensor]:
         value, found = _differentiate("value_and_grad", f, (x,), dy)
@@ -70,6 +75,7 @@ def value_and_grad(f: Function) -> Function:
 
 def value_and_grads(f: Function) -> Function:
     """Return a function ``(*xs, dy=None)`` that computes ``f(*xs)`` and a tuple of gradients."""
+    function("value_and_grads", "f", f)
 
     def both(*xs: TensorLike, dy: TensorLike | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
         return _differentiate("value_and_grads", f, xs, dy)
@@ -90,7 +96,8 @@ def variable_grads(
         ShapeError: ``f()`` is not a scalar.
         GradientNotFound: A kernel on the way has no gradient.
     """
-    chosen = None if variables is None else list(variables)
+    function("variable_grads", "f", f)
+    chosen = None if variables is None else _variables(variables)
     with recording(Tape(watch_variables=chosen is None)) as tape:
         for one in chosen or ():
             tape.watch(one)
@@ -101,6 +108,14 @@ def variable_grads(
     sources = list(tape.variables.values()) if chosen is None else chosen
     found = tape.backward([value], [_ones_like(value)], [one.id for one in sources])
     return value, {one: found[one.id] for one in sources if one.id in found}
+
+
+def _variables(variables: Any) -> list[Variable]:
+    found = sequence("variable_grads", "variables", variables, "variables")
+    for one in found:
+        if not isinstance(one, Variable):
+            raise ArgumentError(f"variable_grads: variables holds {shown(one)}; want variables.")
+    return found
 
 
 class GradientTape:
@@ -227,7 +242,7 @@ def _told_apart(inputs: list[Tensor]) -> list[Tensor]:
 
 def _check_value(caller: str, value: Any) -> None:
     if not isinstance(value, Tensor):
-        raise ArgumentError(f"{caller}: f gave {value!r}; want a tensor.")
+        raise ArgumentError(f"{caller}: f gave {shown(value)}; want a tensor.")
 
 
 def _check_source(caller: str, x: Any) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.driver import Driver, SimpleDriver
 from wgsl_kernels.engine.errors import AlreadyRegistered, ArgumentError
 from wgsl_kernels.engine.origin import Origin, caller
@@ -69,7 +70,7 @@ def find_driver(name: str) -> Driver:
     Raises:
         ArgumentError: No backend has that name.
     """
-    found = _drivers.get(name)
+    found = _drivers.get(text("use_backend", "name", name))
     if found is not None:
         return found
     with _lock:

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 
 def _one_of(*allowed: Any) -> Callable[[Any], str | None]:
-    return lambda value: None if value in allowed else f"one of {', '.join(map(repr, allowed))}"
+    want = f"one of {', '.join(map(repr, allowed))}"
+    return lambda value: None if isinstance(value, (str, int)) and value in allowed else want
 
 
 def _memory_limit(value: Any) -> str | None:
-    if value is None or value == "auto" or (isinstance(value, int) and value > 0):
+    is_auto = isinstance(value, str) and value == "auto"
+    if value is None or is_auto:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return None
     return "a number of bytes above 0, None (no limit) or 'auto'"
 
@@ -136,7 +141,7 @@ def _check(name: str, value: Any) -> None:
         raise ArgumentError(f"config: {name!r} is unknown; known: {', '.join(_CHECKS)}.")
     wanted = _CHECKS[name](value)
     if wanted is not None:
-        raise ArgumentError(f"config: {name} is {value!r}; want {wanted}.")
+        raise ArgumentError(f"config: {name} is {shown(value)}; want {wanted}.")
 
 
 config = Config()

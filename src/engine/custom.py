@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.gradients import missing
 from wgsl_kernels.engine.nodes import Node, Pullback, identities, output_ids, restore, save
@@ -42,6 +43,7 @@ def custom_grad(f: Callable[..., Any], *, none: bool = False) -> Callable[..., A
         ArgumentError: ``f`` does not return such a pair, or reads a trainable variable that is
             not among its arguments while a tape records.
     """
+    function("custom_grad", "f", f)
     takes_save = "save" in parameters_of(f).names
 
     @functools.wraps(f)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.errors import DTypeError
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,10 +76,14 @@ def canonical(dtype: Any) -> DType:
     if isinstance(dtype, type) and dtype in _PYTHON:
         return _PYTHON[dtype]
     try:
-        return _NAMES[np.dtype(dtype)]
-    except (TypeError, KeyError):
-        name = getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or dtype
-        raise DTypeError(f"dtype {name!r} is unknown; want one of {', '.join(DTYPES)}.") from None
+        if dtype is not None:  # which NumPy takes for float64
+            return _NAMES[np.dtype(dtype)]
+    except Exception:  # NumPy reads names as lists of fields, so that most errors come from there
+        pass
+    name = dtype
+    if isinstance(dtype, (type, np.dtype)):
+        name = dtype.__name__ if isinstance(dtype, type) else dtype.name
+    raise DTypeError(f"dtype {shown(name)} is unknown; want one of {', '.join(DTYPES)}.")
 
 
 def promote(*names: DType) -> DType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.profile import profile
 
 if TYPE_CHECKING:
@@ -54,5 +55,6 @@ def explain(f: Callable[[], Any]) -> Explanation:
             1 dispatch for 2 kernel runs
                1  Square + Sum  it is evaluated
     """
+    function("explain", "f", f)
     seen = profile(f)
     return Explanation(tuple(seen.dispatches), len(seen.kernels), seen.result)

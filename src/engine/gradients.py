@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
-from wgsl_kernels.engine.errors import ArgumentError, GradientNotFound
+from wgsl_kernels.engine.attributes import text
+from wgsl_kernels.engine.errors import ArgumentError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
 from wgsl_kernels.engine.registry import announce_change, check_free
+from wgsl_kernels.engine.shapes import broadcast_shapes, lengths, show
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape
@@ -115,8 +118,12 @@ def unregister_gradient(name: str) -> None:
 
 
 def get_gradient(name: str) -> GradientFunction | None:
-    """Return the registered gradient of ``name``, or None."""
-    rule = _rules.get(name)
+    """Return the registered gradient of ``name``, or None.
+
+    Raises:
+        ArgumentError: ``name`` is no string.
+    """
+    rule = _rules.get(text("get_gradient", "name", name))
     return None if rule is None else rule.func
 
 
@@ -216,9 +223,18 @@ def missing(name: str, inputs: Sequence[str], because: str = "") -> GradientNotF
 def unbroadcast(dy: Tensor, shape: Shape) -> Tensor:
     """Return ``dy`` summed over the axes along which ``shape`` was broadcast to dy's shape."""
     from wgsl_kernels.engine.run import run
+    from wgsl_kernels.engine.tensor import Tensor
 
-    if dy.shape == shape:
+    if not isinstance(dy, Tensor):
+        raise ArgumentError(f"unbroadcast: dy is {shown(dy)}; want a tensor.")
+    if type(shape) is tuple and dy.shape == shape:
         return dy
+    shape = lengths("unbroadcast", "shape", shape)
+    if broadcast_shapes(shape, dy.shape) != dy.shape:
+        raise ShapeError(
+            f"unbroadcast: dy has shape {show(dy.shape)}, to which {show(shape)} does not "
+            "broadcast."
+        )
     extra = dy.ndim - len(shape)
     axes = tuple(
         axis

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-import operator
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError, WgslKernelsError
 from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from wgsl_kernels.engine.spec import Shape
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Scalar = bool | int | float | complex | str
 
+Room = Callable[[tuple[int, ...], DType], None]
+LARGE = 1 << 18
+"""Elements from which on a copy is worth a question."""
+
 _INT32 = np.iinfo(np.int32)
 
 
-def to_host(values: Any, dtype: Any = None, *, double: bool = False) -> Array:
+def to_host(
+    values: Any, dtype: Any = None, *, double: bool = False, room: Room | None = None
+) -> Array:
     """Return a new array of ``values`` in a dtype that tensors can have.
 
     Python floats and NumPy's float64 become float32, integers int32, unless ``dtype`` says else;
-    with ``double`` every float becomes float64 and every complex number complex128.
+    with ``double`` every float becomes float64 and every complex number complex128. ``room`` is
+    asked before a large array is copied.
 
     Raises:
         ShapeError: Nested lists are ragged.
         DTypeError: The values have a dtype that tensors cannot have.
         ArgumentError: An integer does not fit int32.
     """
-    try:
-        given = np.asarray(values)
-    except ValueError as error:
-        raise ShapeError(f"tensor: the values make no array: {str(error).rstrip('.')}.") from None
+    given = as_array(values)
     wanted = canonical(dtype) if dtype is not None else default_dtype(given)
     if double:
         wanted = WIDE.get(wanted, wanted)
@@ -47,8 +53,32 @@ def to_host(values: Any, dtype: Any = None, *, double: bool = False) -> Array:
     target = numpy_dtype(wanted)
     if given.dtype.kind == "c" and target.kind != "c":
         raise DTypeError(f"tensor: complex values do not make a {wanted} tensor; take real first.")
-    with np.errstate(all="ignore"):
-        return np.array(given, dtype=target, order="C", copy=True)
+    if room is not None and given.size >= LARGE:
+        room(given.shape, wanted)
+    try:
+        with np.errstate(all="ignore"):
+            return np.array(given, dtype=target, order="C", copy=True)
+    except (TypeError, ValueError):  # records, dates and the like
+        raise DTypeError(
+            f"tensor: values of dtype {given.dtype} do not make a {wanted} tensor."
+        ) from None
+
+
+def as_array(values: Any) -> Array:
+    """Return values as a NumPy array, or itself.
+
+    Raises:
+        ShapeError, DTypeError: They make none.
+    """
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ShapeError(f"tensor: the values make no array: {str(error).rstrip('.')}.") from None
+    except (MemoryError, WgslKernelsError):
+        raise
+    except Exception as error:  # of an object's own making: NumPy asks for __array__ and others
+        kind, said = type(values).__name__, type(error).__name__
+        raise DTypeError(f"tensor: a {kind} makes no array: {said}.") from None
 
 
 def default_dtype(given: Array) -> DType:
@@ -85,7 +115,7 @@ def type_of(value: Any) -> type:
     for kind in (int, float, complex):
         if isinstance(value, kind):
             return kind
-    raise DTypeError(f"tensor: {value!r} is no number.")
+    raise DTypeError(f"tensor: {shown(value)} is no number.")
 
 
 _KINDS: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
@@ -105,7 +135,7 @@ def _above(anchor: DType, kind: int) -> DType:
     return "complex128" if anchor == "float64" and kind == 3 else _DEFAULTS[kind]
 
 
-def reshape_host(array: Array, shape: Sequence[int] | None) -> Array:
+def reshape_host(array: Array, shape: Shape | None) -> Array:
     """Return ``array`` in ``shape``; a scalar fills it.
 
     Raises:
@@ -113,18 +143,14 @@ def reshape_host(array: Array, shape: Sequence[int] | None) -> Array:
     """
     if shape is None:
         return array
-    try:
-        want = tuple(operator.index(length) for length in shape)
-    except TypeError:
-        raise ShapeError(f"tensor: shape is {shape!r}; want a tuple of lengths.") from None
-    if array.ndim == 0 and array.size == 1 and want != ():
-        return np.array(np.broadcast_to(array, want), order="C")
-    if int(np.prod(want)) != array.size or any(length < 0 for length in want):
+    if array.ndim == 0 and array.size == 1 and shape != ():
+        return np.array(np.broadcast_to(array, shape), order="C")
+    if math.prod(shape) != array.size:
         raise ShapeError(
             f"tensor: {array.size} values of shape {show(array.shape)} do not fill shape "
-            f"{show(want)}."
+            f"{show(shape)}."
         )
-    return array.reshape(want)
+    return array.reshape(shape)
 
 
 def _strings(given: Array) -> Array:
@@ -132,8 +158,8 @@ def _strings(given: Array) -> Array:
     for index, value in enumerate(given.reshape(-1)):
         if not isinstance(value, (str, bytes)):
             if isinstance(value, (complex, float, int, np.generic)):
-                raise DTypeError(f"tensor: {value!r} is no string; want str or bytes.")
-            raise DTypeError(f"tensor: {value!r} makes no tensor; want numbers, str or bytes.")
+                raise DTypeError(f"tensor: {shown(value)} is no string; want str or bytes.")
+            raise DTypeError(f"tensor: {shown(value)} makes no tensor; want numbers, str or bytes.")
         flat[index] = str(value) if isinstance(value, str) else bytes(value)
     return flat.reshape(given.shape)
 

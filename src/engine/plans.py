@@ -6,12 +6,13 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import registry
+from wgsl_kernels.engine.attributes import plain
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.gradients import Keeping, keeping_for
 from wgsl_kernels.engine.origin import user_place
-from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_names, plain
+from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_names
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.backends import running_drivers
 from wgsl_kernels.engine.memory import memory
 from wgsl_kernels.engine.scopes import tensors_in
@@ -171,6 +172,7 @@ class _Watcher:
 
 def profile(f: Callable[[], Any]) -> Profile:
     """Run ``f`` and return which kernels ran and for how long; forces all work at the end."""
+    function("profile", "f", f)
     seen = Profile(peak_bytes=memory().num_bytes)
     watcher = _Watcher(seen)
     begun = {driver.name: _recorded(driver) for driver in running_drivers()}
@@ -192,6 +194,7 @@ def profile(f: Callable[[], Any]) -> Profile:
 
 def time(f: Callable[[], Any]) -> Times:
     """Run ``f``, force its work, and return how long that took."""
+    function("time", "f", f)
     synchronize()
     with _timing() as timings:
         start = clock.perf_counter()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.errors import AlreadyRegistered, ArgumentError, KernelNotFound
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
@@ -163,12 +164,22 @@ def unregister_kernel(name: str, backend: str) -> None:
 
 
 def get_kernel(name: str, backend: str) -> Kernel | None:
-    """Return the kernel ``name`` of ``backend``, or None."""
-    return _kernels.get((name, backend))
+    """Return the kernel ``name`` of ``backend``, or None.
+
+    Raises:
+        ArgumentError: One of the names is no string.
+    """
+    text("get_kernel", "name", name)
+    return _kernels.get((name, text("get_kernel", "backend", backend)))
 
 
 def kernels_for_backend(backend: str) -> list[Kernel]:
-    """Return the kernels of ``backend``, in order of their names."""
+    """Return the kernels of ``backend``, in order of their names.
+
+    Raises:
+        ArgumentError: ``backend`` is no string.
+    """
+    text("kernels_for_backend", "backend", backend)
     found = [kernel for (_, owner), kernel in _kernels.items() if owner == backend]
     return sorted(found, key=lambda kernel: kernel.name)
 

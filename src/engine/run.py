@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.attributes import attr_key, text
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_numerics
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan
 from wgsl_kernels.engine.registry import get_kernel
-from wgsl_kernels.engine.signature import find_signature, plain
+from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.engine.tensor import Tensor, scalar_tensor, tensor
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.driver import Driver
@@ -109,13 +111,16 @@ def run_kernel(
         ArgumentError, ShapeError, DTypeError: The signature refuses the inputs or attributes.
         DisposedTensorError: An input was disposed.
     """
+    text("run_kernel", "name", name)
     if not isinstance(inputs, Mapping):
         raise ArgumentError(f"{name}: inputs is a {type(inputs).__name__}; want a dict by name.")
     declared = find_signature(name)
     if declared is None:
         inputs = _in_kernels_order(name, inputs)
     given = tuple(inputs.values()) if declared is None else declared.order(inputs)
-    return _dispatch(name, given, dict(attrs or {}), tuple(inputs))
+    if not isinstance(attrs, Mapping) and attrs is not None:
+        raise ArgumentError(f"{name}: attrs is {shown(attrs)}; want a dict by name.")
+    return _dispatch(name, given, {} if attrs is None else dict(attrs), tuple(inputs))
 
 
 def _in_kernels_order(name: str, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -204,7 +209,7 @@ def _execute(
                     key += (one, attr_key(value))
         found = tuple(key)
         plan = find_plan(found)
-    except TypeError:
+    except Exception:  # of the attributes' own making: no dictionary can hold one
         raise _odd_attribute(name, attrs) from None
     if plan is None:
         declared = find_signature(name)
@@ -302,7 +307,12 @@ def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         is_list = isinstance(value, (list, tuple))
         if declared is not None and index < len(declared.inputs):
             is_list = declared.inputs[index].is_list
-        found.append(_converted_one(name, value, is_list, anchor))
+        try:
+            found.append(_converted_one(name, value, is_list, anchor))
+        except (ShapeError, DTypeError) as error:
+            which = declared.inputs[index].name if declared is not None else f"input {index}"
+            said = str(error).removeprefix("tensor: ")
+            raise type(error)(f"{name}: {which}: {said}") from None
     return tuple(found)
 
 
@@ -312,6 +322,8 @@ def _converted_one(name: str, value: Any, is_list: bool, anchor: DType | None) -
     if is_list:
         if not isinstance(value, (list, tuple)):
             raise ArgumentError(f"{name}: got {type(value).__name__}; want a list of tensors.")
+        if any(one is None for one in value):
+            raise ArgumentError(f"{name}: a list of tensors holds None; want tensors.")
         first = next((one.dtype for one in value if isinstance(one, Tensor)), anchor)
         return [_converted_one(name, one, False, first) for one in value]
     if isinstance(value, _SCALARS):
@@ -322,25 +334,6 @@ def _converted_one(name: str, value: Any, is_list: bool, anchor: DType | None) -
             "stack() them first."
         )
     return tensor(value)
-
-
-def attr_key(value: Any) -> Any:
-    """Return what tells attribute values apart: 0.0 from -0.0, 1 from True, NaN as one value."""
-    kind = type(value)
-    if value is None or kind is str:
-        return value
-    if kind is int or kind is bool:
-        return (kind, value)
-    if isinstance(value, float):
-        return ("f", value.hex())
-    if isinstance(value, (bool, int)):
-        return (bool if isinstance(value, bool) else int, value)
-    if isinstance(value, (list, tuple)):
-        return tuple([attr_key(one) for one in value])
-    if isinstance(value, Tensor):
-        raise TypeError("a tensor is no attribute")
-    clean = plain(value)
-    return value if clean is value else attr_key(clean)
 
 
 def _odd_attribute(kernel: str, attrs: dict[str, Any]) -> ArgumentError:
@@ -358,6 +351,6 @@ def _odd_attribute(kernel: str, attrs: dict[str, Any]) -> ArgumentError:
 def _is_plain(value: Any) -> bool:
     try:
         hash(attr_key(value))
-    except TypeError:
+    except Exception:
         return False
     return True

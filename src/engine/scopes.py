@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def tidy(f: Callable[[], Any] | None = None) -> Any:
     """
     if f is None:
         return _Tidy()
+    function("tidy", "f", f)
     scope = Scope(context.current().scope)
     result = None
     with context.changed(scope=scope):
@@ -111,15 +113,17 @@ def dispose(obj: Any) -> None:
         tensor.dispose()
 
 
-def tensors_in(obj: Any) -> Iterator[Tensor]:
-    """Yield the tensors in any nesting of lists, tuples, mappings and dataclass-like objects."""
+def tensors_in(obj: Any, around: tuple[int, ...] = ()) -> Iterator[Tensor]:
+    """Yield the tensors in any nesting of lists, tuples, sets and mappings.
+
+    Args:
+        obj: What they are in.
+        around: The ids of what that is in: something that holds itself is gone through once.
+    """
     from wgsl_kernels.engine.tensor import Tensor
 
     if isinstance(obj, Tensor):
         yield obj
-    elif isinstance(obj, Mapping):
-        for one in obj.values():
-            yield from tensors_in(one)
-    elif isinstance(obj, (list, tuple, set, frozenset)):
-        for one in obj:
-            yield from tensors_in(one)
+    elif isinstance(obj, (Mapping, list, tuple, set, frozenset)) and id(obj) not in around:
+        for one in obj.values() if isinstance(obj, Mapping) else obj:
+            yield from tensors_in(one, (*around, id(obj)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.attributes import integer, integers
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -53,16 +53,26 @@ def broadcast(kernel: str, **specs: Spec) -> Shape:
     )
 
 
+def lengths(kernel: str, name: str, shape: Any) -> Shape:
+    """Return a length, or several, as a tuple of ints.
+
+    Raises:
+        ArgumentError: One is no integer.
+        ShapeError: One is below 0.
+    """
+    want = integers(kernel, name, shape)
+    if min(want, default=0) < 0:
+        raise ShapeError(f"{kernel}: {name} is {show(want)}; want lengths of at least 0.")
+    return want
+
+
 def normalize_axis(kernel: str, axis: Any, ndim: int, name: str = "axis") -> int:
     """Return ``axis`` counted from the front.
 
     Raises:
         ArgumentError: It is no integer, or not in [-ndim, ndim).
     """
-    try:
-        index = operator.index(axis)
-    except TypeError:
-        raise ArgumentError(f"{kernel}: {name} is {axis!r}; want an integer.") from None
+    index = integer(kernel, name, axis)
     if not -ndim <= index < ndim:
         raise ArgumentError(
             f"{kernel}: {name} is {index}, but the tensor has rank {ndim}; "
@@ -81,7 +91,7 @@ def normalize_axes(kernel: str, axis: Any, ndim: int, name: str = "axis") -> tup
         return tuple(range(ndim))
     if type(axis) is int:  # most are
         return (normalize_axis(kernel, axis, ndim, name),)
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    given = integers(kernel, name, axis)
     axes = sorted(normalize_axis(kernel, one, ndim, name) for one in given)
     if len(set(axes)) != len(axes):
         raise ArgumentError(f"{kernel}: {name} is {axis!r}; each axis may stand only once.")

@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from wgsl_kernels.engine.attributes import Converter, converter, plain
 from wgsl_kernels.engine.dtypes import DType, promote
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
 from wgsl_kernels.engine.registry import announce_change, check_free
-from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.spec import NoShapeError, Spec
 
 SpecInput = Spec | list[Spec] | None
 Rule = Callable[..., Any]
@@ -45,7 +44,7 @@ class Signature:
     inputs: tuple[Input, ...]
     attrs: Mapping[str, Any]
     required: frozenset[str]
-    kinds: Mapping[str, str]
+    kinds: Mapping[str, Converter]
     promote: tuple[str, ...]
     rule: Rule
     origin: Origin
@@ -54,8 +53,8 @@ class Signature:
         """Return the attributes with defaults filled in and values in plain Python.
 
         Raises:
-            ArgumentError: One is missing or unknown, or is no number where its parameter is
-                annotated ``float``, ``int`` or ``bool``.
+            ArgumentError: One is missing or unknown, or not of the kind that its parameter's
+                annotation names; `attributes.converter` lists the kinds.
         """
         unknown = [name for name in attrs if name not in self.attrs]
         if unknown:
@@ -66,12 +65,12 @@ class Signature:
         missing = [name for name in self.attrs if name in self.required and name not in attrs]
         if missing:
             raise ArgumentError(f"{self.name}: attribute {missing[0]!r} is missing.")
-        given = {name: plain(attrs.get(name, default)) for name, default in self.attrs.items()}
-        for name in attrs:
-            types, want = _KINDS.get(self.kinds[name], (object, ""))
-            if not isinstance(given[name], types):
-                raise ArgumentError(f"{self.name}: {name} is {given[name]!r}; want {want}.")
-        return given
+        return {
+            name: self.kinds[name](self.name, name, plain(attrs[name]))
+            if name in attrs
+            else plain(default)
+            for name, default in self.attrs.items()
+        }
 
     def check_inputs(self, values: Sequence[Any]) -> None:
         """Refuse a missing input, and a list where one tensor belongs or the reverse.
@@ -122,7 +121,10 @@ class Signature:
 
     def infer(self, specs: Sequence[SpecInput], attrs: Mapping[str, Any]) -> Outputs:
         """Return what the kernel gives for inputs of these specs, or raise what the rule raises."""
-        result = self.rule(*specs, **attrs)
+        try:
+            result = self.rule(*specs, **attrs)
+        except NoShapeError as error:
+            raise ShapeError(f"{self.name}: the result's {error}") from None
         if isinstance(result, Spec):
             return Outputs((result,), self._output_names(None), single=True)
         if isinstance(result, dict):
@@ -158,6 +160,11 @@ def signature(
     The function's positional-only parameters are the tensors (``list[Spec]`` for a list, a
     default of ``None`` where one may be absent), its keyword-only parameters the attributes. It
     returns a `Spec` for one output, a tuple or list of them, or a dict by output name, or raises.
+
+    An attribute annotated ``float``, ``int``, ``bool``, ``str``, ``DType``, ``Sequence[int]`` (or
+    ``Shape``), ``int | Sequence[int]`` or ``Axes`` (``int | Sequence[int] | None``), each also with
+    ``| None``, is plain Python of that kind in rule, kernels and gradient, or was refused: ints are
+    no bools, a single int is a sequence of one, and a sequence is a tuple.
 
     Args:
         name: The kernel's name.
@@ -196,7 +203,10 @@ def define_signature(
         ),
         attrs={one: parameters.defaults.get(one) for one in parameters.keyword_only},
         required=frozenset(set(parameters.keyword_only) - set(parameters.defaults)),
-        kinds={one: _written(parameters.annotations.get(one)) for one in parameters.keyword_only},
+        kinds={
+            one: converter(_written(parameters.annotations.get(one)))
+            for one in parameters.keyword_only
+        },
         promote=tuple(promote),
         rule=rule,
         origin=origin,
@@ -204,29 +214,13 @@ def define_signature(
     announce_change()
 
 
-_KINDS: Mapping[str, tuple[Any, str]] = {
-    "float": ((float, int), "a number"),
-    "int": (int, "an integer"),
-    "bool": (int, "True or False"),
-}
-
-
 def _written(annotation: Any) -> str:
     """Return an annotation as its author wrote it, whether or not it was evaluated."""
-    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    if isinstance(annotation, str):
+        return annotation
+    return annotation.__name__ if type(annotation) is type else str(annotation)
 
 
 def _is_list(annotation: Any) -> bool:
     text = _written(annotation).lower()
     return "list[" in text or text.startswith("list")
-
-
-def plain(value: Any) -> Any:
-    """Return an attribute as plain Python: NumPy scalars unpacked, lists as tuples."""
-    if isinstance(value, (list, tuple)):
-        return tuple(plain(one) for one in value)
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    return value

@@ -30,9 +30,12 @@ def signature_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Hash
         OpaqueError: An argument cannot be told from another.
     """
     leaves: list[Tensor] = []
-    key: list[Hashable] = [_key_of(one, leaves) for one in args]
-    if kwargs:
-        key.extend((name, _key_of(one, leaves)) for name, one in kwargs.items())
+    try:
+        key: list[Hashable] = [_key_of(one, leaves) for one in args]
+        if kwargs:
+            key.extend((name, _key_of(one, leaves)) for name, one in kwargs.items())
+    except RecursionError:
+        raise OpaqueError("an argument holds itself, or is nested beyond any use") from None
     return tuple(key), leaves
 
 
@@ -71,9 +74,9 @@ def _key_of_object(value: Any) -> Hashable:
         kind = type(value).__name__
         raise OpaqueError(f"an argument is a {kind}, whose contents cannot be watched") from None
     try:
-        return weakref.ref(value)
+        return (type(value), weakref.ref(value))  # members of two enumerations may be equal
     except TypeError:
-        return cast("Hashable", value)
+        return (type(value), value)
 
 
 def with_leaves(value: Any, leaves: Iterator[Tensor]) -> Any:

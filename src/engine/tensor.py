@@ -11,20 +11,20 @@ import numpy as np
 
 from wgsl_kernels.engine import context, display, memory
 from wgsl_kernels.engine.backends import active_driver, default_driver, find_driver
-from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.copies import Copies
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DisposedTensorError,
     DTypeError,
-    OutOfMemoryError,
     ShapeError,
 )
 from wgsl_kernels.engine.host import Array, default_dtype, reshape_host, to_host
 from wgsl_kernels.engine.operators import Assigning, Operators
-from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.room import check_room, too_large
+from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -303,7 +303,9 @@ def made(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def tensor(values: TensorLike, shape: Sequence[int] | None = None, dtype: Any = None) -> Tensor:
+def tensor(
+    values: TensorLike, shape: int | Sequence[int] | None = None, dtype: Any = None
+) -> Tensor:
     """Return a new tensor with a copy of ``values``.
 
     Args:
@@ -319,21 +321,16 @@ def tensor(values: TensorLike, shape: Sequence[int] | None = None, dtype: Any = 
     """
     if isinstance(values, Tensor):
         values, dtype = values.numpy(), values.dtype if dtype is None else dtype
-    host = to_host(values, dtype, double=context.current().double)
+    wanted = None if shape is None else lengths("tensor", "shape", shape)
+    host = to_host(values, dtype, double=context.current().double, room=check_room)
     name = _dtype_of(host, dtype)
+    if wanted and not host.ndim:
+        check_room(wanted, name)
     try:
-        whole = reshape_host(host, shape)
+        whole = reshape_host(host, wanted)
     except MemoryError:
-        raise _too_large(Spec(tuple(shape or ()), name)) from None
+        raise too_large(Spec(wanted or (), name)) from None
     return new_tensor(whole, name)
-
-
-def _too_large(spec: Spec) -> OutOfMemoryError:
-    return OutOfMemoryError(
-        f"asked for {spec.nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
-        f"The backends hold {memory.memory().num_bytes} bytes, and the host has no room for these; "
-        f"config.memory_limit is {config.memory_limit!r}."
-    )
 
 
 def variable(
@@ -375,8 +372,21 @@ def as_tensor(value: TensorLike, dtype: Any = None) -> Tensor:
 
 
 def from_dlpack(source: Any) -> Tensor:
-    """Return a tensor with a copy of the values behind a DLPack object in host memory."""
-    return tensor(np.from_dlpack(source))
+    """Return a tensor with a copy of the values behind a DLPack object in host memory.
+
+    Raises:
+        ArgumentError: ``source`` is no such object, or not in host memory.
+    """
+    if isinstance(source, Tensor):
+        return tensor(source)
+    try:
+        values = np.from_dlpack(source)
+    except Exception as error:
+        said = " ".join(str(error).split()).rstrip(".")
+        raise ArgumentError(
+            f"from_dlpack: source is {shown(source)}, which NumPy does not take: {said}."
+        ) from None
+    return tensor(values)
 
 
 def _dtype_of(host: Array, asked: Any) -> DType:

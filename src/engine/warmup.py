@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.backends import active_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError
@@ -72,6 +73,7 @@ def warmup(
         >>> warmup(lambda x: wk.sum(x * x), wk.tensor([1.0, 2.0])).threads >= 1
         True
     """
+    function("warmup", "f", f)
     count = min(os.cpu_count() or 1, 8) if threads is None else threads
     if count < 1:
         raise ArgumentError(f"warmup: threads is {threads}; want 1 or more.")

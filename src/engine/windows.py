@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.attributes import integer, integers, text
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.spec import Shape
 
+_MOST = (1 << 31) - 1
 CHANNELS = {"NHWC": 3, "NCHW": 1}
 """The axis of the channels, by format."""
 
@@ -173,11 +175,12 @@ def slide(
         ArgumentError: An attribute is none of these.
         ShapeError: The window is larger than the padded image.
     """
-    if data_format not in CHANNELS:
+    if text(kernel, "data_format", data_format) not in CHANNELS:
         raise ArgumentError(f"{kernel}: data_format is {data_format!r}; want 'NHWC' or 'NCHW'.")
-    if dim_rounding_mode is not None and dim_rounding_mode not in ROUNDING:
+    mode = dim_rounding_mode
+    if mode is not None and text(kernel, "dim_rounding_mode", mode) not in ROUNDING:
         want = "None, 'floor', 'round' or 'ceil'"
-        raise ArgumentError(f"{kernel}: dim_rounding_mode is {dim_rounding_mode!r}; want {want}.")
+        raise ArgumentError(f"{kernel}: dim_rounding_mode is {mode!r}; want {want}.")
     if dim_rounding_mode is not None and isinstance(pad, str):
         raise ArgumentError(
             f"{kernel}: pad is {pad!r} with dim_rounding_mode {dim_rounding_mode!r}; want numbers, "
@@ -242,15 +245,15 @@ def pair(kernel: str, name: str, value: Pair) -> tuple[int, int]:
     Raises:
         ArgumentError: It is neither, or one of them is below 1.
     """
-    given = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     try:
-        rows, cols = map(operator.index, given)
-    except (TypeError, ValueError):
+        given = integers(kernel, name, value)
+        rows, cols = given * 2 if np.ndim(value) == 0 else given
+    except (ArgumentError, ValueError):
         raise ArgumentError(
-            f"{kernel}: {name} is {value!r}; want one whole number, or height and width."
+            f"{kernel}: {name} is {shown(value)}; want one whole number, or height and width."
         ) from None
-    if rows < 1 or cols < 1:
-        raise ArgumentError(f"{kernel}: {name} is {value!r}; want 1 or more.")
+    if not (1 <= rows <= _MOST and 1 <= cols <= _MOST):
+        raise ArgumentError(f"{kernel}: {name} is {shown(value)}; want 1 or more, in 31 bits.")
     return rows, cols
 
 
@@ -265,18 +268,22 @@ def _margins(
     axes: list[tuple[int, int]]
     try:
         if isinstance(pad, (tuple, list)):
-            axes = [(operator.index(before), operator.index(after)) for before, after in pad]
+            axes = [
+                (integer(kernel, "pad", before), integer(kernel, "pad", after))
+                for before, after in pad
+            ]
         else:
-            sides = (operator.index(pad), operator.index(pad))
-            axes = [sides if axis in spatial else (0, 0) for axis in range(4)]
+            side = integer(kernel, "pad", pad)
+            axes = [(side, side) if axis in spatial else (0, 0) for axis in range(4)]
     except (TypeError, ValueError):
         axes = []
     fits = len(axes) == 4 and all(
-        min(axis) >= 0 and (index in spatial or axis == (0, 0)) for index, axis in enumerate(axes)
+        min(axis) >= 0 and max(axis) <= _MOST and (index in spatial or axis == (0, 0))
+        for index, axis in enumerate(axes)
     )
     if not fits:
         raise ArgumentError(
-            f"{kernel}: pad is {pad!r}; want 'valid', 'same', a whole number of 0 or more, or "
+            f"{kernel}: pad is {shown(pad)}; want 'valid', 'same', a whole number of 0 or more, or "
             "(before, after) for each of the four axes, (0, 0) for batch and channels."
         )
     return axes[spatial[0]], axes[spatial[1]]

@@ -14,7 +14,6 @@ from wgsl_kernels.engine.autodiff import stop_gradient as stop_gradient
 from wgsl_kernels.engine.autodiff import value_and_grad as value_and_grad
 from wgsl_kernels.engine.autodiff import value_and_grads as value_and_grads
 from wgsl_kernels.engine.autodiff import variable_grads as variable_grads
-from wgsl_kernels.engine.backends import backends as backends
 from wgsl_kernels.engine.backends import get_backend as get_backend
 from wgsl_kernels.engine.backends import register_backend as register_backend
 from wgsl_kernels.engine.backends import set_backend as set_backend
@@ -40,7 +39,6 @@ from wgsl_kernels.engine.errors import ShaderError as ShaderError
 from wgsl_kernels.engine.errors import ShapeError as ShapeError
 from wgsl_kernels.engine.errors import WgslKernelsError as WgslKernelsError
 from wgsl_kernels.engine.explain import explain as explain
-from wgsl_kernels.engine.facade import engine as engine
 from wgsl_kernels.engine.gradients import get_gradient as get_gradient
 from wgsl_kernels.engine.gradients import gradient as gradient
 from wgsl_kernels.engine.gradients import gradients_in_force as gradients_in_force
@@ -108,11 +106,9 @@ from wgsl_kernels.ops.complex import imag as imag
 from wgsl_kernels.ops.complex import real as real
 from wgsl_kernels.ops.conv import conv2d as conv2d
 from wgsl_kernels.ops.conv import conv2d_transpose as conv2d_transpose
-from wgsl_kernels.ops.creation import arange as arange
 from wgsl_kernels.ops.creation import eye as eye
 from wgsl_kernels.ops.creation import full as full
 from wgsl_kernels.ops.creation import full_like as full_like
-from wgsl_kernels.ops.creation import linspace as linspace
 from wgsl_kernels.ops.creation import one_hot as one_hot
 from wgsl_kernels.ops.creation import ones as ones
 from wgsl_kernels.ops.creation import ones_like as ones_like
@@ -160,6 +156,8 @@ from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
 from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather
 from wgsl_kernels.ops.random import random_normal as random_normal
 from wgsl_kernels.ops.random import random_uniform as random_uniform
+from wgsl_kernels.ops.ranges import arange as arange
+from wgsl_kernels.ops.ranges import linspace as linspace
 from wgsl_kernels.ops.reduce import all as all
 from wgsl_kernels.ops.reduce import any as any
 from wgsl_kernels.ops.reduce import mean as mean
@@ -253,8 +251,11 @@ tensor5d = tensor
 tensor6d = tensor
 transpose = permute_dims
 
+# `wk.backends` and `wk.engine` are packages that can be called, as checkers see here.
 if _TYPE_CHECKING:
     from wgsl_kernels import testing as testing
+    from wgsl_kernels.engine.backends import backends as backends
+    from wgsl_kernels.engine.facade import engine as engine
 
 __version__ = "0.1.0"
 

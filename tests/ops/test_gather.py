@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.creation import arange
 from wgsl_kernels.ops.gather import take
 from wgsl_kernels.ops.ragged import ragged_gather
+from wgsl_kernels.ops.ranges import arange
 
 BACKENDS = ["cpu", "webgpu"]
 WORDS = (

@@ -9,7 +9,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.ops import creation, gather, joining, shape, slicing
+from wgsl_kernels.ops import creation, gather, joining, ranges, shape, slicing
 from wgsl_kernels.ops.binary import add
 from wgsl_kernels.ops.shape import reshaped_strides
 
@@ -179,8 +179,8 @@ def test_strings_move_like_numbers(backend: str) -> None:
         (lambda x: run("Tile", x, reps=(2,)), wk.ShapeError, r"Tile: reps is \[2\]"),
         (lambda _: creation.full((2,), 0.5, dtype="int32"), wk.ArgumentError, "value is 0.5"),
         (lambda _: creation.full((-1,), 0.5), wk.ShapeError, r"Fill: shape is \[-1\]"),
-        (lambda _: creation.arange(0, 5, 0), wk.ArgumentError, "a step that is not 0"),
-        (lambda _: creation.linspace(0, 1, 0), wk.ArgumentError, "num is 0"),
+        (lambda _: ranges.arange(0, 5, 0), wk.ArgumentError, "a step that is not 0"),
+        (lambda _: ranges.linspace(0, 1, 0), wk.ArgumentError, "num is 0"),
         (lambda _: creation.one_hot([0], 1), wk.ArgumentError, "depth is 1; want at least 2"),
         (lambda x: creation.one_hot(x, 3), wk.DTypeError, "OneHot: indices has dtype float32"),
     ],
@@ -198,13 +198,11 @@ def test_what_cannot_be_moved_is_refused_with_the_value(
 def test_numbers_are_made_as_numpy_makes_them(backend: str) -> None:
     with wk.use_backend(backend):
         for arguments in [(5,), (2, 5), (5, 2), (0, 1, 0.25), (7, -8, -3), (1, 2, 5)]:
-            np.testing.assert_array_equal(
-                creation.arange(*arguments).numpy(), np.arange(*arguments)
-            )
+            np.testing.assert_array_equal(ranges.arange(*arguments).numpy(), np.arange(*arguments))
         for rows, cols, k in [(3, None, 0), (2, 4, 1), (4, 2, -1), (1, 1, 0), (2, 2, 5)]:
             expected = np.eye(rows, cols, k, dtype=np.float32)
             np.testing.assert_array_equal(creation.eye(rows, cols, k=k).numpy(), expected)
-        line = creation.linspace(-1.0, 0.3, 7).numpy()
+        line = ranges.linspace(-1.0, 0.3, 7).numpy()
         halves = creation.eye(2, batch_shape=(3,), dtype="int32").numpy()
 
     np.testing.assert_array_equal(line, np.linspace(-1.0, 0.3, 7).astype(np.float32))

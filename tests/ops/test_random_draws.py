@@ -90,7 +90,7 @@ def test_bad_arguments_of_draws_are_refused() -> None:
         random.random_uniform(3, maxval=0.5, dtype="int32")
     with pytest.raises(wk.DTypeError, match="RandomNormal: y has dtype int32; want float32"):
         random.random_normal(3, dtype="int32")
-    with pytest.raises(wk.ArgumentError, match=r"std_dev is -1\.0; want 0 or more"):
+    with pytest.raises(wk.ArgumentError, match=r"std_dev is -1; want 0 or more"):
         random.random_normal(3, std_dev=-1)
     with pytest.raises(wk.ShapeError, match=r"key has shape \[3\]; want \[4\]"):
         wk.engine().run_kernel("RandomUniform", {"key": wk.tensor([1, 2, 3])}, {"shape": (2,)})

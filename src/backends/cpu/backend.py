@@ -63,6 +63,14 @@ class CpuBackend:
         check_allocation(spec, self._bytes)
         return self._hold(values)
 
+    def check_size(self, spec: Spec) -> None:
+        """Refuse an array beyond the limit, before the host makes its values.
+
+        Raises:
+            OutOfMemoryError: It is.
+        """
+        check_allocation(spec, self._bytes)
+
     def known(self, array: Held) -> Array:
         """Return the values, which are never written."""
         found: Array = array.array
@@ -70,7 +78,10 @@ class CpuBackend:
 
     def download(self, array: Held, spec: Spec) -> Array:
         """Return a copy of the values."""
-        return np.array(array.array, order="C")
+        try:
+            return np.array(array.array, order="C")
+        except MemoryError:  # of a view that repeats elements
+            raise memory_error([spec], self._bytes) from None
 
     def prepare(
         self,

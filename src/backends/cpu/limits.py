@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 NEGLIGIBLE = 1 << 20
 """Bytes below which nothing is checked, so that small ops stay quick."""
 
+ADDRESSABLE = 1 << 62
+"""Bytes beyond which no machine has memory, whatever the limit."""
+
 
 def check_allocation(spec: Spec, held: int) -> None:
     """Refuse an array that would take the backend over ``config.memory_limit``.
@@ -30,6 +33,8 @@ def check_allocation(spec: Spec, held: int) -> None:
     allowed = half_of_memory() if limit == "auto" else limit
     if isinstance(allowed, int) and held + spec.nbytes > allowed:
         raise memory_error([spec], held, allowed)
+    if spec.nbytes > ADDRESSABLE:  # of which NumPy says that it is a wrong value
+        raise memory_error([spec], held)
 
 
 def memory_error(

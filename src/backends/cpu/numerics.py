@@ -281,6 +281,8 @@ def _exp_in_place(y: Array) -> Array:
 @silent
 def softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Array:
     """Return e^x / sum(e^x) along ``axis``; NaN where all are -Inf or one is +Inf."""
+    if not x.size:  # of which the other axes may be longer than any memory
+        return x
     y = _exp_in_place(np.asarray(x - finite_max(x, axis)))
     y /= _kept_total(y, axis)
     return y
@@ -300,6 +302,8 @@ def logsumexp(x: Array, axis: int | tuple[int, ...] | None = None, keepdims: boo
 @silent
 def log_softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Array:
     """Return x - log(sum(e^x)) along ``axis``, without overflow."""
+    if not x.size:
+        return x
     y = np.asarray(x - finite_max(x, axis))
     y -= log(_kept_total(exp(y), axis))
     return y

@@ -27,9 +27,9 @@ from wgsl_kernels.backends.webgpu.launching.map import MapLaunch
 from wgsl_kernels.backends.webgpu.launching.recipe import fold
 from wgsl_kernels.backends.webgpu.launching.scan import ScanLaunch
 from wgsl_kernels.backends.webgpu.launching.window import WindowLaunch
+from wgsl_kernels.engine.attributes import field_key, integers, plain
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.signature import plain
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.windows import sliding_by
 
@@ -75,8 +75,7 @@ class Gpu:
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new array with undefined values."""
-        shape = tuple(shape)
-        size, nbytes, what = _extent(self._kernel, shape, dtype)
+        shape, size, nbytes, what = _extent(self._kernel, tuple(shape), dtype)
         device = self._backend.open()
         storage = device.storage(nbytes, self._kernel, what) if nbytes else None
         return GpuArray(shape, dtype, size, storage, device)
@@ -257,9 +256,9 @@ class Gpu:
                 shader,
                 device,
                 tuple(layouts),
-                tuple(fields.items()),
+                _keyed(fields),
                 groups and tuple(groups),
-                None if constants is None else tuple(constants.items()),
+                None if constants is None else _keyed(constants),
             )
         try:
             recipe = self._recipes.get(key)
@@ -369,16 +368,21 @@ _is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)
 
 
 @functools.lru_cache(maxsize=REMEMBERED)
-def _extent(kernel: str, shape: Shape, dtype: DType) -> tuple[int, int, str]:
-    """Return elements, bytes and words of an array.
+def _extent(kernel: str, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
+    """Return the shape as plain ints, elements, bytes and words of an array.
 
     Raises:
-        ShapeError, DTypeError: There can be none of that shape or dtype.
+        ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
     """
+    shape = integers(f"{kernel}: empty", "shape", shape)
     if any(length < 0 for length in shape):
         raise ShapeError(f"{kernel}: empty got shape {show(shape)}; want lengths from 0.")
     if dtype not in ITEMSIZE:
         known = ", ".join(ITEMSIZE)
         raise DTypeError(f"{kernel}: empty got dtype {dtype!r}; on webgpu live {known}.")
     size = math.prod(shape)
-    return size, device_bytes(size, dtype), f"{show(shape)} {dtype}"
+    return shape, size, device_bytes(size, dtype), f"{show(shape)} {dtype}"
+
+
+def _keyed(fields: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple([(name, field_key(value)) for name, value in fields.items()])

@@ -10,6 +10,7 @@ from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.attributes import sequence
 from wgsl_kernels.engine.dtypes import DType, is_float
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -70,7 +71,7 @@ def add_n(inputs: Sequence[TensorLike]) -> Tensor:
         ShapeError: The shapes differ.
         DTypeError: The dtypes differ.
     """
-    return run("AddN", list(inputs))
+    return run("AddN", sequence("AddN", "inputs", inputs))
 
 
 @signature("AddN")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import lengths
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.windows import Padding, Pair, Sliding, slide
 from wgsl_kernels.ops import conv_gradients as _conv_gradients  # noqa: F401  registers kernels
@@ -158,7 +159,7 @@ def conv2d_transpose(
         ArgumentError: An option is none that `conv2d` takes.
     """
     images = as_tensor(x)
-    shape = tuple(output_shape)
+    shape = lengths("Conv2DBackpropInput", "output_shape", output_shape)
     return on_batch(
         "Conv2DBackpropInput",
         images,

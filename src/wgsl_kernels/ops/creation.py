@@ -9,16 +9,19 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.attributes import integer, plain
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, is_float, numpy_dtype
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import require_dtype
-from wgsl_kernels.engine.signature import plain, signature
+from wgsl_kernels.engine.shapes import lengths, require_dtype
+from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.words import shown
+from wgsl_kernels.ops import ranges
 from wgsl_kernels.ops import shape as shapes
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape
 
 Scalar = bool | int | float | complex
 NUMERIC = ("float32", "int32", "bool", "complex64")
@@ -78,17 +82,15 @@ def _natural_dtype(value: Any) -> DType:
 
 @signature("Fill")
 def _fill_signature(
-    *, shape: int | Sequence[int], value: Scalar | str | bytes, dtype: DType | None = None
+    *, shape: Shape, value: Scalar | str | bytes, dtype: DType | None = None
 ) -> Spec:
     name = _natural_dtype(value) if dtype is None else canonical(dtype)
     fitting("Fill", "value", value, name)
-    return Spec(shapes.lengths("Fill", "shape", shape), name)
+    return Spec(lengths("Fill", "shape", shape), name)
 
 
 @cpu_kernel("Fill")
-def _fill_cpu(
-    *, shape: int | Sequence[int], value: Scalar | str | bytes, dtype: DType | None
-) -> Array:
+def _fill_cpu(*, shape: Shape, value: Scalar | str | bytes, dtype: DType | None) -> Array:
     name = _natural_dtype(value) if dtype is None else dtype
     return np.full(shape, value, dtype=numpy_dtype(name))
 
@@ -128,9 +130,10 @@ def one_hot(
     Raises:
         ArgumentError: ``depth`` is below 2, or ``dtype`` cannot hold a value.
     """
-    if depth < 2:
-        raise ArgumentError(f"OneHot: depth is {depth}; want at least 2.")
-    return _one_hot(indices, depth, on_value, off_value, dtype)
+    classes = integer("OneHot", "depth", depth)
+    if classes < 2:
+        raise ArgumentError(f"OneHot: depth is {classes}; want at least 2.")
+    return _one_hot(indices, classes, on_value, off_value, dtype)
 
 
 def eye(
@@ -138,7 +141,7 @@ def eye(
     n_cols: int | None = None,
     *,
     k: int = 0,
-    batch_shape: Sequence[int] = (),
+    batch_shape: int | Sequence[int] = (),
     dtype: Any = "float32",
 ) -> Tensor:
     """Return matrices with 1 on a diagonal and 0 elsewhere.
@@ -150,9 +153,19 @@ def eye(
         batch_shape: Leading axes along which the matrix is repeated.
         dtype: The result's dtype.
     """
-    cols = n_rows if n_cols is None else n_cols
-    matrix = _one_hot(arange(k, k + n_rows), cols, 1, 0, dtype)
-    return shapes.broadcast_to(matrix, (*batch_shape, n_rows, cols)) if batch_shape else matrix
+    rows = _length("n_rows", n_rows)
+    cols = rows if n_cols is None else _length("n_cols", n_cols)
+    batch = lengths("eye", "batch_shape", batch_shape)
+    first = min(max(integer("eye", "k", k), -rows), cols)  # beyond the corners there is no 1
+    matrix = _one_hot(ranges.arange(first, first + rows), cols, 1, 0, dtype)
+    return shapes.broadcast_to(matrix, (*batch, rows, cols)) if batch else matrix
+
+
+def _length(name: str, value: Any) -> int:
+    length = integer("eye", name, value)
+    if length < 0:
+        raise ShapeError(f"eye: {name} is {length}; want at least 0.")
+    return length
 
 
 def _one_hot(
@@ -167,14 +180,14 @@ def _one_hot_signature(
     indices: Spec,
     /,
     *,
-    depth: Any,
+    depth: int,
     on_value: Scalar = 1,
     off_value: Scalar = 0,
     dtype: DType = "int32",
 ) -> Spec:
     require_dtype("OneHot", "indices", indices, "int32")
-    if not isinstance(depth, int) or depth < 0:
-        raise ArgumentError(f"OneHot: depth is {depth!r}; want a whole number of at least 0.")
+    if depth < 0:
+        raise ArgumentError(f"OneHot: depth is {depth}; want a whole number of at least 0.")
     fitting("OneHot", "on_value", on_value, dtype)
     fitting("OneHot", "off_value", off_value, dtype)
     return Spec((*indices.shape, depth), canonical(dtype))
@@ -249,98 +262,6 @@ def _ones_like_grad(dy: Tensor) -> Tensor:
     return zeros_like(dy)
 
 
-def arange(
-    start: float, stop: float | None = None, step: float = 1, *, dtype: Any = None
-) -> Tensor:
-    """Return the numbers from ``start`` to before ``stop`` in steps of ``step``.
-
-    Args:
-        start: The first number; with ``start`` alone, the numbers run from 0 to before it.
-        stop: Where to stop.
-        step: The distance of neighbours; it may be negative.
-        dtype: Without it int32 where all three are integers, else float32.
-
-    Raises:
-        ArgumentError: ``step`` is 0, or ``dtype`` cannot hold the numbers.
-    """
-    first, last = (0, start) if stop is None else (start, stop)
-    whole = all(isinstance(plain(one), int) for one in (first, last, step))
-    chosen = chosen_dtype(dtype, "int32" if whole else "float32")
-    if step and (last - first) / step <= 0:
-        return zeros((0,), dtype=chosen)
-    return run("Range", start=first, stop=last, step=step, dtype=chosen)
-
-
-def linspace(start: float, stop: float, num: int, *, dtype: Any = None) -> Tensor:
-    """Return ``num`` numbers, evenly spaced from ``start`` to ``stop``, both included.
-
-    Raises:
-        ArgumentError: ``num`` is below 1.
-    """
-    if num < 1:
-        raise ArgumentError(f"linspace: num is {num}; want at least 1.")
-    return tensor(np.linspace(start, stop, num), dtype="float32" if dtype is None else dtype)
-
-
-def _steps(start: float, stop: float, step: float) -> tuple[int, float]:
-    """Return how many numbers there are and the step: 1 counts downwards where stop is below."""
-    if step == 0 or not all(map(math.isfinite, (start, stop, step))):
-        raise ArgumentError(
-            f"Range: start is {start}, stop {stop} and step {step}; "
-            "want finite numbers and a step that is not 0."
-        )
-    used = -1 if stop < start and step == 1 else step
-    return max(0, math.ceil((stop - start) / used)), used
-
-
-@signature("Range")
-def _range_signature(
-    *, start: float, stop: float, step: float = 1, dtype: DType = "float32"
-) -> Spec:
-    count, _ = _steps(start, stop, step)
-    if dtype != "int32" and not is_float(dtype):
-        raise DTypeError(f"Range: dtype is {dtype}; want float32 or int32.")
-    fitting("Range", "start", start, dtype)
-    fitting("Range", "step", step, dtype)
-    return Spec((count,), dtype)
-
-
-_BLOCK = 1 << 16
-_EXACT = 1 << 24
-"""Whole numbers up to which float32 has them all."""
-
-
-@cpu_kernel("Range")
-def _range_cpu(*, start: float, stop: float, step: float, dtype: DType) -> Array:
-    count, used = _steps(start, stop, step)
-    wanted = numpy_dtype(dtype)
-    last = start + used * count
-    whole = all(abs(one) <= _EXACT and float(one).is_integer() for one in (start, used, last))
-    if whole and wanted.itemsize >= 4:
-        return np.arange(int(start), int(last), int(used), dtype=wanted)
-    y = np.empty(count, wanted)
-    for first in range(0, count, _BLOCK):  # in double precision, which would double the memory
-        block = y[first : first + _BLOCK]
-        numbers = np.arange(first, first + len(block), dtype=np.float64)
-        block[...] = start + used * numbers
-    return y
-
-
-def _range_params(start: float, stop: float, step: float, dtype: DType) -> dict[str, Any]:
-    _, used = _steps(start, stop, step)
-    whole = dtype == "int32"
-    return {
-        "first": start,
-        "gap": used,
-        "first_whole": int(start) if whole else 0,
-        "gap_whole": int(used) if whole else 0,
-    }
-
-
-wgsl_kernel("Range", "creation/range.wgsl", params=_range_params)
-no_gradient("Range", because="it takes no tensor")
-
-
 def zeros_like(x: TensorLike, *, dtype: Any = None) -> Tensor:
     """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 0."""
     if dtype is None:
@@ -382,9 +303,19 @@ def fitting(kernel: str, name: str, value: Any, dtype: DType) -> None:
     elif dtype == "int32":
         fits, want = _is_int32(value), "a whole number of 32 bits"
     else:
-        fits, want = not isinstance(value, complex) or "complex" in dtype, "a real number"
+        fits, want = _is_float(value, dtype), "a real number"
     if not fits:
-        raise ArgumentError(f"{kernel}: {name} is {value!r} and dtype {dtype}; want {want}.")
+        raise ArgumentError(f"{kernel}: {name} is {shown(value)} and dtype {dtype}; want {want}.")
+
+
+def _is_float(value: Scalar, dtype: DType) -> bool:
+    if isinstance(value, complex):
+        return "complex" in dtype
+    try:
+        float(value)
+    except OverflowError:  # an integer that no float holds
+        return False
+    return True
 
 
 def _is_int32(value: Scalar) -> bool:

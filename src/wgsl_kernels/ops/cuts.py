@@ -49,7 +49,7 @@ def strided_cut(
     shape: Shape,
     begin: Sequence[int],
     end: Sequence[int],
-    strides: Sequence[int],
+    strides: Sequence[int] | None,
     masks: Masks,
 ) -> tuple[Cut, Shape]:
     """Return what ``StridedSlice`` takes of each axis, and the shape of its output.
@@ -58,6 +58,8 @@ def strided_cut(
         ArgumentError: The entries do not fit each other or the axes.
         IndexOutOfRange: ``begin`` of a shrunk axis is outside it.
     """
+    if strides is None:
+        strides = (1,) * len(begin)
     if not len(begin) == len(end) == len(strides):
         raise ArgumentError(
             f"StridedSlice: begin is {show(begin)}, end {show(end)} and strides {show(strides)}; "

@@ -14,6 +14,7 @@ from wgsl_kernels.backends.cpu.folds import folded
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.variants import SPREADS, declare
+from wgsl_kernels.engine.attributes import flag
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, reduced, require_dtype
@@ -158,7 +159,7 @@ def _min_grad(dy: Tensor, x: Tensor, y: Tensor, axis: Axes) -> Tensor:
 
 
 def _place_of(kernel: str, x: TensorLike, axis: int | None, keepdims: bool) -> Tensor:
-    given = as_tensor(x)
+    given, keepdims = as_tensor(x), flag(kernel, "keepdims", keepdims)
     if axis is None:
         flat = run(kernel, shape.reshape(given, (-1,)), axis=0)
         return shape.reshape(flat, (1,) * given.ndim) if keepdims else flat

@@ -16,7 +16,7 @@ from wgsl_kernels.engine.indices import check_indices
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops import creation, segment
+from wgsl_kernels.ops import creation, ranges, segment
 from wgsl_kernels.ops import shape as shapes
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _gather_v2_grad(
     batch, length = sizes.batch, sizes.length
     ids = shapes.reshape(indices, (batch, sizes.rows))
     if batch > 1:
-        ids = ids + shapes.reshape(creation.arange(0, batch * length, length), (batch, 1))
+        ids = ids + shapes.reshape(ranges.arange(0, batch * length, length), (batch, 1))
     blocks = _swapped(shapes.reshape(dy, (batch, sizes.outer, sizes.rows, sizes.inner)))
     total = segment.unsorted_segment_sum(
         shapes.reshape(blocks, (batch * sizes.rows, sizes.outer * sizes.inner)),

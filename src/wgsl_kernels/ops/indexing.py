@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.attributes import integer
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.host import as_array
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, tensor
+from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import gather
 
 if TYPE_CHECKING:
@@ -77,12 +79,16 @@ def _is_gathered(entry: Index) -> bool:
 def _dtype(entry: Any) -> str:
     if isinstance(entry, Tensor):
         return entry.dtype
-    values = np.asarray(entry)
+    values = as_array(entry)
     return "int32" if values.dtype.kind in "iu" or values.size == 0 else values.dtype.name
 
 
 def _changes(entries: Sequence[Index]) -> bool:
-    return any(entry is not Ellipsis and entry != slice(None) for entry in entries)
+    return any(entry is not Ellipsis and not _is_whole(entry) for entry in entries)
+
+
+def _is_whole(entry: Index) -> bool:
+    return isinstance(entry, slice) and entry.start is entry.stop is entry.step is None
 
 
 def _strided(x: Tensor, entries: Sequence[Index]) -> Tensor:
@@ -98,7 +104,7 @@ def _strided(x: Tensor, entries: Sequence[Index]) -> Tensor:
         elif isinstance(entry, slice):
             begin[place], masks["begin"] = _bound(entry.start, masks["begin"], bit)
             end[place], masks["end"] = _bound(entry.stop, masks["end"], bit)
-            strides[place] = 1 if entry.step is None else operator.index(entry.step)
+            strides[place] = 1 if entry.step is None else _integer(entry.step)
         else:
             begin[place] = _integer(entry)
             masks["shrink_axis"] |= bit
@@ -107,15 +113,18 @@ def _strided(x: Tensor, entries: Sequence[Index]) -> Tensor:
 
 
 def _bound(bound: Any, mask: int, bit: int) -> tuple[int, int]:
-    return (0, mask | bit) if bound is None else (operator.index(bound), mask)
+    return (0, mask | bit) if bound is None else (_integer(bound), mask)
 
 
 def _integer(entry: Any) -> int:
+    if isinstance(entry, Tensor):
+        entry = entry.numpy()
     try:
-        return operator.index(entry)
-    except TypeError:
+        return integer("getitem", "an entry", entry)
+    except ArgumentError:
         raise ArgumentError(
-            f"getitem: {entry!r} is no index; want integers, slices, ..., None, or int32 values."
+            f"getitem: {shown(entry)} is no index; want integers, slices, ..., None, or int32 "
+            "values."
         ) from None
 
 

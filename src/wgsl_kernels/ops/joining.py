@@ -11,12 +11,14 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.attributes import integers, plain, sequence
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import as_tensor
+from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import creation, slicing
 from wgsl_kernels.ops import reduce as reductions
 from wgsl_kernels.ops import shape as shapes
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape, Spec
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
-Paddings = Sequence[Sequence[int]]
+Pairs = tuple[tuple[int, int], ...]
+Paddings = int | Sequence[int] | Sequence[Sequence[int]]
 
 
 def concat(arrays: Sequence[TensorLike], *, axis: int | None = 0) -> Tensor:
@@ -40,9 +43,10 @@ def concat(arrays: Sequence[TensorLike], *, axis: int | None = 0) -> Tensor:
     Raises:
         ShapeError: The shapes differ elsewhere.
     """
+    given = sequence("Concat", "arrays", arrays)
     if axis is None:
-        return run("Concat", [shapes.reshape(one, (-1,)) for one in arrays], axis=0)
-    return run("Concat", list(arrays), axis=axis)
+        return run("Concat", [shapes.reshape(one, (-1,)) for one in given], axis=0)
+    return run("Concat", given, axis=axis)
 
 
 @signature("Concat", promote=("inputs",))
@@ -87,40 +91,60 @@ def pad(x: TensorLike, paddings: Paddings, *, constant_value: creation.Scalar = 
 
     Args:
         x: Any shape.
-        paddings: For each axis how many elements come before and how many after.
+        paddings: For each axis how many elements come before and how many after; one such pair,
+            or one number, for all axes.
         constant_value: Their value.
 
     Raises:
-        ShapeError: ``paddings`` is not a pair per axis.
+        ShapeError: ``paddings`` is not a pair per axis, or below 0.
         ArgumentError: The dtype of ``x`` cannot hold ``constant_value``.
     """
-    pairs = tuple(tuple(pair) for pair in paddings)
-    return run("PadV2", x, paddings=pairs, constant_value=constant_value)
+    given = as_tensor(x)
+    pairs = _pairs(paddings, given.ndim)
+    return run("PadV2", given, paddings=pairs, constant_value=constant_value)
+
+
+def _pairs(paddings: Any, ndim: int) -> Any:
+    """Return a number or a pair for all axes as a pair for each; all else as it is."""
+    if isinstance(paddings, (tuple, list)) and paddings and isinstance(paddings[0], (tuple, list)):
+        return paddings
+    given = plain(paddings)
+    if not isinstance(given, tuple):
+        return ((given, given),) * ndim
+    is_pair = len(given) == 2 and not any(isinstance(one, tuple) for one in given)
+    return (given,) * ndim if is_pair else given
 
 
 @signature("PadV2")
-def _pad_v2_signature(
-    x: Spec, /, *, paddings: Paddings, constant_value: creation.Scalar = 0
-) -> Spec:
+def _pad_v2_signature(x: Spec, /, *, paddings: Pairs, constant_value: creation.Scalar = 0) -> Spec:
     require_dtype("PadV2", "x", x, *creation.NUMERIC)
     creation.fitting("PadV2", "constant_value", constant_value, x.dtype)
-    if len(paddings) != x.ndim or any(len(pair) != 2 or min(pair) < 0 for pair in paddings):
+    if not _are_pairs(paddings, x.ndim):
         raise ShapeError(
-            f"PadV2: paddings is {paddings} and x has shape {show(x.shape)}; "
+            f"PadV2: paddings is {shown(paddings)} and x has shape {show(x.shape)}; "
             "want for each axis a pair of lengths of at least 0."
         )
     grown = zip(x.shape, paddings, strict=True)
     return x.like(shape=tuple(before + length + after for length, (before, after) in grown))
 
 
+def _are_pairs(paddings: Any, ndim: int) -> bool:
+    return (
+        isinstance(paddings, tuple)
+        and len(paddings) == ndim
+        and all(isinstance(pair, tuple) and len(pair) == 2 for pair in paddings)
+        and all(type(one) is int and 0 <= one < 1 << 62 for pair in paddings for one in pair)
+    )
+
+
 @cpu_kernel("PadV2")
-def _pad_v2_cpu(x: Array, *, paddings: Paddings, constant_value: creation.Scalar) -> Array:
+def _pad_v2_cpu(x: Array, *, paddings: Pairs, constant_value: creation.Scalar) -> Array:
     return np.pad(x, paddings, constant_values=constant_value) if x.ndim else x
 
 
 @wgsl_kernel("PadV2", dtypes=("float32", "float16", "int32", "bool", "complex64"))
 def _pad_v2_webgpu(
-    gpu: Gpu, x: GpuArray, *, paddings: Paddings, constant_value: creation.Scalar
+    gpu: Gpu, x: GpuArray, *, paddings: Pairs, constant_value: creation.Scalar
 ) -> GpuArray:
     grown = zip(x.shape, paddings, strict=True)
     y = gpu.empty(tuple(before + n + after for n, (before, after) in grown), x.dtype)
@@ -153,7 +177,7 @@ _TURNS = 16
 """Units that an invocation moves on a software adapter; on a GPU neighbours move neighbours."""
 
 
-def _without_seams(shape: Shape, paddings: Paddings) -> tuple[Shape, list[tuple[int, int]]]:
+def _without_seams(shape: Shape, paddings: Pairs) -> tuple[Shape, list[tuple[int, int]]]:
     """Return the shape and paddings with each axis that has none joined to the one before."""
     lengths: list[int] = []
     pairs: list[tuple[int, int]] = []
@@ -168,7 +192,7 @@ def _without_seams(shape: Shape, paddings: Paddings) -> tuple[Shape, list[tuple[
 
 
 @gradient("PadV2")
-def _pad_v2_grad(dy: Tensor, x_shape: Shape, paddings: Paddings) -> Tensor:
+def _pad_v2_grad(dy: Tensor, x_shape: Shape, paddings: Pairs) -> Tensor:
     return slicing.slice(dy, [before for before, _ in paddings], x_shape)
 
 
@@ -179,7 +203,7 @@ def stack(arrays: Sequence[TensorLike], *, axis: int = 0) -> Tensor:
         ShapeError: The shapes differ.
         DTypeError: The dtypes differ.
     """
-    return run("Pack", list(arrays), axis=axis)
+    return run("Pack", sequence("Pack", "arrays", arrays), axis=axis)
 
 
 @signature("Pack")
@@ -249,15 +273,15 @@ def _copy_blocks(gpu: Gpu, inputs: list[GpuArray], y: GpuArray, blocks: list[int
         start += block
 
 
-def tile(x: TensorLike, repetitions: Sequence[int]) -> Tensor:
+def tile(x: TensorLike, repetitions: int | Sequence[int]) -> Tensor:
     """Return ``x`` repeated along each axis.
 
     Args:
         x: Any tensor.
-        repetitions: How often, per axis; with fewer or more than axes, 1 stands in front of the
-            shorter.
+        repetitions: How often, per axis, or along the last; with fewer or more than axes, 1 stands
+            in front of the shorter.
     """
-    reps = tuple(repetitions)
+    reps = integers("Tile", "repetitions", repetitions)
     given = as_tensor(x)
     missing = len(reps) - given.ndim
     if missing > 0:
@@ -266,8 +290,8 @@ def tile(x: TensorLike, repetitions: Sequence[int]) -> Tensor:
 
 
 @signature("Tile")
-def _tile_signature(x: Spec, /, *, reps: Sequence[Any]) -> Spec:
-    if len(reps) != x.ndim or any(not isinstance(n, int) or n < 0 for n in reps):
+def _tile_signature(x: Spec, /, *, reps: Sequence[int]) -> Spec:
+    if len(reps) != x.ndim or any(n < 0 for n in reps):
         raise ShapeError(
             f"Tile: reps is {show(reps)} and x has shape {show(x.shape)}; "
             "want a count of at least 0 for each axis."

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from wgsl_kernels.engine.attributes import number, text
 from wgsl_kernels.engine.dtypes import DType, promote
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import broadcast, show
@@ -62,7 +63,7 @@ def huber_loss(
 
     Source: Huber, Robust Estimation of a Location Parameter, 1964.
     """
-    if not delta > 0:
+    if not number("huber_loss", "delta", delta) > 0:
         raise ArgumentError(f"huber_loss: delta is {delta}; want a number above 0.")
     wanted, given = _pair("huber_loss", labels, predictions, "predictions")
     error = unary.abs(wanted - given)
@@ -172,7 +173,7 @@ def softmax_cross_entropy(
     if not wanted.ndim:
         raise ShapeError("softmax_cross_entropy: labels is a scalar; want [..., classes].")
     if label_smoothing > 0:
-        wanted = wanted * (1 - label_smoothing) + label_smoothing / wanted.shape[-1]
+        wanted = wanted * (1 - label_smoothing) + label_smoothing / max(wanted.shape[-1], 1)
     losses = -reduce.sum(wanted * softmax.log_softmax(given, axis=-1), axis=-1)
     return _weighted("softmax_cross_entropy", losses, weights, reduction)
 
@@ -193,13 +194,14 @@ def _as(x: Tensor, dtype: DType) -> Tensor:
 
 
 def _check_smoothing(op: str, label_smoothing: float) -> None:
-    if not 0 <= label_smoothing <= 1:
+    if not 0 <= number(op, "label_smoothing", label_smoothing) <= 1:
         raise ArgumentError(f"{op}: label_smoothing is {label_smoothing}; want one in [0, 1].")
 
 
 def _weighted(op: str, losses: Tensor, weights: TensorLike | None, reduction: Reduction) -> Tensor:
-    if reduction not in REDUCTIONS:
-        raise ArgumentError(f"{op}: reduction is {reduction!r}; want {', '.join(REDUCTIONS)}.")
+    if text(op, "reduction", reduction) not in REDUCTIONS:
+        want = ", ".join(REDUCTIONS)
+        raise ArgumentError(f"{op}: reduction is {reduction!r}; want {want}.")
     if weights is None:
         if reduction == "none":
             return losses

@@ -12,7 +12,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import WIDER, silent
 from wgsl_kernels.backends.cpu.sums import deviations, total
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, normalize_axis, require_dtype, show
@@ -77,8 +77,11 @@ def _batch_norm_signature(
     *,
     variance_epsilon: float = 0.001,
 ) -> Spec:
-    del variance_epsilon  # any number will do
     kernel = "FusedBatchNorm"
+    if not 0 <= variance_epsilon < math.inf:
+        raise ArgumentError(
+            f"{kernel}: variance_epsilon is {variance_epsilon}; want a finite number, 0 or more."
+        )
     require_dtype(kernel, "x", x, "float32")
     others = {"mean": mean, "variance": variance, "offset": offset, "scale": scale}
     for name, spec in others.items():

@@ -10,6 +10,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.attributes import sequence
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.indices import check_indices
@@ -18,7 +19,7 @@ from wgsl_kernels.engine.shapes import require_dtype, require_rank
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import creation, gather, segment
+from wgsl_kernels.ops import creation, gather, ranges, segment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,11 +61,12 @@ def ragged_gather(
 
     Source: TensorFlow, core/kernels/ragged_gather_op.cc.
     """
+    given = sequence("RaggedGather", "params_nested_splits", params_nested_splits)
     places = as_tensor(indices)
-    rank = _ragged_rank(len(params_nested_splits), places.ndim)
+    rank = _ragged_rank(len(given), places.ndim)
     *splits, values = run_many(
         "RaggedGather",
-        list(params_nested_splits),
+        given,
         params_dense_values,
         places,
         output_ragged_rank=rank if output_ragged_rank is None else output_ragged_rank,
@@ -184,6 +186,6 @@ def _ragged_gather_grad(
         return None, None, None
     if dy.size == 0:
         return None, creation.zeros(params_dense_values_shape, dtype=dy.dtype), None
-    numbered = ragged_gather(params_nested_splits, creation.arange(length), indices)
+    numbered = ragged_gather(params_nested_splits, ranges.arange(length), indices)
     total = segment.unsorted_segment_sum(dy, numbered.output_dense_values, num_segments=length)
     return None, total, None

@@ -23,11 +23,11 @@ from wgsl_kernels.engine.dtypes import DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.gradients import no_gradient
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import require_dtype, show
+from wgsl_kernels.engine.shapes import lengths, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, Variable, variable
-from wgsl_kernels.ops.shape import lengths
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,10 @@ def __getattr__(name: str) -> Any:
 
 def seed(number: int) -> None:
     """Begin the stream of ``number`` anew: its low 64 bits become the seed, the counter 0."""
-    words = _words(operator.index(number) % 2**64)
+    try:
+        words = _words(operator.index(number) % 2**64)
+    except TypeError:
+        raise ArgumentError(f"seed: number is {shown(number)}; want an integer.") from None
     with _lock:
         _present_key().assign(words)
 
@@ -100,7 +103,7 @@ def random_normal(
 
     Source: Box and Muller, A Note on the Generation of Random Normal Deviates, 1958.
     """
-    return _draw("RandomNormal", shape, dtype, mean=float(mean), std_dev=float(std_dev))
+    return _draw("RandomNormal", shape, dtype, mean=mean, std_dev=std_dev)
 
 
 @signature("RandomNormal")
@@ -108,7 +111,7 @@ def _random_normal_signature(
     key: Spec,
     /,
     *,
-    shape: Sequence[int],
+    shape: Shape,
     dtype: DType = "float32",
     mean: float = 0.0,
     std_dev: float = 1.0,
@@ -157,7 +160,7 @@ def _random_uniform_signature(
     key: Spec,
     /,
     *,
-    shape: Sequence[int],
+    shape: Shape,
     dtype: DType = "float32",
     minval: float = 0.0,
     maxval: float = 1.0,
@@ -208,10 +211,9 @@ def _draw(kernel: str, shape: int | Sequence[int], dtype: Any, **attrs: float) -
     """Run a random kernel on ``key`` and move that on by the blocks used."""
     default = "float64" if context.current().double else "float32"
     name = default if dtype is None else canonical(dtype)
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     with _lock:
         now = _present_key()
-        drawn = run(kernel, now, shape=sizes, dtype=name, **attrs)
+        drawn = run(kernel, now, shape=shape, dtype=name, **attrs)
         now.assign(run("AdvanceKey", now, blocks=-(-drawn.size // _BLOCK)))
     return drawn
 

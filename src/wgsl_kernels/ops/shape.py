@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import normalize_axes, normalize_axis, show
+from wgsl_kernels.engine.shapes import lengths, normalize_axes, normalize_axis, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 
@@ -26,21 +26,19 @@ if TYPE_CHECKING:
 Axes = int | Sequence[int] | None
 
 
-def broadcast_to(x: TensorLike, shape: Sequence[int]) -> Tensor:
+def broadcast_to(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
     """Return ``x`` repeated along axes of length 1, and along new leading axes, to fill ``shape``.
 
     Raises:
         ShapeError: An axis of ``x`` is neither 1 nor that of ``shape``.
     """
-    return run("BroadcastTo", x, shape=tuple(shape))
+    return run("BroadcastTo", x, shape=shape)
 
 
 @signature("BroadcastTo")
-def _broadcast_to_signature(
-    x: Spec, /, *, shape: Sequence[int], input_shape: Sequence[int] | None = None
-) -> Spec:
+def _broadcast_to_signature(x: Spec, /, *, shape: Shape, input_shape: Shape | None = None) -> Spec:
     want = lengths("BroadcastTo", "shape", shape)
-    if input_shape is not None and tuple(input_shape) != x.shape:
+    if input_shape is not None and input_shape != x.shape:
         raise ShapeError(
             f"BroadcastTo: input_shape is {show(input_shape)}, but x has shape {show(x.shape)}; "
             "want the same, or leave it out."
@@ -162,9 +160,8 @@ def squeeze(x: TensorLike, axis: Axes = None) -> Tensor:
     return reshape(given, tuple(kept))
 
 
-def _reshaped(size: int, shape: int | Sequence[int]) -> tuple[Any, ...]:
-    """Return ``shape`` with its -1 worked out."""
-    asked: tuple[Any, ...] = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+def _reshaped(size: int, asked: Shape) -> Shape:
+    """Return a shape with its -1 worked out."""
     known = math.prod(length for length in asked if length != -1)
     if asked.count(-1) == 1 and known and size % known == 0:
         asked = tuple(size // known if length == -1 else length for length in asked)
@@ -172,9 +169,9 @@ def _reshaped(size: int, shape: int | Sequence[int]) -> tuple[Any, ...]:
 
 
 @signature("Reshape")
-def _reshape_signature(x: Spec, /, *, shape: int | Sequence[int]) -> Spec:
+def _reshape_signature(x: Spec, /, *, shape: Shape) -> Spec:
     want = _reshaped(x.size, shape)
-    if any(not isinstance(n, int) or n < -1 for n in want) or want.count(-1) > 1:
+    if any(n < -1 for n in want) or want.count(-1) > 1:
         raise ShapeError(
             f"Reshape: shape is {show(want)}; want lengths of at least 0, of which one may be -1."
         )
@@ -187,12 +184,12 @@ def _reshape_signature(x: Spec, /, *, shape: int | Sequence[int]) -> Spec:
 
 
 @cpu_kernel("Reshape")
-def _reshape_cpu(x: Array, *, shape: int | Shape) -> Array:
+def _reshape_cpu(x: Array, *, shape: Shape) -> Array:
     return x.reshape(_reshaped(x.size, shape))
 
 
 @wgsl_kernel("Reshape")
-def _reshape_webgpu(gpu: Gpu, x: GpuArray, *, shape: int | Shape) -> GpuArray:
+def _reshape_webgpu(gpu: Gpu, x: GpuArray, *, shape: Shape) -> GpuArray:
     want = _reshaped(math.prod(x.shape), shape)
     strides = reshaped_strides(x.shape, x.strides, want)
     if strides is not None:
@@ -236,10 +233,10 @@ def _reverse_grad(dy: Tensor, dims: Axes) -> Tensor:
     return flip(dy, axis=dims)
 
 
-def permute_dims(x: TensorLike, axes: Sequence[int] | None = None) -> Tensor:
+def permute_dims(x: TensorLike, axes: Axes = None) -> Tensor:
     """Return ``x`` with its axes in the order ``axes``; without it, in reverse order."""
     given = as_tensor(x)
-    return run("Transpose", given, perm=tuple(range(given.ndim)[::-1] if axes is None else axes))
+    return run("Transpose", given, perm=tuple(range(given.ndim)[::-1]) if axes is None else axes)
 
 
 def matrix_transpose(x: TensorLike) -> Tensor:
@@ -287,18 +284,6 @@ def _transpose_webgpu(gpu: Gpu, x: GpuArray, *, perm: Sequence[int]) -> GpuArray
 def _transpose_grad(dy: Tensor, perm: Sequence[int]) -> Tensor:
     axes = _permutation(perm, len(perm))
     return permute_dims(dy, tuple(axes.index(axis) for axis in range(len(axes))))
-
-
-def lengths(kernel: str, name: str, shape: Any) -> Shape:
-    """Return the attribute ``shape`` as a tuple of lengths.
-
-    Raises:
-        ShapeError: One is no integer, or below 0.
-    """
-    want = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    if any(not isinstance(length, int) or length < 0 for length in want):
-        raise ShapeError(f"{kernel}: {name} is {show(want)}; want lengths of at least 0.")
-    return want
 
 
 def reshaped_strides(shape: Shape, strides: Shape, new_shape: Shape) -> Shape | None:

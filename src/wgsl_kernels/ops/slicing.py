@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Ints = int | Sequence[int]
 
+PARTS_MAX = 1 << 20
+"""Parts of an axis that make a list; an axis may be longer where another is empty."""
+
 
 def slice(x: TensorLike, begin: Ints, size: Ints | None = None) -> Tensor:
     """Return the block of ``x`` that starts at ``begin`` and has lengths ``size``.
@@ -39,10 +42,9 @@ def slice(x: TensorLike, begin: Ints, size: Ints | None = None) -> Tensor:
     return run("Slice", x, begin=begin, size=size)
 
 
-def _block(shape: Shape, begin: Ints, size: Ints | None) -> tuple[Shape, Shape]:
+def _block(shape: Shape, begin: Shape, size: Shape | None) -> tuple[Shape, Shape]:
     """Return start and lengths of a block for every axis of ``shape``."""
-    starts = (begin,) if isinstance(begin, int) else tuple(begin)
-    asked = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    starts, asked = begin, () if size is None else size
     if len(starts) > len(shape) or len(asked) > len(shape):
         raise ShapeError(
             f"Slice: x has shape {show(shape)}, but begin is {show(starts)} and size is "
@@ -61,24 +63,24 @@ def _block(shape: Shape, begin: Ints, size: Ints | None) -> tuple[Shape, Shape]:
 
 
 @signature("Slice")
-def _slice_signature(x: Spec, /, *, begin: Ints, size: Ints | None = None) -> Spec:
+def _slice_signature(x: Spec, /, *, begin: Shape, size: Shape | None = None) -> Spec:
     return x.like(shape=_block(x.shape, begin, size)[1])
 
 
 @cpu_kernel("Slice")
-def _slice_cpu(x: Array, *, begin: Ints, size: Ints | None) -> Array:
+def _slice_cpu(x: Array, *, begin: Shape, size: Shape | None) -> Array:
     starts, sizes = _block(x.shape, begin, size)
     return Cut(starts, (1,) * x.ndim, sizes).of(x)
 
 
 @wgsl_kernel("Slice")
-def _slice_webgpu(gpu: Gpu, x: GpuArray, *, begin: Ints, size: Ints | None) -> GpuArray:
+def _slice_webgpu(gpu: Gpu, x: GpuArray, *, begin: Shape, size: Shape | None) -> GpuArray:
     starts, sizes = _block(x.shape, begin, size)
     return _cut_view(gpu, x, Cut(starts, (1,) * len(sizes), sizes))
 
 
 @gradient("Slice")
-def _slice_grad(dy: Tensor, x_shape: Shape, begin: Ints, size: Ints | None) -> Tensor:
+def _slice_grad(dy: Tensor, x_shape: Shape, begin: Shape, size: Shape | None) -> Tensor:
     starts, sizes = _block(x_shape, begin, size)
     ends = (n - b - s for n, b, s in zip(x_shape, starts, sizes, strict=True))
     return joining.pad(dy, tuple(zip(starts, ends, strict=True)))
@@ -102,7 +104,7 @@ def split(x: TensorLike, num_or_size_splits: Ints, *, axis: int = 0) -> tuple[Te
 def _part_sizes(x_shape: Shape, splits: Ints, axis: int) -> Shape:
     length = x_shape[axis]
     if isinstance(splits, int):
-        if splits < 1 or length % splits:
+        if splits < 1 or length % splits or splits > PARTS_MAX:
             raise ShapeError(
                 f"SplitV: x has shape {show(x_shape)}; axis {axis} does not split into {splits} "
                 "equal parts."
@@ -128,7 +130,9 @@ def _parts(x_shape: Shape, splits: Ints, axis: int) -> list[Cut]:
 
 
 @signature("SplitV")
-def _split_v_signature(x: Spec, /, *, num_or_size_splits: Ints, axis: int = 0) -> list[Spec]:
+def _split_v_signature(
+    x: Spec, /, *, num_or_size_splits: int | Sequence[int], axis: int = 0
+) -> list[Spec]:
     return [x.like(shape=part.lengths) for part in _parts(x.shape, num_or_size_splits, axis)]
 
 
@@ -154,9 +158,9 @@ def _split_v_grad(
 
 def strided_slice(
     x: TensorLike,
-    begin: Sequence[int],
-    end: Sequence[int],
-    strides: Sequence[int] | None = None,
+    begin: Ints,
+    end: Ints,
+    strides: Ints | None = None,
     *,
     begin_mask: int = 0,
     end_mask: int = 0,
@@ -191,7 +195,7 @@ def strided_slice(
         x,
         begin=begin,
         end=end,
-        strides=(1,) * len(begin) if strides is None else strides,
+        strides=strides,
         begin_mask=begin_mask,
         end_mask=end_mask,
         ellipsis_mask=ellipsis_mask,
@@ -205,9 +209,9 @@ def _strided_slice_signature(
     x: Spec,
     /,
     *,
-    begin: Sequence[int],
-    end: Sequence[int],
-    strides: Sequence[int],
+    begin: Shape,
+    end: Shape,
+    strides: Shape | None,
     begin_mask: int = 0,
     end_mask: int = 0,
     ellipsis_mask: int = 0,
@@ -222,9 +226,9 @@ def _strided_slice_signature(
 def _strided_slice_cpu(
     x: Array,
     *,
-    begin: Sequence[int],
-    end: Sequence[int],
-    strides: Sequence[int],
+    begin: Shape,
+    end: Shape,
+    strides: Shape | None,
     begin_mask: int,
     end_mask: int,
     ellipsis_mask: int,
@@ -241,9 +245,9 @@ def _strided_slice_webgpu(
     gpu: Gpu,
     x: GpuArray,
     *,
-    begin: Sequence[int],
-    end: Sequence[int],
-    strides: Sequence[int],
+    begin: Shape,
+    end: Shape,
+    strides: Shape | None,
     begin_mask: int,
     end_mask: int,
     ellipsis_mask: int,
@@ -262,9 +266,9 @@ def _strided_slice_webgpu(
 def _strided_slice_grad(
     dy: Tensor,
     x_shape: Shape,
-    begin: Sequence[int],
-    end: Sequence[int],
-    strides: Sequence[int],
+    begin: Shape,
+    end: Shape,
+    strides: Shape | None,
     begin_mask: int,
     end_mask: int,
     ellipsis_mask: int,
@@ -312,6 +316,10 @@ def _layers(shape: Shape, axis: int) -> tuple[list[Cut], Shape]:
     if not shape:
         raise ShapeError("Unpack: value has shape []; want at least one axis to cut along.")
     at = normalize_axis("Unpack", axis, len(shape))
+    if shape[at] > PARTS_MAX:
+        raise ShapeError(
+            f"Unpack: value has shape {show(shape)}; want at most {PARTS_MAX} along axis {at}."
+        )
     return [Cut.along(shape, at, place, 1) for place in range(shape[at])], (
         *shape[:at],
         *shape[at + 1 :],

@@ -21,7 +21,7 @@ from wgsl_kernels.engine.run import run_many
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
-from wgsl_kernels.ops import creation, segment, shape
+from wgsl_kernels.ops import creation, ranges, segment, shape
 from wgsl_kernels.ops.pairs import BLOCK, filling, sort_blocks, sorted_pairs
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _topk_grad(
     if not dy.size:
         return creation.zeros(x_shape, dtype=dy.dtype)
     size, length = math.prod(x_shape), x_shape[-1]
-    starts = creation.arange(0, size, length)
+    starts = ranges.arange(0, size, length)
     places = shape.reshape(indices, (-1, k)) + shape.reshape(starts, (-1, 1))
     flat = segment.unsorted_segment_sum(
         shape.reshape(dy, (-1,)), shape.reshape(places, (-1,)), num_segments=size

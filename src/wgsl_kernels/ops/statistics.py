@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.sums import deviations, total
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axes, require_dtype
@@ -93,7 +94,8 @@ def var(
 def _var_signature(
     x: Spec, /, *, axis: Axes = None, correction: float = 0.0, keep_dims: bool = False
 ) -> Spec:
-    del correction  # any number will do
+    if not math.isfinite(correction):
+        raise ArgumentError(f"Variance: correction is {correction}; want a finite number.")
     require_dtype("Variance", "x", x, "float32", "int32", "bool")
     dtype = "float32" if x.dtype in ("int32", "bool") else x.dtype
     return reduce.spec_without("Variance", x, axis, keep_dims).like(dtype=dtype)

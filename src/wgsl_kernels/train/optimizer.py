@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.attributes import number, sequence
 from wgsl_kernels.engine.autodiff import stop_gradient, variable_grads
 from wgsl_kernels.engine.errors import ArgumentError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.profile import evaluate
@@ -15,6 +16,7 @@ from wgsl_kernels.engine.scopes import tidy
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import hidden_from_tapes
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, variable
+from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops.cast import astype
 from wgsl_kernels.train.slots import Slots, check_fits, name_of
 
@@ -164,7 +166,7 @@ class Optimizer(ABC):
         self._held.check_owners()
         chosen: dict[str, tuple[Tensor, Variable]] = {}
         without: list[str] = []
-        for gradient, target in _pairs(gradients):
+        for gradient, target in self._pairs(gradients):
             if gradient is None:
                 without.append(target.name)
                 continue
@@ -189,6 +191,30 @@ class Optimizer(ABC):
     def owners(self) -> list[Variable]:
         """Return the variables that it has slots of: those that steps have changed, if any."""
         return self._held.owners() if self.slots else []
+
+    def _pairs(self, gradients: Any) -> list[tuple[Tensor | None, Variable]]:
+        """Return (gradient, variable) pairs.
+
+        Raises:
+            ArgumentError: There are other things among them.
+        """
+        if isinstance(gradients, Mapping):
+            given = [(gradient, target) for target, gradient in gradients.items()]
+        else:
+            given = sequence(self._name, "gradients", gradients, "(gradient, variable) pairs")
+        for pair in given:
+            items: Any = pair
+            fits = isinstance(items, (tuple, list)) and len(items) == 2
+            if not fits or not isinstance(items[1], Variable):
+                raise ArgumentError(
+                    f"{self._name}: gradients holds {shown(pair)}; want (gradient, variable)."
+                )
+            if not (pair[0] is None or isinstance(pair[0], Tensor)):
+                raise ArgumentError(
+                    f"{self._name}: the gradient of {pair[1].name!r} is {shown(pair[0])}; want a "
+                    "tensor or None."
+                )
+        return given
 
     def state_dict(self, names: Mapping[Variable, str] | None = None) -> dict[str, Tensor]:
         """Return all state by name, as it is now.
@@ -233,6 +259,9 @@ class Optimizer(ABC):
         Raises:
             ArgumentError, ShapeError, DTypeError: It does not fit.
         """
+        given: Any = state
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise ArgumentError(f"{self._name}: state is {shown(given)}; want tensors by name.")
         values = {name: as_tensor(value) for name, value in state.items()}
         for name, holder in ((RATE, self._rate), (STEP, self._step)):
             if name not in values:
@@ -251,20 +280,13 @@ class Optimizer(ABC):
         return twin
 
 
-def _pairs(gradients: Pairs) -> Iterable[tuple[Tensor | None, Variable]]:
-    if isinstance(gradients, Mapping):
-        by_variable: Mapping[Any, Any] = gradients
-        return [(gradient, target) for target, gradient in by_variable.items()]
-    return gradients
-
-
 def between(optimizer: str, name: str, value: Any, low: float, high: float) -> float:
     """Return a hyperparameter as a float that lies in [low, high).
 
     Raises:
         ArgumentError: It does not.
     """
-    number = float(value)
-    if not low <= number < high:
+    found = float(number(optimizer, name, value))
+    if not low <= found < high:
         raise ArgumentError(f"{optimizer}: {name} is {value!r}; want a number in [{low}, {high}).")
-    return number
+    return found

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray
+from wgsl_kernels.engine.attributes import plain
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.engine.signature import plain
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.gpu import Gpu

@@ -1,0 +1,37 @@
+"""Whether there is room for values, asked before the host makes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.engine.backends import active_driver
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.errors import OutOfMemoryError
+from wgsl_kernels.engine.memory import memory
+from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.spec import Shape
+
+
+def check_room(shape: Shape, dtype: DType) -> None:
+    """Ask the active backend for its limit, before the host makes values for it.
+
+    Raises:
+        OutOfMemoryError: It may not hold so much.
+    """
+    driver = active_driver()
+    check = getattr(driver, "check_size", None)
+    if check is not None and driver.supports(dtype):
+        check(Spec(shape, dtype))
+
+
+def too_large(spec: Spec) -> OutOfMemoryError:
+    """Return the error for values that the host cannot hold."""
+    return OutOfMemoryError(
+        f"asked for {spec.nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
+        f"The backends hold {memory().num_bytes} bytes, and the host has no room for these; "
+        f"config.memory_limit is {config.memory_limit!r}."
+    )

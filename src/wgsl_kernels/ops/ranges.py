@@ -1,0 +1,164 @@
+"""Ops that make rows of numbers at even distances."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.attributes import integer, number, plain
+from wgsl_kernels.engine.dtypes import DType, is_float, numpy_dtype
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.gradients import no_gradient
+from wgsl_kernels.engine.room import check_room, too_large
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.tensor import tensor
+from wgsl_kernels.ops import creation
+from wgsl_kernels.ops.elementwise import as_int32
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensor import Tensor
+
+
+def arange(
+    start: float, stop: float | None = None, step: float = 1, *, dtype: Any = None
+) -> Tensor:
+    """Return the numbers from ``start`` to before ``stop`` in steps of ``step``.
+
+    Args:
+        start: The first number; with ``start`` alone, the numbers run from 0 to before it.
+        stop: Where to stop.
+        step: The distance of neighbours; it may be negative.
+        dtype: Without it int32 where all three are integers, else float32.
+
+    Raises:
+        ArgumentError: ``step`` is 0, or ``dtype`` cannot hold the numbers.
+    """
+    given = number("arange", "start", start)
+    first, last = (0, given) if stop is None else (given, number("arange", "stop", stop))
+    gap = number("arange", "step", step)
+    whole = all(isinstance(one, int) for one in (first, last, gap))
+    chosen = creation.chosen_dtype(dtype, "int32" if whole else "float32")
+    if (last <= first and gap > 0) or (last >= first and gap < 0):
+        return creation.zeros((0,), dtype=chosen)
+    return run("Range", start=first, stop=last, step=gap, dtype=chosen)
+
+
+def linspace(start: float, stop: float, num: int, *, dtype: Any = None) -> Tensor:
+    """Return ``num`` numbers, evenly spaced from ``start`` to ``stop``, both included.
+
+    Raises:
+        ArgumentError: ``num`` is below 1, or an end is no number.
+        OutOfMemoryError: They are more than the backend may hold; no memory was taken.
+    """
+    count = integer("linspace", "num", num)
+    if count < 1:
+        raise ArgumentError(f"linspace: num is {count}; want at least 1.")
+    ends = _end("start", start), _end("stop", stop)
+    chosen = creation.chosen_dtype(dtype, "float32")
+    if any(isinstance(one, complex) for one in ends) and "complex" not in chosen:
+        raise DTypeError(f"linspace: an end is complex; dtype {chosen} holds real numbers.")
+    if chosen == "string":
+        raise DTypeError("linspace: dtype is string; want one of numbers.")
+    check_room((count,), chosen)
+    try:
+        y = np.empty(count, numpy_dtype(chosen))
+    except MemoryError:
+        raise too_large(Spec((count,), chosen)) from None
+    _space(y, *ends)
+    return tensor(y, dtype=chosen)
+
+
+def _end(name: str, value: Any) -> creation.Scalar:
+    given = plain(value)
+    return given if isinstance(given, complex) else number("linspace", name, value)
+
+
+@silent
+def _space(y: Array, start: creation.Scalar, stop: creation.Scalar) -> None:
+    """Fill ``y`` as NumPy's linspace does, bit for bit, in parts: it works in double precision."""
+    first, last = np.asanyarray(start) * 1.0, np.asanyarray(stop) * 1.0
+    apart, parts = np.subtract(last, first), len(y) - 1
+    step = apart / parts if parts else apart
+    for begin in range(0, len(y), _BLOCK):
+        end = min(begin + _BLOCK, len(y))
+        numbers = np.arange(begin, end).astype(np.result_type(first, last, np.float64))
+        numbers = numbers / parts * apart if parts and step == 0 else numbers * step
+        numbers += first
+        if parts and end == len(y):
+            numbers[-1] = last
+        y[begin:end] = as_int32(numbers) if y.dtype == np.int32 else numbers
+
+
+def _steps(start: float, stop: float, step: float) -> tuple[int, float]:
+    """Return how many numbers there are and the step: 1 counts downwards where stop is below."""
+    if step == 0 or not all(map(math.isfinite, (start, stop, step))):
+        raise ArgumentError(
+            f"Range: start is {start}, stop {stop} and step {step}; "
+            "want finite numbers and a step that is not 0."
+        )
+    used = -1 if stop < start and step == 1 else step
+    try:
+        return max(0, math.ceil((stop - start) / used)), used
+    except OverflowError:
+        raise ArgumentError(
+            f"Range: start is {start}, stop {stop} and step {step}; want fewer numbers."
+        ) from None
+
+
+@signature("Range")
+def _range_signature(
+    *, start: float, stop: float, step: float = 1, dtype: DType = "float32"
+) -> Spec:
+    count, used = _steps(start, stop, step)
+    if dtype != "int32" and not is_float(dtype):
+        raise DTypeError(f"Range: dtype is {dtype}; want float32 or int32.")
+    creation.fitting("Range", "start", start, dtype)
+    creation.fitting("Range", "step", step, dtype)
+    if dtype != "float64" and abs(used) > np.finfo(np.float32).max:
+        raise ArgumentError(f"Range: step is {step} and dtype {dtype}; want one that this holds.")
+    if dtype == "int32" and count:
+        creation.fitting("Range", "the last number", start + (count - 1) * int(used), dtype)
+    return Spec((count,), dtype)
+
+
+_BLOCK = 1 << 16
+_EXACT = 1 << 24
+"""Whole numbers up to which float32 has them all."""
+
+
+@cpu_kernel("Range")
+def _range_cpu(*, start: float, stop: float, step: float, dtype: DType) -> Array:
+    count, used = _steps(start, stop, step)
+    wanted = numpy_dtype(dtype)
+    last = start + used * count
+    whole = all(abs(one) <= _EXACT and float(one).is_integer() for one in (start, used, last))
+    if whole and wanted.itemsize >= 4:
+        return np.arange(int(start), int(last), int(used), dtype=wanted)
+    y = np.empty(count, wanted)
+    for first in range(0, count, _BLOCK):  # in double precision, which would double the memory
+        block = y[first : first + _BLOCK]
+        numbers = np.arange(first, first + len(block), dtype=np.float64)
+        block[...] = start + used * numbers
+    return y
+
+
+def _range_params(start: float, stop: float, step: float, dtype: DType) -> dict[str, Any]:
+    _, used = _steps(start, stop, step)
+    whole = dtype == "int32"
+    return {
+        "first": start,
+        "gap": used,
+        "first_whole": int(start) if whole else 0,
+        "gap_whole": int(used) if whole else 0,
+    }
+
+
+wgsl_kernel("Range", "creation/range.wgsl", params=_range_params)
+no_gradient("Range", because="it takes no tensor")

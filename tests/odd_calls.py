@@ -1,0 +1,305 @@
+"""Right calls of every public function, whose arguments tests replace by odd ones."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import wgsl_kernels as wk
+from wgsl_kernels import train
+from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.engine.signature import find_signature
+
+
+class Call(NamedTuple):
+    """A function and the right arguments for it; each argument is made when it is called."""
+
+    name: str
+    f: Callable[..., Any]
+    args: tuple[Callable[[], Any], ...]
+    kwargs: dict[str, Callable[[], Any]]
+
+
+def _matrix() -> wk.Tensor:
+    return wk.tensor([[0.5, 1.5, -2.0], [3.0, 0.25, 1.0]])
+
+
+def _images() -> wk.Tensor:
+    return wk.tensor(np.arange(32, dtype="f4").reshape(1, 4, 4, 2) / 8)
+
+
+def _filter() -> wk.Tensor:
+    return wk.tensor(np.arange(8, dtype="f4").reshape(2, 2, 2, 1) / 8)
+
+
+def _is(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+_BY_NAME: dict[str, Callable[[], Any]] = {
+    **dict.fromkeys(["x", "a", "b", "x1", "x2", "labels", "predictions", "logits"], _matrix),
+    **dict.fromkeys(["values", "dy", "params_dense_values"], _matrix),
+    **dict.fromkeys(["real", "imag", "alpha", "tensor", "obj"], _matrix),
+    **dict.fromkeys(["arrays", "inputs", "tensors"], lambda: [_matrix(), _matrix()]),
+    "backend": _is("cpu"),
+    "weights": lambda: wk.tensor([[1.0], [2.0]]),
+    "axis": _is(0), "axes": _is((1, 0)), "keepdims": _is(False), "dtype": _is("float32"),
+    "shape": _is((3, 2)), "fill_value": _is(2.5), "n_rows": _is(2), "n_cols": _is(3), "k": _is(1),
+    "batch_shape": _is((2,)), "indices": lambda: wk.tensor([0, 1]), "depth": _is(3),
+    "on_value": _is(1), "off_value": _is(0), "start": _is(0), "stop": _is(4), "step": _is(1),
+    "num": _is(5), "paddings": _is(((1, 0), (0, 2))), "constant_value": _is(0.5),
+    "repetitions": _is((1, 2)), "delta": _is(1.0), "reduction": _is("mean"),
+    "label_smoothing": _is(0.1), "filter_size": _is(2), "strides": _is(1), "pad": _is("valid"),
+    "data_format": _is("NHWC"), "dilations": _is(1), "dilation": _is(1),
+    "dim_rounding_mode": _is(None), "activation": _is("relu"), "leakyrelu_alpha": _is(0.2),
+    "transpose_a": _is(False), "transpose_b": _is(True), "batch_dims": _is(0), "begin": _is((0, 1)),
+    "size": _is((1, 2)), "end": _is((2, 3)), "num_or_size_splits": _is(2), "sorted": _is(True),
+    "correction": _is(1.0), "min": _is(0.0), "max": _is(1.0), "mean": _is(0.0), "std_dev": _is(1.0),
+    "minval": _is(0.0), "maxval": _is(1.0), "variance_epsilon": _is(0.001), "epsilon": _is(0.001),
+    "exclusive": _is(False), "reverse": _is(True), "num_segments": _is(2),
+    "segment_ids": lambda: wk.tensor([0, 1]), "skip_empty": _is(True),
+    "delimiter": _is(" "), "condition": lambda: wk.tensor([[True], [False]]),
+    "params_nested_splits": lambda: [wk.tensor([0, 1, 2])],
+    **dict.fromkeys(
+        ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"], _is(0)
+    ),
+    **dict.fromkeys(["bias", "prelu_activation_weights", "output_ragged_rank", "name"], _is(None)),
+    "offset": _is(None), "scale": _is(None), "trainable": _is(False),
+    "source": lambda: np.ones((2, 2), "f4"), "tape": _is(None), "learning_rate": _is(0.1),
+    "momentum": _is(0.9), "use_nesterov": _is(True), "beta1": _is(0.9), "beta2": _is(0.99),
+}  # fmt: skip
+_STRIDED: dict[str, Callable[[], Any]] = {"strides": _is((1, 1))}
+_IMAGES: dict[str, Callable[[], Any]] = {"x": _images, "filter": _filter}
+_COMPLEX: dict[str, Callable[[], Any]] = {"input": lambda: wk.tensor([1j, 2.0, 3.0])}
+_BOOLS = dict.fromkeys("xab", lambda: wk.tensor([True, False]))
+_ROW: dict[str, Callable[[], Any]] = dict.fromkeys(("x1", "x2"), lambda: wk.tensor([1.0, 2.0, 3.0]))
+_OWN: dict[str, dict[str, Callable[[], Any]]] = {
+    "strided_slice": _STRIDED, "conv2d": _IMAGES, "fused_conv2d": _IMAGES,
+    "depthwise_conv2d": _IMAGES, "fused_depthwise_conv2d": _IMAGES,
+    "conv2d_transpose": {
+        "x": lambda: wk.ones((1, 3, 3, 1)), "filter": _filter, "output_shape": _is((1, 4, 4, 2)),
+    },
+    "separable_conv2d": {
+        "x": _images, "depthwise_filter": _filter,
+        "pointwise_filter": lambda: wk.ones((1, 1, 2, 3)),
+    },
+    "avg_pool": {"x": _images}, "max_pool": {"x": _images}, "fft": _COMPLEX, "ifft": _COMPLEX,
+    "logical_and": _BOOLS, "logical_or": _BOOLS, "logical_not": _BOOLS, "all": _BOOLS,
+    "any": _BOOLS, "dot": _ROW, "outer": _ROW, "step": {"alpha": _is(0.5)},
+    "leaky_relu": {"alpha": _is(0.5)}, "string_split": {"input": lambda: wk.tensor(["a b", "c"])},
+    "batch_norm": {
+        "mean": lambda: wk.zeros((3,)), "variance": lambda: wk.ones((3,)),
+    },
+    "matmul": {"transpose_b": _is(True)}, "unique": {"x": lambda: wk.tensor([1, 2, 1])},
+    "unbroadcast": {"shape": _is((1, 3))}, "tensor": {"shape": _is((3, 2))},
+    "imag": {"x": lambda: wk.tensor([1j, 2.0])}, "real": {"x": lambda: wk.tensor([1j, 2.0])},
+    "broadcast_to": {"shape": _is((2, 2, 3))}, "squeeze": {"x": lambda: wk.ones((1, 3))},
+    "variable": {"values": _matrix}, "get_gradient": {"name": _is("Add")},
+    "get_kernel": {"name": _is("Add")},
+}  # fmt: skip
+
+ELSEWHERE = {
+    "registers for the whole process": (
+        "cpu_kernel wgsl_kernel register_backend register_kernel register_gradient gradient "
+        "no_gradient signature unregister_kernel unregister_gradient copy_registered_kernels"
+    ),
+    "changes the process's backend": "set_backend",
+    "takes nothing": (
+        "engine backends get_backend coverage gradients_in_force memory flush synchronize"
+    ),
+    "takes a function, which is called": "warmup override_gradient",
+    "reads or writes files": "save load",
+}
+"""Public functions that are not called here, by reason; suites of their own have their errors."""
+
+
+def public() -> dict[str, Callable[..., Any]]:
+    """Return the public functions under their first names."""
+    found: dict[int, str] = {}
+    for name, value in vars(wk).items():
+        if not name.startswith("_") and inspect.isfunction(value):
+            found.setdefault(id(value), name)
+    return {name: getattr(wk, name) for name in found.values()}
+
+
+def _call(name: str, f: Callable[..., Any]) -> Call:
+    own = _OWN.get(name, {})
+    args: list[Callable[[], Any]] = []
+    kwargs: dict[str, Callable[[], Any]] = {}
+    for one in inspect.signature(f).parameters.values():
+        if one.kind is one.VAR_POSITIONAL:
+            continue
+        make = own.get(one.name) or _BY_NAME[one.name]
+        if one.kind is one.KEYWORD_ONLY:
+            kwargs[one.name] = make
+        else:
+            args.append(make)
+    return Call(name, f, tuple(args), kwargs)
+
+
+def _variable() -> wk.Variable:
+    return wk.variable([[0.5, 1.0, 2.0], [3.0, 4.0, 5.0]], name="w")
+
+
+def _stepped(kind: Callable[..., Any], what: str, given: Any) -> Any:
+    made = train.Momentum(0.1, 0.9) if kind is train.Momentum else kind(0.1)
+    w = _variable()
+    if what == "rate":
+        made.learning_rate = given
+        return made.learning_rate
+    if what == "pairs":
+        made.apply_gradients(given)
+    elif what == "gradient":
+        made.apply_gradients([(given, w)])
+    elif what == "state":
+        made.load_state_dict(given)
+    else:
+        made.minimize(lambda: wk.sum(w * w), given)
+    return w
+
+
+def _config(name: str, value: Any) -> Any:
+    with wk.config.using(**{name: value}):
+        return None
+
+
+def _on_backend(name: Any) -> Any:
+    with wk.use_backend(name):
+        return wk.ones((2,))
+
+
+def _uncalled(f: Any) -> Any:
+    """Return an odd function, but for one that can be called: what that raises is its own."""
+    return wk.square if callable(f) else f
+
+
+_METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = {
+    "x[i]": (lambda i: _matrix()[i], (_is((0, slice(0, 2))),)),
+    "x[i, j]": (lambda i, j: _matrix()[i, j], (_is(0), _is(slice(1, None)))),
+    "x[a:b:c]": (lambda a, b, c: _matrix()[a:b:c], (_is(0), _is(2), _is(1))),
+    **{
+        f"x {sign} b": (f, (_matrix,))
+        for sign, f in {
+            "+": lambda b: _matrix() + b, "*": lambda b: _matrix() * b,
+            "/": lambda b: _matrix() / b, "//": lambda b: _matrix() // b,
+            "**": lambda b: _matrix() ** b, "<": lambda b: _matrix() < b,
+            "@": lambda b: wk.matrix_transpose(_matrix()) @ b,
+        }.items()
+    },
+    "assign": (lambda v: _variable().assign(v), (_matrix,)),
+    "random.seed": (lambda n: wk.random.seed(n), (_is(3),)),
+    "Adam": (train.Adam, (_is(0.1), _is(0.9), _is(0.99), _is(1e-7))),
+    "SGD": (train.SGD, (_is(0.1),)),
+    "Momentum": (train.Momentum, (_is(0.1), _is(0.9), _is(True))),
+    **{
+        f"{kind.__name__}.{what}": (
+            lambda given, kind=kind, what=what: _stepped(kind, what, given), (_is(None),)
+        )
+        for kind in (train.Adam, train.SGD, train.Momentum)
+        for what in ("gradient", "variables")
+    },
+    **{
+        f"{kind.__name__}.rate": (
+            lambda given, kind=kind: _stepped(kind, "rate", given), (_is(0.5),)
+        )
+        for kind in (train.Adam, train.SGD, train.Momentum)
+    },
+    "SGD.pairs": (lambda given: _stepped(train.SGD, "pairs", given), (list,)),
+    "Adam.state": (
+        lambda given: _stepped(train.Adam, "state", given),
+        (lambda: train.Adam(0.1).state_dict(),),
+    ),
+    **{
+        f"config.{name}": (lambda v, name=name: _config(name, v), (_is(right),))
+        for name, right in {
+            "fusion": "never", "fallback": "silent", "deterministic": True, "memory_limit": 1 << 26,
+            "check_numerics": False, "small_ops": "host", "tuning": "off",
+        }.items()
+    },
+    "grad": (lambda f, x, dy: wk.grad(_uncalled(f))(x, dy), (_is(wk.square), _matrix, _is(None))),
+    "grads": (
+        lambda f, x, dy: wk.grads(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
+    ),
+    "capture": (lambda f, x: wk.capture(_uncalled(f))(x), (_is(wk.square), _matrix)),
+    **{
+        f.__name__: (lambda given, f=f: f(given if not callable(given) else list), (_is(list),))
+        for f in (wk.tidy, wk.profile, wk.time, wk.explain)
+    },
+    "custom_grad": (
+        lambda x: wk.custom_grad(lambda y: (y * 2.0, lambda *dy: dy[0]))(x), (_matrix,)
+    ),
+    "variable_grads": (lambda v: wk.variable_grads(lambda: wk.sum(_matrix()), v), (_is([]),)),
+    "captured": (
+        lambda x: wk.capture(lambda y: list(map(wk.square, tensors_in(y))))(x), (_matrix,)
+    ),
+    "tape.watch": (lambda x: wk.GradientTape().watch(x), (_matrix,)),
+    "tape.gradient": (
+        lambda y, x, dy: wk.GradientTape().gradient(y, x, dy), (_matrix, _matrix, _matrix)
+    ),
+    "use_backend": (lambda name: _on_backend(name), (_is("cpu"),)),
+    "spec": (lambda shape: wk.Spec(shape, "float32").shape, (_is((2, 3)),)),
+}  # fmt: skip
+
+
+def _again(value: Any) -> Callable[[], Any]:
+    """Return what makes a tensor of the same values anew, or a list of such."""
+    if isinstance(value, list):
+        makes = [_again(one) for one in value]
+        return lambda: [make() for make in makes]
+    if value is None:
+        return lambda: None
+    values, dtype = value.numpy(), value.dtype
+    return lambda: wk.tensor(values, dtype=dtype)
+
+
+def _kernel_calls(calls: list[Call]) -> list[Call]:
+    """Return a call by name of every kernel that these calls run, with the attributes they gave."""
+    found: dict[str, Call] = {}
+
+    def noted(call: Any, proceed: Any) -> Any:
+        declared = find_signature(call.name)
+        if declared is not None and call.name not in found:
+            names = tuple(one.name for one in declared.inputs)
+            pairs = zip(names, call.inputs, strict=False)
+            given = {name: _again(value) for name, value in pairs if value is not None}
+            given |= {
+                name: _is(call.attrs.get(name, declared.attrs[name])) for name in declared.attrs
+            }
+            f = functools.partial(_kernel, call.name, names)
+            found[call.name] = Call(f"run_kernel {call.name}", f, (), given)
+        return proceed(call)
+
+    with wk.use_backend("cpu"), wk.engine().intercept(noted):
+        for call in calls:
+            named = {name: make() for name, make in call.kwargs.items()}
+            call.f(*[make() for make in call.args], **named)
+    return list(found.values())
+
+
+def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
+    tensors = {one: given.pop(one) for one in inputs if one in given}
+    return wk.engine().run_kernel(name, tensors, given)
+
+
+_TAKING_FUNCTIONS = {
+    *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
+    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad"),
+}
+"""Public functions that are called with a function: see the methods."""
+
+
+def all_calls() -> list[Call]:
+    """Return a right call of every public function that is to be tried, and of methods."""
+    apart = {name for names in ELSEWHERE.values() for name in names.split()}
+    called = {name: f for name, f in public().items() if name not in apart}
+    found = [_call(name, f) for name, f in called.items() if name not in _TAKING_FUNCTIONS]
+    run = Call(
+        "run_kernel",
+        lambda name, inputs, attrs: wk.engine().run_kernel(name, inputs, attrs),
+        (_is("Sum"), lambda: {"x": _matrix()}, lambda: {"axis": 0}),
+        {},
+    )
+    methods = [Call(name, f, args, {}) for name, (f, args) in _METHODS.items()]
+    return [*found, *_kernel_calls(found), run, *methods]
