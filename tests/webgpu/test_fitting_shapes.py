@@ -61,6 +61,7 @@ def test_inputs_of_a_map_broadcast_against_each_other(shapes: Any, backend: str)
     ("form", "text", "shape", "says", "gives"),
     [
         (None, "fn op(x: f32) -> f32 {\n  return x;\n}\n", (2,), (3,), (2,)),
+        (None, "fn op(x: f32) -> f32 {\n  return x;\n}\n", (1,), (3,), (1,)),
         (None, "fn op(x: f32) -> f32 {\n  return x;\n}\n", (4, 2), (2,), (4, 2)),
         (None, SUM, (2,), (2,), ()),
         (None, SUM, (2, 3), (2, 3), (2,)),

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray
+from wgsl_kernels.backends.webgpu.composing.maps import choose_op
 from wgsl_kernels.backends.webgpu.composing.reductions import is_normalization
 from wgsl_kernels.backends.webgpu.launching.reduce import AXIS_ATTRS, ReduceLaunch
 from wgsl_kernels.backends.webgpu.outputs import refuse_init
@@ -54,8 +55,9 @@ def check_fit(form: Form, launch: ShaderLaunch, inputs: Sequence[Any]) -> None:
         )
     shape = launch.outputs[0].shape
     if form == "map":
-        whole = broadcast(kernel, **given) if given else ()
-        if broadcast_shapes(whole, shape) != shape:
+        whole = broadcast(kernel, **given) if given else shape
+        fits = broadcast_shapes(whole, shape) if given and _takes_index(launch, given) else whole
+        if fits != shape:
             raise _other_shape(kernel, whole, shape)
     elif isinstance(launch, ReduceLaunch):
         first = next(iter(given.values()), None)
@@ -68,6 +70,13 @@ def check_fit(form: Form, launch: ShaderLaunch, inputs: Sequence[Any]) -> None:
             raise ArgumentError(f"{kernel}: its inputs are {names}; a {form} has one.")
         elif form == "scan" and first.shape != shape:
             raise _other_shape(kernel, first.shape, shape)
+
+
+def _takes_index(launch: ShaderLaunch, given: Mapping[str, Spec]) -> bool:
+    """Say whether a map's op takes the flat index: then its output may be larger than its inputs."""
+    op = choose_op(launch.kernel, launch.shader.source, next(iter(given.values())).dtype)
+    names = {name for one in given for name in (one, wgsl_name(one))}
+    return any(parameter.name not in names for parameter in op.parameters)
 
 
 def _check_reduction(
