@@ -73,7 +73,7 @@ def check_fit(form: Form, launch: ShaderLaunch, inputs: Sequence[Any]) -> None:
 
 
 def _takes_index(launch: ShaderLaunch, given: Mapping[str, Spec]) -> bool:
-    """Say whether a map's op takes the flat index: then its output may be larger than its inputs."""
+    """Say whether a map takes the flat index: its output may then be larger than its inputs."""
     op = choose_op(launch.kernel, launch.shader.source, next(iter(given.values())).dtype)
     names = {name for one in given for name in (one, wgsl_name(one))}
     return any(parameter.name not in names for parameter in op.parameters)
