@@ -102,15 +102,24 @@ class Expressions:
             return ()
         found: list[Attribute] = []
         while self.texts[self.at] == "@":
-            begin = self.begins[self.at]
-            self.at += 1
-            name = self.texts[self.at]
-            if not name.isidentifier():
-                self.fail("the name of an attribute")
-            self.at += 1
-            arguments = self.arguments() if self.texts[self.at] == "(" else None
-            found.append(Attribute(begin, self.ends[self.at - 1], name, arguments))
+            found.append(self.attribute())
         return tuple(found)
+
+    def attribute(self) -> Attribute:
+        """Read one attribute, whose ``@`` is next."""
+        begin = self.begins[self.at]
+        self.at += 1
+        name = self.texts[self.at]
+        if not name.isidentifier():
+            self.fail("the name of an attribute")
+        self.at += 1
+        arguments = self.arguments() if self.texts[self.at] == "(" else None
+        return Attribute(begin, self.ends[self.at - 1], name, arguments)
+
+    def leading(self) -> tuple[int, tuple[Attribute, ...]]:
+        """Read the attributes before an element of a list, and say where the element begins."""
+        begin = self.begins[self.at]
+        return begin, self.attributes()
 
     def arguments(self) -> tuple[Expression, ...]:
         """Read ``(expressions)``, a comma behind the last allowed."""

@@ -10,6 +10,7 @@ from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, SourceMap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.backends.webgpu.wgsl.source_map import Edit
 
 
@@ -38,6 +39,14 @@ def print_declaration(
     writer = _Printer(edits)
     writer.top(node)
     writer.write_to(text, module)
+
+
+def print_pieces(text: Composition, source: Text, node: tree.Directive | tree.Declaration) -> None:
+    """Append one part of a linked module to ``text``; its places are those of ``source``."""
+    writer = _Printer(())
+    writer.top(node)
+    for piece, offset, exact in writer.pieces:
+        text.write(piece, source, offset, exact=exact)
 
 
 def spell(node: tree.Expression) -> str:
@@ -76,9 +85,10 @@ class _Printer:
     def ident(self, node: tree.Ident) -> None:
         if (name := self.names.get(node.begin)) is not None:
             self.pieces.append((name, node.begin, False))
-            self.at = node.end
         else:
-            self.leaf(node.name, node.begin)
+            exact = node.end - node.begin == len(node.name)  # false for a name given by a linker
+            self.pieces.append((node.name, node.begin, exact))
+        self.at = node.end
 
     def node(self, node: tree.Node) -> None:
         _WRITES[type(node)](self, node)

@@ -1,0 +1,314 @@
+"""Parsing WESL: WGSL's grammar with import statements, paths for names, and conditions.
+
+Source: WESL specification, edition 2026_pre, Imports and Conditional Translation.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.expressions import WantedError
+from wgsl_kernels.backends.webgpu.wgsl.linking.source import (
+    SEPARATOR,
+    WILDCARD,
+    Guard,
+    Import,
+    Source,
+)
+from wgsl_kernels.backends.webgpu.wgsl.parser import DIRECTIVES, Parser
+from wgsl_kernels.backends.webgpu.wgsl.tokens import END, INCLUDE, NAME
+from wgsl_kernels.engine.errors import ShaderError
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
+
+_WESL_KEYWORDS = frozenset({"as", "import", "package", "public", "self", "super"})
+_CONDITIONAL = frozenset({"if", "elif", "else"})
+_DECLARED = frozenset({"fn", "struct", "alias", "var", "const", "override"})
+_IMPORTS, _DIRECTIVES, _DECLARATIONS = range(3)
+
+
+@functools.lru_cache(maxsize=512)
+def parse_source(text: Text) -> Source:
+    """Return what ``text`` holds.
+
+    Raises:
+        ShaderError: It is not WESL; the message names the first place that is not.
+    """
+    parser = _WeslParser(text)
+    try:
+        return parser.source_file()
+    except WantedError as error:
+        parser.problems.append(error.problem)
+    first = min(parser.problems, key=lambda problem: problem.begin)
+    raise ShaderError(first.describe(text))
+
+
+class _WeslParser(Parser):
+    """WGSL's parser with what WESL adds.
+
+    ``chain`` holds the conditions that an ``@elif`` or ``@else`` at the cursor would follow, None
+    where there are none; ``open_guards`` where attributes of conditions stand that no element of
+    a list has taken.
+    """
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(text)
+        self.chain: tuple[tree.Expression, ...] | None = None
+        self.open_guards: set[int] = set()
+        self.guards: dict[int, Guard] = {}
+        self.conditions: set[str] = set()
+        self.imports: list[Import] = []
+        self.private: set[int] = set()
+
+    def source_file(self) -> Source:
+        """Read the whole file."""
+        directives: list[tree.Directive] = []
+        declarations: list[tree.Declaration] = []
+        stage = _IMPORTS
+        while self.kinds[self.at] is not END:
+            self.depth = 0
+            if self.skip(";"):
+                continue
+            if self.kinds[self.at] is INCLUDE:
+                message = "#include is not known here; want 'import package::module::name;'."
+                raise WantedError(message, self.begins[self.at])
+            if self.texts[self.at] == "@" and self.texts[self.at + 1] == "!":
+                stage = self._next_stage(stage, _DIRECTIVES)
+                self._module_attribute()
+                continue
+            begin, attributes = self.leading()
+            if self._is_import():
+                stage = self._next_stage(stage, _IMPORTS)
+                self._import(begin)
+            elif self.texts[self.at] in DIRECTIVES:
+                stage = self._next_stage(stage, _DIRECTIVES)
+                directives.append(self.directive())
+            else:
+                stage = _DECLARATIONS
+                declarations.append(self._visible_declaration(begin, attributes))
+        if self.open_guards:
+            message = "a condition cannot decorate this; want a declaration or a statement."
+            raise WantedError(message, min(self.open_guards))
+        if self.problems:
+            raise WantedError(*_earliest(self.problems))
+        module = tree.Module(self.source, tuple(directives), (), tuple(declarations), ())
+        return Source(
+            module,
+            tuple(self.imports),
+            self.guards,
+            frozenset(self.private),
+            frozenset(self.conditions),
+        )
+
+    def _next_stage(self, stage: int, wanted: int) -> int:
+        if stage > wanted:
+            what = "an import" if wanted == _IMPORTS else "a directive"
+            behind = "declarations" if stage == _DECLARATIONS else "directives"
+            raise WantedError(f"{what} stands before all {behind}.", self.begins[self.at])
+        return wanted
+
+    def _module_attribute(self) -> None:
+        self.at += 2
+        if not self.texts[self.at].isidentifier():
+            self.fail("the name of a module attribute")
+        self.at += 1
+        if self.texts[self.at] == "(":
+            self.arguments()
+        self.expect(";")
+
+    def _visible_declaration(
+        self, begin: int, attributes: tuple[tree.Attribute, ...]
+    ) -> tree.Declaration:
+        word = self.texts[self.at]
+        if word in ("public", "private") and self.texts[self.at + 1] in _DECLARED:
+            self.at += 1
+            if not attributes:
+                guard = self.guards.pop(begin, None)
+                begin = self.begins[self.at]
+                if guard is not None:
+                    self.guards[begin] = guard
+            if word == "private":
+                self.private.add(begin)
+        return self.declaration(begin, attributes)
+
+    # Imports.
+
+    def _is_import(self) -> bool:
+        text = self.texts[self.at]
+        return text == "import" or (text == "public" and self.texts[self.at + 1] == "import")
+
+    def _import(self, statement: int) -> None:
+        is_public = self.skip("public")
+        self.expect("import")
+        prefix: tuple[str, ...] = ()
+        if self.skip("package"):
+            self.expect(SEPARATOR)
+            prefix = ("package",)
+        while self.texts[self.at] == "super" and not (prefix and prefix[0] == "package"):
+            self.at += 1
+            self.expect(SEPARATOR)
+            prefix += ("super",)
+        self._import_tree(prefix, statement, is_public)
+        self.expect(";")
+
+    def _import_tree(self, prefix: tuple[str, ...], statement: int, is_public: bool) -> None:
+        """Read what follows ``prefix``: a collection in braces, or one item."""
+        if self.texts[self.at] != "{":
+            self._import_item(prefix, statement, is_public)
+            return
+        self.nest()
+        self.at += 1
+        self._import_item(prefix, statement, is_public)
+        while self.skip(",") and self.texts[self.at] != "}":
+            self._import_item(prefix, statement, is_public)
+        if not self.skip("}"):
+            self.fail("',' or '}'")
+        self.depth -= 1
+
+    def _import_item(self, prefix: tuple[str, ...], statement: int, is_public: bool) -> None:
+        """Read a path with what it ends in: a name, ``*`` or a collection."""
+        while True:
+            begin = self.begins[self.at]
+            if prefix and self.skip(WILDCARD):
+                if is_public:
+                    raise WantedError("want names; 'public import' takes no '*'.", begin)
+                self.imports.append(Import((*prefix, WILDCARD), WILDCARD, begin, statement, False))
+                return
+            prefix += (self._segment(),)
+            if not self.skip(SEPARATOR):
+                break
+            if self.texts[self.at] == "{":
+                self._import_tree(prefix, statement, is_public)
+                return
+        name = self._segment() if self.skip("as") else prefix[-1]
+        self.imports.append(Import(prefix, name, begin, statement, is_public))
+
+    def _segment(self) -> str:
+        if self.texts[self.at] in _WESL_KEYWORDS:
+            self.fail("a name")
+        return self.ident("what is imported").name
+
+    # Paths in place of names.
+
+    def type(self) -> tree.Name:
+        """Read a name or a path, with or without a template list."""
+        at = self.at
+        if self.kinds[at] is not NAME or self.texts[at + 1] != SEPARATOR:
+            return super().type()
+        segments = [self.texts[at]]
+        if segments[0] in _WESL_KEYWORDS - {"package", "super"}:
+            self.fail("a path")
+        while self.texts[self.at + 1] == SEPARATOR:
+            segments.append(self._next_segment(segments[-1]))
+        if segments[-1] == "super":
+            self.fail("a name behind '::'")
+        self.at += 1
+        begin, end = self.begins[at], self.ends[self.at - 1]
+        ident = tree.Ident(begin, end, SEPARATOR.join(segments))
+        templates = self.templates()
+        return tree.Name(begin, self.ends[self.at - 1], ident, templates)
+
+    def _next_segment(self, last: str) -> str:
+        self.at += 2
+        word = self.texts[self.at]
+        climbs = word == "super" and last == "super"
+        if self.kinds[self.at] is not NAME or (word in _WESL_KEYWORDS and not climbs):
+            self.fail("a name")
+        return word
+
+    # Conditions.
+
+    def attribute(self) -> tree.Attribute:
+        """Read one attribute; conditions have forms of their own."""
+        word = self.texts[self.at + 1]
+        if word not in _CONDITIONAL:
+            return super().attribute()
+        begin = self.begins[self.at]
+        self.open_guards.add(begin)
+        if word == "else":
+            self.at += 2
+            return tree.Attribute(begin, self.ends[self.at - 1], word, None)
+        found = super().attribute()
+        if found.arguments is None or len(found.arguments) != 1:
+            raise WantedError(f"want @{word}(condition).", begin)
+        self._check_condition(found.arguments[0])
+        return found
+
+    def _check_condition(self, node: tree.Expression) -> None:
+        pending = [node]
+        while pending:
+            one = pending.pop()
+            if isinstance(one, tree.Paren):
+                pending.append(one.inner)
+            elif isinstance(one, tree.Unary) and one.operator == "!":
+                pending.append(one.operand)
+            elif isinstance(one, tree.Binary) and one.operator in ("&&", "||"):
+                pending += (one.left, one.right)
+            elif isinstance(one, tree.Name) and not one.templates and SEPARATOR not in one.name:
+                self.conditions.add(one.name)
+            elif not (isinstance(one, tree.Literal) and one.text in ("true", "false")):
+                message = "a condition is made of names, true, false, !, &&, || and parentheses."
+                raise WantedError(message, one.begin)
+
+    def leading(self) -> tuple[int, tuple[tree.Attribute, ...]]:
+        """Read the attributes before an element of a list; a condition is kept beside the tree."""
+        attributes = self.attributes()
+        conditions = [one for one in attributes if one.name in _CONDITIONAL]
+        rest = tuple(one for one in attributes if one.name not in _CONDITIONAL)
+        begin = rest[0].begin if rest else self.begins[self.at]
+        if len(conditions) > 1:
+            message = "one element takes one of @if, @elif and @else; join conditions with &&."
+            raise WantedError(message, conditions[1].begin)
+        if not conditions:
+            self.chain = None
+            return begin, rest
+        guard = conditions[0]
+        self.open_guards.discard(guard.begin)
+        earlier: tuple[tree.Expression, ...] = ()
+        if guard.name != "if":
+            if self.chain is None:
+                message = f"@{guard.name} wants an @if or @elif on what stands before it."
+                raise WantedError(message, guard.begin)
+            earlier = self.chain
+        condition = guard.arguments[0] if guard.arguments else None
+        self.chain = None if condition is None else (*earlier, condition)
+        self.guards[begin] = Guard(condition, earlier)
+        return begin, rest
+
+    # Each list has siblings of its own.
+
+    def block(self, attributes: tuple[tree.Attribute, ...] = ()) -> tree.Block:
+        """Read ``{ statements }``."""
+        outer, self.chain = self.chain, None
+        found = super().block(attributes)
+        self.chain = outer
+        return found
+
+    def parameters(self, closer: str) -> tuple[tree.Parameter, ...]:
+        """Read ``name: type, ...`` up to and with ``closer``."""
+        outer, self.chain = self.chain, None
+        found = super().parameters(closer)
+        self.chain = outer
+        return found
+
+    def switch(self, begin: int, attributes: tuple[tree.Attribute, ...]) -> tree.Switch:
+        """Read ``switch``."""
+        outer, self.chain = self.chain, None
+        found = super().switch(begin, attributes)
+        self.chain = outer
+        return found
+
+    def clause(self) -> tree.Clause:
+        """Read ``case`` or ``default``, behind a condition if there is one."""
+        _, attributes = self.leading()
+        if attributes:
+            raise WantedError("a clause takes no attribute but a condition.", attributes[0].begin)
+        return super().clause()
+
+
+def _earliest(problems: list[tree.Problem]) -> tuple[str, int]:
+    first = min(problems, key=lambda problem: problem.begin)
+    return first.message, first.begin
