@@ -76,9 +76,10 @@ def _package(package: str, files: Mapping[str, str], prefix: str) -> dict[Module
 
 
 def _segments(file: str) -> tuple[str, ...]:
+    plain = file.replace("\\", "/").removeprefix("./")
     for ending in _ENDINGS:
-        file = file.removesuffix(ending)
-    segments = tuple(file.replace("\\", "/").removeprefix("./").split("/"))
+        plain = plain.removesuffix(ending)
+    segments = tuple(plain.split("/"))
     if not all(segments) or ".." in segments or "." in segments:
         raise ArgumentError(f"link: {file!r} is no path within the package; want 'folder/module'.")
     return segments
