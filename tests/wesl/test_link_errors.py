@@ -25,7 +25,7 @@ MATH = {
             "1:10: nothing is called 'workgroupBarier' here. Did you mean 'workgroupBarrier'?",
         ),
         (
-            "const lenght = 1; const b = length2;",
+            "const longer = 1; const b = length2;",
             "1:29: nothing is called 'length2' here. Did you mean 'length'?",
         ),
         (
@@ -70,8 +70,8 @@ MATH = {
         ),
         ("public import package::util::math::nrm;", "1:36: package::util::math declares no 'nrm'."),
         (
-            "fn f() { let package = 1; let x = pakage; }",
-            "1:35: nothing is called 'pakage' here. Did you mean 'package'?",
+            "fn f() { let value01 = 1; let x = value02; }",
+            "1:35: nothing is called 'value02' here. Did you mean 'value01'?",
         ),
         ("fn f(x: Missing) { }", "1:9: nothing is called 'Missing' here."),
         ("@workgroup_size(N) @compute fn f() { }", "1:17: nothing is called 'N' here."),
