@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.wesl.linked import parts
 
 import wgsl_kernels as wk
-from tests.wesl.linked import parts
 from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 

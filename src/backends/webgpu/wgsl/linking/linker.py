@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from wgsl_kernels.backends.webgpu.wgsl.inference.infer import Types, infer
 from wgsl_kernels.backends.webgpu.wgsl.linking.given import conditions_of, root_of, texts_of
 from wgsl_kernels.backends.webgpu.wgsl.linking.naming import Mangle, Naming
 from wgsl_kernels.backends.webgpu.wgsl.linking.project import Project
@@ -23,25 +24,34 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.source_map import SourceMap
 
 
+_Part = TypeVar("_Part", bound="tree.Directive | tree.Declaration")
+
+
 @dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Generic[_Part]):
     """A part of a linked module: a tree whose places are those of the file ``text``."""
 
     text: Text
-    node: tree.Directive | tree.Declaration
+    node: _Part
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedModule:
     """One plain WGSL module; each part knows its file, and each node its place there."""
 
-    directives: tuple[Placed, ...]
-    declarations: tuple[Placed, ...]
+    directives: tuple[Placed[tree.Directive], ...]
+    declarations: tuple[Placed[tree.Declaration], ...]
+
+    def types(self) -> Types:
+        """Return the types of its expressions."""
+        return infer(part.node for part in self.declarations)
 
     def write(self) -> SourceMap:
         """Return the text, each place of which leads to the author's."""
         composition = Composition()
-        for part in (*self.directives, *self.declarations):
+        for directive in self.directives:
+            print_pieces(composition, directive.text, directive.node)
+        for part in self.declarations:
             print_pieces(composition, part.text, part.node)
         return composition.finish()
 
@@ -78,7 +88,7 @@ def link_project(project: Project, root: ModulePath, mangle: Mangle = "clash") -
     return LinkedModule(tuple(_directives(reached.units.values())), declarations)
 
 
-def _directives(units: Iterable[Unit]) -> Iterable[Placed]:
+def _directives(units: Iterable[Unit]) -> Iterable[Placed[tree.Directive]]:
     """Return the directives of all modules, each name once; the first to name a rule wins."""
     seen: set[tuple[str, str]] = set()
     for unit in units:
