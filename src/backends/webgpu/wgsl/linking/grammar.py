@@ -69,7 +69,6 @@ class _WeslParser(Parser):
         declarations: list[tree.Declaration] = []
         stage = _IMPORTS
         while self.kinds[self.at] is not END:
-            self.depth = 0
             if self.skip(";"):
                 continue
             if self.kinds[self.at] is INCLUDE:
@@ -155,36 +154,41 @@ class _WeslParser(Parser):
         self.expect(";")
 
     def _import_tree(self, prefix: tuple[str, ...], statement: int, is_public: bool) -> None:
-        """Read what follows ``prefix``: a collection in braces, or one item."""
-        if self.texts[self.at] != "{":
-            self._import_item(prefix, statement, is_public)
-            return
-        self.nest()
-        self.at += 1
-        self._import_item(prefix, statement, is_public)
-        while self.skip(",") and self.texts[self.at] != "}":
-            self._import_item(prefix, statement, is_public)
-        if not self.skip("}"):
-            self.fail("',' or '}'")
-        self.depth -= 1
-
-    def _import_item(self, prefix: tuple[str, ...], statement: int, is_public: bool) -> None:
-        """Read a path with what it ends in: a name, ``*`` or a collection."""
+        """Read what follows ``prefix``: items, and collections in braces to any depth."""
+        around: list[tuple[str, ...]] = []  # the prefix of each collection that is open
+        path = prefix
+        can_open = True
         while True:
             begin = self.begins[self.at]
-            if prefix and self.skip(WILDCARD):
+            if can_open and self.skip("{"):
+                around.append(path)
+                can_open = False
+                continue
+            if path and self.skip(WILDCARD):
                 if is_public:
                     raise WantedError("want names; 'public import' takes no '*'.", begin)
-                self.imports.append(Import((*prefix, WILDCARD), WILDCARD, begin, statement, False))
+                self.imports.append(Import((*path, WILDCARD), WILDCARD, begin, statement, False))
+            else:
+                path += (self._segment(),)
+                if self.skip(SEPARATOR):
+                    can_open = True
+                    continue
+                name = self._segment() if self.skip("as") else path[-1]
+                self.imports.append(Import(path, name, begin, statement, is_public))
+            can_open = False
+            if not self._goes_on(around):
                 return
-            prefix += (self._segment(),)
-            if not self.skip(SEPARATOR):
-                break
-            if self.texts[self.at] == "{":
-                self._import_tree(prefix, statement, is_public)
-                return
-        name = self._segment() if self.skip("as") else prefix[-1]
-        self.imports.append(Import(prefix, name, begin, statement, is_public))
+            path = around[-1]
+
+    def _goes_on(self, around: list[tuple[str, ...]]) -> bool:
+        """Pass what is behind an item; say whether another follows in an open collection."""
+        while around:
+            if self.skip(",") and self.texts[self.at] != "}":
+                return True
+            if not self.skip("}"):
+                self.fail("',' or '}'")
+            around.pop()
+        return False
 
     def _segment(self) -> str:
         if self.texts[self.at] in _WESL_KEYWORDS:
@@ -193,11 +197,11 @@ class _WeslParser(Parser):
 
     # Paths in place of names.
 
-    def type(self) -> tree.Name:
-        """Read a name or a path, with or without a template list."""
+    def _name(self, what: str) -> tree.Ident:
+        """Read a name or a path; the path is one name, its segments joined by ``::``."""
         at = self.at
         if self.kinds[at] is not NAME or self.texts[at + 1] != SEPARATOR:
-            return super().type()
+            return super()._name(what)
         segments = [self.texts[at]]
         if segments[0] in _WESL_KEYWORDS - {"package", "super"}:
             self.fail("a path")
@@ -206,10 +210,7 @@ class _WeslParser(Parser):
         if segments[-1] == "super":
             self.fail("a name behind '::'")
         self.at += 1
-        begin, end = self.begins[at], self.ends[self.at - 1]
-        ident = tree.Ident(begin, end, SEPARATOR.join(segments))
-        templates = self.templates()
-        return tree.Name(begin, self.ends[self.at - 1], ident, templates)
+        return tree.Ident(self.begins[at], self.ends[self.at - 1], SEPARATOR.join(segments))
 
     def _next_segment(self, last: str) -> str:
         self.at += 2

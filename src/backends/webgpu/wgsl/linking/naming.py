@@ -13,6 +13,7 @@ from wgsl_kernels.engine.errors import ShaderError
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.linking.project import ModulePath, Target
     from wgsl_kernels.backends.webgpu.wgsl.linking.reach import Reached
+    from wgsl_kernels.backends.webgpu.wgsl.resolve import Symbol
 
 Mangle = Literal["clash", "path"]
 _STAGES = frozenset({"compute", "vertex", "fragment"})
@@ -60,18 +61,18 @@ class Naming:
             places[node.ident.begin] = own
         links = self.reached.links[target]
         captured: set[str] = set()
-        inner: set[str] | None = None
+        inner = unit.locals_in(target.at)
         for use in unit.uses[target.at]:
             meant = links.get(use.ident.begin)
             if meant is None or (name := self.names[meant]) == use.ident.name:
                 continue
             places[use.ident.begin] = name
-            if name in self._local:
-                inner = set(unit.locals_in(target.at)) if inner is None else inner
-                if name in unit.names.visible.get(use.ident.begin, inner):
+            if name in inner:
+                around = unit.visible_at(use.ident.begin)
+                if around is None or name in around:
                     captured.add(name)
-        if captured:
-            self._free(target, captured, places)
+        for name in sorted(captured):
+            self._rename_local(target, name, inner[name], places)
         return places
 
     def _name_visible(self, named: list[Target], root: ModulePath) -> None:
@@ -108,19 +109,17 @@ class Naming:
                 return found
             number += 1
 
-    def _free(self, target: Target, captured: set[str], places: dict[int, str]) -> None:
-        """Rename the local names that would hide a linked one."""
-        unit = self.reached.units[target.module]
-        inner = unit.locals_in(target.at)
-        for name in sorted(captured):
-            new = self._fresh(name)
-            self._local.add(new)
-            symbols = inner[name]
-            for symbol in symbols:
-                places[symbol.ident.begin] = new
-            for use in unit.uses[target.at]:
-                if use.symbol in symbols:
-                    places[use.ident.begin] = new
+    def _rename_local(
+        self, target: Target, name: str, symbols: list[Symbol], places: dict[int, str]
+    ) -> None:
+        """Rename local names that would hide a linked one."""
+        new = self._fresh(name)
+        self._local.add(new)
+        for symbol in symbols:
+            places[symbol.ident.begin] = new
+        for use in self.reached.units[target.module].uses[target.at]:
+            if use.symbol in symbols:
+                places[use.ident.begin] = new
 
 
 def underscore_count(segments: tuple[str, ...]) -> str:

@@ -9,57 +9,61 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from wgsl_kernels.backends.webgpu.wgsl import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _Node = TypeVar("_Node", bound=tree.Node)
+_PLAIN = frozenset({"begin", "end", "name", "text", "operator", "keyword", "path"})
+"""The fields of nodes that hold no others."""
 
 
 def with_names(node: _Node, names: Mapping[int, str]) -> _Node:
     """Return ``node`` with the names that ``names`` gives, by where they stand."""
-    return _Rewriting(names).node(node) if names else node
+    if not names:
+        return node
+    begins = sorted(names)
+
+    def holds_name(one: tree.Node) -> bool:
+        at = bisect.bisect_left(begins, one.begin)
+        return at < len(begins) and begins[at] < one.end
+
+    new: dict[int, tree.Node] = {}  # by the identity of the old one
+    open_: list[tree.Node] = [node]
+    ready: list[tree.Node] = []
+    while open_:  # each comes before what is in it, whose depth is no matter of Python's stack
+        one = open_.pop()
+        if holds_name(one):
+            ready.append(one)
+            open_ += _children(one)
+    for one in reversed(ready):
+        if isinstance(one, tree.Ident):
+            new[id(one)] = replace(one, name=names.get(one.begin, one.name))
+        else:
+            new[id(one)] = replace(one, **dict(_changed(one, new)))
+    return new.get(id(node), node)  # type: ignore[return-value]  # a node of the same kind
 
 
-class _Rewriting:
-    def __init__(self, names: Mapping[int, str]) -> None:
-        self.names = names
-        self.begins = sorted(names)
-
-    def node(self, node: _Node) -> _Node:
-        if isinstance(node, tree.Ident):
-            name = self.names.get(node.begin, node.name)
-            return node if name == node.name else replace(node, name=name)
-        at = bisect.bisect_left(self.begins, node.begin)
-        if at == len(self.begins) or self.begins[at] >= node.end:
-            return node
-        if isinstance(node, tree.Binary):
-            return self.chain(node)  # type: ignore[return-value]  # a Binary for a Binary
-        changed: dict[str, Any] = {}
-        for field in fields(node):
-            name = field.name
-            if name in _PLAIN:
-                continue
-            value = getattr(node, name)
-            if isinstance(value, tuple):
-                changed[name] = tuple(
-                    self.node(one) if isinstance(one, tree.Node) else one for one in value
-                )
-            elif isinstance(value, tree.Node):
-                changed[name] = self.node(value)
-        return replace(node, **changed)
-
-    def chain(self, node: tree.Binary) -> tree.Binary:
-        """Rewrite a sum from its left end: long ones lean to the left, too far to recurse."""
-        links: list[tree.Binary] = []
-        left: tree.Expression = node
-        while isinstance(left, tree.Binary):
-            links.append(left)
-            left = left.left
-        left = self.node(left)
-        for link in reversed(links):
-            left = replace(link, left=left, right=self.node(link.right))
-        assert isinstance(left, tree.Binary)
-        return left
+def _children(node: tree.Node) -> Iterator[tree.Node]:
+    for _, value in _held(node):
+        if isinstance(value, tree.Node):
+            yield value
+        else:
+            yield from (one for one in value if one is not None)
 
 
-_PLAIN = frozenset({"begin", "end", "name", "text", "operator", "keyword", "path"})
-"""The fields of nodes that hold no others."""
+def _changed(node: tree.Node, new: Mapping[int, tree.Node]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of ``node`` that hold something new."""
+    for name, value in _held(node):
+        if isinstance(value, tree.Node):
+            if id(value) in new:
+                yield name, new[id(value)]
+        elif any(id(one) in new for one in value):
+            yield name, tuple(new.get(id(one), one) for one in value)
+
+
+def _held(node: tree.Node) -> Iterator[tuple[str, tree.Node | Iterable[tree.Node | None]]]:
+    """Yield the fields of ``node`` that hold nodes, and what they hold."""
+    for field in fields(node):
+        if field.name not in _PLAIN:
+            value = getattr(node, field.name)
+            if value is not None:
+                yield field.name, value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -45,14 +46,25 @@ class Unit:
     uses: tuple[tuple[Use, ...], ...]
     private: frozenset[str]
 
+    def visible_at(self, begin: int) -> frozenset[str] | None:
+        """Return the local names around a use that begins there, None where that is not noted."""
+        return self.names.visible.get(begin)
+
     def locals_in(self, at: int) -> dict[str, list[Symbol]]:
         """Return the names that declaration ``at`` declares inside of itself."""
         node = self.module.declarations[at]
+        symbols = self.names.symbols  # in the order of the text
+        first = bisect.bisect_left(symbols, node.begin, key=_begin)
+        last = bisect.bisect_left(symbols, node.end, first, key=_begin)
         found: dict[str, list[Symbol]] = {}
-        for symbol in self.names.symbols:
-            if not symbol.is_global and node.begin <= symbol.ident.begin < node.end:
+        for symbol in symbols[first:last]:
+            if not symbol.is_global:
                 found.setdefault(symbol.name, []).append(symbol)
         return found
+
+
+def _begin(symbol: Symbol) -> int:
+    return symbol.ident.begin
 
 
 def unit_of(text: Text, conditions: Mapping[str, bool]) -> Unit:
