@@ -275,6 +275,17 @@ def test_names_mean_what_their_scope_says() -> None:
     assert types.unknown == ()
 
 
+def test_depth_and_length_are_no_matter() -> None:
+    deep = f"{'(' * 90}{'-' * 9}i{')' * 90}"
+    chain = "".join(f"const c{n} = c{n + 1}; alias A{n} = A{n + 1};" for n in range(3000))
+    text = f"{chain} const c3000 = 1u; alias A3000 = u32; fn f(i: i32) {{ _ = {deep};"
+    text += f"let x: A0 = {' + '.join(['c0'] * 3000)}; }}"
+    types = infer(parse(Text("t", text)).declarations)
+
+    assert types.problems == ()
+    assert types.unknown == ()
+
+
 def test_what_contains_itself_has_no_type_and_ends() -> None:
     module = parse(
         Text("t", "const a = b; const b = a + 1; alias T = U; alias U = T; fn f(x: T) { _ = a; }")

@@ -135,18 +135,35 @@ class ExpressionTypes:
     # Expressions.
 
     def value(self, node: tree.Expression) -> Type | None:
-        """Return the type of an expression's value."""
+        """Return the type of an expression's value, and keep those of all its parts."""
         found = self.expression(node)
         return None if found is None else value_of(found)
 
     def expression(self, node: tree.Expression) -> Type | None:
-        """Return the type of an expression and keep it."""
-        found = _EXPRESSIONS[type(node)](self, node)
-        if found is None:
-            self.unknown.append(node)
-        else:
-            self.found[id(node)] = (node, found)
-        return found
+        """Return the type of an expression, and keep those of all its parts."""
+        open_: list[tree.Expression] = [node]
+        ready: list[tree.Expression] = []
+        while open_:  # each comes before its parts, whose depth is no matter of Python's stack
+            one = open_.pop()
+            ready.append(one)
+            open_ += _parts(one)
+        for one in reversed(ready):
+            found = _EXPRESSIONS[type(one)](self, one)
+            if found is None:
+                self.unknown.append(one)
+            else:
+                self.found[id(one)] = (one, found)
+        return self.kept(node)
+
+    def kept(self, node: tree.Expression) -> Type | None:
+        """Return the type of a part, which was found before what it is part of."""
+        found = self.found.get(id(node))
+        return None if found is None else found[1]
+
+    def read(self, node: tree.Expression) -> Type | None:
+        """Return the type of a part's value."""
+        found = self.kept(node)
+        return None if found is None else value_of(found)
 
     def literal(self, node: tree.Literal) -> Type | None:
         """Return the type that a number's form gives."""
@@ -170,42 +187,30 @@ class ExpressionTypes:
 
     def paren(self, node: tree.Paren) -> Type | None:
         """Return the type of what is inside."""
-        return self.expression(node.inner)
+        return self.kept(node.inner)
 
     def unary(self, node: tree.Unary) -> Type | None:
         """Return the type behind a prefix."""
+        operand = self.kept(node.operand)
         if node.operator == "&":
-            found = self.expression(node.operand)
-            if isinstance(found, Reference):
-                return Pointer(found.space, found.store, found.access)
+            if isinstance(operand, Reference):
+                return Pointer(operand.space, operand.store, operand.access)
             return None
-        operand = self.value(node.operand)
+        value = None if operand is None else value_of(operand)
         if node.operator != "*":
-            return operand
-        if not isinstance(operand, Pointer):
+            return value
+        if not isinstance(value, Pointer):
             return None
-        return Reference(operand.space, operand.store, operand.access)
+        return Reference(value.space, value.store, value.access)
 
     def binary(self, node: tree.Binary) -> Type | None:
-        """Return the type of a chain of operators from its left end."""
-        links: list[tree.Binary] = []
-        left: tree.Expression = node
-        while isinstance(left, tree.Binary):  # long sums lean to the left, too far to recurse
-            links.append(left)
-            left = left.left
-        found = self.value(left)
-        for link in reversed(links):
-            right = self.value(link.right)
-            both = found is not None and right is not None
-            found = self.combine(link.operator, found, right, link.right.begin) if both else None
-            if link is not node:
-                if found is None:
-                    self.unknown.append(link)
-                else:
-                    self.found[id(link)] = (link, found)
-        return found
+        """Return the type of what an operator makes of two operands."""
+        left, right = self.read(node.left), self.read(node.right)
+        if left is None or right is None:
+            return None
+        return self.combine(node.operator, left, right, node.right.begin)
 
-    def combine(self, operator: str, left: Any, right: Any, begin: int) -> Type | None:
+    def combine(self, operator: str, left: Type, right: Type, begin: int) -> Type | None:
         """Return the type of two operands' combination, and note where there is none."""
         found = _combined(operator, left, right)
         if found is None:
@@ -214,15 +219,15 @@ class ExpressionTypes:
 
     def index(self, node: tree.Index) -> Type | None:
         """Return the type of an element."""
-        base = self.expression(node.base)
-        at = self.value(node.index)
+        base = self.kept(node.base)
+        at = self.read(node.index)
         if at is not None and not (isinstance(at, Scalar) and at.name in INTEGERS):
             self.problem(f"want an integer, found {at}.", node.index.begin)
         return None if base is None else _part(base, _element)
 
     def access(self, node: tree.Access) -> Type | None:
         """Return the type of a member, or of components of a vector."""
-        base = self.expression(node.base)
+        base = self.kept(node.base)
         if base is None:
             return None
         member = node.member.name
@@ -238,7 +243,7 @@ class ExpressionTypes:
 
     def call(self, node: tree.Call) -> Type | None:
         """Return what a call returns, or what a constructor makes."""
-        arguments = [self.value(argument) for argument in node.arguments]
+        arguments = [self.read(argument) for argument in node.arguments]
         name = node.callee.name
         function = self._functions.get(name)
         if function is not None:
@@ -280,6 +285,21 @@ class ExpressionTypes:
             if given is not None and wanted_type is not None:
                 self.want(given, wanted_type, argument.begin)
         return VOID if function.returns is None else self.types.of(function.returns)
+
+
+def _parts(node: tree.Expression) -> tuple[tree.Expression, ...]:
+    """Return the expressions that ``node`` is made of."""
+    if isinstance(node, tree.Binary):
+        return (node.left, node.right)
+    if isinstance(node, tree.Index):
+        return (node.base, node.index)
+    if isinstance(node, tree.Call):
+        return node.arguments
+    if isinstance(node, tree.Access):
+        return (node.base,)
+    if isinstance(node, tree.Unary):
+        return (node.operand,)
+    return (node.inner,) if isinstance(node, tree.Paren) else ()
 
 
 def _combined(operator: str, left: Type, right: Type) -> Type | None:

@@ -14,6 +14,7 @@ from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import (
     Type,
     value_of,
 )
+from wgsl_kernels.backends.webgpu.wgsl.inference.order import in_order_of_need
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -46,6 +47,11 @@ class Types:
 def infer(declarations: Iterable[tree.Declaration]) -> Types:
     """Return the types of all expressions in ``declarations``, which share one set of names."""
     walk = _Statements(tuple(declarations))
+    for needed in in_order_of_need(walk.declarations):  # so that none waits for a long chain
+        if isinstance(needed, (tree.Alias, tree.Struct)):
+            walk.types.declared(needed.ident.name)
+        else:
+            walk.value_named(needed.ident.name)
     for node in walk.declarations:
         walk.top(node)
     return Types(tuple(walk.problems), tuple(walk.unknown), walk.found)

@@ -65,7 +65,7 @@ class NamedTypes:
         if not isinstance(node, tree.Name):
             return None
         if node.name in self.nodes:
-            return self._declared(node.name)
+            return self.declared(node.name)
         if not node.templates:
             return self._plain(node.name)
         return self._generic(node)
@@ -84,7 +84,8 @@ class NamedTypes:
         except (NotConstantError, OverflowError):
             return spell(node)
 
-    def _declared(self, name: str) -> Type | None:
+    def declared(self, name: str) -> Type | None:
+        """Return the type that an alias or a struct of the module declares."""
         if name not in self.found:
             self.found[name] = None  # what contains itself has no type
             node = self.nodes[name]

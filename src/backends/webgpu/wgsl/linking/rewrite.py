@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import bisect
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.walk import children, held
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 _Node = TypeVar("_Node", bound=tree.Node)
-_PLAIN = frozenset({"begin", "end", "name", "text", "operator", "keyword", "path"})
-"""The fields of nodes that hold no others."""
 
 
 def with_names(node: _Node, names: Mapping[int, str]) -> _Node:
@@ -33,7 +32,7 @@ def with_names(node: _Node, names: Mapping[int, str]) -> _Node:
         one = open_.pop()
         if holds_name(one):
             ready.append(one)
-            open_ += _children(one)
+            open_ += children(one)
     for one in reversed(ready):
         if isinstance(one, tree.Ident):
             new[id(one)] = replace(one, name=names.get(one.begin, one.name))
@@ -42,28 +41,11 @@ def with_names(node: _Node, names: Mapping[int, str]) -> _Node:
     return new.get(id(node), node)  # type: ignore[return-value]  # a node of the same kind
 
 
-def _children(node: tree.Node) -> Iterator[tree.Node]:
-    for _, value in _held(node):
-        if isinstance(value, tree.Node):
-            yield value
-        else:
-            yield from (one for one in value if one is not None)
-
-
 def _changed(node: tree.Node, new: Mapping[int, tree.Node]) -> Iterator[tuple[str, Any]]:
     """Yield the fields of ``node`` that hold something new."""
-    for name, value in _held(node):
+    for name, value in held(node):
         if isinstance(value, tree.Node):
             if id(value) in new:
                 yield name, new[id(value)]
         elif any(id(one) in new for one in value):
             yield name, tuple(new.get(id(one), one) for one in value)
-
-
-def _held(node: tree.Node) -> Iterator[tuple[str, tree.Node | Iterable[tree.Node | None]]]:
-    """Yield the fields of ``node`` that hold nodes, and what they hold."""
-    for field in fields(node):
-        if field.name not in _PLAIN:
-            value = getattr(node, field.name)
-            if value is not None:
-                yield field.name, value
