@@ -25,28 +25,20 @@ def print_module(module: tree.Module, edits: Iterable[Edit] = ()) -> SourceMap:
     writer = _Printer(edits)
     for node in (*module.directives, *module.includes, *module.declarations):
         writer.top(node)
-    writer.write_to(text, module)
+    writer.write_to(text, module.text)
     return text.finish()
 
 
 def print_declaration(
     text: Composition,
-    module: tree.Module,
-    node: tree.Declaration,
+    source: Text,
+    node: tree.Declaration | tree.Directive,
     edits: Iterable[Edit] = (),
 ) -> None:
-    """Append one declaration of ``module`` to ``text``; see ``print_module``."""
+    """Append one part of the file ``source`` to ``text``; see ``print_module``."""
     writer = _Printer(edits)
     writer.top(node)
-    writer.write_to(text, module)
-
-
-def print_pieces(text: Composition, source: Text, node: tree.Directive | tree.Declaration) -> None:
-    """Append one part of a linked module to ``text``; its places are those of ``source``."""
-    writer = _Printer(())
-    writer.top(node)
-    for piece, offset, exact in writer.pieces:
-        text.write(piece, source, offset, exact=exact)
+    writer.write_to(text, source)
 
 
 def spell(node: tree.Expression) -> str:
@@ -69,9 +61,9 @@ class _Printer:
     def text(self) -> str:
         return "".join(piece for piece, _, _ in self.pieces)
 
-    def write_to(self, text: Composition, module: tree.Module) -> None:
+    def write_to(self, text: Composition, source: Text) -> None:
         for piece, offset, exact in self.pieces:
-            text.write(piece, module.text, offset, exact=exact)
+            text.write(piece, source, offset, exact=exact)
 
     # Pieces: what the author wrote at a place, and what merely stands near one.
 

@@ -156,10 +156,13 @@ class _Statements(ExpressionTypes):
 
     def if_(self, node: tree.If) -> None:
         """Type ``if`` with all its branches."""
-        self.condition(node.condition)
-        self.block(node.body)
-        if node.otherwise is not None:
-            self.statement(node.otherwise)
+        branch: tree.If | tree.Block | None = node
+        while isinstance(branch, tree.If):
+            self.condition(branch.condition)
+            self.block(branch.body)
+            branch = branch.otherwise
+        if branch is not None:
+            self.block(branch)
 
     def switch(self, node: tree.Switch) -> None:
         """Type ``switch``."""

@@ -11,7 +11,7 @@ from wgsl_kernels.backends.webgpu.wgsl.linking.naming import Mangle, Naming
 from wgsl_kernels.backends.webgpu.wgsl.linking.project import Project
 from wgsl_kernels.backends.webgpu.wgsl.linking.reach import reach
 from wgsl_kernels.backends.webgpu.wgsl.linking.rewrite import with_names
-from wgsl_kernels.backends.webgpu.wgsl.printer import print_pieces, spell
+from wgsl_kernels.backends.webgpu.wgsl.printer import print_declaration, spell
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ class LinkedModule:
         """Return the text, each place of which leads to the author's."""
         composition = Composition()
         for directive in self.directives:
-            print_pieces(composition, directive.text, directive.node)
+            print_declaration(composition, directive.text, directive.node)
         for part in self.declarations:
-            print_pieces(composition, part.text, part.node)
+            print_declaration(composition, part.text, part.node)
         return composition.finish()
 
 
