@@ -121,6 +121,8 @@ def test_what_is_not_reached_is_not_looked_at() -> None:
             {},
             "link: root='main' is none of the modules: package::a, package::b::c.",
         ),
+        ("fn f() { }", {}, "link: modules is 'fn f() { }'; want a mapping."),
+        ({"main.wgsl": ""}, {"conditions": ["a"]}, "link: conditions is ['a']; want a mapping."),
         ({"main.txt": ""}, {}, "link: module 'main.txt' has no ending; want .wesl or .wgsl."),
         ({"main.wgsl": b""}, {}, "link: module 'main.wgsl' is bytes; want its text."),
         ({"../main.wgsl": ""}, {}, "link: '../main.wgsl' is no path within the package"),

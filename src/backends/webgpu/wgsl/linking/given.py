@@ -25,6 +25,9 @@ def texts_of(
     constants: Mapping[str, Any],
 ) -> dict[ModulePath, Text]:
     """Return the files of all packages by where they are, what the host gives among them."""
+    for name, given in {"modules": modules, "packages": packages, "constants": constants}.items():
+        if not isinstance(given, Mapping):
+            raise ArgumentError(f"link: {name} is {given!r}; want a mapping.")
     texts = _package(OWN, modules, "")
     for name, files in packages.items():
         _check_name(name, "package")
@@ -50,6 +53,8 @@ def root_of(root: str, texts: Mapping[ModulePath, Text]) -> ModulePath:
 
 def conditions_of(conditions: Mapping[str, bool]) -> dict[str, bool]:
     """Return the conditions as bools of Python."""
+    if not isinstance(conditions, Mapping):
+        raise ArgumentError(f"link: conditions is {conditions!r}; want a mapping.")
     for name, value in conditions.items():
         if not isinstance(value, (bool, np.bool_)):
             raise ArgumentError(f"link: condition {name!r} is {value!r}; want True or False.")
