@@ -154,6 +154,16 @@ def test_conditions_and_declarations_have_names_of_their_own() -> None:
     )
 
 
+@pytest.mark.parametrize("form", ["public fn {}() {{ }}", "private struct {} {{ x: u32 }}"])
+@pytest.mark.parametrize("attribute", ["", "@must_use "])
+def test_conditions_come_before_visibility(form: str, attribute: str) -> None:
+    text = f"@if(on) {attribute}{form.format('One')} @else {attribute}{form.format('Two')}"
+    for on, name, other in ((True, "One", "Two"), (False, "Two", "One")):
+        linked = wk.link({"main.wesl": text}, conditions={"on": on}).text
+        assert f" {name}" in linked
+        assert other not in linked
+
+
 def test_a_removed_local_shadows_nothing() -> None:
     check(
         """

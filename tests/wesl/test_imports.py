@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from tests.wesl.linked import check, parts, refusal
 
@@ -375,6 +378,17 @@ def test_a_wesl_file_wins_over_a_wgsl_file_of_its_name() -> None:
 @pytest.mark.parametrize("root", ["main", "main.wgsl", "./main.wgsl", "package::main"])
 def test_the_root_may_be_named_in_several_ways(root: str) -> None:
     assert wk.link({"./main.wgsl": "const a = 1;"}, root).text == "const a = 1;\n"
+
+
+def test_linking_needs_no_device_and_is_loaded_when_it_is_used() -> None:
+    program = """
+import sys
+import wgsl_kernels as wk
+assert not [name for name in sys.modules if ".wgsl." in name], "loaded at once"
+assert wk.link({"main.wgsl": "const a = 1;"}).text == "const a = 1;\\n"
+assert "wgpu" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 
 
 def test_a_root_may_lie_in_a_folder() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.wgsl.linking.project import CONSTANTS, OWN, ModulePath
-from wgsl_kernels.backends.webgpu.wgsl.linking.source import SEPARATOR
+from wgsl_kernels.backends.webgpu.wgsl.linking.source import SEPARATOR, WESL_KEYWORDS
 from wgsl_kernels.backends.webgpu.wgsl.names import KEYWORDS
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse_expression
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
@@ -31,7 +31,7 @@ def texts_of(
     texts = _package(OWN, modules, "")
     for name, files in packages.items():
         _check_name(name, "package")
-        if name in (OWN, "super") or (name == CONSTANTS and constants):
+        if name in WESL_KEYWORDS or (name == CONSTANTS and constants):
             raise ArgumentError(f"link: no package can be called {name!r}. Give it another name.")
         if not isinstance(files, Mapping):
             raise ArgumentError(f"link: package {name!r} is {files!r}; want texts by file path.")
@@ -108,5 +108,5 @@ def _literal(name: str, value: Any) -> str:
 
 
 def _check_name(name: str, what: str) -> None:
-    if not name.isidentifier() or name in KEYWORDS or name.startswith("__"):
+    if not name.isidentifier() or name in KEYWORDS or name == "_" or name.startswith("__"):
         raise ArgumentError(f"link: {what} {name!r} is no name in WGSL. Give it another name.")

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.expressions import WantedError
 from wgsl_kernels.backends.webgpu.wgsl.linking.source import (
     SEPARATOR,
+    WESL_KEYWORDS,
     WILDCARD,
     Guard,
     Import,
@@ -24,13 +25,12 @@ from wgsl_kernels.engine.errors import ShaderError
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
-_WESL_KEYWORDS = frozenset({"as", "import", "package", "public", "self", "super"})
 _CONDITIONAL = frozenset({"if", "elif", "else"})
 _DECLARED = frozenset({"fn", "struct", "alias", "var", "const", "override"})
 _IMPORTS, _DIRECTIVES, _DECLARATIONS = range(3)
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=256)
 def parse_source(text: Text) -> Source:
     """Return what ``text`` holds.
 
@@ -191,7 +191,7 @@ class _WeslParser(Parser):
         return False
 
     def _segment(self) -> str:
-        if self.texts[self.at] in _WESL_KEYWORDS:
+        if self.texts[self.at] in WESL_KEYWORDS:
             self.fail("a name")
         return self.ident("what is imported").name
 
@@ -203,7 +203,7 @@ class _WeslParser(Parser):
         if self.kinds[at] is not NAME or self.texts[at + 1] != SEPARATOR:
             return super()._name(what)
         segments = [self.texts[at]]
-        if segments[0] in _WESL_KEYWORDS - {"package", "super"}:
+        if segments[0] in WESL_KEYWORDS - {"package", "super"}:
             self.fail("a path")
         while self.texts[self.at + 1] == SEPARATOR:
             segments.append(self._next_segment(segments[-1]))
@@ -216,7 +216,7 @@ class _WeslParser(Parser):
         self.at += 2
         word = self.texts[self.at]
         climbs = word == "super" and last == "super"
-        if self.kinds[self.at] is not NAME or (word in _WESL_KEYWORDS and not climbs):
+        if self.kinds[self.at] is not NAME or (word in WESL_KEYWORDS and not climbs):
             self.fail("a name")
         return word
 

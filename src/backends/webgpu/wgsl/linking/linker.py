@@ -91,23 +91,18 @@ def link_project(project: Project, root: ModulePath, mangle: Mangle = "clash") -
 def _directives(units: Iterable[Unit]) -> Iterable[Placed[tree.Directive]]:
     """Return the directives of all modules, each name once; the first to name a rule wins."""
     seen: set[tuple[str, str]] = set()
+
+    def is_first(keyword: str, names: tuple[tree.Expression, ...]) -> bool:
+        key = (keyword, ", ".join(spell(name) for name in names))
+        if key in seen:
+            return False
+        seen.add(key)
+        return True
+
     for unit in units:
         for node in unit.module.directives:
-            # A diagnostic is known by its rule, its second argument, the others by each name.
             if node.keyword == "diagnostic":
-                fresh = _first_time(seen, node.keyword, node.arguments[1:]) and node.arguments
-            else:
-                fresh = tuple(
-                    one for one in node.arguments if _first_time(seen, node.keyword, (one,))
-                )
-            if fresh:
-                yield Placed(unit.text, replace(node, arguments=fresh))
-
-
-def _first_time(
-    seen: set[tuple[str, str]], keyword: str, names: tuple[tree.Expression, ...]
-) -> bool:
-    key = (keyword, ", ".join(spell(name) for name in names))
-    is_first = key not in seen
-    seen.add(key)
-    return is_first
+                if is_first(node.keyword, node.arguments[1:]):  # the rule, behind its severity
+                    yield Placed(unit.text, node)
+            elif new := tuple(one for one in node.arguments if is_first(node.keyword, (one,))):
+                yield Placed(unit.text, replace(node, arguments=new))

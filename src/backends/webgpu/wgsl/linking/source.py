@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 SEPARATOR = "::"
 WILDCARD = "*"
+WESL_KEYWORDS = frozenset({"as", "import", "package", "public", "self", "super"})
+"""Words that no segment of a path may be, but for what they are there for."""
 
 
 @dataclass(frozen=True, slots=True)

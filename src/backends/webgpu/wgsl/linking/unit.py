@@ -77,7 +77,7 @@ def unit_of(text: Text, conditions: Mapping[str, bool]) -> Unit:
     return _unit_of(text, tuple((name, conditions[name]) for name in asked if name in conditions))
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=256)
 def _unit_of(text: Text, conditions: tuple[tuple[str, bool], ...]) -> Unit:
     source = parse_source(text)
     module, imports = translate(source, dict(conditions))
