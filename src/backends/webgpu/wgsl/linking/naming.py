@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
@@ -35,6 +36,7 @@ class Naming:
         self.reached = reached
         self.names: dict[Target, str] = {}
         self._taken = set(reached.builtins)
+        self._next: defaultdict[str, int] = defaultdict(int)
         self._local = {
             symbol.name
             for unit in reached.units.values()
@@ -102,12 +104,12 @@ class Naming:
         return self.reached.aliases.get(target, name)
 
     def _fresh(self, name: str) -> str:
-        number = 0
+        """Return ``name`` with the next number that makes it none that is there."""
         while True:
-            found = f"{name}{number}"
+            found = f"{name}{self._next[name]}"
+            self._next[name] += 1
             if found not in self._taken and found not in self._local and not _is_reserved(found):
                 return found
-            number += 1
 
     def _rename_local(
         self, target: Target, name: str, symbols: list[Symbol], places: dict[int, str]
