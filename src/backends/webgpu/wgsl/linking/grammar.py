@@ -23,6 +23,8 @@ from wgsl_kernels.backends.webgpu.wgsl.tokens import END, INCLUDE, NAME
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 _CONDITIONAL = frozenset({"if", "elif", "else"})
@@ -62,6 +64,7 @@ class _WeslParser(Parser):
         self.conditions: set[str] = set()
         self.imports: list[Import] = []
         self.private: set[int] = set()
+        self.is_wildcardable = False
 
     def source_file(self) -> Source:
         """Read the whole file."""
@@ -81,7 +84,7 @@ class _WeslParser(Parser):
             begin, attributes = self.leading()
             if self._is_import():
                 stage = self._next_stage(stage, _IMPORTS)
-                self._import(begin)
+                self._import(begin, turned_off(attributes))
             elif self.texts[self.at] in DIRECTIVES:
                 stage = self._next_stage(stage, _DIRECTIVES)
                 directives.append(self.directive())
@@ -100,6 +103,7 @@ class _WeslParser(Parser):
             self.guards,
             frozenset(self.private),
             frozenset(self.conditions),
+            self.is_wildcardable,
         )
 
     def _next_stage(self, stage: int, wanted: int) -> int:
@@ -113,6 +117,7 @@ class _WeslParser(Parser):
         self.at += 2
         if not self.texts[self.at].isidentifier():
             self.fail("the name of a module attribute")
+        self.is_wildcardable |= self.texts[self.at] == "wildcardable"
         self.at += 1
         if self.texts[self.at] == "(":
             self.arguments()
@@ -139,7 +144,7 @@ class _WeslParser(Parser):
         text = self.texts[self.at]
         return text == "import" or (text == "public" and self.texts[self.at + 1] == "import")
 
-    def _import(self, statement: int) -> None:
+    def _import(self, statement: int, off: frozenset[str]) -> None:
         is_public = self.skip("public")
         self.expect("import")
         prefix: tuple[str, ...] = ()
@@ -150,11 +155,18 @@ class _WeslParser(Parser):
             self.at += 1
             self.expect(SEPARATOR)
             prefix += ("super",)
-        self._import_tree(prefix, statement, is_public)
+        for path, name, begin in self._import_tree(prefix, is_public):
+            self.imports.append(Import(path, name, begin, statement, is_public, off))
         self.expect(";")
 
-    def _import_tree(self, prefix: tuple[str, ...], statement: int, is_public: bool) -> None:
-        """Read what follows ``prefix``: items, and collections in braces to any depth."""
+    def _import_tree(
+        self, prefix: tuple[str, ...], is_public: bool
+    ) -> Iterator[tuple[tuple[str, ...], str, int]]:
+        """Read what follows ``prefix``: items, and collections in braces to any depth.
+
+        Yields:
+            The path of each item, the name that it gets, and where its last segment stands.
+        """
         around: list[tuple[str, ...]] = []  # the prefix of each collection that is open
         path = prefix
         can_open = True
@@ -167,14 +179,13 @@ class _WeslParser(Parser):
             if path and self.skip(WILDCARD):
                 if is_public:
                     raise WantedError("want names; 'public import' takes no '*'.", begin)
-                self.imports.append(Import((*path, WILDCARD), WILDCARD, begin, statement, False))
+                yield (*path, WILDCARD), WILDCARD, begin
             else:
                 path += (self._segment(),)
                 if self.skip(SEPARATOR):
                     can_open = True
                     continue
-                name = self._segment() if self.skip("as") else path[-1]
-                self.imports.append(Import(path, name, begin, statement, is_public))
+                yield path, self._segment() if self.skip("as") else path[-1], begin
             can_open = False
             if not self._goes_on(around):
                 return
@@ -308,6 +319,17 @@ class _WeslParser(Parser):
         if attributes:
             raise WantedError("a clause takes no attribute but a condition.", attributes[0].begin)
         return super().clause()
+
+
+def turned_off(nodes: Iterable[tree.Attribute | tree.Directive]) -> frozenset[str]:
+    """Return the rules that diagnostic attributes or directives make less than an error."""
+    found: set[str] = set()
+    for node in nodes:
+        name = node.name if isinstance(node, tree.Attribute) else node.keyword
+        words = [one.name for one in node.arguments or () if isinstance(one, tree.Name)]
+        if name == "diagnostic" and len(words) == 2 and words[0] != "error":
+            found.add(words[1])
+    return frozenset(found)
 
 
 def _earliest(problems: list[tree.Problem]) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from wgsl_kernels.backends.webgpu.wgsl.linking.naming import Mangle, Naming
 from wgsl_kernels.backends.webgpu.wgsl.linking.project import Project
 from wgsl_kernels.backends.webgpu.wgsl.linking.reach import reach
 from wgsl_kernels.backends.webgpu.wgsl.linking.rewrite import with_names
+from wgsl_kernels.backends.webgpu.wgsl.linking.source import DIAGNOSTICS
 from wgsl_kernels.backends.webgpu.wgsl.printer import print_declaration, spell
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
 
@@ -102,7 +103,8 @@ def _directives(units: Iterable[Unit]) -> Iterable[Placed[tree.Directive]]:
     for unit in units:
         for node in unit.module.directives:
             if node.keyword == "diagnostic":
-                if is_first(node.keyword, node.arguments[1:]):  # the rule, behind its severity
+                rule = node.arguments[1:]  # behind its severity
+                if is_first(node.keyword, rule) and not DIAGNOSTICS & {spell(one) for one in rule}:
                     yield Placed(unit.text, node)
             elif new := tuple(one for one in node.arguments if is_first(node.keyword, (one,))):
                 yield Placed(unit.text, replace(node, arguments=new))

@@ -6,7 +6,12 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from wgsl_kernels.backends.webgpu.wgsl.linking.source import SEPARATOR, WILDCARD
+from wgsl_kernels.backends.webgpu.wgsl.linking.source import (
+    CROSS_PACKAGE_WILDCARD,
+    SEPARATOR,
+    UNSUPPORTED_WILDCARD,
+    WILDCARD,
+)
 from wgsl_kernels.backends.webgpu.wgsl.linking.unit import Unit, unit_of
 from wgsl_kernels.backends.webgpu.wgsl.predeclared import PREDECLARED, is_predeclared
 from wgsl_kernels.engine.errors import ShaderError
@@ -119,8 +124,7 @@ class Project:
         for one in unit.wildcards:
             try:
                 module = self._absolute(path, one.path[:-1])
-                if self.unit(module) is None:
-                    raise _NowhereError(self._missing(module))
+                self._check_wildcard(path, module, unit.off | one.off)
             except _NowhereError as error:
                 raise ShaderError(unit.text.point(str(error), one.begin)) from None
             target = self._member(path, module, name, frozenset())
@@ -130,6 +134,25 @@ class Project:
             both = " and ".join(SEPARATOR.join((*o.path[:-1], name)) for o in found.values())
             raise _NowhereError(f"{name!r} may be {both}. Import the one that is meant by name.")
         return next(iter(found), None)
+
+    def _check_wildcard(self, path: ModulePath, module: ModulePath, off: frozenset[str]) -> None:
+        """Refuse to import all names of a module that is not there, or not made for that."""
+        unit = self.unit(module)
+        if unit is None:
+            raise _NowhereError(self._missing(module))
+        if module.package in (path.package, CONSTANTS):
+            return
+        for is_refused, rule, why in (
+            (not unit.is_wildcardable, UNSUPPORTED_WILDCARD, f"{module} is not @!wildcardable"),
+            (
+                path.package != OWN,
+                CROSS_PACKAGE_WILDCARD,
+                f"{path} is in a library, {module} in another",
+            ),
+        ):
+            if is_refused and rule not in off:
+                what = f"Import names, or write @diagnostic(off, {rule}) before the import."
+                raise _NowhereError(f"{why}: names added to it later could clash. {what}")
 
     def _declaration(
         self, path: ModulePath, segments: tuple[str, ...], seen: frozenset[object] = frozenset()

@@ -16,6 +16,14 @@ WESL_KEYWORDS = frozenset({"as", "import", "package", "public", "self", "super"}
 """Words that no segment of a path may be, but for what they are there for."""
 
 
+UNSUPPORTED_WILDCARD = "unsupported_wildcard"
+CROSS_PACKAGE_WILDCARD = "cross_package_wildcard"
+DIAGNOSTICS = frozenset(
+    {UNSUPPORTED_WILDCARD, CROSS_PACKAGE_WILDCARD, "wildcard_shadow", "builtin_shadow"}
+)
+"""What a linker reports and no compiler knows; the last two are warnings, which we do not give."""
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """One name that an import statement binds, with collections written out.
@@ -27,6 +35,7 @@ class Import:
         begin: Where the last segment stands.
         statement: Where the statement begins, which a condition may decorate.
         is_public: Whether others may import the name from here.
+        off: The diagnostics that an attribute of the statement turns off.
     """
 
     path: tuple[str, ...]
@@ -34,6 +43,7 @@ class Import:
     begin: int
     statement: int
     is_public: bool
+    off: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,7 @@ class Source:
         guards: The conditions, by where the element behind the attribute begins.
         private: Where the declarations begin that no other module may use.
         conditions: The names that the conditions mention.
+        is_wildcardable: Whether other packages may import all of its names at once.
     """
 
     module: tree.Module
@@ -64,3 +75,4 @@ class Source:
     guards: Mapping[int, Guard] = field(hash=False)
     private: frozenset[int]
     conditions: frozenset[str]
+    is_wildcardable: bool

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.linking.conditions import translate
-from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
+from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source, turned_off
 from wgsl_kernels.backends.webgpu.wgsl.linking.source import WILDCARD
 from wgsl_kernels.backends.webgpu.wgsl.resolve import names_of
 from wgsl_kernels.engine.errors import ShaderError
@@ -35,6 +35,8 @@ class Unit:
         wildcards: The imports of all names of a module.
         uses: For each declaration, the names in it, in the order of the text.
         private: The names that no other module may use.
+        off: The diagnostics that the module turns off.
+        is_wildcardable: Whether other packages may import all of its names at once.
     """
 
     text: Text
@@ -45,6 +47,8 @@ class Unit:
     wildcards: tuple[Import, ...]
     uses: tuple[tuple[Use, ...], ...]
     private: frozenset[str]
+    off: frozenset[str]
+    is_wildcardable: bool
 
     def visible_at(self, begin: int) -> frozenset[str] | None:
         """Return the local names around a use that begins there, None where that is not noted."""
@@ -95,6 +99,8 @@ def _unit_of(text: Text, conditions: tuple[tuple[str, bool], ...]) -> Unit:
         frozenset(
             name for name, at in declared.items() if module.declarations[at].begin in source.private
         ),
+        turned_off(module.directives),
+        source.is_wildcardable,
     )
 
 
