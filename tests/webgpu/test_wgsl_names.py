@@ -201,7 +201,7 @@ def test_ops_of_several_files_go_into_one_text() -> None:
         new = {s.name: f"{s.name}_{number}" for s in found.symbols if s.is_global}
         edits = rename(found, new | {"attrs": f"attrs_{number}"})
         for declaration in found.module.declarations:
-            print_declaration(fused, found.module, declaration, edits)
+            print_declaration(fused, found.module.text, declaration, edits)
     result = fused.finish()
     composed = result.composed
     assert "fn op_0(x: T) -> T {\n  return half_0(x) + attrs_0.alpha;\n}\n" in composed.text

@@ -102,15 +102,24 @@ class Expressions:
             return ()
         found: list[Attribute] = []
         while self.texts[self.at] == "@":
-            begin = self.begins[self.at]
-            self.at += 1
-            name = self.texts[self.at]
-            if not name.isidentifier():
-                self.fail("the name of an attribute")
-            self.at += 1
-            arguments = self.arguments() if self.texts[self.at] == "(" else None
-            found.append(Attribute(begin, self.ends[self.at - 1], name, arguments))
+            found.append(self.attribute())
         return tuple(found)
+
+    def attribute(self) -> Attribute:
+        """Read one attribute, whose ``@`` is next."""
+        begin = self.begins[self.at]
+        self.at += 1
+        name = self.texts[self.at]
+        if not name.isidentifier():
+            self.fail("the name of an attribute")
+        self.at += 1
+        arguments = self.arguments() if self.texts[self.at] == "(" else None
+        return Attribute(begin, self.ends[self.at - 1], name, arguments)
+
+    def leading(self) -> tuple[int, tuple[Attribute, ...]]:
+        """Read the attributes before an element of a list, and say where the element begins."""
+        begin = self.begins[self.at]
+        return begin, self.attributes()
 
     def arguments(self) -> tuple[Expression, ...]:
         """Read ``(expressions)``, a comma behind the last allowed."""
@@ -145,16 +154,18 @@ class Expressions:
 
     def type(self) -> Name:
         """Read a type: a name with or without a template list."""
-        at = self.at
-        if self.kinds[at] != NAME:
-            self.fail("a type")
-        self.at = at + 1
-        begin, end = self.begins[at], self.ends[at]
-        ident = Ident(begin, end, self.texts[at])
-        if self.kinds[at + 1] != TEMPLATE:
-            return Name(begin, end, ident, ())
+        ident = self._name("a type")
+        if self.kinds[self.at] is not TEMPLATE:
+            return Name(ident.begin, ident.end, ident, ())
         templates = self.templates()
-        return Name(begin, self.ends[self.at - 1], ident, templates)
+        return Name(ident.begin, self.ends[self.at - 1], ident, templates)
+
+    def _name(self, what: str) -> Ident:
+        at = self.at
+        if self.kinds[at] is not NAME:
+            self.fail(what)
+        self.at = at + 1
+        return Ident(self.begins[at], self.ends[at], self.texts[at])
 
     def expression(self, floor: int = 0) -> Expression:
         """Read an expression of operators that bind at least as tightly as level ``floor``."""

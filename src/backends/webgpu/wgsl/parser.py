@@ -34,7 +34,7 @@ from wgsl_kernels.engine.errors import ShaderError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_DIRECTIVES = frozenset({"enable", "requires", "diagnostic"})
+DIRECTIVES = frozenset({"enable", "requires", "diagnostic"})
 _STARTERS = frozenset({"fn", "struct", "var", "const", "override", "alias", "const_assert"})
 _OPENERS, _CLOSERS = frozenset("([{"), frozenset(")]}")
 
@@ -46,24 +46,25 @@ def parse(source: Text) -> Module:
     Raises:
         ShaderError: A comment is never closed, brackets do not match, or an include is malformed.
     """
-    return _Parser(source).module()
+    return Parser(source).module()
 
 
 @functools.lru_cache(maxsize=1024)
 def parse_expression(text: str) -> Expression | None:
     """Return the tree of one expression or type, None where ``text`` is no such."""
     try:
-        parser = _Parser(Text("", text))
+        parser = Parser(Text("", text))
         found = parser.expression()
     except (WantedError, ShaderError):
         return None
     return found if parser.kinds[parser.at] is END else None
 
 
-class _Parser(Statements):
+class Parser(Statements):
     """The parts of the grammar that stand at module level."""
 
     def module(self) -> Module:
+        """Read a whole file, going on behind what is not understood."""
         directives: list[Directive] = []
         includes: list[Include] = []
         declarations: list[Declaration] = []
@@ -76,7 +77,7 @@ class _Parser(Statements):
                 includes.append(Include(self.begins[self.at], self.ends[self.at], path))
                 self.at += 1
             else:
-                found = self._guarded(self._directive if text in _DIRECTIVES else self._declaration)
+                found = self._guarded(self.directive if text in DIRECTIVES else self._declaration)
                 if isinstance(found, Directive):
                     directives.append(found)
                 else:
@@ -95,7 +96,8 @@ class _Parser(Statements):
             self.problems.append(error.problem)
         return self._skip_declaration(start)
 
-    def _directive(self) -> Directive:
+    def directive(self) -> Directive:
+        """Read ``enable``, ``requires`` or ``diagnostic`` with its semicolon."""
         begin = self.begins[self.at]
         keyword = self.texts[self.at]
         self.at += 1
@@ -109,8 +111,10 @@ class _Parser(Statements):
         return Directive(begin, self.ends[self.at - 1], keyword, arguments)
 
     def _declaration(self) -> Declaration:
-        begin = self.begins[self.at]
-        attributes = self.attributes()
+        return self.declaration(*self.leading())
+
+    def declaration(self, begin: int, attributes: tuple[Attribute, ...]) -> Declaration:
+        """Read one declaration behind its attributes."""
         keyword = self.texts[self.at]
         if keyword == "fn":
             return self._function(begin, attributes)
@@ -133,7 +137,7 @@ class _Parser(Statements):
         self.at += 1
         ident = self.ident("a function")
         self.expect("(")
-        parameters = self._parameters(")")
+        parameters = self.parameters(")")
         return_attributes: tuple[Attribute, ...] = ()
         returns = None
         if self.skip("->"):
@@ -160,7 +164,7 @@ class _Parser(Statements):
         self.at += 1
         ident = self.ident("a struct")
         self.expect("{")
-        members = self._parameters("}")
+        members = self.parameters("}")
         return Struct(begin, self.ends[self.at - 1], ident, members)
 
     def _alias(self, begin: int) -> Alias:
@@ -170,13 +174,12 @@ class _Parser(Statements):
         type_ = self.type()
         return Alias(begin, type_.end, ident, type_)
 
-    def _parameters(self, closer: str) -> tuple[Parameter, ...]:
+    def parameters(self, closer: str) -> tuple[Parameter, ...]:
         """Read ``name: type, ...`` up to and with ``closer``."""
         what = "a parameter" if closer == ")" else "a field"
         found: list[Parameter] = []
         while not self.skip(closer):
-            begin = self.begins[self.at]
-            attributes = self.attributes()
+            begin, attributes = self.leading()
             ident = self.ident(what)
             self.expect(":")
             type_ = self.type()
@@ -206,7 +209,7 @@ class _Parser(Statements):
             text = self.texts[self.at]
             if depth == 0 and seen_keyword and (text in _STARTERS or text == "@"):
                 break
-            seen_keyword = seen_keyword or text in _STARTERS or text in _DIRECTIVES
+            seen_keyword = seen_keyword or text in _STARTERS or text in DIRECTIVES
             depth += (text in _OPENERS) - (text in _CLOSERS)
             self.at += 1
             if depth == 0 and text in (";", "}"):

@@ -10,6 +10,7 @@ from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, SourceMap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.backends.webgpu.wgsl.source_map import Edit
 
 
@@ -24,20 +25,20 @@ def print_module(module: tree.Module, edits: Iterable[Edit] = ()) -> SourceMap:
     writer = _Printer(edits)
     for node in (*module.directives, *module.includes, *module.declarations):
         writer.top(node)
-    writer.write_to(text, module)
+    writer.write_to(text, module.text)
     return text.finish()
 
 
 def print_declaration(
     text: Composition,
-    module: tree.Module,
-    node: tree.Declaration,
+    source: Text,
+    node: tree.Declaration | tree.Directive,
     edits: Iterable[Edit] = (),
 ) -> None:
-    """Append one declaration of ``module`` to ``text``; see ``print_module``."""
+    """Append one part of the file ``source`` to ``text``; see ``print_module``."""
     writer = _Printer(edits)
     writer.top(node)
-    writer.write_to(text, module)
+    writer.write_to(text, source)
 
 
 def spell(node: tree.Expression) -> str:
@@ -60,9 +61,9 @@ class _Printer:
     def text(self) -> str:
         return "".join(piece for piece, _, _ in self.pieces)
 
-    def write_to(self, text: Composition, module: tree.Module) -> None:
+    def write_to(self, text: Composition, source: Text) -> None:
         for piece, offset, exact in self.pieces:
-            text.write(piece, module.text, offset, exact=exact)
+            text.write(piece, source, offset, exact=exact)
 
     # Pieces: what the author wrote at a place, and what merely stands near one.
 
@@ -76,9 +77,10 @@ class _Printer:
     def ident(self, node: tree.Ident) -> None:
         if (name := self.names.get(node.begin)) is not None:
             self.pieces.append((name, node.begin, False))
-            self.at = node.end
         else:
-            self.leaf(node.name, node.begin)
+            exact = node.end - node.begin == len(node.name)  # false for a name given by a linker
+            self.pieces.append((node.name, node.begin, exact))
+        self.at = node.end
 
     def node(self, node: tree.Node) -> None:
         _WRITES[type(node)](self, node)

@@ -105,7 +105,12 @@ def resolve(source: Text) -> Names:
     Raises:
         ShaderError: See ``parse``.
     """
-    return _Resolver(parse(source)).names()
+    return names_of(parse(source))
+
+
+def names_of(module: tree.Module) -> Names:
+    """Return what every name of a module means."""
+    return _Resolver(module).names()
 
 
 _GLOBAL_KINDS: Mapping[type[tree.Node], Kind] = {

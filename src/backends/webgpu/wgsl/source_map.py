@@ -50,6 +50,8 @@ class SourceMap:
         That is the author's file and place, or the composed text and the same place where the
         composer wrote it. Places past the end count as the end.
         """
+        if not self.segments:
+            return self.composed, self.composed.place(0)
         offset = self._offset(line, column)
         at = bisect.bisect_right(self.segments, offset, key=lambda s: s.begin) - 1
         segment = self.segments[at]
@@ -57,6 +59,14 @@ class SourceMap:
             return self.composed, self.composed.place(offset)
         inside = offset - segment.begin if segment.exact else 0
         return segment.source, segment.source.place(segment.offset + inside)
+
+    def find(self, line: int, column: int) -> Place:
+        """Return the author's place of a place in the text; both count from 1.
+
+        A name that was replaced, and the punctuation of our layout, lead to the nearest thing
+        that the author wrote. Places past the end count as the end.
+        """
+        return self.origin(line, column)[1]
 
     def _offset(self, line: int, column: int) -> int:
         starts = self.composed.line_starts

@@ -55,8 +55,7 @@ class Statements(Expressions):
 
     def statement(self) -> Statement:
         """Read one statement with its semicolon."""
-        begin = self.begins[self.at]
-        attributes = self.attributes()
+        begin, attributes = self.leading()
         text = self.texts[self.at]
         if read := _COMPOUND.get(text):
             return read(self, begin, attributes)
@@ -154,11 +153,12 @@ class Statements(Expressions):
         self.expect("{")
         clauses: list[Clause] = []
         while not self.skip("}"):
-            clauses.append(self._clause())
+            clauses.append(self.clause())
         end = self.ends[self.at - 1]
         return Switch(begin, end, attributes, selector, body_attributes, tuple(clauses))
 
-    def _clause(self) -> Clause:
+    def clause(self) -> Clause:
+        """Read ``case`` or ``default``."""
         begin = self.begins[self.at]
         selectors: list[Expression | None] = []
         if self.skip("default"):
@@ -219,7 +219,7 @@ class Statements(Expressions):
 _COMPOUND: dict[str, Callable[[Statements, int, tuple[Attribute, ...]], Statement]] = {
     "{": Statements.plain_block,
     "if": Statements.if_,
-    "switch": Statements.switch,
+    "switch": lambda self, begin, attributes: self.switch(begin, attributes),  # may be overridden
     "loop": Statements.loop,
     "continuing": Statements.continuing,
     "while": Statements.while_,

@@ -1,0 +1,1 @@
+"""Linking: modules of WGSL with imports and conditions (WESL) in, one plain WGSL module out."""

@@ -1,0 +1,112 @@
+"""What a caller of ``link`` gives, checked and keyed by module path."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.backends.webgpu.wgsl.linking.project import CONSTANTS, OWN, ModulePath
+from wgsl_kernels.backends.webgpu.wgsl.linking.source import SEPARATOR, WESL_KEYWORDS
+from wgsl_kernels.backends.webgpu.wgsl.names import KEYWORDS
+from wgsl_kernels.backends.webgpu.wgsl.parser import parse_expression
+from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.engine.errors import ArgumentError
+
+_ENDINGS = (".wesl", ".wgsl")  # the first wins where a module is there in both
+_SUFFIXES = {"int32": "i", "uint32": "u", "float32": "f", "float16": "h"}
+
+
+def texts_of(
+    modules: Mapping[str, str],
+    packages: Mapping[str, Mapping[str, str]],
+    constants: Mapping[str, Any],
+) -> dict[ModulePath, Text]:
+    """Return the files of all packages by where they are, what the host gives among them."""
+    for name, given in {"modules": modules, "packages": packages, "constants": constants}.items():
+        if not isinstance(given, Mapping):
+            raise ArgumentError(f"link: {name} is {given!r}; want a mapping.")
+    texts = _package(OWN, modules, "")
+    for name, files in packages.items():
+        _check_name(name, "package")
+        if name in WESL_KEYWORDS or (name == CONSTANTS and constants):
+            raise ArgumentError(f"link: no package can be called {name!r}. Give it another name.")
+        if not isinstance(files, Mapping):
+            raise ArgumentError(f"link: package {name!r} is {files!r}; want texts by file path.")
+        texts |= _package(name, files, f"{name}/")
+    if constants:
+        lines = [f"const {name} = {_literal(name, value)};" for name, value in constants.items()]
+        texts[ModulePath(CONSTANTS, ())] = Text(CONSTANTS, "\n".join((*lines, "")))
+    return texts
+
+
+def root_of(root: str, texts: Mapping[ModulePath, Text]) -> ModulePath:
+    """Return the module that ``root`` names: ``main``, ``main.wgsl``, ``package::main``."""
+    path = ModulePath(OWN, _segments(root.removeprefix(OWN + SEPARATOR).replace(SEPARATOR, "/")))
+    if path not in texts:
+        known = ", ".join(sorted(str(one) for one in texts if one.package == OWN))
+        raise ArgumentError(f"link: root={root!r} is none of the modules: {known or 'none given'}.")
+    return path
+
+
+def conditions_of(conditions: Mapping[str, bool]) -> dict[str, bool]:
+    """Return the conditions as bools of Python."""
+    if not isinstance(conditions, Mapping):
+        raise ArgumentError(f"link: conditions is {conditions!r}; want a mapping.")
+    for name, value in conditions.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise ArgumentError(f"link: condition {name!r} is {value!r}; want True or False.")
+    return {name: bool(value) for name, value in conditions.items()}
+
+
+def _package(package: str, files: Mapping[str, str], prefix: str) -> dict[ModulePath, Text]:
+    found: dict[ModulePath, tuple[int, Text]] = {}
+    for file, text in files.items():
+        rank = next((n for n, one in enumerate(_ENDINGS) if file.endswith(one)), None)
+        if rank is None:
+            raise ArgumentError(f"link: module {file!r} has no ending; want .wesl or .wgsl.")
+        if not isinstance(text, str):
+            raise ArgumentError(f"link: module {file!r} is {type(text).__name__}; want its text.")
+        segments = _segments(file)
+        path = ModulePath(package, () if segments == (OWN,) else segments)
+        if path in found and found[path][0] == rank:
+            first = found[path][1].file
+            raise ArgumentError(f"link: module {file!r} is given twice; {first!r} is the same.")
+        if path not in found or rank < found[path][0]:
+            lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+            found[path] = (rank, Text(prefix + file.removeprefix("./"), lines))
+    return {path: text for path, (_, text) in found.items()}
+
+
+def _segments(file: str) -> tuple[str, ...]:
+    plain = file.replace("\\", "/").removeprefix("./")
+    for ending in _ENDINGS:
+        plain = plain.removesuffix(ending)
+    segments = tuple(plain.split("/"))
+    if not all(segments) or ".." in segments or "." in segments:
+        raise ArgumentError(f"link: {file!r} is no path within the package; want 'folder/module'.")
+    return segments
+
+
+def _literal(name: str, value: Any) -> str:
+    """Return how WGSL writes a constant of the host's."""
+    _check_name(name, "constant")
+    if isinstance(value, str):
+        if parse_expression(value) is None:
+            raise ArgumentError(f"link: constant {name!r} is {value!r}, which is no expression.")
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    suffix = _SUFFIXES.get(value.dtype.name, "") if isinstance(value, np.generic) else ""
+    if isinstance(value, (int, np.integer)):
+        return f"{int(value)}{suffix}"
+    if isinstance(value, (float, np.floating)) and math.isfinite(value):
+        return f"{float(value)!r}{suffix}"
+    raise ArgumentError(f"link: constant {name!r} is {value!r}; want a finite number or WGSL text.")
+
+
+def _check_name(name: str, what: str) -> None:
+    if not name.isidentifier() or name in KEYWORDS or name == "_" or name.startswith("__"):
+        raise ArgumentError(f"link: {what} {name!r} is no name in WGSL. Give it another name.")

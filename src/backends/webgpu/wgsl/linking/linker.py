@@ -1,0 +1,110 @@
+"""From modules to one module: read, reach, name, write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from wgsl_kernels.backends.webgpu.wgsl.inference.infer import Types, infer
+from wgsl_kernels.backends.webgpu.wgsl.linking.given import conditions_of, root_of, texts_of
+from wgsl_kernels.backends.webgpu.wgsl.linking.naming import Mangle, Naming
+from wgsl_kernels.backends.webgpu.wgsl.linking.project import Project
+from wgsl_kernels.backends.webgpu.wgsl.linking.reach import reach
+from wgsl_kernels.backends.webgpu.wgsl.linking.rewrite import with_names
+from wgsl_kernels.backends.webgpu.wgsl.linking.source import DIAGNOSTICS
+from wgsl_kernels.backends.webgpu.wgsl.printer import print_declaration, spell
+from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from wgsl_kernels.backends.webgpu.wgsl import tree
+    from wgsl_kernels.backends.webgpu.wgsl.linking.project import ModulePath
+    from wgsl_kernels.backends.webgpu.wgsl.linking.unit import Unit
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
+    from wgsl_kernels.backends.webgpu.wgsl.source_map import SourceMap
+
+
+_Part = TypeVar("_Part", bound="tree.Directive | tree.Declaration")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed(Generic[_Part]):
+    """A part of a linked module: a tree whose places are those of the file ``text``."""
+
+    text: Text
+    node: _Part
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedModule:
+    """One plain WGSL module; each part knows its file, and each node its place there."""
+
+    directives: tuple[Placed[tree.Directive], ...]
+    declarations: tuple[Placed[tree.Declaration], ...]
+
+    def types(self) -> Types:
+        """Return the types of its expressions."""
+        return infer(part.node for part in self.declarations)
+
+    def write(self) -> SourceMap:
+        """Return the text, each place of which leads to the author's."""
+        composition = Composition()
+        for directive in self.directives:
+            print_declaration(composition, directive.text, directive.node)
+        for part in self.declarations:
+            print_declaration(composition, part.text, part.node)
+        return composition.finish()
+
+
+def link_modules(
+    modules: Mapping[str, str],
+    root: str,
+    packages: Mapping[str, Mapping[str, str]],
+    conditions: Mapping[str, bool],
+    constants: Mapping[str, Any],
+    mangle: Mangle,
+) -> LinkedModule:
+    """Return the module ``root`` with all that it needs; see ``wgsl_kernels.link``."""
+    texts = texts_of(modules, packages, constants)
+    path = root_of(root, texts)
+    return link_project(Project(texts, conditions_of(conditions)), path, mangle)
+
+
+def link_project(project: Project, root: ModulePath, mangle: Mangle = "clash") -> LinkedModule:
+    """Return the module at ``root`` with all that it needs.
+
+    Raises:
+        ShaderError: A module is not WESL, or a name or a condition is not known.
+    """
+    reached = reach(project, root)
+    naming = Naming(reached, root, mangle)
+    declarations = tuple(
+        Placed(
+            reached.units[target.module].text,
+            with_names(reached.node(target), naming.places(target)),
+        )
+        for target in reached.order
+    )
+    return LinkedModule(tuple(_directives(reached.units.values())), declarations)
+
+
+def _directives(units: Iterable[Unit]) -> Iterable[Placed[tree.Directive]]:
+    """Return the directives of all modules, each name once; the first to name a rule wins."""
+    seen: set[tuple[str, str]] = set()
+
+    def is_first(keyword: str, names: tuple[tree.Expression, ...]) -> bool:
+        key = (keyword, ", ".join(spell(name) for name in names))
+        if key in seen:
+            return False
+        seen.add(key)
+        return True
+
+    for unit in units:
+        for node in unit.module.directives:
+            if node.keyword == "diagnostic":
+                rule = node.arguments[1:]  # behind its severity
+                if is_first(node.keyword, rule) and not DIAGNOSTICS & {spell(one) for one in rule}:
+                    yield Placed(unit.text, node)
+            elif new := tuple(one for one in node.arguments if is_first(node.keyword, (one,))):
+                yield Placed(unit.text, replace(node, arguments=new))
