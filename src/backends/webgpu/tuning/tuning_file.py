@@ -9,41 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import re
-import sys
-import tempfile
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo
 
 FORMAT = 1
-CACHE_VARIABLE = "WGSL_KERNELS_CACHE"
 
 _logger = logging.getLogger("wgsl_kernels")
-
-
-def cache_folder() -> Path:
-    """Return the folder for what can be computed again; it may not exist.
-
-    The environment variable WGSL_KERNELS_CACHE names it; without it, it is in the place that the
-    platform has for such things.
-    """
-    own = os.environ.get(CACHE_VARIABLE)
-    if own:
-        return Path(own)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "wgsl-kernels"
 
 
 def file_for(info: AdapterInfo) -> Path:
@@ -75,7 +55,8 @@ class TuningFile:
         own = {key: {"variant": variant, "milliseconds": times}}
         self._found = {**(self._found or {}), **_read(self.path), **own}
         try:
-            _replace(self.path, {"format": FORMAT, "choices": self._found})
+            content = {"format": FORMAT, "choices": self._found}
+            replace_file(self.path, json.dumps(content, indent=1, sort_keys=True).encode())
         except OSError as error:
             _logger.info("tuning is not remembered: %s", error)
 
@@ -95,16 +76,3 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 
 def _is_choice(one: Any) -> bool:
     return isinstance(one, dict) and isinstance(one.get("variant"), str)
-
-
-def _replace(path: Path, content: dict[str, Any]) -> None:
-    """Write a file so that a reader sees the old one or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, sort_keys=True)
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
