@@ -43,6 +43,7 @@ def warmup(
     f: Callable[..., Any],
     *examples: Any,
     threads: int | None = None,
+    tune: bool = False,
     progress: bool | Callable[[int, int], None] | None = None,
 ) -> Warmup:
     """Run ``f`` once on examples, so that its pipelines are compiled when it is used.
@@ -58,6 +59,9 @@ def warmup(
         f: The function, such as a training step.
         examples: Arguments with the shapes and dtypes that will be used.
         threads: How many compile; by default one for each processor, at most 8.
+        tune: Whether to measure kernels' variants too, where that is worth it and nothing is known
+            of this adapter. It takes its time, here, and holds for later processes, in this one
+            for what was not used before; see `wk.config.tuning`.
         progress: Called as ``progress(done, asked)`` when a pipeline is asked for or done, from
             any thread. Without it there is a bar if standard error is a terminal; True asks for
             one always, False for none.
@@ -83,9 +87,11 @@ def warmup(
     with _shown(progress) as told:
         parallel = getattr(driver, "compiling", None)
         block = nullcontext(_Nothing()) if parallel is None else parallel(count, told)
+        tuning = getattr(driver, "tuning", nullcontext) if tune else nullcontext
         try:
             with (
                 block as compiled,
+                tuning(),
                 hidden_from_tapes(),
                 context.changed(watch=snapshot, config=settings),
             ):
