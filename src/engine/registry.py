@@ -45,6 +45,8 @@ class Kernel:
     """Names of the attributes that ``func`` takes as keywords; ``None`` for all."""
     names: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False)
     """Returns what a shader calls its inputs, asked where there is no signature."""
+    hands_on: bool = field(default=False, repr=False)
+    """Whether ``func`` makes its one result last, so that what follows may ride with that."""
 
     @property
     def input_names(self) -> tuple[str, ...]:

@@ -24,13 +24,18 @@ if TYPE_CHECKING:
     Told = Callable[[int, int], None]
 
 
+MOST_RUNS = 4
+"""What a function does may differ from run to run, and with it what is fused: a kernel of a user is
+seen to hand its result on, a slot of an optimizer is no longer made of zeros."""
+
+
 @dataclass(frozen=True)
 class Warmup:
     """What a warm-up did.
 
     Attributes:
         pipelines: How many pipelines were compiled; those that were there already do not count.
-        seconds: How long it took, the run of the function included.
+        seconds: How long it took, the runs of the function included.
         threads: How many threads compiled.
     """
 
@@ -46,14 +51,15 @@ def warmup(
     tune: bool = False,
     progress: bool | Callable[[int, int], None] | None = None,
 ) -> Warmup:
-    """Run ``f`` once on examples, so that its pipelines are compiled when it is used.
+    """Run ``f`` on examples until nothing is left to compile, so that its use waits for nothing.
 
-    Pipelines are compiled in several threads while Python goes on; work that needs them waits.
-    Afterwards variables, optimizers and `wk.random` are as before, whatever ``f`` did to them, and
-    its results are dropped. What else it does in Python is done.
+    That takes two runs as a rule and four at most. Pipelines are compiled in several threads while
+    Python goes on; work that needs them waits. Afterwards variables, optimizers and `wk.random` are
+    as before, whatever ``f`` did to them, and its results are dropped. What else it does in Python
+    is done, as often as it runs.
 
     A captured function runs without being recorded. On a backend that compiles nothing, such as
-    ``cpu``, ``f`` just runs.
+    ``cpu``, ``f`` runs once.
 
     Args:
         f: The function, such as a training step.
@@ -95,9 +101,13 @@ def warmup(
                 hidden_from_tapes(),
                 context.changed(watch=snapshot, config=settings),
             ):
-                result = f(*examples)
-                evaluate(result, list(snapshot.changed.values()))
-                synchronize()
+                for _ in range(MOST_RUNS):
+                    before = compiled.asked
+                    result = f(*examples)
+                    evaluate(result, list(snapshot.changed.values()))
+                    synchronize()
+                    if compiled.asked == before:
+                        break
         finally:
             snapshot.restore()
     return Warmup(compiled.asked, clock.perf_counter() - start, count)

@@ -121,7 +121,11 @@ def wgsl_kernel(
 ) -> None: ...
 @overload
 def wgsl_kernel(
-    name: str, *, dtypes: Iterable[DType] | None = None, override: bool = False
+    name: str,
+    *,
+    dtypes: Iterable[DType] | None = None,
+    hands_on: bool = False,
+    override: bool = False,
 ) -> Callable[[F], F]: ...
 def wgsl_kernel(
     name: str,
@@ -131,6 +135,7 @@ def wgsl_kernel(
     form: DeclaredForm | None = None,
     groups: Callable[..., Grid] | None = None,
     params: Callable[..., dict[str, Any]] | None = None,
+    hands_on: bool = False,
     override: bool = False,
 ) -> Any:
     """Register a shader as the WebGPU kernel ``name``; without ``source``, decorate a function.
@@ -149,6 +154,9 @@ def wgsl_kernel(
         groups: Returns the workgroup counts; its parameter names say what it needs (``y_shape``,
             an attribute). By default one invocation per element of the first output.
         params: Returns parameter fields that no attribute or shape gives, by name.
+        hands_on: Of a function: whether its one result comes from a last dispatch that writes
+            through ``store_y``, so that maps behind it may ride there from its first run on. A
+            run of which that is not so is right all the same, and its maps run by themselves.
         override: Whether an existing kernel is replaced.
 
     Raises:
@@ -168,7 +176,15 @@ def wgsl_kernel(
         return None
 
     def register(func: F) -> F:
-        kernel = Kernel(name, "webgpu", func, origin, dtypes=allowed, takes=keywords(func))
+        kernel = Kernel(
+            name,
+            "webgpu",
+            func,
+            origin,
+            dtypes=allowed,
+            takes=keywords(func),
+            hands_on=hands_on,
+        )
         add_kernel(kernel, override=override)
         return func
 

@@ -83,7 +83,7 @@ def fused_conv2d(
     )
 
 
-@wgsl_kernel("FusedConv2D", dtypes=("float32", "float16"))
+@wgsl_kernel("FusedConv2D", dtypes=("float32", "float16"), hands_on=True)
 def _fused_conv2d_webgpu(
     gpu: Gpu,
     x: GpuArray,

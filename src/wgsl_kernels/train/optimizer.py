@@ -6,11 +6,13 @@ import warnings
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine.autodiff import stop_gradient, variable_grads
+from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, GradientNotFound, ShapeError
@@ -22,6 +24,8 @@ from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, 
 from wgsl_kernels.ops.cast import astype
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from wgsl_kernels.engine.dtypes import DType
 
 Pairs = Mapping[Variable, Tensor | None] | Iterable[tuple[Tensor | None, Variable]]
@@ -107,15 +111,16 @@ class Optimizer(ABC):
             GradientNotFound: The loss depends on none of them, or a kernel has no gradient.
             ShapeError: The loss is not a scalar.
         """
-        loss, found = variable_grads(f, variables)
-        if not found:
-            raise GradientNotFound(
-                f"{self._name}.minimize: the loss depends on no trainable variable."
-            )
-        chosen = self._chosen(found)
-        found.clear()
-        self._change(chosen)
-        return loss
+        with _fused_at_first_sight():
+            loss, found = variable_grads(f, variables)
+            if not found:
+                raise GradientNotFound(
+                    f"{self._name}.minimize: the loss depends on no trainable variable."
+                )
+            chosen = self._chosen(found)
+            found.clear()
+            self._change(chosen)
+            return loss
 
     def apply_gradients(self, gradients: Pairs) -> None:
         """Change variables against their gradients: one step.
@@ -128,7 +133,8 @@ class Optimizer(ABC):
             ShapeError: A gradient has not its variable's shape. Nothing has changed then.
             ArgumentError: A variable stands twice, or two have the same name.
         """
-        self._change(self._chosen(gradients))
+        with _fused_at_first_sight():
+            self._change(self._chosen(gradients))
 
     def _change(self, chosen: list[tuple[Tensor, Variable]]) -> None:
         """Do one step, giving up each gradient once it is used.
@@ -276,6 +282,11 @@ class Optimizer(ABC):
             raise DTypeError(
                 f"{self._name}: the state {name!r} is {value.dtype}; want {holder.dtype}."
             )
+
+
+def _fused_at_first_sight() -> AbstractContextManager[None]:
+    """Have what a step runs fused at once: there will be other steps, which would do it then."""
+    return config.using(fusion="always") if config.fusion == "auto" else nullcontext()
 
 
 def _pairs(gradients: Pairs) -> Iterable[tuple[Tensor | None, Variable]]:
