@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.backends import active_driver
+from wgsl_kernels.engine.capture import Captured
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.profile import evaluate, synchronize
@@ -58,7 +59,7 @@ def warmup(
     as before, whatever ``f`` did to them, and its results are dropped. What else it does in Python
     is done, as often as it runs.
 
-    A captured function runs without being recorded. On a backend that compiles nothing, such as
+    A captured function runs as it does when it is recorded, and is not recorded. On a backend that compiles nothing, such as
     ``cpu``, ``f`` runs once.
 
     Args:
@@ -101,12 +102,13 @@ def warmup(
                 hidden_from_tapes(),
                 context.changed(watch=snapshot, config=settings),
             ):
-                for _ in range(MOST_RUNS):
+                for number in range(MOST_RUNS):
                     before = compiled.asked
-                    result = f(*examples)
+                    is_rehearsed = isinstance(f, Captured) and (number or not tune)
+                    result = f.rehearse(*examples) if is_rehearsed else f(*examples)
                     evaluate(result, list(snapshot.changed.values()))
                     synchronize()
-                    if compiled.asked == before:
+                    if compiled.asked == before and (number or not tune):
                         break
         finally:
             snapshot.restore()

@@ -368,6 +368,14 @@ def test_renewing_measures_again_and_takes_force_at_once() -> None:
     assert tuner.state() != before
 
 
+def test_a_renewal_may_be_the_first_thing_that_is_asked_for() -> None:
+    device: Any = FakeDevice({"small": 2e-3, "large": 1e-3})
+    tuner = _tuner(device)
+    with tuner.renewing(1.0):
+        assert _chosen(device, tuner) == "large"
+    assert _chosen(FakeDevice({})) == "large"
+
+
 def test_variants_that_were_not_there_before_are_measured() -> None:
     _measured(FakeDevice({"small": 2e-3, "large": 1e-3}))
     device = FakeDevice({"small": 3e-3, "large": 2e-3, "huge": 1e-3})

@@ -218,10 +218,13 @@ class Tuner:
 
     def _known(self, device: Device, key: Key) -> str | None:
         """Return the variant that the adapter's file has for a choice, if it can run here."""
+        found = self._file_of(device).find(_label(key))
+        return found if found in key[2] else None
+
+    def _file_of(self, device: Device) -> TuningFile:
         if self._file is None:
             self._file = TuningFile(file_for(device.info))
-        found = self._file.find(_label(key))
-        return found if found in key[2] else None
+        return self._file
 
     def _is_on(self, device: Device) -> bool:
         """Say whether choices are measured along the way; by default not on a software adapter."""
@@ -284,9 +287,8 @@ class Tuner:
             self._is_measuring = False
         chosen = _best(found, static)
         if len(found) > 1:
-            assert self._file is not None
             self.measured.append(Measurement(key[0], key[1], static, chosen, found))
-            self._file.keep(_label(key), chosen, found)
+            self._file_of(device).keep(_label(key), chosen, found)
             _logger.info("%s runs as %s (of %s)", _label(key), chosen, found)
         return chosen
 
