@@ -42,7 +42,7 @@ Start = Callable[[str, Mapping[str, str], Path], Sample]
 
 def measure(rounds: int = 1) -> dict[str, Any]:
     """Return the least of several runs, by network, state of the caches and peer."""
-    peers = {"ours": _ours, "opening": _opening}
+    peers: dict[str, Start] = {"ours": _ours, "opening": _opening}
     if (TFJS / ".installed").is_file():
         peers["tfjs"] = _tensorflow_js
     found: dict[str, dict[str, dict[str, Sample]]] = {}

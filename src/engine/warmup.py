@@ -104,11 +104,14 @@ def warmup(
             ):
                 for number in range(MOST_RUNS):
                     before = compiled.asked
-                    is_rehearsed = isinstance(f, Captured) and (number or not tune)
-                    result = f.rehearse(*examples) if is_rehearsed else f(*examples)
+                    is_plain = tune and not number  # nothing is measured while it is recorded
+                    if isinstance(f, Captured) and not is_plain:
+                        result = f.rehearse(*examples)
+                    else:
+                        result = f(*examples)
                     evaluate(result, list(snapshot.changed.values()))
                     synchronize()
-                    if compiled.asked == before and (number or not tune):
+                    if compiled.asked == before and not is_plain:
                         break
         finally:
             snapshot.restore()

@@ -1,4 +1,4 @@
-"""wgpu-py's C declarations come from a table on disk: nothing is parsed, whatever state it is in."""
+"""wgpu-py's C declarations come from a table on disk, so that nothing is parsed."""
 
 from __future__ import annotations
 

@@ -14,11 +14,12 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo
+from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder
 from wgsl_kernels.backends.webgpu.devices.timing import Noted
 from wgsl_kernels.backends.webgpu.tuning import tuner as tuning
 from wgsl_kernels.backends.webgpu.tuning import tuning_file
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, Tuner, forced
-from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile, cache_folder, file_for
+from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile, file_for
 from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:

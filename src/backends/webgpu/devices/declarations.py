@@ -87,7 +87,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 def _run(module: ModuleType, code: CodeType) -> None:
-    import cffi
+    import cffi  # type: ignore[import-untyped]
 
     given = {**vars(cffi), "FFI": _Declared}
 
@@ -117,8 +117,8 @@ class _Declared:
 
 def _from_table(header: str) -> Any:
     """Return an FFI with the header's declarations."""
-    import _cffi_backend
-    import cffi
+    import _cffi_backend  # type: ignore[import-untyped]
+    import cffi  # type: ignore[import-untyped]
 
     key = hashlib.sha256(f"{cffi.__version__}\n{marshal.version}\n{header}".encode()).hexdigest()
     path = cache_folder() / "declarations" / f"{key[:24]}.bin"
