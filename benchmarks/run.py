@@ -1,7 +1,8 @@
 """Measure ours beside its peers, in turns, on one adapter; show the table and keep the results.
 
 ``--items`` narrows it to the items whose name holds a regular expression; the others keep the
-results that they have. ``cold`` is how long new processes take. Peers are set up below build/bench first; one that cannot be is left out.
+results that they have. ``cold`` is how long new processes take. Peers are set up below build/bench
+first; one that cannot be is left out.
 """
 
 import argparse

@@ -36,7 +36,7 @@ print(flush=True)
 """
 
 Sample = dict[str, Any]
-"""``seconds``, ``cpu_seconds``, and for ours ``laps``: after how many seconds each part was there."""
+"""``seconds``, ``cpu_seconds``; for ours ``laps``: after how many seconds each part was there."""
 Start = Callable[[str, Mapping[str, str], Path], Sample]
 
 

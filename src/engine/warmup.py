@@ -59,8 +59,8 @@ def warmup(
     as before, whatever ``f`` did to them, and its results are dropped. What else it does in Python
     is done, as often as it runs.
 
-    A captured function runs as it does when it is recorded, and is not recorded. On a backend that compiles nothing, such as
-    ``cpu``, ``f`` runs once.
+    A captured function runs as it does when it is recorded, and is not recorded. On a backend that
+    compiles nothing, such as ``cpu``, ``f`` runs once.
 
     Args:
         f: The function, such as a training step.

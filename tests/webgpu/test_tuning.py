@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo
-from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder
 from wgsl_kernels.backends.webgpu.devices.timing import Noted
 from wgsl_kernels.backends.webgpu.tuning import tuner as tuning
 from wgsl_kernels.backends.webgpu.tuning import tuning_file
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, Tuner, forced
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile, file_for
-from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
-    from wgsl_kernels.backends.webgpu.tuning.tuner import Measurement
 
 INFO = AdapterInfo(
     index=0,
@@ -91,13 +83,13 @@ class Clock:
 
 
 @pytest.fixture(autouse=True)
-def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Give each test a cache and a clock of its own."""
     clock = Clock()
     monkeypatch.setenv("WGSL_KERNELS_CACHE", str(tmp_path))
     monkeypatch.setattr(tuning, "time", clock)
-    with wk.config.using(tuning="on"):
-        yield clock
+    monkeypatch.setitem(wk.config.process, "tuning", "on")
+    return clock
 
 
 def _tuner(device: Any) -> Tuner:
@@ -117,9 +109,11 @@ def _measured(device: FakeDevice, tuner: Tuner | None = None, **more: Any) -> st
         return _chosen(device, tuner, **more)
 
 
+@pytest.mark.parametrize("switch", ["on", "auto"])
 def test_the_first_process_takes_the_static_variant_and_the_next_one_the_fastest(
-    clock: Clock,
+    switch: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(wk.config.process, "tuning", switch)
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
     tuner = _tuner(device)
     assert [_chosen(device, tuner) for _ in range(3)] == ["small"] * 3
@@ -158,16 +152,6 @@ def test_a_software_adapter_is_measured_only_where_that_is_asked_for(clock: Cloc
         assert _chosen(device, tuner) == "small"
         assert device.runs == []
         assert _measured(device) == "large"
-        assert _chosen(FakeDevice({})) == "large"
-
-
-def test_a_real_gpu_is_measured_by_default(clock: Clock) -> None:
-    device = FakeDevice({"small": 2e-3, "large": 1e-3})
-    tuner = _tuner(device)
-    with wk.config.using(tuning="auto"):
-        _chosen(device, tuner)
-        clock.now = tuning.LATER
-        _chosen(device, tuner)
         assert _chosen(FakeDevice({})) == "large"
 
 
@@ -311,7 +295,7 @@ class LockedDevice(FakeDevice):
         self.other = threading.Thread(target=self._make, daemon=True)
 
     def _make(self) -> None:
-        with self.lock, wk.config.using(tuning="on"):  # as for whatever is pending
+        with self.lock:  # as for whatever is pending
             self.taken.set()
             _measured(self, self.tuner[0])
 
@@ -335,8 +319,7 @@ def test_who_measures_and_who_makes_an_array_do_not_wait_for_each_other() -> Non
     found: list[str] = []
 
     def measure() -> None:
-        with wk.config.using(tuning="on"):
-            found.append(_measured(device, tuners[0]))
+        found.append(_measured(device, tuners[0]))
 
     measuring = threading.Thread(target=measure, daemon=True)
     measuring.start()
@@ -414,87 +397,3 @@ def test_a_folder_that_cannot_be_written_only_forgets(tmp_path: Path) -> None:
 def test_another_driver_has_a_file_of_its_own() -> None:
     assert file_for(INFO) != file_for(replace(INFO, driver="example 1.2.4"))
     assert file_for(INFO).name.startswith("example-9000-vulkan-")
-
-
-@pytest.mark.gpu
-def test_a_product_is_measured_once_and_gives_the_same_bits_afterwards() -> None:
-    rng = np.random.default_rng(0)
-    a, b = (wk.tensor(rng.standard_normal((96, 96)).astype(np.float32)) for _ in range(2))
-    backend = cast("WebGpuBackend", find_driver("webgpu"))
-    with wk.use_backend("webgpu"), backend.tuner.tuning():
-        first, second = wk.matmul(a, b), wk.matmul(a, b)
-        assert first.numpy().tobytes() == second.numpy().tobytes()
-        with wk.config.using(deterministic=True):
-            seen = wk.profile(lambda: wk.matmul(a, b))
-            assert [row.kernels for row in seen.dispatches] == [("BatchMatMul",)]
-    assert len(list(cache_folder().rglob("*.json"))) <= 1
-
-
-@pytest.fixture
-def measured_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[Measurement]]]:
-    """Use the GPU with time enough, and give what returns the measurements since then."""
-    monkeypatch.setattr(tuning, "time", time)
-    monkeypatch.setattr(tuning, "SECONDS", 60.0)
-    with wk.use_backend("webgpu"):
-        tuner = cast("WebGpuBackend", find_driver("webgpu")).tuner
-        before = len(tuner.measured)
-        with tuner.tuning():
-            yield lambda: tuner.measured[before:]
-
-
-@pytest.mark.gpu
-def test_a_reduction_is_measured_once_whether_it_was_fused_or_not(
-    measured_here: Callable[[], list[Measurement]],
-) -> None:
-    x = wk.tensor(np.random.default_rng(0).standard_normal((512, 1024)).astype(np.float32))
-    fused = wk.sum(x * 2.0, axis=0).numpy()
-    measured = measured_here()
-    doubled = (x * 2.0).numpy()
-    apart = wk.sum(wk.tensor(doubled), axis=0).numpy()
-    assert measured_here() == measured
-
-    assert [one.kernel for one in measured] == ["Sum"]
-    assert {"rows", "lanes", "columns"} <= measured[0].seconds.keys()
-    assert fused.tobytes() == apart.tobytes()
-    np.testing.assert_allclose(fused, doubled.sum(axis=0, dtype=np.float64), atol=1e-2)
-
-
-@pytest.mark.gpu
-def test_a_warm_up_measures_where_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "time", time)
-    monkeypatch.setattr(tuning, "SECONDS", 60.0)
-    x = wk.tensor(np.random.default_rng(0).standard_normal((600, 700)).astype(np.float32))
-    fast = wk.capture(lambda x: wk.max(x, axis=0))
-    with wk.use_backend("webgpu"):
-        tuner = cast("WebGpuBackend", find_driver("webgpu")).tuner
-        before = len(tuner.measured)
-        wk.warmup(lambda x: wk.min(x, axis=0), x)
-        assert tuner.measured[before:] == []
-        wk.warmup(fast, x, tune=True)
-        measured = [one.kernel for one in tuner.measured[before:]]
-        found = fast(x).numpy()
-
-    assert measured == ["Max"]
-    np.testing.assert_array_equal(found, x.numpy().max(axis=0))
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize(("name", "workgroups"), [("rows", 2), ("lanes", 128), ("columns", 1)])
-def test_a_reduction_runs_as_the_variant_that_is_forced(
-    name: str, workgroups: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    x = np.random.default_rng(0).standard_normal((300, 128)).astype(np.float32)
-    with wk.use_backend("webgpu"), forced("Sum", name):
-        backend: Any = find_driver("webgpu")
-        record = backend.open().run
-        grids: list[tuple[int, int, int]] = []
-
-        def noted(ready: Any, storages: Any) -> None:
-            grids.append(ready.groups)
-            record(ready, storages)
-
-        monkeypatch.setattr(backend.open(), "run", noted)
-        found = wk.sum(wk.tensor(x), axis=0).numpy()
-
-    assert grids == [(workgroups, 1, 1)]
-    np.testing.assert_allclose(found, x.sum(axis=0, dtype=np.float64), atol=1e-4)

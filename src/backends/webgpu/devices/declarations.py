@@ -87,9 +87,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 def _run(module: ModuleType, code: CodeType) -> None:
-    import cffi  # type: ignore[import-untyped]
-
-    given = {**vars(cffi), "FFI": _Declared}
+    given = {**vars(importlib.import_module("cffi")), "FFI": _Declared}
 
     def importing(name: str, *others: Any) -> Any:
         return SimpleNamespace(**given) if name == "cffi" else __import__(name, *others)
@@ -97,7 +95,7 @@ def _run(module: ModuleType, code: CodeType) -> None:
     vars(module)["__builtins__"] = {**vars(builtins), "__import__": importing}
     exec(code, vars(module))
     vars(module)["__builtins__"] = builtins
-    module.ffi = module.ffi.made  # type: ignore[attr-defined]
+    vars(module)["ffi"] = vars(module)["ffi"].made
 
 
 class _Declared:
@@ -117,29 +115,27 @@ class _Declared:
 
 def _from_table(header: str) -> Any:
     """Return an FFI with the header's declarations."""
-    import _cffi_backend  # type: ignore[import-untyped]
-    import cffi  # type: ignore[import-untyped]
-
+    cffi, in_c = map(importlib.import_module, ("cffi", "_cffi_backend"))
     key = hashlib.sha256(f"{cffi.__version__}\n{marshal.version}\n{header}".encode()).hexdigest()
     path = cache_folder() / "declarations" / f"{key[:24]}.bin"
     table = _read(path)
     if table is None:
         table = _table(header)
         _keep(path, table)
-    return _cffi_backend.FFI("wgpu_native", **table)
+    return in_c.FFI("wgpu_native", **table)
 
 
 def _table(header: str) -> dict[str, Any]:
     """Have cffi parse the header, and return what it would write into a module."""
-    from cffi import FFI, recompiler
-
-    parsed = FFI()
+    parsed = importlib.import_module("cffi").FFI()
     parsed.cdef(header)
     parsed.set_source("wgpu_native", None)
     text = io.StringIO()
-    recompiler.make_py_source(parsed, "wgpu_native", text)
-    call = ast.parse(text.getvalue()).body[-1].value  # type: ignore[attr-defined]
-    return {one.arg: ast.literal_eval(one.value) for one in call.keywords}
+    importlib.import_module("cffi.recompiler").make_py_source(parsed, "wgpu_native", text)
+    made = ast.parse(text.getvalue()).body[-1]  # ffi = _cffi_backend.FFI(name, key=…)
+    if not isinstance(made, ast.Assign) or not isinstance(made.value, ast.Call):
+        raise TypeError("cffi writes its tables in another way.")
+    return {one.arg or "": ast.literal_eval(one.value) for one in made.value.keywords}
 
 
 def _read(path: Path) -> dict[str, Any] | None:
