@@ -1,9 +1,9 @@
 """Has wgpu-py read its C declarations from a table, where it would parse a header at each start.
 
-wgpu-py hands a header of 4,000 lines to cffi, which parses it in Python, and once more for each
-name of a type that is used first: 0.45 s of a process that opens a device and runs a kernel. cffi
-can write what it has parsed as a table, from which the same types come without any parsing; so we
-keep the table in the user's cache folder, and give wgpu-py's one module that declares, ``_ffi``,
+wgpu-py hands a header of 2,000 lines to cffi, which parses it in Python, and again with all of its
+names for each type that is used first: 0.7 s until a process has opened a device and run a kernel.
+cffi can write what it has parsed as a table, from which the same types come without any parsing; so
+we keep the table in the user's cache folder, and give wgpu-py's one module that declares, ``_ffi``,
 an ``FFI`` made of it. Wherever that does not work out, wgpu-py parses as it always did. See
 docs/decisions/0036-declarations-from-a-table.md.
 """
