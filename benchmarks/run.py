@@ -1,13 +1,15 @@
 """Measure ours beside its peers, in turns, on one adapter; show the table and keep the results.
 
 ``--items`` narrows it to the items whose name holds a regular expression; the others keep the
-results that they have. Peers are set up below build/bench first; one that cannot be is left out.
+results that they have. ``cold`` is how long new processes take. Peers are set up below build/bench
+first; one that cannot be is left out.
 """
 
 import argparse
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -98,7 +100,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--readme", action="store_true", help="also renew the README's table")
     options = parser.parse_args()
     if options.measures is None:
-        options.measures = ",".join(MEASURES) if options.items == "." else ""
+        every = options.items == "."
+        cold = "first_result" if re.search(options.items, "cold") else ""
+        options.measures = ",".join(MEASURES) if every else cold
     return options
 
 

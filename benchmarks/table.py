@@ -1,6 +1,7 @@
 """The results as Markdown: targets, times and ratios."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from benchmarks.items import ITEMS
 from benchmarks.results import (
@@ -24,6 +25,8 @@ TITLES = {
     "limit": "raw WGSL",
 }
 """The peers in the order of the columns; the first three run on the CPU, the others on the GPU."""
+PEERS_IN_WORDS = {"ours": "ours", "tfjs": "TensorFlow.js", "opening": "importing and opening alone"}
+"""The peers among new processes."""
 PICTURES_HERE = "### Times\n"
 """Before this heading the docs put the pictures."""
 VERDICTS = {True: "met", False: "**not met**", None: "not measured"}
@@ -144,7 +147,16 @@ def _measures(results: Results) -> Iterator[tuple[str, str]]:
         )
         yield "the device's float32 multiply-adds", f"{ceilings['fma_gflop_per_s']:.0f} GFLOP/s"
     if first := results.get("first_result"):
-        for state in ("cold", "warm"):
-            logits, step = first[f"{state}_logits_seconds"], first[f"{state}_step_seconds"]
-            words = f"the demo's network from the import on, caches {state}"
-            yield words, f"logits after {logits:.1f} s, a training step after {step:.1f} s"
+        yield from _starts(first)
+
+
+def _starts(first: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the figures of new processes, by network and state of the caches."""
+    for network, states in first.items():
+        for state, peers in states.items():
+            figures = [
+                f"{PEERS_IN_WORDS[name]} {one['seconds']:.1f} s ({one['cpu_seconds']:.1f} s)"
+                for name, one in peers.items()
+            ]
+            words = f"to the third step of the {network} in a new process, caches {state}"
+            yield words, f"{', '.join(figures)} of the clock (of the processors)"

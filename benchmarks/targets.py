@@ -76,6 +76,7 @@ def lines(results: Results) -> Iterator[Line]:
     yield from _on_the_cpu(results)
     yield from _host_cost(results)
     yield from _memory(results)
+    yield from _new_processes(results)
     if results["adapter"].get("type", "CPU") != "CPU":
         yield from _of_the_device(results)
 
@@ -135,6 +136,20 @@ def _memory(results: Results) -> Iterator[Line]:
     text = "" if imports is None else f"{imports * 1e3:.0f} ms"
     met = None if imports is None else imports <= 0.08
     yield Line("import, beyond NumPy's own", "≤ 80 ms", text, met)
+
+
+def _new_processes(results: Results) -> Iterator[Line]:
+    """Yield what is asked of the time from a process's start to its third training step."""
+    for network, states in results.get("first_result", {}).items():
+        for state, peers in states.items():
+            words = f"a new process to the third step of the {network}, caches {state}"
+            seconds = {name: one["seconds"] for name, one in peers.items()}
+            most = seconds.get("tfjs")
+            if most is not None and state == "warm":
+                most += seconds["opening"]
+            wanted = "" if most is None else f"≤ {most:.1f} s"
+            met = None if most is None else seconds["ours"] <= most
+            yield Line(words, wanted, f"{seconds['ours']:.1f} s", met)
 
 
 def _of_the_device(results: Results) -> Iterator[Line]:

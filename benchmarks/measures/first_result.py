@@ -1,64 +1,137 @@
-"""How long the demo's network takes to its first loss, from the import on, in new processes.
+"""How long a new process takes to the value of a training step, the third: a perceptron, a CNN.
 
-Cold: the driver's and the library's caches on disk are empty. Warm: a process before filled them.
+Ours, eager, beside TensorFlow.js on WebGPU, and beside what importing NumPy and wgpu and opening a
+device take, in turns. Cold: the caches on disk, the driver's and ours, are empty. Warm: one process
+before filled them. Each peer has its own. The seconds are those of the clock, from the start of
+the process on, and of the processors.
 """
 
+import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "digits"
-COLD_RUNS = 1
-WARM_RUNS = 3
-PROGRAM = """
-import json, sys, time
 import numpy as np
-sys.path.insert(0, sys.argv[1])
-start = time.perf_counter()
-import wgsl_kernels as wk
-from model import Network, initial_values
-images = np.random.default_rng(0).normal(size=(32, 8, 8, 1)).astype(np.float32)
-labels = np.eye(10, dtype=np.float32)[np.arange(32) % 10]
-seconds = []
-with wk.use_backend("webgpu"):
-    network, adam = Network(initial_values(0)), wk.train.Adam(0.001)
-    for run in (
-        lambda: network(wk.tensor(images)),
-        lambda: adam.minimize(lambda: network.loss(wk.tensor(images), wk.tensor(labels))),
-    ):
-        run().numpy()
-        seconds.append(time.perf_counter() - start)
-print(json.dumps(seconds))
+from benchmarks.conductor import check
+from benchmarks.items import ITEMS
+from benchmarks.peers.process import PeerProcess
+from benchmarks.peers.setup import ROOT, TFJS
+
+NETWORKS = {"mlp": "mlp-step", "cnn": "cnn-step"}
+WARM_RUNS = 3
+LONGEST = 180.0
+CACHES = ("MESA_SHADER_CACHE_DIR", "XDG_CACHE_HOME", "WGSL_KERNELS_CACHE")
+OPENING = """
+import numpy, wgpu
+adapter = wgpu.gpu.enumerate_adapters_sync()[0]
+device = adapter.request_device_sync()
+print(flush=True)
 """
 
-
-def measure() -> dict[str, Any]:
-    """Return the least seconds to the first logits and to the first training step's loss."""
-    cold, warm = [], []
-    for _ in range(COLD_RUNS):
-        with tempfile.TemporaryDirectory(prefix="bench-") as caches:
-            cold.append(_run(caches))
-            warm += [_run(caches) for _ in range(WARM_RUNS)]
-    return {
-        "cold_logits_seconds": round(min(one[0] for one in cold), 3),
-        "cold_step_seconds": round(min(one[1] for one in cold), 3),
-        "warm_logits_seconds": round(min(one[0] for one in warm), 3),
-        "warm_step_seconds": round(min(one[1] for one in warm), 3),
-    }
+Sample = dict[str, Any]
+"""``seconds``, ``cpu_seconds``; for ours ``laps``: after how many seconds each part was there."""
+Start = Callable[[str, Mapping[str, str], Path], Sample]
 
 
-def _run(caches: str) -> list[float]:
-    names = ("MESA_SHADER_CACHE_DIR", "XDG_CACHE_HOME")
-    environment = {**os.environ, **dict.fromkeys(names, caches)}
-    command = [sys.executable, "-c", PROGRAM, str(DEMO)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment)
-    found: list[float] = json.loads(done.stdout)
+def measure(rounds: int = 1) -> dict[str, Any]:
+    """Return the least of several runs, by network, state of the caches and peer."""
+    peers: dict[str, Start] = {"ours": _ours, "opening": _opening}
+    if (TFJS / ".installed").is_file():
+        peers["tfjs"] = _tensorflow_js
+    found: dict[str, dict[str, dict[str, Sample]]] = {}
+    for _ in range(rounds):
+        for network in NETWORKS:
+            _take_turns(network, peers, found.setdefault(network, {"cold": {}, "warm": {}}))
     return found
 
 
+def _take_turns(
+    network: str, peers: Mapping[str, Start], found: dict[str, dict[str, Sample]]
+) -> None:
+    """Start every peer with empty caches and then with full ones; keep each one's quickest run."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as root:
+        for state in ("cold", *["warm"] * WARM_RUNS):
+            losses = {}
+            for name, start in peers.items():
+                folder = Path(root, name)
+                folder.mkdir(exist_ok=True)
+                sample = start(NETWORKS[network], dict.fromkeys(CACHES, str(folder)), folder)
+                if "loss" in sample:
+                    losses[name] = sample.pop("loss")
+                known = found[state].get(name)
+                if known is None or sample["seconds"] < known["seconds"]:
+                    found[state][name] = sample
+            for one in losses.values():
+                check([np.asarray(one)], [np.asarray(losses["ours"])])
+
+
+def _ours(item: str, caches: Mapping[str, str], _folder: Path) -> Sample:
+    sample, line = _run(["-m", "benchmarks.peers.newcomer", item], caches)
+    answer = json.loads(line)
+    return {**sample, "laps": answer["laps"], "loss": np.float32(answer["loss"])}
+
+
+def _opening(_item: str, caches: Mapping[str, str], _folder: Path) -> Sample:
+    return _run(["-c", OPENING], caches)[0]
+
+
+def _run(words: list[str], caches: Mapping[str, str]) -> tuple[Sample, bytes]:
+    """Start a Python; return what it took to its first line, and that line."""
+    with _Clock() as clock:
+        process = subprocess.Popen(
+            [sys.executable, *words], cwd=ROOT, env={**os.environ, **caches}, stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        clock.stop()
+        process.stdout.close()
+        if process.wait():
+            raise SystemExit(f"{' '.join(words[:3])} ended with {process.returncode}.")
+    return clock.sample, line
+
+
+def _tensorflow_js(item: str, caches: Mapping[str, str], folder: Path) -> Sample:
+    peer = PeerProcess("tfjs", dict(caches), folder / "log")
+    with _Clock() as clock:
+        try:
+            results, _ = peer.prepare(ITEMS[item], folder, LONGEST)
+            clock.stop()
+        finally:
+            peer.close()
+    return {**clock.sample, "loss": results[""][0]}
+
+
+class _Clock:
+    """The seconds of one process of ours, which ends within the block, and of the processors."""
+
+    def __enter__(self) -> Self:
+        self._start = time.perf_counter()
+        self._spent = _spent()
+        self.sample: Sample = {}
+        return self
+
+    def stop(self) -> None:
+        """Take the time: the value is there."""
+        self.sample["seconds"] = round(time.perf_counter() - self._start, 3)
+
+    def __exit__(self, *_: object) -> None:
+        self.sample["cpu_seconds"] = round(_spent() - self._spent, 3)
+
+
+def _spent() -> float:
+    """Return the processors' seconds of all processes of ours that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
+
+
 if __name__ == "__main__":
-    print(json.dumps(measure(), indent=2))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=1, help="each with empty caches of its own")
+    print(json.dumps(measure(parser.parse_args().rounds), indent=2))

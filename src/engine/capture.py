@@ -17,6 +17,7 @@ from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import user_place
 from wgsl_kernels.engine.structure import OpaqueError, signature_of, with_leaves
 from wgsl_kernels.engine.tape import Tape
+from wgsl_kernels.engine.watch import Snapshot, living
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -109,6 +110,31 @@ class Captured(Generic[P, R]):
                 why = f"{leaf.dtype} tensors cannot live on backend {driver.name!r}"
                 return self._eager(why, args, kwargs, leaves)
         return self._record(key, driver, leaves, args, kwargs)
+
+    def rehearse(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """Run the function as when it is recorded, so that all is compiled, and record nothing.
+
+        Variables and what else tells a `Watch` are as before.
+        """
+        now = context.current()
+        driver = now.driver or default_driver()
+        try:
+            leaves = signature_of(args, kwargs)[1]
+        except OpaqueError:
+            return self._f(*args, **kwargs)
+        can = hasattr(driver, "lying") and _hindrance(now, checks=config.check_numerics) is None
+        if not can or not _recording.acquire(blocking=False):
+            return self._plain(leaves, args, kwargs)
+        before = Snapshot()
+        for one in living():
+            before.assigned(one)
+        trial = Trial(driver, None, leaves)
+        try:
+            return trial.run(lambda given: self._plain(given, args, kwargs))[0]
+        finally:
+            _recording.release()
+            before.undo = trial.undo
+            before.restore()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)

@@ -29,7 +29,7 @@ def _memory_limit(value: Any) -> str | None:
 
 
 TUNING_VARIABLE = "WGSL_KERNELS_TUNING"
-TUNING = ("on", "known", "off")
+TUNING = ("auto", "on", "known", "off")
 
 _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "fusion": _one_of("auto", "always", "never"),
@@ -58,10 +58,11 @@ class Config:
             infinities that its inputs did not have; the first raises. Slow.
         small_ops: ``"host"`` or ``"device"``: where ops of a few numbers run that the host has
             all of, where both give the same bits.
-        tuning: ``"on"``: a kernel with variants runs as the one that was measured fastest on this
-            adapter, and what is not known is measured when it is first needed; ``"known"``: nothing
-            is measured; ``"off"``: the static choice. At first what the environment variable
-            WGSL_KERNELS_TUNING says, or ``"on"``.
+        tuning: ``"known"``: a kernel with variants runs as the one that was measured fastest on
+            this adapter in an earlier process, where that is known; ``"on"``: and what is not
+            known is measured along the way, for the next process; ``"auto"``: on for a real GPU,
+            known for a software adapter; ``"off"``: the static choice. At first what the
+            environment variable WGSL_KERNELS_TUNING says, or ``"auto"``.
     """
 
     fusion: str
@@ -128,7 +129,7 @@ class Config:
 
 
 def _tuning() -> str:
-    given = os.environ.get(TUNING_VARIABLE, "on")
+    given = os.environ.get(TUNING_VARIABLE, "auto")
     if given not in TUNING:
         raise ArgumentError(
             f"{TUNING_VARIABLE}: {given!r} is unknown; want {', '.join(map(repr, TUNING))}."

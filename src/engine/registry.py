@@ -46,6 +46,8 @@ class Kernel:
     """Names of the attributes that ``func`` takes as keywords; ``None`` for all."""
     names: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False)
     """Returns what a shader calls its inputs, asked where there is no signature."""
+    accepts_epilogue: bool = field(default=False, repr=False)
+    """Whether ``func`` makes its one result in its last dispatch, which maps of it may join."""
 
     @property
     def input_names(self) -> tuple[str, ...]:

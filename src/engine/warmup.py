@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.backends import active_driver
+from wgsl_kernels.engine.capture import Captured
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.profile import evaluate, synchronize
@@ -25,13 +26,18 @@ if TYPE_CHECKING:
     Told = Callable[[int, int], None]
 
 
+MOST_RUNS = 4
+"""What a function does may differ from run to run, and with it what is fused: a kernel of a user is
+seen to hand its result on, a slot of an optimizer is no longer made of zeros."""
+
+
 @dataclass(frozen=True)
 class Warmup:
     """What a warm-up did.
 
     Attributes:
         pipelines: How many pipelines were compiled; those that were there already do not count.
-        seconds: How long it took, the run of the function included.
+        seconds: How long it took, the runs of the function included.
         threads: How many threads compiled.
     """
 
@@ -44,21 +50,26 @@ def warmup(
     f: Callable[..., Any],
     *examples: Any,
     threads: int | None = None,
+    tune: bool = False,
     progress: bool | Callable[[int, int], None] | None = None,
 ) -> Warmup:
-    """Run ``f`` once on examples, so that its pipelines are compiled when it is used.
+    """Run ``f`` on examples until nothing is left to compile, so that its use waits for nothing.
 
-    Pipelines are compiled in several threads while Python goes on; work that needs them waits.
-    Afterwards variables, optimizers and `wk.random` are as before, whatever ``f`` did to them, and
-    its results are dropped. What else it does in Python is done.
+    That takes two runs as a rule and four at most. Pipelines are compiled in several threads while
+    Python goes on; work that needs them waits. Afterwards variables, optimizers and `wk.random` are
+    as before, whatever ``f`` did to them, and its results are dropped. What else it does in Python
+    is done, as often as it runs.
 
-    A captured function runs without being recorded. On a backend that compiles nothing, such as
-    ``cpu``, ``f`` just runs.
+    A captured function runs as it does when it is recorded, and is not recorded. On a backend that
+    compiles nothing, such as ``cpu``, ``f`` runs once.
 
     Args:
         f: The function, such as a training step.
         examples: Arguments with the shapes and dtypes that will be used.
         threads: How many compile; by default one for each processor, at most 8.
+        tune: Whether to measure kernels' variants too, where that is worth it and nothing is known
+            of this adapter. It takes its time, here, and holds for later processes, in this one
+            for what was not used before; see `wk.config.tuning`.
         progress: Called as ``progress(done, asked)`` when a pipeline is asked for or done, from
             any thread. Without it there is a bar if standard error is a terminal; True asks for
             one always, False for none.
@@ -85,15 +96,25 @@ def warmup(
     with _shown(progress) as told:
         parallel = getattr(driver, "compiling", None)
         block = nullcontext(_Nothing()) if parallel is None else parallel(count, told)
+        tuning = getattr(driver, "tuning", nullcontext) if tune else nullcontext
         try:
             with (
                 block as compiled,
+                tuning(),
                 hidden_from_tapes(),
                 context.changed(watch=snapshot, config=settings),
             ):
-                result = f(*examples)
-                evaluate(result, list(snapshot.changed.values()))
-                synchronize()
+                for number in range(MOST_RUNS):
+                    before = compiled.asked
+                    is_plain = tune and not number  # nothing is measured while it is recorded
+                    if isinstance(f, Captured) and not is_plain:
+                        result = f.rehearse(*examples)
+                    else:
+                        result = f(*examples)
+                    evaluate(result, list(snapshot.changed.values()))
+                    synchronize()
+                    if compiled.asked == before and not is_plain:
+                        break
         finally:
             snapshot.restore()
     return Warmup(compiled.asked, clock.perf_counter() - start, count)

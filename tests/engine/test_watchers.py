@@ -87,10 +87,9 @@ def test_profile_sees_the_backward_pass(backend: str) -> None:
     assert "Multiply" in names
 
 
-@pytest.mark.usefixtures("auto_fusion")
 @pytest.mark.gpu
 def test_profile_names_the_kernels_of_each_dispatch() -> None:
-    with wk.use_backend("webgpu"):
+    with wk.use_backend("webgpu"), wk.config.using(fusion="never"):
         x = wk.tensor([1.0, 2.0])
         seen = wk.profile(lambda: wk.exp(x) + 1.0)
     assert [row.kernels for row in seen.dispatches] == [("Exp",), ("Add",)]

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile, cache_folder
+from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder
+from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile
 
 
 def test_writers_at_once_leave_a_whole_file(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.array import Layout
     from wgsl_kernels.backends.webgpu.launching.filling import Words
@@ -313,6 +314,10 @@ class WebGpuBackend:
                     device.captures.compile_in(None)
             finally:
                 background.close()
+
+    def tuning(self) -> AbstractContextManager[None]:
+        """Measure in a block what is worth it and not known: see `Tuner.tuning`."""
+        return self.tuner.tuning()
 
     def record(self, scratch: Any = None) -> GpuRecording:
         """Return a recording that has not begun; see `wgsl_kernels.engine.driver.Recording`."""

@@ -211,8 +211,16 @@ class Gpu:
         work: float,
     ) -> str:
         """Return which of the kernel's variants to run; `tuning.tuner.Tuner` says how."""
+
+        def run_alone(name: str) -> object:
+            trace, self._trace = self._trace, None  # what is measured hands no result on
+            try:
+                return run(name)
+            finally:
+                self._trace = trace
+
         tuner = self._backend.tuner
-        return tuner.choose(self._kernel, shape_class, names, static, run, work)
+        return tuner.choose(self._kernel, shape_class, names, static, run_alone, work)
 
     def dispatch(
         self,

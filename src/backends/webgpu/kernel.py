@@ -124,7 +124,11 @@ def wgsl_kernel(
 ) -> None: ...
 @overload
 def wgsl_kernel(
-    name: str, *, dtypes: Iterable[DType] | None = None, override: bool = False
+    name: str,
+    *,
+    dtypes: Iterable[DType] | None = None,
+    accepts_epilogue: bool = False,
+    override: bool = False,
 ) -> Callable[[F], F]: ...
 def wgsl_kernel(
     name: str,
@@ -135,6 +139,7 @@ def wgsl_kernel(
     groups: Callable[..., Grid] | None = None,
     params: Callable[..., dict[str, Any]] | None = None,
     init: Mapping[str, complex] | None = None,
+    accepts_epilogue: bool = False,
     override: bool = False,
 ) -> Any:
     """Register a shader as the WebGPU kernel ``name``; without ``source``, decorate a function.
@@ -155,6 +160,9 @@ def wgsl_kernel(
         params: Returns parameter fields that no attribute or shape gives, by name.
         init: A number per output that every element has before the shader runs; for shaders with
             their own ``main``. Other outputs start from undefined values.
+        accepts_epilogue: Of a function: whether its one result comes from a last dispatch that
+            writes through ``store_y``, so that maps of the result may run there from its first run
+            on. A run of which that is not so is right all the same; its maps run by themselves.
         override: Whether an existing kernel is replaced.
 
     Raises:
@@ -189,7 +197,15 @@ def wgsl_kernel(
         return None
 
     def register(func: F) -> F:
-        kernel = Kernel(name, "webgpu", func, origin, dtypes=allowed, takes=keywords(func))
+        kernel = Kernel(
+            name,
+            "webgpu",
+            func,
+            origin,
+            dtypes=allowed,
+            takes=keywords(func),
+            accepts_epilogue=accepts_epilogue,
+        )
         add_kernel(kernel, override=override)
         return func
 

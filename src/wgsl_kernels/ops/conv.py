@@ -90,7 +90,7 @@ def conv2d_cpu(x: Array, filter: Array, **geometry: Any) -> Array:
     return convolved_cpu(sliding, wide(x), wide(filter)).astype(x.dtype, copy=False)
 
 
-@wgsl_kernel("Conv2D", dtypes=("float32", "float16"))
+@wgsl_kernel("Conv2D", dtypes=("float32", "float16"), accepts_epilogue=True)
 def _conv2d_webgpu(gpu: Gpu, x: GpuArray, filter: GpuArray, **geometry: Any) -> GpuArray:
     sliding = slide("Conv2D", x.shape, filter.shape, **geometry)
     product, fields = forward_product(x, filter.shape, sliding)

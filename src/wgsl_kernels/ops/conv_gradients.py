@@ -32,7 +32,7 @@ def _conv2d_backprop_filter_cpu(
     return filter_gradient_cpu(sliding, wide(x), wide(dy), filter_shape).astype(x.dtype, copy=False)
 
 
-@wgsl_kernel("Conv2DBackpropFilter", dtypes=("float32", "float16"))
+@wgsl_kernel("Conv2DBackpropFilter", dtypes=("float32", "float16"), accepts_epilogue=True)
 def _conv2d_backprop_filter_webgpu(
     gpu: Gpu, x: GpuArray, dy: GpuArray, *, filter_shape: Shape, **geometry: Any
 ) -> GpuArray:
@@ -62,7 +62,7 @@ def _conv2d_backprop_input_cpu(
     return input_gradient_cpu(sliding, wide(dy), wide(filter)).astype(dy.dtype, copy=False)
 
 
-@wgsl_kernel("Conv2DBackpropInput", dtypes=("float32", "float16"))
+@wgsl_kernel("Conv2DBackpropInput", dtypes=("float32", "float16"), accepts_epilogue=True)
 def _conv2d_backprop_input_webgpu(
     gpu: Gpu, dy: GpuArray, filter: GpuArray, *, input_shape: Shape, **geometry: Any
 ) -> GpuArray:

@@ -83,7 +83,7 @@ def fused_conv2d(
     )
 
 
-@wgsl_kernel("FusedConv2D", dtypes=("float32", "float16"))
+@wgsl_kernel("FusedConv2D", dtypes=("float32", "float16"), accepts_epilogue=True)
 def _fused_conv2d_webgpu(
     gpu: Gpu,
     x: GpuArray,

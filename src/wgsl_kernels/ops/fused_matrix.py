@@ -142,7 +142,7 @@ def _fused_mat_mul_cpu(
     return activated(z, activation, slopes).astype(a.dtype, copy=False)
 
 
-@wgsl_kernel("_FusedMatMul", dtypes=("float32", "float16"))
+@wgsl_kernel("_FusedMatMul", dtypes=("float32", "float16"), accepts_epilogue=True)
 def _fused_mat_mul_webgpu(
     gpu: Gpu,
     a: GpuArray,

@@ -145,7 +145,7 @@ def product_cpu(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> 
     return np.asarray(np.matmul(left, right)).astype(a.dtype, copy=False)
 
 
-@wgsl_kernel("BatchMatMul", dtypes=("float32", "float16", "int32"))
+@wgsl_kernel("BatchMatMul", dtypes=("float32", "float16", "int32"), accepts_epilogue=True)
 def _batch_mat_mul_webgpu(
     gpu: Gpu, a: GpuArray, b: GpuArray, *, transpose_a: bool, transpose_b: bool
 ) -> GpuArray:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.attributes import number, sequence
 from wgsl_kernels.engine.autodiff import stop_gradient, variable_grads
+from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.profile import evaluate
 from wgsl_kernels.engine.scopes import tidy
@@ -21,6 +23,8 @@ from wgsl_kernels.ops.cast import astype
 from wgsl_kernels.train.slots import Slots, check_fits, name_of
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from wgsl_kernels.engine.dtypes import DType
 
 Pairs = Mapping[Variable, Tensor | None] | Iterable[tuple[Tensor | None, Variable]]
@@ -109,15 +113,16 @@ class Optimizer(ABC):
             GradientNotFound: The loss depends on none of them, or a kernel has no gradient.
             ShapeError: The loss is not a scalar.
         """
-        loss, found = variable_grads(f, variables)
-        if not found:
-            raise GradientNotFound(
-                f"{self._name}.minimize: the loss depends on no trainable variable."
-            )
-        chosen = self._chosen(found)
-        found.clear()
-        self._change(chosen)
-        return loss
+        with _fused_at_first_sight():
+            loss, found = variable_grads(f, variables)
+            if not found:
+                raise GradientNotFound(
+                    f"{self._name}.minimize: the loss depends on no trainable variable."
+                )
+            chosen = self._chosen(found)
+            found.clear()
+            self._change(chosen)
+            return loss
 
     def apply_gradients(self, gradients: Pairs) -> None:
         """Change variables against their gradients: one step.
@@ -130,7 +135,8 @@ class Optimizer(ABC):
             ShapeError: A gradient has not its variable's shape. Nothing has changed then.
             ArgumentError: A variable stands twice, or two have the same name.
         """
-        self._change(self._chosen(gradients))
+        with _fused_at_first_sight():
+            self._change(self._chosen(gradients))
 
     def _change(self, chosen: list[tuple[Tensor, Variable]]) -> None:
         """Do one step, giving up each gradient once it is used.
@@ -278,6 +284,11 @@ class Optimizer(ABC):
         twin._rate, twin._step = copy(self._rate), copy(self._step)
         twin._held = self._held.copied(lambda one: one)
         return twin
+
+
+def _fused_at_first_sight() -> AbstractContextManager[None]:
+    """Have what a step runs fused at once: there will be other steps, which would do it then."""
+    return config.using(fusion="always") if config.fusion == "auto" else nullcontext()
 
 
 def between(optimizer: str, name: str, value: Any, low: float, high: float) -> float:

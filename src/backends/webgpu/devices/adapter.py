@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.devices.declarations import import_wgpu
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -171,10 +172,8 @@ def default_memory_limit(info: AdapterInfo) -> int | None:
 
 
 def _enumerate() -> list[tuple[AdapterInfo, Any]]:
-    import wgpu
-
     with _runtime_folder():
-        adapters = wgpu.gpu.enumerate_adapters_sync()
+        adapters = import_wgpu().gpu.enumerate_adapters_sync()
     return [(_describe(index, adapter), adapter) for index, adapter in enumerate(adapters)]
 
 

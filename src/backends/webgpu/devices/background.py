@@ -37,6 +37,14 @@ class Background:
         self._told(*told)
         self._waiting.append((pipeline, self._pool.submit(self._made, make)))
 
+    def note(self) -> None:
+        """Count a pipeline that was compiled at once, not in a thread."""
+        with self._lock:
+            self.asked += 1
+            self._done += 1
+            told = self._done, self.asked
+        self._told(*told)
+
     def finish(self, handle_of: Callable[[Any], Any]) -> Exception | None:
         """Wait for all pipelines and complete them; return why the first was refused, if one was.
 

@@ -207,6 +207,8 @@ class PipelineCache:
                 self.background.add(pipeline, make)
                 return pipeline
             owner = make()
+            if self.background is not None:
+                self.background.note()
         except wgpu.GPUError as error:
             if is_loss(error):
                 raise

@@ -75,7 +75,7 @@ class Anchors:
         if anchor.op is None:
             return  # made meanwhile, for one of its inputs
         made = anchor.op.fuse(anchor.inputs, Extras(before)) if before else None
-        own = (made or anchor.op.run_now(list(anchor.inputs)))[0]
+        own = self._whole((made or anchor.op.run_now(list(anchor.inputs)))[0])
         anchor.settle(own.storage, own.device)
 
     def before(self, device: Device, anchor: GpuArray) -> dict[int, tuple[Fused, Group]] | None:
@@ -146,9 +146,16 @@ class Anchors:
         own = anchor.op.fuse(anchor.inputs, extras)
         was_taken = all(extras.taken)  # else a function did otherwise: it has its own result
         if keeps or not was_taken:
-            anchor.settle(own[0].storage, own[0].device)
+            result = self._whole(own[0])
+            anchor.settle(result.storage, result.device)
         for step, array in made.items() if was_taken else ():
             group.nodes[fused.part.nodes[step]].settle(array.storage, array.device)
+
+    def _whole(self, result: GpuArray) -> GpuArray:
+        """Return what a kernel gave as an array that was made and lies in order."""
+        if result.op is not None or result.storage is None:
+            self.fuser.backend.make_resident(result)
+        return result if result.layout is None else self.fuser.backend.contiguous(result)
 
     def _swallow(
         self, device: Device, anchor: GpuArray, index: int, left: int

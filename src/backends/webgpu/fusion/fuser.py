@@ -248,12 +248,12 @@ class Fuser:
 
     def is_new(self, key: Any) -> bool:
         """Say whether a structure was never seen: such ones are not fused until they recur."""
-        if key in self._seen or self.backend.fusion() == "always":
+        if key in self._seen:
             return False
         if len(self._seen) > SEEN_MAX:
             self._seen.clear()
         self._seen.add(key)
-        return True
+        return self.backend.fusion() != "always"
 
     def was_apart(self, group: Group, structure: Structure) -> bool:
         """Say whether the maps of a group were done before, behind what was made by itself."""

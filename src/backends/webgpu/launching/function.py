@@ -62,7 +62,8 @@ class FunctionLaunch:
     """Runs a function with full control, or notes that it is to be run.
 
     A function is put off once it was seen to make its one result in one last dispatch of a shader
-    that writes through ``store_y``: then maps of the result may ride in that dispatch.
+    that writes through ``store_y``: then maps of the result may ride in that dispatch. Where
+    everything is fused at first sight, one that promises so is put off from the start.
     """
 
     is_anchor = True
@@ -92,6 +93,7 @@ class FunctionLaunch:
         self._nbytes = 0 if only is None else device_bytes(only.size, only.dtype)
         self._what = "" if only is None else f"{show(only.shape)} {only.dtype}"
         self.hands_on = False
+        self._promised = kernel.accepts_epilogue and only is not None and only.size > 0
         self._tries = TRIES if outputs is not None and len(outputs) == 1 else 0
         self._seen_on: Device | None = None
         self._repeats = False
@@ -101,8 +103,11 @@ class FunctionLaunch:
     def __call__(self, arrays: list[Any]) -> Sequence[Any]:
         """Return a pending array where the function may wait, else what it gives."""
         backend = self.backend
-        device = backend.open()
-        if not self.hands_on or backend.fusion() == "never" or device is not self._seen_on:
+        device, fusion = backend.open(), backend.fusion()
+        waits = self.hands_on and device is self._seen_on
+        if not waits and fusion == "always" and self._promised and _are_flat(arrays):
+            self.hands_on, self._seen_on, waits = True, device, True
+        if not waits or fusion == "never":
             return self.run_now(arrays)
         assert self.outputs is not None
         spec = self.outputs[0]

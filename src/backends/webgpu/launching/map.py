@@ -116,7 +116,10 @@ class MapLaunch(ShaderLaunch):
         return (pending(self, arrays, spec, device, tail, weight, burden),)
 
     def _begin(self, device: Device, arrays: list[Any]) -> None:
-        """Compile the kernel alone, so that its errors show where it is called, not later."""
+        """Compile the kernel alone, so that its errors show where it is called, not later.
+
+        One of the library's own has none, so where it is fused in any case it is not compiled.
+        """
         if device is not self.device:
             self.recipes.clear()
         self.device = self.checked = device
@@ -127,15 +130,22 @@ class MapLaunch(ShaderLaunch):
         kind = kind_of(self.shader, self.names, arrays, self.outputs, self.output_names, self.attrs)
         if kind is None or any(bound_bytes(one) > device.largest_binding for one in arrays):
             return
+        fits = self.nbytes[0] <= device.largest_binding
+        if fits and self.shader.origin.is_own and self.backend.fusion() == "always":
+            self._may_wait(kind, arrays)
+            return
         states = [VALUE if one.is_scalar_on_host else one.layout for one in arrays]
         key: Any = tuple(states)
         if len(arrays) > 1:
             key = (key, same_buffers(arrays))
         if self.remember(key, self.build(device, arrays, states)).bound is not None:
-            facts = dict(self.attrs)
-            self.add_facts(facts, arrays)
-            self.fixed = facts
-            self.kind = kind
+            self._may_wait(kind, arrays)
+
+    def _may_wait(self, kind: Kind, arrays: list[Any]) -> None:
+        facts = dict(self.attrs)
+        self.add_facts(facts, arrays)
+        self.fixed = facts
+        self.kind = kind
 
     def start(
         self, device: Device, arrays: list[Any], states: list[State], extras: Extras = ALONE

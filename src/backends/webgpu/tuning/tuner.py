@@ -1,11 +1,13 @@
 """Choosing among a kernel's variants: by measured time where that is known, else by its own rule.
 
-See docs/decisions/0012-measure-at-first-use.md.
+Within a process a choice never changes: what is measured along the way takes force in the next one.
+See docs/decisions/0037-measured-choices-hold-from-the-next-process-on.md.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ from wgsl_kernels.engine.errors import DeviceLostError, WgslKernelsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
 
@@ -28,9 +31,13 @@ WORTH = 1 << 18
 SECONDS = 0.5
 """The most that measuring for one choice takes, the first runs apart."""
 
-FIRST_RUNS = 3.0
-"""Seconds that the first runs of variants, which compile them, take of a process at most. What it
-has no time for is left to the next one, for which many drivers keep what was compiled."""
+LATER = 20.0
+"""Seconds from the first use of a choice to its measuring, so that a program's first steps, and a
+program that is soon done, wait for nothing."""
+
+ALONG_THE_WAY = 3.0
+"""Seconds that a process measures at most along the way, the compiling of variants included. What
+it has no time for is left to the next one, for which many drivers keep what was compiled."""
 
 ROUNDS = 5
 GAIN = 0.95
@@ -55,7 +62,7 @@ class Measurement:
         kernel: The kernel's name.
         shape_class: What the choice holds for.
         static: The variant that is taken without measuring.
-        chosen: The one that is taken now.
+        chosen: The one that is taken from now on, or by the next process.
         seconds: The least time of each variant that ran.
     """
 
@@ -108,11 +115,14 @@ class Tuner:
     open: Callable[[], Device]
     measured: list[Measurement] = field(default_factory=list[Measurement])
     _chosen: dict[Key, str] = field(default_factory=dict[Key, str])
+    _tried: set[Key] = field(default_factory=set[Key])
+    _later: dict[Key, float] = field(default_factory=dict[Key, float])
+    _due: float = math.inf
     _file: TuningFile | None = None
     _is_measuring: bool = False
-    _renewing: float | None = None
+    _asked: _Asked | None = None
     _decided: int = 0
-    _first_runs: float = 0.0
+    _spent: float = 0.0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def choose(
@@ -124,10 +134,10 @@ class Tuner:
         run: Callable[[str], object],
         work: float,
     ) -> str:
-        """Return the variant to run.
+        """Return the variant to run, for one choice always the same.
 
-        What is known costs one look in a dictionary. What is not is measured here, once per
-        machine, within bounds: see `SECONDS` and `WORTH`.
+        That costs one look in a dictionary. Where measuring is on and nothing is known, the choice
+        is measured for the next process, `LATER` and within bounds: see `SECONDS` and `WORTH`.
 
         Args:
             kernel: The kernel's name.
@@ -146,89 +156,153 @@ class Tuner:
             return static
         key = (kernel, shape_class, names)
         found = self._chosen.get(key)
-        if found is None or self._renewing is not None:
+        if found is None or self._asked is not None:
             found = self._decide(key, static, run, work)
+        elif self._later and key in self._later:
+            self._measure_for_the_next(key, static, run)
         return found
 
     def state(self) -> Hashable:
-        """Return what is equal while `choose` answers as it did; None where it is to be asked.
-
-        An answer that may differ next time changes it.
-        """
-        if _watching or _forced or self._renewing is not None:
+        """Return what is equal while `choose` need not be asked again; None where it is to be."""
+        if _watching or _forced or self._asked is not None:
             return None
+        if self._later and time.monotonic() >= self._due:
+            self._decided += 1  # so that it is asked, and can measure
+            self._wait()
         switches = config.switches(current())
         return (self._decided, switches["deterministic"], switches["tuning"])
 
+    def renewing(self, seconds: float) -> AbstractContextManager[None]:
+        """Measure in this block whatever is asked for, known or not, ``seconds`` at most for each.
+
+        What is measured takes force at once.
+        """
+        return self._asking(_Asked(seconds, is_for_all=True))
+
+    def tuning(self) -> AbstractContextManager[None]:
+        """Measure in this block what is worth it and not known, with as much time as it takes.
+
+        It takes force at once where nothing was chosen before.
+        """
+        return self._asking(_Asked(SECONDS, is_for_all=False))
+
     @contextmanager
-    def renewing(self, seconds: float) -> Iterator[None]:
-        """Measure again in this block, whatever is remembered, ``seconds`` at most for each."""
-        before, self._renewing = self._renewing, seconds
+    def _asking(self, asked: _Asked) -> Iterator[None]:
+        before, self._asked = self._asked, asked
         try:
             yield
         finally:
-            self._renewing = before
+            self._asked = before
 
     def _decide(self, key: Key, static: str, run: Callable[[str], object], work: float) -> str:
-        device = self.open()
+        device, asked = self.open(), self._asked
         with device.lock, self._lock:  # in this order: who makes a pending array has the device's
-            if self._file is None:
-                self._file = TuningFile(file_for(device.info))
-            label = _label(key)
-            known = None if self._renewing is not None else self._file.find(label)
-            if known is not None and known in key[2]:
+            is_renewed = asked is not None and asked.is_for_all
+            before = self._chosen.get(key)
+            known = None if is_renewed else self._known(device, key)
+            found = before or known
+            if self._is_measuring:
+                return found or static
+            is_new = work >= WORTH and known is None and key not in self._tried
+            if asked is not None and (is_renewed or is_new) and not _is_watched(device):
+                self._tried.add(key)
+                measured = self._measure(device, key, static, run, asked.seconds, math.inf)
+                found = measured if is_renewed else before or measured
+            elif found is None and work >= WORTH and self._is_on(device):
+                self._later[key] = time.monotonic() + LATER
+                self._wait()
+            chosen = self._chosen[key] = found or static
+            if before is not None and chosen != before:
                 self._decided += 1
-                return self._chosen.setdefault(key, known)
-            if config.tuning != "on":
-                return static  # while the switch stays, of which `state` tells
-            self._decided += 1
-            is_watched = device.is_profiling or device.notes is not None  # or being captured
-            if self._is_measuring or is_watched:
-                return static
-            is_hasty = self._renewing is None and device.pipelines.background is None
-            is_small = work < WORTH and self._renewing is None
-            if is_small or (is_hasty and self._first_runs > FIRST_RUNS):
-                return self._chosen.setdefault(key, static)
-            names = (static, *(name for name in key[2] if name != static))
-            self._is_measuring = True
-            try:
-                ready, is_whole = self._compiled(device, names, run, is_hasty=is_hasty)
-                budget = SECONDS if self._renewing is None else self._renewing
-                seconds = _measured(device, ready, run, budget)
-            finally:
-                self._is_measuring = False
-            chosen = _best(seconds, static)
-            self._chosen[key] = chosen
-            if len(seconds) > 1:
-                self.measured.append(Measurement(key[0], key[1], static, chosen, seconds))
-                if is_whole:
-                    self._file.keep(label, chosen, seconds)
-                _logger.info("%s runs as %s (of %s)", label, chosen, seconds)
             return chosen
 
-    def _compiled(
+    def _known(self, device: Device, key: Key) -> str | None:
+        """Return the variant that the adapter's file has for a choice, if it can run here."""
+        found = self._file_of(device).find(_label(key))
+        return found if found in key[2] else None
+
+    def _file_of(self, device: Device) -> TuningFile:
+        if self._file is None:
+            self._file = TuningFile(file_for(device.info))
+        return self._file
+
+    def _is_on(self, device: Device) -> bool:
+        """Say whether choices are measured along the way; by default not on a software adapter."""
+        wanted = config.tuning
+        is_on = wanted == "on" or (wanted == "auto" and not device.info.is_software)
+        return is_on and self._spent <= ALONG_THE_WAY
+
+    def _wait(self) -> None:
+        """Have `state` tell when the next choice is to be measured."""
+        now = time.monotonic()
+        self._due = min((one for one in self._later.values() if one > now), default=math.inf)
+
+    def _measure_for_the_next(self, key: Key, static: str, run: Callable[[str], object]) -> None:
+        """Measure a choice if it is time to; another than the one that is taken waits in the file.
+
+        Nothing is measured while dispatches are profiled or captured, nor within a measurement.
+        """
+        if self._later[key] > time.monotonic():
+            return
+        device = self.open()
+        with device.lock, self._lock:
+            if self._is_measuring or _is_watched(device):
+                return
+            if self._later.pop(key, None) is None or not self._is_on(device):
+                return
+            start = time.perf_counter()
+            self._measure(device, key, static, run, SECONDS, start + ALONG_THE_WAY - self._spent)
+            self._spent += time.perf_counter() - start
+
+    def _measure(
         self,
         device: Device,
-        names: tuple[str, ...],
+        key: Key,
+        static: str,
         run: Callable[[str], object],
-        *,
-        is_hasty: bool,
-    ) -> tuple[list[str], bool]:
-        """Run each variant once, in haste only as long as there is time.
+        seconds: float,
+        end: float,
+    ) -> str:
+        """Return the fastest variant, and keep it; what is cut short is not kept.
 
-        Returns:
-            Those that can run, and whether all were tried.
+        Args:
+            device: The device.
+            key: The choice.
+            static: The variant that others have to beat.
+            run: Runs a variant.
+            seconds: The most that comparing takes, first runs apart.
+            end: When to begin no further first run, which may compile, by ``perf_counter``.
         """
-        ready: list[str] = []
-        for name in names:
-            if is_hasty and self._first_runs > FIRST_RUNS:
-                return ready, False
-            start = time.perf_counter()
-            if _time(device, run, name) is not None:
-                ready.append(name)
-            if is_hasty and name != names[0]:  # which the caller runs in any case
-                self._first_runs += time.perf_counter() - start
-        return ready, True
+        names = (static, *(name for name in key[2] if name != static))
+        self._is_measuring = True
+        try:
+            ready: list[str] = []
+            for name in names:
+                if time.perf_counter() > end:
+                    return static
+                if _time(device, run, name) is not None:
+                    ready.append(name)
+            found = _measured(device, ready, run, seconds)
+        finally:
+            self._is_measuring = False
+        chosen = _best(found, static)
+        if len(found) > 1:
+            self.measured.append(Measurement(key[0], key[1], static, chosen, found))
+            self._file_of(device).keep(_label(key), chosen, found)
+            _logger.info("%s runs as %s (of %s)", _label(key), chosen, found)
+        return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """That choices are to be measured here and now: all, or those that are worth it and unknown."""
+
+    seconds: float
+    is_for_all: bool
+
+
+def _is_watched(device: Device) -> bool:
+    return device.is_profiling or device.notes is not None
 
 
 def _measured(

@@ -9,51 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import re
-import sys
-import tempfile
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.files import path_of, write_whole
+from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder, keep_file
+from wgsl_kernels.engine.files import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo
 
 FORMAT = 1
-CACHE_VARIABLE = "WGSL_KERNELS_CACHE"
 
 _logger = logging.getLogger("wgsl_kernels")
-
-
-def cache_folder() -> Path:
-    """Return the folder for what can be computed again; it may not exist.
-
-    The environment variable WGSL_KERNELS_CACHE names it; without it, it is in the place that the
-    platform has for such things.
-    """
-    own = os.environ.get(CACHE_VARIABLE)
-    if own:
-        return Path(own)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or _home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = _home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or _home() / ".cache"
-    return Path(base) / "wgsl-kernels"
-
-
-def _home() -> Path:
-    """Return the user's folder; where the system knows of none, that for temporary files."""
-    try:
-        return Path.home()
-    except RuntimeError:
-        return Path(tempfile.gettempdir())
 
 
 def file_for(info: AdapterInfo) -> Path:
@@ -87,8 +58,7 @@ class TuningFile:
         content = {"format": FORMAT, "choices": self._found}
         try:
             text = json.dumps(content, indent=1, sort_keys=True)
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path_of("tuning", self.path), text.encode())
+            keep_file(self.path, text.encode())
         except (OSError, ValueError, RecursionError) as error:
             _logger.info("tuning is not remembered: %s", error)
 
