@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from wgsl_kernels.engine.exact import is_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from weakref import ref
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
@@ -26,20 +26,21 @@ ITEMSIZE = {"float32": 4, "int32": 4, "bool": 4, "float16": 2, "complex64": 8}
 Layout = tuple[tuple[int, ...], int]
 """Strides and offset of a view, in elements."""
 
-host_bytes: dict[int, int] = {}
-"""Bytes of the host values that are on no device, by the id of what holds them."""
+host_bytes: dict[object, int] = {}
+"""Bytes of the host values that are on no device, by a weak reference to what holds them, which
+takes itself out of here: no line of Python runs for that (see `devices.pool.Storage`)."""
 
 
 class HostValues:
     """Values on the host; they count as an array of the backend until a device has them."""
 
-    __slots__ = ("_is_regular", "uploaded", "values")
+    __slots__ = ("__weakref__", "_is_regular", "_mark", "values")
 
     def __init__(self, values: Array, is_regular: bool | None = None) -> None:
         self.values = values
-        self.uploaded = False
         self._is_regular = is_regular
-        host_bytes[id(self)] = values.nbytes
+        self._mark: object = ref(self, host_bytes.pop)
+        host_bytes[self._mark] = values.nbytes
 
     @property
     def is_regular(self) -> bool:
@@ -50,12 +51,8 @@ class HostValues:
 
     def mark_uploaded(self) -> None:
         """Stop counting: a storage holds the values from now on."""
-        self.uploaded = True
-        host_bytes.pop(id(self), None)
-
-    def __del__(self) -> None:
-        if not self.uploaded:
-            host_bytes.pop(id(self), None)
+        mark, self._mark = self._mark, None
+        host_bytes.pop(mark, None)
 
 
 class Tail:

@@ -170,4 +170,4 @@ class Workspace:
         for block in self._blocks:
             block.nbytes = 0
             block.epoch = epoch  # replays that were not submitted yet may still write there
-            block.give_back(block)
+            block.give_back(None)
