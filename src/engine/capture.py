@@ -7,6 +7,7 @@ import threading
 import types
 import warnings
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
+from weakref import ref
 
 from wgsl_kernels.engine import context, registry
 from wgsl_kernels.engine.backends import default_driver
@@ -31,7 +32,8 @@ SIGNATURES_MAX = 32
 """How many signatures of one function are kept; the oldest goes first."""
 
 _changes = [0]  # how often a registry has changed
-_recording = threading.Lock()
+_recorder: list[ref[Trial]] = []  # of one recording at a time
+_turn = threading.RLock()
 _replaying = threading.RLock()
 
 
@@ -154,14 +156,16 @@ class Captured(Generic[P, R]):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> R:
-        if not _recording.acquire(blocking=False):  # another thread records now
-            self.why = None
-            return self._plain(leaves, args, kwargs)
+        trial = Trial(driver, self._scratch, leaves)
         try:
-            trial = Trial(driver, self._scratch, leaves)
+            if not _begins(trial):  # another thread records now
+                self.why = None
+                return self._plain(leaves, args, kwargs)
             result, run = trial.run(lambda given: self._plain(given, args, kwargs))
-        finally:
-            _recording.release()
+            _ends(trial)
+        except BaseException:
+            _ends(trial)
+            raise
         self._make_room()
         if isinstance(run, str):
             self._runs[key] = run
@@ -186,6 +190,26 @@ class Captured(Generic[P, R]):
                 f"capture: {self._label} was recorded for more than {SIGNATURES_MAX} signatures; "
                 "the oldest go. Pass numbers that change as tensors, and tensors that lie alike."
             )
+
+
+def _begins(trial: Trial) -> bool:
+    """Say whether this is the only recording, and count it."""
+    with _turn:
+        holder = _recording()
+        if holder is None:
+            _recorder[:] = [ref(trial)]
+        return holder is None
+
+
+def _ends(trial: Trial) -> None:
+    with _turn:
+        if _recording() is trial:
+            _recorder.clear()
+
+
+def _recording() -> Trial | None:
+    """Return what records now. One that an interrupt has left here is gone with its frame."""
+    return _recorder[0]() if _recorder else None
 
 
 def _is_plain(leaf: Tensor, driver: Driver) -> bool:

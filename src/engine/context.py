@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.gradients import GradientRule
@@ -39,19 +38,45 @@ _current: ContextVar[Context] = ContextVar("wgsl_kernels_context", default=Conte
 current = _current.get
 
 
-@contextmanager
-def changed(**fields: Any) -> Iterator[None]:
+class Changed:
+    """A block of this thread or task in which some fields differ; see `changed`."""
+
+    __slots__ = ("_before", "_fields")
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self._fields = fields
+        self._before: Context | None = None
+
+    def __enter__(self) -> None:
+        self._before = before = _current.get()
+        _current.set(replace(before, **self._fields))
+
+    def __exit__(self, *error: object) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Put the fields back, unless that was done."""
+        before = self._before
+        if before is not None:
+            old = {name: getattr(before, name) for name in self._fields}
+            _current.set(replace(_current.get(), **old))
+            self._before = None
+
+    def __del__(self) -> None:
+        """Put back what an interrupt on the way into the block, or out of it, has left there."""
+        before = self._before
+        if before is not None:
+            now = _current.get()
+            if all(getattr(now, name) is value for name, value in self._fields.items()):
+                self.leave()
+
+
+def changed(**fields: Any) -> Changed:
     """Hold ``fields`` for a block of this thread or task.
 
     On leaving, only these fields are put back, so that blocks may end in any order.
     """
-    before = _current.get()
-    _current.set(replace(before, **fields))
-    try:
-        yield
-    finally:
-        old = {name: getattr(before, name) for name in fields}
-        _current.set(replace(_current.get(), **old))
+    return Changed(fields)
 
 
 def push_interceptor(interceptor: Interceptor) -> None:

@@ -244,8 +244,10 @@ def _timing() -> Iterator[dict[str, list[Noted]]]:
         yield found
     finally:
         for driver in timed:
-            found[driver.name] = driver.take_timings()
-            driver.profile(False)
+            try:
+                found[driver.name] = driver.take_timings()
+            finally:
+                driver.profile(False)
 
 
 def _recorded(driver: Driver) -> int:

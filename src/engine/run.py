@@ -181,7 +181,8 @@ def _execute(
     key: list[Any] = [name, driver.name]
     arrays: list[Any] = []
     is_here = True
-    for value in inputs:
+    shown = inputs if now.watch is None else now.watch.seen(inputs)
+    for value in shown:
         if isinstance(value, Tensor):
             key.append(value.spec)
             array = value.array
@@ -219,7 +220,7 @@ def _execute(
         call.inputs = inputs
     if not is_here or plan.driver is not driver:
         driver = plan.driver
-        arrays = [_on(driver, one) for one in inputs]
+        arrays = [_on(driver, one) for one in shown]
     if plan.output is None:
         results = _launch(plan, inputs, arrays)
         if told is not None:

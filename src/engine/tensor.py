@@ -220,7 +220,20 @@ class Variable(Tensor):
             DTypeError: The dtype differs.
             DisposedTensorError: The variable was disposed, or the value.
         """
-        if self.array is None:
+        given = self.taking(value)
+        array, driver = given.array_on(given.driver), given.driver
+        watch = context.current().watch
+        if watch is not None:
+            watch.assign([(self, array, driver)])
+            return self
+        before = self.array, self.copies  # what runs at their end must not come between these:
+        self.array, self.driver, self.copies = array, driver, None
+        del before
+        return self
+
+    def taking(self, value: TensorLike) -> Tensor:
+        """Return the tensor that `assign` would take the values of; raise as that does."""
+        if self.is_disposed:
             raise self._was_disposed()
         given = value if isinstance(value, Tensor) else tensor(value, dtype=self.dtype)
         if given.dtype == WIDE.get(self.dtype) and context.current().double:
@@ -236,11 +249,26 @@ class Variable(Tensor):
             raise DTypeError(
                 f"assign: {self.name} is {self.dtype}, the value {given.dtype}; cast it first."
             )
+        return given
+
+    def array_on(self, driver: Driver) -> Any:
+        """Return the array on ``driver``, of what this thread or task sees as the values."""
         watch = context.current().watch
-        if watch is not None:
-            watch.assigned(self)
-        self.array, self.driver, self.copies = given.array_on(given.driver), given.driver, None
-        return self
+        return Tensor.array_on(self if watch is None else watch.shown(self), driver)
+
+    @property
+    def is_disposed(self) -> bool:
+        """Whether `dispose` was called, directly or by a `tidy`."""
+        watch = context.current().watch
+        return self.array is None if watch is None else watch.is_disposed(self)
+
+    def dispose(self) -> None:
+        """Give the values up now; any later use raises `DisposedTensorError`."""
+        watch = context.current().watch
+        if watch is None:
+            super().dispose()
+        else:
+            watch.assign([(self, None, self.driver)])
 
 
 variables: WeakValueDictionary[int, Variable] = WeakValueDictionary()

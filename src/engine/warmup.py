@@ -16,7 +16,7 @@ from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.profile import evaluate, synchronize
 from wgsl_kernels.engine.tape import hidden_from_tapes
-from wgsl_kernels.engine.watch import Snapshot
+from wgsl_kernels.engine.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,24 +76,24 @@ def warmup(
     if count < 1:
         raise ArgumentError(f"warmup: threads is {threads}; want 1 or more.")
     driver: Any = active_driver()
-    snapshot = Snapshot()
+    watch = Watch()
     fusion = "always" if config.fusion == "auto" else config.fusion
     settings = {**context.current().config, "fusion": fusion}
     start = clock.perf_counter()
     with _shown(progress) as told:
         parallel = getattr(driver, "compiling", None)
         block = nullcontext(_Nothing()) if parallel is None else parallel(count, told)
+        around = context.changed(watch=watch, config=settings)
         try:
-            with (
-                block as compiled,
-                hidden_from_tapes(),
-                context.changed(watch=snapshot, config=settings),
-            ):
+            with block as compiled, hidden_from_tapes(), around:
                 result = f(*examples)
-                evaluate(result, list(snapshot.changed.values()))
+                evaluate(result, [value for _, value in watch.changed.values()])
                 synchronize()
-        finally:
-            snapshot.restore()
+            watch.put_back()
+        except BaseException:
+            around.leave()
+            watch.put_back()
+            raise
     return Warmup(compiled.asked, clock.perf_counter() - start, count)
 
 

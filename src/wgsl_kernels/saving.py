@@ -21,6 +21,7 @@ from wgsl_kernels.engine.dtypes import COMPLEXES
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable, tensor
+from wgsl_kernels.engine.watch import assign_all
 
 COMPLEX = "complex"
 """The key of the file's metadata under which the names of complex tensors stand."""
@@ -98,10 +99,10 @@ def load(
     """
     found = _read(Path(path))
     if into is not None:
-        for holder, value in _assignments(into, found):
-            if isinstance(holder, Variable):
-                holder.assign(value)
-            else:
+        planned = _assignments(into, found)
+        assign_all((one, value) for one, value in planned if isinstance(one, Variable))
+        for holder, value in planned:
+            if not isinstance(holder, Variable):
                 holder.load_state_dict(value)
     return found
 

@@ -19,6 +19,7 @@ from wgsl_kernels.engine.scopes import tidy
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import hidden_from_tapes
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, variable
+from wgsl_kernels.engine.watch import assign_all
 from wgsl_kernels.ops.cast import astype
 
 if TYPE_CHECKING:
@@ -153,9 +154,7 @@ class Optimizer(ABC):
                 )
                 results += zip((target, *state), new, strict=True)
                 del gradient, new
-            for holder, value in results:
-                holder.assign(value)
-            self._step.assign(step)
+            assign_all([*results, (self._step, step)])
             changed = [holder for holder, _ in results]
             del results, shared
         evaluate(changed)
@@ -202,10 +201,12 @@ class Optimizer(ABC):
                 self._check_fits(name, self._waiting[name], target)
         zeros = np.zeros(target.shape, numpy_dtype(target.dtype))
         made = tuple(
-            variable(self._waiting.pop(name, zeros), trainable=False, name=name, dtype=target.dtype)
+            variable(self._waiting.get(name, zeros), trainable=False, name=name, dtype=target.dtype)
             for name in names
         )
         self._state[target.name] = (weakref.ref(target), made)
+        for name in names:  # not sooner: an interrupt must not lose it
+            self._waiting.pop(name, None)
         return made
 
     def _keeper_of(self, name: str) -> Callable[[], None]:
@@ -224,7 +225,8 @@ class Optimizer(ABC):
         held = {RATE: self._rate, STEP: self._step}
         for _, slots in self._state.values():
             held |= {one.name: one for one in slots}
-        return {name: stop_gradient(one) for name, one in held.items()} | self._waiting
+        waiting = {name: one for name, one in self._waiting.items() if name not in held}
+        return {name: stop_gradient(one) for name, one in held.items()} | waiting
 
     def load_state_dict(self, state: Mapping[str, TensorLike]) -> None:
         """Take over state that `state_dict` gave, also in another process.
@@ -238,8 +240,7 @@ class Optimizer(ABC):
         known = {one.name: one for _, slots in self._state.values() for one in slots}
         known |= {RATE: self._rate, STEP: self._step}
         self._waiting = {name: value for name, value in values.items() if name not in known}
-        for name, holder in known.items():
-            holder.assign(values[name])
+        assign_all((holder, values[name]) for name, holder in known.items())
 
     def check_state_dict(self, state: Mapping[str, TensorLike]) -> dict[str, Tensor]:
         """Return ``state`` as tensors, once it is known that `load_state_dict` will take it.
