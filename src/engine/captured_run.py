@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import sys
 import time as clock
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.errors import WgslKernelsError
 from wgsl_kernels.engine.exchange import exchange
 from wgsl_kernels.engine.origin import user_line
 from wgsl_kernels.engine.structure import OpaqueError, Template, replaced
 from wgsl_kernels.engine.tensor import Tensor, Variable, made
-from wgsl_kernels.engine.watch import Watch, changes_of, living, stand_in
+from wgsl_kernels.engine.watch import Watch, changes_of, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +105,6 @@ class Trial(Watch):
         """Return what ``f`` returns for the arguments, and its replay or why there is none."""
         recording = self._recording
         given = [self._argument(index, leaf) for index, leaf in enumerate(self._leaves)]
-        self._make_pending()
         fusion = "always" if config.fusion == "auto" else config.fusion
         settings = {**context.current().config, "fusion": fusion}
         block = context.changed(watch=self, config=settings)
@@ -133,14 +130,6 @@ class Trial(Watch):
         moved = Tensor(leaf.spec, own, self._driver)
         self._arguments.append(_Argument(index, leaf, moved, own))
         return moved
-
-    def _make_pending(self) -> None:
-        """Have what variables wait for computed first: a replay is not to compute it again."""
-        for variable in living():
-            array = variable.array
-            if array is not None and variable.driver is self._driver:
-                with suppress(WgslKernelsError):  # whoever reads it will be told
-                    self._driver.evaluate([array])
 
     def _commit(self) -> None:
         """Give all variables their new values, and dispose the arguments that the function did."""

@@ -7,7 +7,7 @@ from weakref import ref
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.exchange import exchange
-from wgsl_kernels.engine.tensor import Tensor, Variable, variables
+from wgsl_kernels.engine.tensor import Tensor, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -115,8 +115,3 @@ def changes_of(variable: Tensor, array: Any, driver: Driver) -> Sequence[Change]
         changes.append((variable, "_life", None))
     return changes
 
-
-def living() -> list[Variable]:
-    """Return the variables that are alive and not disposed."""
-    found = [one() for one in variables.valuerefs()]
-    return [one for one in found if one is not None and one.array is not None]

@@ -60,7 +60,8 @@ class GpuRecording:
         return array if is_alone else self._backend.copy(array)
 
     def begin(self) -> None:
-        """Begin to take notes."""
+        """Begin to take notes, once nothing is left that a kernel of the run could be put behind."""
+        self._backend.fuser.anchors.make_waiting()
         self._notes.begin()
 
     def refuse(self, why: str) -> None:
