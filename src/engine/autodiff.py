@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine import context
 from wgsl_kernels.engine.dtypes import is_differentiable
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.run import run
@@ -82,7 +81,8 @@ def variable_grads(
         GradientNotFound: A kernel on the way has no gradient.
     """
     chosen = None if variables is None else list(variables)
-    with recording(Tape(watch_variables=chosen is None)) as tape:
+    tape = Tape(watch_variables=chosen is None)
+    with recording(tape):
         for one in chosen or ():
             tape.watch(one)
         value = f()
@@ -107,9 +107,10 @@ class GradientTape:
         self._tape = Tape()
         self._persistent = persistent
         self._used = False
+        self._block = recording(self._tape)
 
     def __enter__(self) -> GradientTape:
-        context.push_interceptor(self._tape)
+        self._block.__enter__()
         return self
 
     def __exit__(
@@ -118,7 +119,7 @@ class GradientTape:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        context.pop_interceptor(self._tape)
+        self._block.leave()
 
     def watch(self, tensors: Any) -> None:
         """Record what depends on a tensor, or each in a list, from now on.
@@ -183,7 +184,8 @@ def _differentiate(
     inputs = [as_tensor(x) for x in xs]
     for x in inputs:
         _check_source(caller, x)
-    with recording(Tape()) as tape:
+    tape = Tape()
+    with recording(tape):
         for x in inputs:
             tape.watch(x)
         value = f(*inputs)

@@ -175,11 +175,8 @@ def profile(f: Callable[[], Any]) -> Profile:
     watcher = _Watcher(seen)
     begun = {driver.name: _recorded(driver) for driver in running_drivers()}
     with _timing() as timings:
-        context.push_interceptor(watcher)
-        try:
+        with context.Intercepted(watcher):
             seen.result = f()
-        finally:
-            context.pop_interceptor(watcher)
         evaluate(seen.result)
         synchronize()
     for driver in running_drivers():

@@ -13,8 +13,9 @@ from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_numerics
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan
 from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.engine.scalars import scalar_tensor
 from wgsl_kernels.engine.signature import find_signature, plain
-from wgsl_kernels.engine.tensor import Tensor, scalar_tensor, tensor
+from wgsl_kernels.engine.tensor import Tensor, tensor
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.driver import Driver

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from wgsl_kernels.engine import context, display, memory
-from wgsl_kernels.engine.backends import active_driver, default_driver, find_driver
+from wgsl_kernels.engine.backends import active_driver, find_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import (
@@ -287,28 +286,6 @@ def new_tensor(values: Array, dtype: DType) -> Tensor:
             )
         driver = find_driver("cpu")
     return made(Tensor(spec, driver.upload(values, spec), driver))
-
-
-def scalar_tensor(value: Any, dtype: DType) -> Tensor:
-    """Return a new tensor of one Python number or string."""
-    now = context.current()
-    driver = now.driver or default_driver()
-    if now.double or dtype == "string" or not driver.supports(dtype):
-        return tensor(value, dtype=dtype)
-    # 0.0 equals -0.0, so that it cannot be looked up
-    host = _host_scalar(value, dtype) if value else to_host(value, dtype)
-    spec = _scalar_spec(dtype)
-    return made(Tensor(spec, driver.upload(host.copy(), spec), driver))
-
-
-@lru_cache(maxsize=1024, typed=True)
-def _host_scalar(value: Any, dtype: DType) -> Array:
-    return to_host(value, dtype)
-
-
-@lru_cache
-def _scalar_spec(dtype: DType) -> Spec:
-    return Spec((), dtype)
 
 
 def made(tensor: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a block of code does to variables, kept from everybody else until it is over, or for good."""
+"""What a block of code does to variables, kept from everybody else until its end, or for good."""
 
 from __future__ import annotations
 
@@ -114,4 +114,3 @@ def changes_of(variable: Tensor, array: Any, driver: Driver) -> Sequence[Change]
     if array is None:
         changes.append((variable, "_life", None))
     return changes
-

@@ -60,7 +60,7 @@ class GpuRecording:
         return array if is_alone else self._backend.copy(array)
 
     def begin(self) -> None:
-        """Begin to take notes, once nothing is left that a kernel of the run could be put behind."""
+        """Begin to take notes; what is pending is made first, lest it be made with the run's."""
         self._backend.fuser.anchors.make_waiting()
         self._notes.begin()
 

@@ -177,9 +177,7 @@ def request_device(choice: Choice, features: Sequence[str]) -> Any:
     limits = limits_to_request(choice.info)
 
     def request() -> Any:
-        return choice.adapter.request_device_sync(
-            required_features=present, required_limits=limits
-        )
+        return choice.adapter.request_device_sync(required_features=present, required_limits=limits)
 
     return in_thread(request)
 

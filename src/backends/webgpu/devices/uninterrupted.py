@@ -27,7 +27,7 @@ def in_thread(f: Callable[[], T]) -> T:
     def run() -> None:
         try:
             future.set_result(f())
-        except BaseException as error:  # noqa: BLE001  it is raised where the result is asked for
+        except BaseException as error:
             future.set_exception(error)
 
     threading.Thread(target=run, daemon=True, name="wgsl-kernels-call").start()
