@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 import threading
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
+LOAD_CONST = dis.opmap["LOAD_CONST"]
 SAMPLED = 40
 """Lines of one call that are tried, unless all are."""
 
@@ -71,13 +73,26 @@ class _Tracer:
         sys.settrace(self._before)
 
     def _trace(self, frame: FrameType, event: str, value: Any) -> Any:
-        if event == "line" and frame.f_code.co_filename != __file__:
+        if event == "line" and frame.f_code.co_filename != __file__ and not _leaves(frame):
             self.seen += 1
             if self.seen == self._line:
                 code = frame.f_code
                 self.place = f"{code.co_filename}:{frame.f_lineno} in {code.co_name}"
                 raise KeyboardInterrupt
         return self._trace
+
+
+def _leaves(frame: FrameType) -> bool:
+    """Say whether the line is that of a `with` which is left now.
+
+    Its code is three times None and the call of ``__exit__``. Python looks for signals in none of
+    these, so that an interrupt cannot come between: a lock would stay held.
+    """
+    code, at = frame.f_code, frame.f_lasti
+    pairs = [code.co_code[one : one + 2] for one in (at, at + 2, at + 4)]
+    return all(
+        len(one) == 2 and one[0] == LOAD_CONST and code.co_consts[one[1]] is None for one in pairs
+    )
 
 
 @contextmanager
