@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine import context
 from wgsl_kernels.engine.attributes import function, sequence
 from wgsl_kernels.engine.dtypes import is_differentiable
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, GradientNotFound, ShapeError
@@ -98,7 +97,8 @@ def variable_grads(
     """
     function("variable_grads", "f", f)
     chosen = None if variables is None else _variables(variables)
-    with recording(Tape(watch_variables=chosen is None)) as tape:
+    tape = Tape(watch_variables=chosen is None)
+    with recording(tape):
         for one in chosen or ():
             tape.watch(one)
         value = f()
@@ -131,9 +131,10 @@ class GradientTape:
         self._tape = Tape()
         self._persistent = persistent
         self._used = False
+        self._block = recording(self._tape)
 
     def __enter__(self) -> GradientTape:
-        context.push_interceptor(self._tape)
+        self._block.__enter__()
         return self
 
     def __exit__(
@@ -142,7 +143,7 @@ class GradientTape:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        context.pop_interceptor(self._tape)
+        self._block.leave()
 
     def watch(self, tensors: Any) -> None:
         """Record what depends on a tensor, or each in a list, from now on.
@@ -208,7 +209,8 @@ def _differentiate(
     for x in inputs:
         _check_source(caller, x)
     inputs = _told_apart(inputs)
-    with recording(Tape()) as tape:
+    tape = Tape()
+    with recording(tape):
         for x in inputs:
             tape.watch(x)
         value = f(*inputs)

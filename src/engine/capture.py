@@ -7,6 +7,7 @@ import threading
 import types
 import warnings
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
+from weakref import ref
 
 from wgsl_kernels.engine import context, registry
 from wgsl_kernels.engine.backends import default_driver
@@ -17,7 +18,6 @@ from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import user_place
 from wgsl_kernels.engine.structure import OpaqueError, signature_of, with_leaves
 from wgsl_kernels.engine.tape import Tape
-from wgsl_kernels.engine.watch import Snapshot, living
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -32,7 +32,8 @@ SIGNATURES_MAX = 32
 """How many signatures of one function are kept; the oldest goes first."""
 
 _changes = [0]  # how often a registry has changed
-_recording = threading.Lock()
+_recorder: list[ref[Trial]] = []  # of one recording at a time
+_turn = threading.RLock()
 _replaying = threading.RLock()
 
 
@@ -114,7 +115,7 @@ class Captured(Generic[P, R]):
     def rehearse(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run the function as when it is recorded, so that all is compiled, and record nothing.
 
-        Variables and what else tells a `Watch` are as before.
+        It stands in a `Watch`, which gets what is assigned.
         """
         now = context.current()
         driver = now.driver or default_driver()
@@ -123,18 +124,13 @@ class Captured(Generic[P, R]):
         except OpaqueError:
             return self._f(*args, **kwargs)
         can = hasattr(driver, "lying") and _hindrance(now, checks=config.check_numerics) is None
-        if not can or not _recording.acquire(blocking=False):
+        trial = Trial(driver, None, leaves) if can else None
+        if trial is None or not _begins(trial):
             return self._plain(leaves, args, kwargs)
-        before = Snapshot()
-        for one in living():
-            before.assigned(one)
-        trial = Trial(driver, None, leaves)
         try:
             return trial.run(lambda given: self._plain(given, args, kwargs))[0]
         finally:
-            _recording.release()
-            before.undo = trial.undo
-            before.restore()
+            _ends(trial)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -180,14 +176,16 @@ class Captured(Generic[P, R]):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> R:
-        if not _recording.acquire(blocking=False):  # another thread records now
-            self.why = None
-            return self._plain(leaves, args, kwargs)
+        trial = Trial(driver, self._scratch, leaves)
         try:
-            trial = Trial(driver, self._scratch, leaves)
+            if not _begins(trial):  # another thread records now
+                self.why = None
+                return self._plain(leaves, args, kwargs)
             result, run = trial.run(lambda given: self._plain(given, args, kwargs))
-        finally:
-            _recording.release()
+            _ends(trial)
+        except BaseException:
+            _ends(trial)
+            raise
         self._make_room()
         if isinstance(run, str):
             self._runs[key] = run
@@ -212,6 +210,26 @@ class Captured(Generic[P, R]):
                 f"capture: {self._label} was recorded for more than {SIGNATURES_MAX} signatures; "
                 "the oldest go. Pass numbers that change as tensors, and tensors that lie alike."
             )
+
+
+def _begins(trial: Trial) -> bool:
+    """Say whether this is the only recording, and count it."""
+    with _turn:
+        holder = _recording()
+        if holder is None:
+            _recorder[:] = [ref(trial)]
+        return holder is None
+
+
+def _ends(trial: Trial) -> None:
+    with _turn:
+        if _recording() is trial:
+            _recorder.clear()
+
+
+def _recording() -> Trial | None:
+    """Return what records now. One that an interrupt has left here is gone with its frame."""
+    return _recorder[0]() if _recorder else None
 
 
 def _is_plain(leaf: Tensor, driver: Driver) -> bool:

@@ -9,16 +9,17 @@ from weakref import ref
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.errors import DeviceLostError
+from wgsl_kernels.engine.exchange import exchange
 from wgsl_kernels.engine.origin import user_line
 from wgsl_kernels.engine.structure import OpaqueError, Template, replaced
 from wgsl_kernels.engine.tensor import Tensor, Variable, made
-from wgsl_kernels.engine.watch import Watch, living
+from wgsl_kernels.engine.watch import Watch, changes_of, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.engine.driver import Driver, Recording, Replay
+    from wgsl_kernels.engine.exchange import Change
     from wgsl_kernels.engine.spec import Spec
 
 
@@ -32,10 +33,9 @@ class _Argument(NamedTuple):
 
 
 class _Input(NamedTuple):
-    """A variable, the array that it had (None if it was made meanwhile), and its own copy."""
+    """A variable that was read, and the array of its values that the function got."""
 
     variable: ref[Variable]
-    before: Any
     own: Any
 
 
@@ -57,7 +57,10 @@ class Trial(Watch):
     """Runs a function while the driver takes notes, with every input in a place of its own.
 
     Numbers on the host would travel as parameters, which a replay repeats, and an array that two
-    names share could not be told apart afterwards. So arguments and variables are moved first.
+    names share could not be told apart afterwards. So the function gets other tensors in place of
+    its arguments, and is shown others in place of variables from the first time it reads them. Only
+    this thread or task sees those. The variables change at the end, all at once: what the function
+    computes must not be made by others before the notes are complete.
     """
 
     def __init__(self, driver: Driver, scratch: Any, leaves: list[Tensor]) -> None:
@@ -67,19 +70,31 @@ class Trial(Watch):
         self._leaves = leaves
         self._arguments: list[_Argument] = []
         self._inputs: list[_Input] = []
+        self._read: dict[int, Tensor] = {}
 
     @property
     def scratch(self) -> Any:
         """What a later recording of the same function may take over."""
         return self._recording.scratch
 
-    def created(self, variable: Variable) -> None:
-        """Treat a new variable as one that was there: if it stays, replays read it."""
-        super().created(variable)
-        if variable.driver is self._driver:
-            own = self._recording.own(variable.array, variable.spec, False)
-            variable.array = own
-            self._inputs.append(_Input(ref(variable), None, own))
+    def shown(self, variable: Variable) -> Tensor:
+        """Return what has a variable's values here; replays get those of that time."""
+        found = self.changed.get(variable.id)
+        if found is not None:
+            return found[1]
+        read = self._read.get(variable.id)
+        return self._first_read(variable) if read is None else read
+
+    def _first_read(self, variable: Variable) -> Tensor:
+        source = super().shown(variable)
+        array = source.array
+        if array is None or source.driver is not self._driver:
+            return source
+        shared = sys.getrefcount(array) > 3  # by others than the source, this line and the call
+        own = self._recording.own(array, variable.spec, shared)
+        self._inputs.append(_Input(ref(variable), own))
+        self._read[variable.id] = found = stand_in(variable, own, self._driver)
+        return found
 
     def crossed(self, tensor: Tensor) -> None:
         """Give up: what crosses between backends crosses the host."""
@@ -91,17 +106,21 @@ class Trial(Watch):
         """Return what ``f`` returns for the arguments, and its replay or why there is none."""
         recording = self._recording
         given = [self._argument(index, leaf) for index, leaf in enumerate(self._leaves)]
-        self._move_variables()
         fusion = "always" if config.fusion == "auto" else config.fusion
         settings = {**context.current().config, "fusion": fusion}
-        recording.begin()
+        block = context.changed(watch=self, config=settings)
         try:
-            with context.changed(watch=self, config=settings):
+            recording.begin()
+            with block:
                 result = f(given)
                 run = self._finish(result)
-        finally:
             recording.end()
-            self._put_back()
+        except BaseException:  # what was assigned before stays, as without capture
+            recording.end()
+            block.leave()
+            self._commit()
+            raise
+        self._commit()
         back = {id(one.moved): one.leaf for one in self._arguments}
         return replaced(result, lambda one: back.get(id(one), one)), run
 
@@ -113,33 +132,19 @@ class Trial(Watch):
         self._arguments.append(_Argument(index, leaf, moved, own))
         return moved
 
-    def _move_variables(self) -> None:
-        for variable in living():
-            if variable.driver is self._driver:
-                shared = sys.getrefcount(variable.array) > 2  # by others than the variable
-                before = variable.array
-                try:
-                    own = self._recording.own(before, variable.spec, shared)
-                except DeviceLostError:
-                    continue  # whoever reads it will be told
-                variable.array = own
-                self._inputs.append(_Input(ref(variable), before, own))
-
-    def _put_back(self) -> None:
+    def _commit(self) -> None:
+        """Give all variables their new values, and dispose the arguments that the function did."""
+        disposed: list[Change] = []
         for argument in self._arguments:
-            if argument.moved.is_disposed:
-                argument.leaf.dispose()
-        for one in self._inputs:
-            variable = one.variable()
-            if variable is not None and one.before is not None and variable.array is one.own:
-                variable.array = one.before
+            if argument.moved.is_disposed and not argument.leaf.is_disposed:
+                disposed += changes_of(argument.leaf, None, argument.leaf.driver)
+        self.commit(disposed)
 
     def _finish(self, result: Any) -> CapturedRun | str:
         """Force what is to be kept, end the notes, and make a replay of them."""
         recording = self._recording
-        changed = [ref(one) for one in self.changed.values()]
-        self.changed.clear()  # what only the function held may go now
-        updates = [one for one in (back() for back in changed) if one is not None]
+        self._forget_gone()
+        updates = list(self.changed.values())
         try:
             template = Template(result)
             self._check_updates(updates)
@@ -148,7 +153,7 @@ class Trial(Watch):
             return recording.why
         outputs: list[Any] = []
         results = [self._result(one, outputs) for one in template.tensors]
-        settled = [one.array for one in updates]
+        settled = [value.array for _, value in updates]
         self._driver.evaluate(outputs + settled)
         recording.end()
         lasting = [one for one in self._inputs if one.variable() is not None]
@@ -166,18 +171,25 @@ class Trial(Watch):
             variables=[
                 one.variable for one, used in zip(lasting, replay.used[count:], strict=True) if used
             ],
-            updates=[ref(one) for one in updates],
+            updates=[ref(one) for one, _ in updates],
             disposed=[one.place for one in self._arguments if one.moved.is_disposed],
             template=template,
             results=results,
         )
 
-    def _check_updates(self, updates: list[Variable]) -> None:
-        for one in updates:
-            if one.array is None:
+    def _forget_gone(self) -> None:
+        """Let variables go that only the function held."""
+        kept = {key: (ref(one), value) for key, (one, value) in self.changed.items()}
+        self.changed.clear()
+        alive = ((key, back(), value) for key, (back, value) in kept.items())
+        self.changed.update({key: (one, value) for key, one, value in alive if one is not None})
+
+    def _check_updates(self, updates: list[tuple[Variable, Tensor]]) -> None:
+        for one, value in updates:
+            if value.array is None:
                 raise OpaqueError(f"it disposes the variable {one.name!r}")
-            if one.driver is not self._driver:
-                name = one.driver.name
+            if value.driver is not self._driver:
+                name = value.driver.name
                 raise OpaqueError(f"it assigns a tensor of backend {name!r} to {one.name!r}")
 
     def _result(self, tensor: Tensor, outputs: list[Any]) -> _Result:
@@ -260,10 +272,6 @@ class CapturedRun:
             here = variable.driver is driver and variable.array is not None
             arrays.append(variable.array if here else variable.array_on(driver))
         found = self._replay(arrays)
-        for back, array in zip(self._updates, found[self._outputs :], strict=True):
-            variable = back()
-            if variable is not None:
-                variable.array, variable.driver, variable.copies = array, driver, None
         results: list[Tensor] = []
         scope = context.current().scope
         for one in self._results:
@@ -274,8 +282,14 @@ class CapturedRun:
             if scope is not None:
                 scope.add(tensor)
             results.append(tensor)
+        changes: list[Change] = []
+        for back, array in zip(self._updates, found[self._outputs :], strict=True):
+            variable = back()
+            if variable is not None:
+                changes += changes_of(variable, array, driver)
         for index in self._disposed:
-            leaves[index].dispose()
+            changes += changes_of(leaves[index], None, leaves[index].driver)
+        exchange(changes)
         return results
 
     def _other(self, form: _Result, leaves: list[Tensor]) -> Tensor:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.gradients import GradientRule
@@ -39,29 +38,97 @@ _current: ContextVar[Context] = ContextVar("wgsl_kernels_context", default=Conte
 current = _current.get
 
 
-@contextmanager
-def changed(**fields: Any) -> Iterator[None]:
-    """Hold ``fields`` for a block of this thread or task.
+class Block:
+    """A `with` block of this thread or task in which the context differs.
 
-    On leaving, only these fields are put back, so that blocks may end in any order.
+    An interrupt on the way in or out leaves nothing behind, at the latest once nobody holds the
+    block any more: what was raised holds it, through the frames that it came through.
     """
-    before = _current.get()
-    _current.set(replace(before, **fields))
-    try:
-        yield
-    finally:
-        old = {name: getattr(before, name) for name in fields}
-        _current.set(replace(_current.get(), **old))
+
+    __slots__ = ("_is_in",)
+
+    def __init__(self) -> None:
+        self._is_in = False
+
+    def entered(self, now: Context) -> Context:
+        """Return the context of the block."""
+        raise AssertionError("each block says itself what differs")
+
+    def left(self, now: Context) -> Context:
+        """Return the context behind the block."""
+        raise AssertionError("each block says itself what it puts back")
+
+    def __enter__(self) -> None:
+        self._is_in = True
+        _current.set(self.entered(_current.get()))
+
+    def __exit__(self, *error: object) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Leave the block, unless that was done."""
+        if self._is_in:
+            try:
+                _current.set(self.left(_current.get()))
+            except BaseException:
+                _current.set(self.left(_current.get()))
+                raise
+            finally:
+                self._is_in = False
+
+    def __del__(self) -> None:
+        self.leave()
 
 
-def push_interceptor(interceptor: Interceptor) -> None:
-    """Put ``interceptor`` innermost: it sees a kernel run before those pushed earlier."""
-    now = _current.get()
-    _current.set(replace(now, interceptors=(*now.interceptors, interceptor)))
+class Changed(Block):
+    """Some fields have other values; only these are put back, so that blocks may end in any order.
+
+    Attributes:
+        fields: The values.
+    """
+
+    __slots__ = ("_before", "fields")
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        super().__init__()
+        self.fields = fields
+        self._before: dict[str, Any] = {}
+
+    def entered(self, now: Context) -> Context:
+        """Remember the fields, and set them."""
+        self._before = {name: getattr(now, name) for name in self.fields}
+        return replace(now, **self.fields)
+
+    def left(self, now: Context) -> Context:
+        """Put them back."""
+        return replace(now, **self._before)
+
+    def __del__(self) -> None:
+        """Put the fields back, where nobody has set others meanwhile."""
+        now = _current.get()
+        if self._is_in and all(getattr(now, one) is value for one, value in self.fields.items()):
+            self.leave()
 
 
-def pop_interceptor(interceptor: Interceptor) -> None:
-    """Take ``interceptor`` out again, wherever it stands."""
-    now = _current.get()
-    kept = tuple(one for one in now.interceptors if one is not interceptor)
-    _current.set(replace(now, interceptors=kept))
+class Intercepted(Block):
+    """An interceptor stands innermost: it sees a kernel run before those put there earlier."""
+
+    __slots__ = ("_interceptor",)
+
+    def __init__(self, interceptor: Interceptor) -> None:
+        super().__init__()
+        self._interceptor = interceptor
+
+    def entered(self, now: Context) -> Context:
+        """Put it there."""
+        return replace(now, interceptors=(*now.interceptors, self._interceptor))
+
+    def left(self, now: Context) -> Context:
+        """Take it out again, wherever it stands."""
+        kept = tuple([one for one in now.interceptors if one is not self._interceptor])
+        return replace(now, interceptors=kept)
+
+
+def changed(**fields: Any) -> Changed:
+    """Hold ``fields`` for a block."""
+    return Changed(fields)

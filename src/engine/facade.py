@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
@@ -10,7 +9,7 @@ from wgsl_kernels.engine.memory import Memory, memory
 from wgsl_kernels.engine.run import Interceptor, run_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from wgsl_kernels.engine.tensor import Tensor
 
@@ -32,18 +31,13 @@ class Engine:
         """Return what is alive now."""
         return memory()
 
-    @contextmanager
-    def intercept(self, interceptor: Interceptor) -> Iterator[None]:
+    def intercept(self, interceptor: Interceptor) -> context.Intercepted:
         """Let ``interceptor(call, proceed)`` see every kernel run of the block in this thread.
 
         ``call`` has the kernel's ``name``, ``inputs`` and ``attrs``; ``proceed(call)`` runs it and
         returns what the kernel gives. What the interceptor returns is the result.
         """
-        context.push_interceptor(interceptor)
-        try:
-            yield
-        finally:
-            context.pop_interceptor(interceptor)
+        return context.Intercepted(interceptor)
 
 
 _engine = Engine()

@@ -207,7 +207,10 @@ def _identities(inputs: tuple[Any, ...]) -> tuple[int, ...]:
 
 def entry_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | Entry:
     """Return the entry of a kernel that ran along ``plan``."""
-    overriding = context.current().gradients
+    now = context.current()
+    if now.watch is not None:
+        inputs = now.watch.seen(inputs)
+    overriding = now.gradients
     form = None if overriding and plan.name in overriding else plan.form or _form_of(plan, inputs)
     if form is None or not isinstance(result, Tensor):
         return _any_node(plan, inputs, result)

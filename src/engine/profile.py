@@ -177,11 +177,8 @@ def profile(f: Callable[[], Any]) -> Profile:
     watcher = _Watcher(seen)
     begun = {driver.name: _recorded(driver) for driver in running_drivers()}
     with _timing() as timings:
-        context.push_interceptor(watcher)
-        try:
+        with context.Intercepted(watcher):
             seen.result = f()
-        finally:
-            context.pop_interceptor(watcher)
         evaluate(seen.result)
         synchronize()
     for driver in running_drivers():
@@ -247,8 +244,10 @@ def _timing() -> Iterator[dict[str, list[Noted]]]:
         yield found
     finally:
         for driver in timed:
-            found[driver.name] = driver.take_timings()
-            driver.profile(False)
+            try:
+                found[driver.name] = driver.take_timings()
+            finally:
+                driver.profile(False)
 
 
 def _recorded(driver: Driver) -> int:

@@ -14,8 +14,9 @@ from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_numerics
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan
 from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.engine.scalars import scalar_tensor
 from wgsl_kernels.engine.signature import find_signature
-from wgsl_kernels.engine.tensor import Tensor, scalar_tensor, tensor
+from wgsl_kernels.engine.tensor import Tensor, tensor
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
@@ -186,7 +187,8 @@ def _execute(
     key: list[Any] = [name, driver.name]
     arrays: list[Any] = []
     is_here = True
-    for value in inputs:
+    shown = inputs if now.watch is None else now.watch.seen(inputs)
+    for value in shown:
         if isinstance(value, Tensor):
             key.append(value.spec)
             array = value.array
@@ -224,7 +226,7 @@ def _execute(
         call.inputs = inputs
     if not is_here or plan.driver is not driver:
         driver = plan.driver
-        arrays = [_on(driver, one) for one in inputs]
+        arrays = [_on(driver, one) for one in shown]
     if plan.output is None:
         results = _launch(plan, inputs, arrays)
         if told is not None:

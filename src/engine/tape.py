@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
@@ -125,14 +124,9 @@ def flat(inputs: Iterable[Any]) -> Iterator[Tensor]:
             yield from one
 
 
-@contextmanager
-def recording(tape: Tape) -> Iterator[Tape]:
-    """Let ``tape`` see the kernel runs of the block."""
-    context.push_interceptor(tape)
-    try:
-        yield tape
-    finally:
-        context.pop_interceptor(tape)
+def recording(tape: Tape) -> context.Intercepted:
+    """Let ``tape`` see the kernel runs of a block."""
+    return context.Intercepted(tape)
 
 
 def active_tapes() -> list[Tape]:
@@ -140,12 +134,10 @@ def active_tapes() -> list[Tape]:
     return [one for one in context.current().interceptors if isinstance(one, Tape)]
 
 
-@contextmanager
-def hidden_from_tapes() -> Iterator[None]:
-    """Let no tape see the kernel runs of the block; other interceptors do."""
+def hidden_from_tapes() -> context.Changed:
+    """Let no tape see the kernel runs of a block; other interceptors do."""
     kept = tuple(one for one in context.current().interceptors if not isinstance(one, Tape))
-    with context.changed(interceptors=kept):
-        yield
+    return context.changed(interceptors=kept)
 
 
 def _spread(

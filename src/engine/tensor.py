@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from wgsl_kernels.engine import context, display, memory
-from wgsl_kernels.engine.backends import active_driver, default_driver, find_driver
+from wgsl_kernels.engine.backends import active_driver, find_driver
 from wgsl_kernels.engine.copies import Copies
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import (
@@ -24,7 +23,6 @@ from wgsl_kernels.engine.operators import Assigning, Operators
 from wgsl_kernels.engine.room import check_room, too_large
 from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
-from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -232,7 +230,20 @@ class Variable(Assigning, Tensor):
             DTypeError: The dtype differs.
             DisposedTensorError: The variable was disposed, or the value.
         """
-        if self.array is None:
+        given = self.taking(value)
+        array, driver = given.array_on(given.driver), given.driver
+        watch = context.current().watch
+        if watch is not None:
+            watch.assign([(self, array, driver)])
+            return self
+        before = self.array, self.copies  # what runs at their end must not come between these:
+        self.array, self.driver, self.copies = array, driver, None
+        del before
+        return self
+
+    def taking(self, value: TensorLike) -> Tensor:
+        """Return the tensor that `assign` would take the values of; raise as that does."""
+        if self.is_disposed:
             raise self._was_disposed()
         given = value if isinstance(value, Tensor) else tensor(value, dtype=self.dtype)
         if given.dtype == WIDE.get(self.dtype) and context.current().double:
@@ -248,11 +259,26 @@ class Variable(Assigning, Tensor):
             raise DTypeError(
                 f"assign: {self.name} is {self.dtype}, the value {given.dtype}; cast it first."
             )
+        return given
+
+    def array_on(self, driver: Driver) -> Any:
+        """Return the array on ``driver``, of what this thread or task sees as the values."""
         watch = context.current().watch
-        if watch is not None:
-            watch.assigned(self)
-        self.array, self.driver, self.copies = given.array_on(given.driver), given.driver, None
-        return self
+        return Tensor.array_on(self if watch is None else watch.shown(self), driver)
+
+    @property
+    def is_disposed(self) -> bool:
+        """Whether `dispose` was called, directly or by a `tidy`."""
+        watch = context.current().watch
+        return self.array is None if watch is None else watch.is_disposed(self)
+
+    def dispose(self) -> None:
+        """Give the values up now; any later use raises `DisposedTensorError`."""
+        watch = context.current().watch
+        if watch is None:
+            super().dispose()
+        else:
+            watch.assign([(self, None, self.driver)])
 
 
 variables: WeakValueDictionary[int, Variable] = WeakValueDictionary()
@@ -271,28 +297,6 @@ def new_tensor(values: Array, dtype: DType) -> Tensor:
             )
         driver = find_driver("cpu")
     return made(Tensor(spec, driver.upload(values, spec), driver))
-
-
-def scalar_tensor(value: Any, dtype: DType) -> Tensor:
-    """Return a new tensor of one Python number or string."""
-    now = context.current()
-    driver = now.driver or default_driver()
-    if now.double or dtype == "string" or not driver.supports(dtype):
-        return tensor(value, dtype=dtype)
-    # 0.0 equals -0.0, so that it cannot be looked up
-    host = _host_scalar(value, dtype) if value else to_host(value, dtype)
-    spec = _scalar_spec(dtype)
-    return made(Tensor(spec, driver.upload(host.copy(), spec), driver))
-
-
-@lru_cache(maxsize=1024, typed=True)
-def _host_scalar(value: Any, dtype: DType) -> Array:
-    return to_host(value, dtype)
-
-
-@lru_cache
-def _scalar_spec(dtype: DType) -> Spec:
-    return Spec((), dtype)
 
 
 def made(tensor: Tensor) -> Tensor:
@@ -369,24 +373,6 @@ def as_tensor(value: TensorLike, dtype: Any = None) -> Tensor:
     if dtype is not None and value.dtype != canonical(dtype):
         raise DTypeError(f"tensor has dtype {value.dtype}; want {canonical(dtype)}. Cast it first.")
     return value
-
-
-def from_dlpack(source: Any) -> Tensor:
-    """Return a tensor with a copy of the values behind a DLPack object in host memory.
-
-    Raises:
-        ArgumentError: ``source`` is no such object, or not in host memory.
-    """
-    if isinstance(source, Tensor):
-        return tensor(source)
-    try:
-        values = np.from_dlpack(source)
-    except Exception as error:
-        said = " ".join(str(error).split()).rstrip(".")
-        raise ArgumentError(
-            f"from_dlpack: source is {shown(source)}, which NumPy does not take: {said}."
-        ) from None
-    return tensor(values)
 
 
 def _dtype_of(host: Array, asked: Any) -> DType:

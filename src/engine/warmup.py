@@ -18,7 +18,7 @@ from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.profile import evaluate, synchronize
 from wgsl_kernels.engine.tape import hidden_from_tapes
-from wgsl_kernels.engine.watch import Snapshot
+from wgsl_kernels.engine.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,7 +89,7 @@ def warmup(
     if count < 1:
         raise ArgumentError(f"warmup: threads is {threads}; want 1 or more.")
     driver: Any = active_driver()
-    snapshot = Snapshot()
+    watch = Watch()
     fusion = "always" if config.fusion == "auto" else config.fusion
     settings = {**context.current().config, "fusion": fusion}
     start = clock.perf_counter()
@@ -97,13 +97,9 @@ def warmup(
         parallel = getattr(driver, "compiling", None)
         block = nullcontext(_Nothing()) if parallel is None else parallel(count, told)
         tuning = getattr(driver, "tuning", nullcontext) if tune else nullcontext
+        around = context.changed(watch=watch, config=settings)
         try:
-            with (
-                block as compiled,
-                tuning(),
-                hidden_from_tapes(),
-                context.changed(watch=snapshot, config=settings),
-            ):
+            with block as compiled, tuning(), hidden_from_tapes(), around:
                 for number in range(MOST_RUNS):
                     before = compiled.asked
                     is_plain = tune and not number  # nothing is measured while it is recorded
@@ -111,12 +107,15 @@ def warmup(
                         result = f.rehearse(*examples)
                     else:
                         result = f(*examples)
-                    evaluate(result, list(snapshot.changed.values()))
+                    evaluate(result, [value for _, value in watch.changed.values()])
                     synchronize()
                     if compiled.asked == before and not is_plain:
                         break
-        finally:
-            snapshot.restore()
+            watch.put_back()
+        except BaseException:
+            around.leave()
+            watch.put_back()
+            raise
     return Warmup(compiled.asked, clock.perf_counter() - start, count)
 
 

@@ -1,68 +1,151 @@
-"""What a block of code does to variables, and putting them back."""
+"""What a block of code does to variables, kept from everybody else until its end, or for good."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from wgsl_kernels.engine.tensor import variables
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.exchange import exchange
+from wgsl_kernels.engine.tensor import Tensor, Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from wgsl_kernels.engine.driver import Driver
-    from wgsl_kernels.engine.tensor import Tensor, Variable
+    from wgsl_kernels.engine.exchange import Change
+
+New = tuple[Variable, "Any", "Driver"]
+"""A variable, the array that it gets (None where it is disposed), and whose that is."""
 
 
 class Watch:
-    """Told, while it stands in the context, what a thread or task does to variables.
+    """Stands in the context while a thread or task changes variables, and keeps the new values.
+
+    A variable itself is left as it is. The block's own code is shown another tensor in its place.
 
     Attributes:
         made: The variables made meanwhile, in order.
-        changed: Those assigned, by id.
+        changed: Those assigned, each with the tensor that has its values here, by id.
         undo: Puts back what code other than variables keeps, such as an optimizer's list of slots.
     """
 
     def __init__(self) -> None:
         self.made: list[ref[Variable]] = []
-        self.changed: dict[int, Variable] = {}
+        self.changed: dict[int, tuple[Variable, Tensor]] = {}
         self.undo: list[Callable[[], object]] = []
+        self._outer = context.current().watch
 
     def created(self, variable: Variable) -> None:
         """Hear of a new variable."""
         self.made.append(ref(variable))
 
-    def assigned(self, variable: Variable) -> None:
-        """Hear that a variable is about to get another value."""
-        self.changed[variable.id] = variable
+    def assign(self, new: Iterable[New]) -> None:
+        """Take new values of variables: all of them, or none if this is interrupted."""
+        self.changed.update(
+            {one.id: (one, stand_in(one, array, driver)) for one, array, driver in new}
+        )
+
+    def is_disposed(self, variable: Variable) -> bool:
+        """Say whether a variable has no values here."""
+        found = self.changed.get(variable.id)
+        if found is not None:
+            return found[1].array is None
+        return variable.array is None if self._outer is None else self._outer.is_disposed(variable)
+
+    def shown(self, variable: Variable) -> Tensor:
+        """Return what has a variable's values here: itself, or what stands in for it."""
+        found = self.changed.get(variable.id)
+        if found is not None:
+            return found[1]
+        return variable if self._outer is None else self._outer.shown(variable)
+
+    def seen(self, inputs: Iterable[Any]) -> tuple[Any, ...]:
+        """Return a kernel's inputs with what is shown in place of variables."""
+        return tuple(
+            self.shown(one)
+            if isinstance(one, Variable)
+            else list(self.seen(one))
+            if isinstance(one, (list, tuple))
+            else one
+            for one in inputs
+        )
 
     def crossed(self, tensor: Tensor) -> None:
         """Hear that a tensor is about to move to another backend."""
 
+    def commit(self, also: Sequence[Change] = ()) -> None:
+        """Give all variables their new values, and make the other changes, at once.
 
-class Snapshot(Watch):
-    """Remembers what each variable is before its first assignment, so that it can be put back."""
+        A watch around this one gets the values, and what is to be put back.
+        """
+        outer = self._outer
+        if outer is None:
+            new = [(one, value.array, value.driver) for one, value in self.changed.values()]
+            changes = [change for one in new for change in changes_of(*one)]
+        else:
+            changes = [
+                (outer, "changed", {**outer.changed, **self.changed}),
+                (outer, "undo", [*outer.undo, *self.undo]),
+            ]
+        exchange([*changes, *also, (self, "undo", [])])
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._before: list[tuple[Variable, Any, Driver, Any]] = []
-
-    def assigned(self, variable: Variable) -> None:
-        """Remember the present value, unless an earlier one is remembered."""
-        if variable.id not in self.changed:
-            self._before.append((variable, variable.array, variable.driver, variable.copies))
-        super().assigned(variable)
-
-    def restore(self) -> None:
-        """Put everything back that was changed since."""
-        for variable, array, driver, copies in self._before:
-            variable.array, variable.driver, variable.copies = array, driver, copies
-        for back in reversed(self.undo):
-            back()
+    def put_back(self) -> None:
+        """Have what others than variables keep as it was."""
+        while self.undo:
+            self.undo[-1]()
+            self.undo.pop()
 
 
-def living() -> list[Variable]:
-    """Return the variables that are alive and not disposed."""
-    found = [one() for one in variables.valuerefs()]
-    return [one for one in found if one is not None and one.array is not None]
+def stand_in(variable: Variable, array: Any, driver: Driver) -> Tensor:
+    """Return a tensor that is taken for the variable, with other values; it does not count."""
+    made = Tensor(variable.spec, array, driver, variable.id)
+    made._life = None
+    return made
+
+
+@contextmanager
+def all_or_none() -> Iterator[None]:
+    """Keep what a block assigns from everybody else; give it to the variables at the end, at once.
+
+    A block that is left by an exception changes nothing.
+    """
+    watch = Watch()
+    block = context.changed(watch=watch)
+    try:
+        with block:
+            yield
+        watch.commit()
+    except BaseException:
+        block.leave()
+        watch.put_back()
+        raise
+
+
+def assign_all(pairs: Iterable[tuple[Variable, Any]]) -> None:
+    """Give each variable a value, as `Variable.assign` does: all of them, or none.
+
+    Raises:
+        ShapeError, DTypeError, DisposedTensorError: As there; nothing has changed then.
+    """
+    given = [(one, one.taking(value)) for one, value in pairs]
+    new = [(one, value.array_on(value.driver), value.driver) for one, value in given]
+    watch = context.current().watch
+    if watch is not None:
+        watch.assign(new)
+    else:
+        exchange([change for one in new for change in changes_of(*one)])
+
+
+def changes_of(variable: Tensor, array: Any, driver: Driver) -> Sequence[Change]:
+    """Return what it takes to give a variable an array, or to dispose a tensor."""
+    changes: list[Change] = [(variable, "array", array)]
+    if variable.driver is not driver:
+        changes.append((variable, "driver", driver))
+    if variable.copies is not None:
+        changes.append((variable, "copies", None))
+    if array is None:
+        changes.append((variable, "_life", None))
+    return changes

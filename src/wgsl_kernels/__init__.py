@@ -25,6 +25,7 @@ from wgsl_kernels.engine.capture import capture as capture
 from wgsl_kernels.engine.config import config as config
 from wgsl_kernels.engine.coverage import coverage as coverage
 from wgsl_kernels.engine.custom import custom_grad as custom_grad
+from wgsl_kernels.engine.dlpack import from_dlpack as from_dlpack
 from wgsl_kernels.engine.driver import Backend as Backend
 from wgsl_kernels.engine.driver import Usage as Usage
 from wgsl_kernels.engine.errors import AlreadyRegistered as AlreadyRegistered
@@ -68,7 +69,6 @@ from wgsl_kernels.engine.signature import signature as signature
 from wgsl_kernels.engine.spec import Spec as Spec
 from wgsl_kernels.engine.tensor import Tensor as Tensor
 from wgsl_kernels.engine.tensor import Variable as Variable
-from wgsl_kernels.engine.tensor import from_dlpack as from_dlpack
 from wgsl_kernels.engine.tensor import tensor as tensor
 from wgsl_kernels.engine.tensor import variable as variable
 from wgsl_kernels.engine.warmup import Warmup as Warmup

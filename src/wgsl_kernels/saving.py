@@ -10,11 +10,9 @@ docs/decisions/0030-state-is-saved-under-the-paths-of-its-variables.md for the n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from wgsl_kernels import tensor_files
-from wgsl_kernels.engine import context
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DisposedTensorError,
@@ -23,7 +21,7 @@ from wgsl_kernels.engine.errors import (
 )
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable
-from wgsl_kernels.engine.watch import Snapshot
+from wgsl_kernels.engine.watch import all_or_none
 from wgsl_kernels.tensor_files import Content
 from wgsl_kernels.train.slots import is_counted, name_of
 
@@ -141,7 +139,7 @@ def load(
     content = tensor_files.read(path)
     if into is not None:
         planned = _assignments(into, content)
-        with _all_or_nothing():
+        with all_or_none():
             for holder, value, owners in planned:
                 if isinstance(holder, Variable):
                     holder.assign(value)
@@ -290,21 +288,6 @@ def _only_fits(
         for owner, found in fits.items()
         if len(found) == 1 and wanted.count(found[0].id) == 1
     }
-
-
-@contextmanager
-def _all_or_nothing() -> Iterator[None]:
-    """Put variables and optimizers back as they were if the block is left by an exception."""
-    if context.current().watch is not None:
-        yield  # who watches puts back what is to be put back
-        return
-    snapshot = Snapshot()
-    with context.changed(watch=snapshot):
-        try:
-            yield
-        except BaseException:
-            snapshot.restore()
-            raise
 
 
 def _check_equal(first: tuple[str, Tensor], path: str, value: Tensor) -> None:

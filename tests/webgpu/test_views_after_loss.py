@@ -11,7 +11,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.gpu
 
@@ -35,6 +35,13 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "one number": (lambda x: x[1, 2, 3], lambda x: x[1, 2, 3]),
     "split": (lambda x: wk.split(x, 3, axis=1)[2], lambda x: x[:, 2:]),
 }
+
+
+@pytest.fixture(autouse=True)
+def random_key_as_before() -> Iterator[None]:
+    """Seed `wk.random` anew: its key is lost with the device, like any variable."""
+    yield
+    wk.random.seed(0)
 
 
 def lose() -> None:

@@ -45,7 +45,7 @@ class CpuBackend:
 
     def __init__(self) -> None:
         keep_freed_memory()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # what ends inside of it may call `free`
         self._owners: dict[int, int] = {}
         self._bytes = 0
         self._checked_from = NEGLIGIBLE  # so many bytes held, small outputs are checked too

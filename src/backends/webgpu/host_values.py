@@ -10,15 +10,14 @@ import numpy as np
 from wgsl_kernels.engine.exact import is_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.spec import Shape
 
-host_bytes: dict[int, int] = {}
-"""Bytes of the host values that are on no device, by the id of what holds them."""
+host_bytes: dict[object, int] = {}
+"""Bytes of the host values that are on no device, by a weak reference to what holds them, which
+takes itself out of here: no line of Python runs for that (see `devices.pool.Storage`)."""
 
 
 class _Filling:
@@ -42,14 +41,14 @@ class _Filling:
 class HostValues(_Filling):
     """Values on the host; they count as an array of the backend until a device has them."""
 
-    __slots__ = ("_is_regular", "uploaded", "values")
+    __slots__ = ("__weakref__", "_is_regular", "_mark", "values")
 
     def __init__(self, values: Array, is_regular: bool | None = None) -> None:
         self._filled = None
         self.values = values
-        self.uploaded = False
         self._is_regular = is_regular
-        host_bytes[id(self)] = values.nbytes
+        self._mark: object = weakref.ref(self, host_bytes.pop)
+        host_bytes[self._mark] = values.nbytes
 
     @property
     def is_regular(self) -> bool:
@@ -60,12 +59,8 @@ class HostValues(_Filling):
 
     def mark_uploaded(self) -> None:
         """Stop counting: a storage holds the values from now on."""
-        self.uploaded = True
-        host_bytes.pop(id(self), None)
-
-    def __del__(self, forget: Callable[..., object] = host_bytes.pop) -> None:
-        if not self.uploaded:
-            forget(id(self), None)  # bound early: at the end of a process the module is empty
+        mark, self._mark = self._mark, None
+        host_bytes.pop(mark, None)
 
 
 class PackedValues(_Filling):

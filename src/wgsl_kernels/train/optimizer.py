@@ -18,6 +18,7 @@ from wgsl_kernels.engine.scopes import tidy
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import hidden_from_tapes
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, variable
+from wgsl_kernels.engine.watch import all_or_none, assign_all
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops.cast import astype
 from wgsl_kernels.train.slots import Slots, check_fits, name_of
@@ -161,9 +162,7 @@ class Optimizer(ABC):
                 )
                 results += zip((target, *state), new, strict=True)
                 del gradient, new
-            for holder, value in results:
-                holder.assign(value)
-            self._step.assign(step)
+            assign_all([*results, (self._step, step)])
             changed = [holder for holder, _ in results]
             del results, shared
         evaluate(changed)
@@ -253,9 +252,10 @@ class Optimizer(ABC):
         values = self.check_state_dict(state, owners)
         rate, step = values.pop(RATE), values.pop(STEP)
         claims = self._held.claims(values, owners or {})
-        self._rate.assign(rate)
-        self._step.assign(step)
-        self._held.take(claims)
+        with all_or_none():
+            self._rate.assign(rate)
+            self._step.assign(step)
+            self._held.take(claims)
 
     def check_state_dict(
         self, state: Mapping[str, TensorLike], owners: Mapping[str, Variable] | None = None

@@ -19,7 +19,6 @@ from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable, variable, variables
-from wgsl_kernels.engine.watch import living
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -120,7 +119,8 @@ class Slots:
         """
         if self._is_checked:
             return
-        names = {name_of(one) for one in living()}
+        found = [back() for back in variables.valuerefs()]
+        names = {name_of(one) for one in found if one is not None and not one.is_disposed}
         for owner in self._waiting:
             if owner not in names:
                 raise ArgumentError(self._without_owner(owner))
@@ -135,12 +135,14 @@ class Slots:
         Raises:
             ArgumentError: Two owners go by one name.
         """
-        taken = set(names.values()) | self._waiting.keys()
-        if len(taken) < len(self._waiting) + len(set(names.values())):
-            self._refuse_name(next(one for one in self._waiting if one in set(names.values())))
+        met = {name_of(one) for one in self.owners()}  # an interrupt may leave what they have got
+        waiting = {name: state for name, state in self._waiting.items() if name not in met}
+        taken = set(names.values()) | waiting.keys()
+        if len(taken) < len(waiting) + len(set(names.values())):
+            self._refuse_name(next(one for one in waiting if one in set(names.values())))
         found = {
             f"{owner}/{kind}": value
-            for owner, state in self._waiting.items()
+            for owner, state in waiting.items()
             for kind, value in state.items()
         }
         for owned in list(self._owned.values()):

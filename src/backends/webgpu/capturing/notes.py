@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from wgsl_kernels.backends.webgpu.capturing.scratch import Scratch
@@ -10,7 +11,7 @@ from wgsl_kernels.backends.webgpu.devices.status import SLOTS, LastingStatus
 from wgsl_kernels.engine.origin import user_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from wgsl_kernels.backends.webgpu.capturing.scratch import Value
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -75,6 +76,20 @@ class Notes:
             if self._scratch is not None:
                 self.held = self._scratch.end()
                 self._scratch = None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Note nothing of a block, and let its allocations be ordinary ones."""
+        scratch = self._scratch
+        if scratch is None:
+            yield
+            return
+        with self._device.lock:
+            self._thread = scratch.thread = 0
+            try:
+                yield
+            finally:
+                self._thread = scratch.thread = threading.get_ident()
 
     def refuse(self, why: str) -> None:
         """Give up for this reason; the first one stays."""

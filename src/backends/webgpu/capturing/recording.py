@@ -40,6 +40,10 @@ class GpuRecording:
 
     def own(self, array: GpuArray, spec: Spec, shared: bool) -> GpuArray:
         """Return an array that lies as this one, in a buffer that nothing else has."""
+        with self._notes.paused():
+            return self._own(array, spec, shared)
+
+    def _own(self, array: GpuArray, spec: Spec, shared: bool) -> GpuArray:
         size = spec.size
         if size == 0:
             return GpuArray(spec.shape, spec.dtype, 0, None, None)
@@ -56,7 +60,8 @@ class GpuRecording:
         return array if is_alone else self._backend.copy(array)
 
     def begin(self) -> None:
-        """Begin to take notes."""
+        """Begin to take notes; what is pending is made first, lest it be made with the run's."""
+        self._backend.fuser.anchors.make_waiting()
         self._notes.begin()
 
     def refuse(self, why: str) -> None:

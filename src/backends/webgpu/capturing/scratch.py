@@ -60,18 +60,22 @@ class Scratch:
 
     They come from the pool but are used again inside the run only, so that no value of the run
     lies where somebody else may write. Which one a buffer holds is known at any time.
+
+    Attributes:
+        values: What each buffer holds.
+        thread: Whose allocations come from here; 0 while nobody's do.
     """
 
     def __init__(self, pool: Pool) -> None:
         self.values: dict[Block, Value] = {}
         self._pool = pool
-        self._thread = threading.get_ident()
+        self.thread = threading.get_ident()
         self._idle: dict[int, list[int]] = {}
         pool.scratch = self
 
     def serves(self) -> bool:
         """Say whether an allocation of this thread belongs here."""
-        return self._thread == threading.get_ident()
+        return self.thread == threading.get_ident()
 
     def allocate(self, nbytes: int, label: str, what: str) -> Storage:
         """Return a storage as the pool would."""
@@ -170,4 +174,4 @@ class Workspace:
         for block in self._blocks:
             block.nbytes = 0
             block.epoch = epoch  # replays that were not submitted yet may still write there
-            block.give_back(block)
+            block.give_back(None)

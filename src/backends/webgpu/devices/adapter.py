@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.devices.declarations import import_wgpu
+from wgsl_kernels.backends.webgpu.devices.uninterrupted import in_thread
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Mapping
+    from collections.abc import Collection, Generator, Mapping, Sequence
 
 MOST_IMMEDIATES = 256
 """Bytes of parameters that travel with a dispatch; Vulkan promises 128, many devices have 256."""
@@ -171,9 +172,20 @@ def default_memory_limit(info: AdapterInfo) -> int | None:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
+def request_device(choice: Choice, features: Sequence[str]) -> Any:
+    """Return a device of the adapter with those of the features that it has."""
+    present = [name for name in features if name in choice.info.features]
+    limits = limits_to_request(choice.info)
+
+    def request() -> Any:
+        return choice.adapter.request_device_sync(required_features=present, required_limits=limits)
+
+    return in_thread(request)
+
+
 def _enumerate() -> list[tuple[AdapterInfo, Any]]:
     with _runtime_folder():
-        adapters = import_wgpu().gpu.enumerate_adapters_sync()
+        adapters = in_thread(import_wgpu().gpu.enumerate_adapters_sync)
     return [(_describe(index, adapter), adapter) for index, adapter in enumerate(adapters)]
 
 

@@ -50,9 +50,9 @@ class Background:
 
         A refused one stays without handle, so that a batch with it is taken apart.
         """
-        waiting, self._waiting = self._waiting, []
         first: Exception | None = None
-        for pipeline, future in waiting:
+        while self._waiting:
+            pipeline, future = self._waiting[0]
             try:
                 pipeline.owner = future.result()
             except Exception as error:
@@ -60,6 +60,7 @@ class Background:
                 first = first or pipeline.refused
             else:
                 pipeline.handle = handle_of(pipeline.owner)
+            del self._waiting[0]  # not sooner: an interrupt leaves it waited for
         return first
 
     def close(self) -> None:

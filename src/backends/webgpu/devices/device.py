@@ -17,7 +17,7 @@ from wgsl_kernels.backends.webgpu.devices.adapter import (
     choose_adapter,
     default_memory_limit,
     immediate_bytes,
-    limits_to_request,
+    request_device,
 )
 from wgsl_kernels.backends.webgpu.devices.native import load_calls
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure, GroupCache, PipelineCache
@@ -75,10 +75,7 @@ class Device:
             raise ArgumentError("This machine has no WebGPU adapter. Use the cpu backend.")
         self.info: AdapterInfo = choice.info
         self.why = choice.why
-        self._device = choice.adapter.request_device_sync(
-            required_features=[name for name in WANTED_FEATURES if name in choice.info.features],
-            required_limits=limits_to_request(choice.info),
-        )
+        self._device = request_device(choice, WANTED_FEATURES)
         self.limits: Mapping[str, int] = dict(self._device.limits)
         self.features = frozenset(self._device.features)
         self.is_software = choice.info.is_software

@@ -9,28 +9,32 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from struct import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from wgsl_kernels.backends.webgpu.devices.uninterrupted import in_one, in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-MAPPING_POLLS = (
-    1000  # each waits for all that was submitted, so the first one nearly always answers
-)
 UNMAPPABLE = "Could not map buffer"
 
 Copy = tuple[Any, int, Any, int, int]
 """Buffer, offset, buffer that gets the bytes, offset there, how many."""
-Submit: TypeAlias = "Callable[[Any, Callable[[Any], None] | None, Sequence[Copy]], None]"
-"""Takes a device, what fills a compute pass given its handle (None: there is no pass), and copies
-that follow the pass; has all that done in one command buffer."""
+Sent: TypeAlias = "Callable[[], Any]"
+"""Notes that something was submitted. It is written in C, so that no interrupt comes between."""
+Submit: TypeAlias = "Callable[[Any, Callable[[Any], None] | None, Sequence[Copy], Sent], None]"
+"""Takes a device, what fills a compute pass given its handle (None: there is no pass), copies
+that follow the pass, and what notes that it was submitted; has all done in one command buffer."""
 
 
 @dataclass(frozen=True)
 class Calls:
     """The calls of the hot path; ``handle`` gives what they take in place of a wgpu-py object.
 
-    ``write`` takes a queue, a buffer, what ``pinned`` gave for the bytes, and how many of them.
+    ``write`` takes a queue, a buffer, what ``pinned`` gave for the bytes, and how many of them;
+    ``send`` a queue, a finished command buffer, and what notes that it was submitted.
     """
 
     direct: bool
@@ -42,6 +46,7 @@ class Calls:
     set_immediates: Callable[[Any, int, bytes, int], None]
     dispatch: Callable[[Any, int, int, int], None]
     submit: Submit
+    send: Callable[[Any, Any, Sent], None]
     pinned: Callable[[bytearray], Any]
     write: Callable[[Any, Any, Any, int], None]
     map_for_reading: Callable[[Any, Any, int], memoryview]
@@ -78,6 +83,7 @@ def method_calls() -> Calls:
         ),
         dispatch=lambda target, x, y, z: target.dispatch_workgroups(x, y, z),
         submit=_submit_by_methods,
+        send=_send_by_method,
         pinned=memoryview,
         write=lambda queue, buffer, data, nbytes: queue.write_buffer(buffer, 0, data[:nbytes]),
         map_for_reading=_map_by_method,
@@ -89,27 +95,32 @@ def _direct_calls() -> Calls:
     native: Any = importlib.import_module("wgpu.backends.wgpu_native")
     ffi, lib = native.ffi, native.lib
     checked: Any = importlib.import_module("wgpu.backends.wgpu_native._api").libf
-    answers: list[int] = []  # a device reads under its lock, so one list serves
-
-    def on_mapped(status: int, message: Any, _one: Any, _two: Any) -> None:
-        answers.append(status)
 
     def type_of(function: Any, number: int) -> Any:  # to parse its name would take 20 ms
         return ffi.typeof(function).args[number]
 
-    info = ffi.new("WGPUBufferMapCallbackInfo *")
-    info.mode = lib.WGPUCallbackMode_AllowProcessEvents
-    info.callback = callback = ffi.callback(ffi.typeof(info.callback), on_mapped)
-    kept = (info, callback)  # the struct alone does not keep the callback alive
+    made: list[_Answer] = []  # for ever: after an interrupt wgpu may still call one
+    free: list[_Answer] = []
+
+    def new_answer() -> _Answer:
+        words = bytearray(_ANSWER.size)
+        info = ffi.new("WGPUBufferMapCallbackInfo *")
+        info.mode = lib.WGPUCallbackMode_AllowProcessEvents
+        noting = ffi.callback(ffi.typeof(info.callback), partial(_ANSWER.pack_into, words, 0))
+        info.callback = noting  # the struct alone does not keep it alive
+        made.append(_Answer(info, words, noting))
+        return made[-1]
 
     def map_for_reading(device: Any, buffer: Any, nbytes: int) -> memoryview:
-        answers.clear()
-        lib.wgpuBufferMapAsync(buffer._internal, lib.WGPUMapMode_Read, 0, nbytes, kept[0][0])
-        for _ in range(MAPPING_POLLS):
+        answer = free.pop() if free else new_answer()
+        _ANSWER.pack_into(answer.words, 0, 0, False, False, False)
+        lib.wgpuBufferMapAsync(buffer._internal, lib.WGPUMapMode_Read, 0, nbytes, answer.info[0])
+        status = 0
+        while not status:  # a poll waits for all that was submitted: the first one answers
             lib.wgpuDevicePoll(device._internal, True, ffi.NULL)
-            if answers:
-                break
-        if answers != [lib.WGPUMapAsyncStatus_Success]:
+            status = _ANSWER.unpack_from(answer.words)[0]
+        free.append(answer)
+        if status != lib.WGPUMapAsyncStatus_Success:
             raise RuntimeError(UNMAPPABLE)
         pointer = lib.wgpuBufferGetMappedRange(buffer._internal, 0, nbytes)
         buffer._map_state = "mapped"
@@ -120,7 +131,9 @@ def _direct_calls() -> Calls:
     form = ffi.new(type_of(lib.wgpuCommandEncoderFinish, 1))
     commands = ffi.new(type_of(lib.wgpuQueueSubmit, 2))  # one serves: submits are under a lock
 
-    def submit(device: Any, fill: Callable[[Any], None] | None, copies: Sequence[Copy]) -> None:
+    def submit(
+        device: Any, fill: Callable[[Any], None] | None, copies: Sequence[Copy], sent: Sent
+    ) -> None:
         encoder = checked.wgpuDeviceCreateCommandEncoder(device._internal, encoder_form)
         try:
             if fill is not None:
@@ -134,13 +147,17 @@ def _direct_calls() -> Calls:
                 checked.wgpuCommandEncoderCopyBufferToBuffer(
                     encoder, source._internal, at, reader._internal, start, nbytes
                 )
-            commands[0] = checked.wgpuCommandEncoderFinish(encoder, form)
+            finished = checked.wgpuCommandEncoderFinish(encoder, form)
         finally:
             lib.wgpuCommandEncoderRelease(encoder)
         try:
-            checked.wgpuQueueSubmit(device.queue._internal, 1, commands)
+            send_handle(device.queue, finished, sent)
         finally:
-            lib.wgpuCommandBufferRelease(commands[0])
+            lib.wgpuCommandBufferRelease(finished)
+
+    def send_handle(queue: Any, finished: Any, sent: Sent) -> None:
+        commands[0] = finished  # what goes wrong inside of the call ends the process: no check
+        in_one(partial(lib.wgpuQueueSubmit, queue._internal, 1, commands), sent)
 
     def write(queue: Any, buffer: Any, data: Any, nbytes: int) -> None:
         checked.wgpuQueueWriteBuffer(queue._internal, buffer._internal, 0, data, nbytes)
@@ -156,6 +173,7 @@ def _direct_calls() -> Calls:
         set_immediates=lib.wgpuComputePassEncoderSetImmediates,
         dispatch=lib.wgpuComputePassEncoderDispatchWorkgroups,
         submit=submit,
+        send=lambda queue, finished, sent: send_handle(queue, finished._internal, sent),
         pinned=ffi.from_buffer,
         write=write,
         map_for_reading=map_for_reading,
@@ -163,8 +181,24 @@ def _direct_calls() -> Calls:
     )
 
 
+class _Answer(NamedTuple):
+    """What wgpu is given to say that a buffer is mapped, and where it says so."""
+
+    info: Any
+    words: bytearray
+    noting: Any
+
+
+_ANSWER = Struct("=i???")
+"""A status, and whether there are a message and two words for the caller, which nobody asks.
+
+`Struct.pack_into` takes what wgpu's callback is given, so that C alone notes the answer: a Python
+function would be where Python raises an interrupt that came during the wait.
+"""
+
+
 def _submit_by_methods(
-    device: Any, fill: Callable[[Any], None] | None, copies: Sequence[Copy]
+    device: Any, fill: Callable[[Any], None] | None, copies: Sequence[Copy], sent: Sent
 ) -> None:
     encoder = device.create_command_encoder()
     if fill is not None:
@@ -173,9 +207,14 @@ def _submit_by_methods(
         target.end()
     for source, at, reader, start, nbytes in copies:
         encoder.copy_buffer_to_buffer(source, at, reader, start, nbytes)
-    device.queue.submit([encoder.finish()])
+    _send_by_method(device.queue, encoder.finish(), sent)
+
+
+def _send_by_method(queue: Any, finished: Any, sent: Sent) -> None:
+    queue.submit([finished])
+    sent()
 
 
 def _map_by_method(device: Any, buffer: Any, nbytes: int) -> memoryview:
-    buffer.map_sync("READ", 0, nbytes)
+    in_thread(lambda: buffer.map_sync("READ", 0, nbytes))
     return memoryview(buffer.read_mapped(0, nbytes, copy=False))

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import heapify, heappop, heappush
+from operator import setitem
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from wgsl_kernels.engine.errors import OutOfMemoryError
 
@@ -30,7 +33,10 @@ class Block:
     the heap of free buffers of its class.
     """
 
-    __slots__ = ("buffer", "capacity", "epoch", "free", "give_back", "id", "keys", "nbytes", "pool")
+    __slots__ = (
+        "buffer", "capacity", "epoch", "free", "give_back", "id", "keys", "nbytes", "pool",
+        "released",
+    )  # fmt: skip
 
     def __init__(
         self, pool: Pool, buffer: Any, number: int, capacity: int, free: list[int]
@@ -43,22 +49,24 @@ class Block:
         self.nbytes = 0
         self.epoch = -1
         self.keys: set[object] = set()
-        self.give_back: Callable[[Block], None] = pool.returned.append
+        self.released: object = None
+        self.give_back: Callable[[object], None] = partial(setitem, pool.returned, self)
 
 
 class Storage:
-    """A hold on one buffer of at least ``nbytes`` bytes; contents are undefined at first."""
+    """A hold on one buffer of at least ``nbytes`` bytes; contents are undefined at first.
+
+    When it goes, in whatever thread, its block is put among those that the pool takes back. No line
+    of Python runs for that, as it would in ``__del__``: it is quicker, and where a line of Python
+    runs an interrupt may be raised, which would be lost there.
+    """
 
     __slots__ = ("__weakref__", "block", "nbytes")
 
     def __init__(self, block: Block, nbytes: int) -> None:
         self.block = block
         self.nbytes = nbytes
-
-    def __del__(self) -> None:
-        """Queue the buffer for the pool; any thread may drop a storage, so nothing else happens."""
-        block = self.block
-        block.give_back(block)
+        block.released = ref(self, block.give_back)
 
     @property
     def id(self) -> int:
@@ -135,7 +143,7 @@ class Pool:
             forget: Told of a buffer that leaves the pool.
             settle: Waits until the device has dropped the buffers that it was told to.
         """
-        self.returned: list[Block] = []
+        self.returned: dict[Block, object] = {}
         self.live_bytes = 0
         self.peak_bytes = 0
         self.held_bytes = 0
@@ -161,7 +169,7 @@ class Pool:
             return scratch.allocate(nbytes, label, what)
         returned = self.returned
         while returned:  # as in collect, without the call
-            block = returned.pop()
+            block, _ = returned.popitem()
             self.live_bytes -= block.nbytes
             heappush(block.free, block.id)
         free = self._classes.get(nbytes)
@@ -227,7 +235,7 @@ class Pool:
         """Take back the buffers whose storages were dropped."""
         returned = self.returned
         while returned:
-            block = returned.pop()
+            block, _ = returned.popitem()
             self.live_bytes -= block.nbytes
             heappush(block.free, block.id)
 
@@ -309,6 +317,7 @@ class Pool:
         del self._blocks[block.id]
         heappush(self._vacant, block.id)
         self.held_bytes -= block.capacity
+        del block.give_back  # it refers to the block
         block.buffer = None  # never destroyed: the driver keeps it until recorded work is done
 
     def _refusal(self, nbytes: int, what: str) -> OutOfMemoryError:

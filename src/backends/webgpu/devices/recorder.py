@@ -3,11 +3,15 @@
 wgpu aborts the process on any error inside ``submit``. So dispatches are kept as a list; an encoder
 is opened, filled, finished and submitted in one go, and a device that was lost meanwhile shows at
 ``finish``, as an exception. Nothing is submitted on a device that was found lost.
+
+What is submitted leaves the list in the same call of C. So a dispatch is on the list or on the
+device, also where an interrupt ends a submit half way: the next one begins again.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from operator import delitem
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -16,7 +20,7 @@ from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError, ShaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.devices.background import Background
     from wgsl_kernels.backends.webgpu.devices.native import Calls, Copy
@@ -122,6 +126,7 @@ class Recorder:
         end = start + len(params)
         if end > PARAMS_BYTES:
             self.submit()
+            self._placed.clear()  # there may have been nothing to submit, after an interrupt
             start, end = 0, len(params)
         self.params[start:end] = params
         self.used = end + -end % self.step
@@ -241,33 +246,34 @@ class Recorder:
     def _submit(self, pieces: Sequence[Piece], reader: Any = None) -> None:
         self.check()
         late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
-        records, self.records = self.records, []
-        used, self.used = self.used, 0
-        self._placed.clear()
-        self._uploaded = self.work = 0
-        self.epoch += 1
         refused: Exception | None = None
         try:
-            if used:
-                self._calls.write(self._queue, self.params_buffer, self._pinned, used)
+            if self.used:
+                self._calls.write(self._queue, self.params_buffer, self._pinned, self.used)
             try:
-                self._encode(records, pieces, reader)
+                self._encode(len(self.records), pieces, reader)
             except Exception as error:
-                if not records or is_loss(error):
+                if not self.records or is_loss(error):
                     raise
-                refused = self._submit_apart(records)
+                refused = self._submit_apart()
                 if pieces:
-                    self._encode((), pieces, reader)
+                    self._encode(0, pieces, reader)
         except Exception as error:
             self.fail(error)
+        self._placed.clear()  # before their places are given out again
+        self.used = self._uploaded = self.work = 0
+        self.epoch += 1
         self.batch = FIRST_BATCH if pieces else min(2 * self.batch, FULL_BATCH)
         if refused is not None:
             raise late or refused
 
-    def _encode(self, records: Sequence[Dispatch], pieces: Sequence[Piece], reader: Any) -> None:
+    def _encode(self, count: int, pieces: Sequence[Piece], reader: Any) -> None:
+        """Submit the first dispatches of the list, and copies behind them."""
+        records = self.records[:count]
         timer = self.timer if records else None
         if timer is not None:
-            timer.run(records, self._fill)
+            timer.run(records, self._fill, self._sent)
+            count = 0
         copies: list[Copy] = []
         start = 0
         for block, offset, nbytes in pieces:
@@ -275,8 +281,12 @@ class Recorder:
             start += nbytes
         if timer is None or copies:
             fill = partial(self._fill, records) if records and timer is None else None
-            self._calls.submit(self._device, fill, copies)
+            self._calls.submit(self._device, fill, copies, self._sent(count))
         self.submits += 1
+
+    def _sent(self, count: int) -> Callable[[], None]:
+        """Return what takes the first dispatches off the list; it is written in C."""
+        return partial(delitem, self.records, slice(count))
 
     def _fill(self, records: Sequence[Dispatch], target: Any) -> None:
         """Encode dispatches into a compute pass, given its handle."""
@@ -297,17 +307,19 @@ class Recorder:
                 set_group(target, 0, group.handle, pipeline.offsets, given)
             dispatch(target, x, y, z)
 
-    def _submit_apart(self, records: Sequence[Dispatch]) -> Exception:
+    def _submit_apart(self) -> Exception:
         # One bad dispatch spoils its whole batch: run the others, and name the one that it was.
         reasons: list[str] = []
-        for record in records:
+        while self.records:
+            record = self.records[0]
             try:
-                self._encode((record,), (), None)
+                self._encode(1, (), None)
             except Exception as error:
                 if is_loss(error):
                     raise
                 known = record[0].refused
                 reasons.append(str(known or f"{label_of(record)}: refused by wgpu: {error}"))
+                del self.records[0]
         return ShaderError("\n".join(reasons) or "wgpu refused a batch, then took each dispatch.")
 
     def _read_long(self, piece: Piece) -> Bytes:

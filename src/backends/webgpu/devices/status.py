@@ -47,10 +47,17 @@ class Status:
         self._owners.append(describe)
         return len(self._owners) - 1
 
-    def settle(self, words: Bytes) -> Exception | None:
-        """Take the words of all outstanding slots, forget the slots, return the first error."""
-        owners, self._owners = self._owners, []
-        return _first_error(owners, words)
+    def error_in(self, words: Bytes) -> Exception | None:
+        """Return the first error that the words of all outstanding slots tell of."""
+        rows = words.view(np.int32).reshape(-1, 2)
+        for describe, (code, value) in zip(self._owners, rows, strict=True):
+            if code:
+                return describe(int(code), int(value))
+        return None
+
+    def forget(self) -> None:
+        """Hear that all words were looked at."""
+        self._owners = []
 
 
 class LastingStatus(Status):
@@ -58,18 +65,14 @@ class LastingStatus(Status):
 
     Attributes:
         storage: The buffer.
-        is_due: Whether the next read will look into it.
     """
 
     def __init__(self, storage: Storage) -> None:
         super().__init__()
         self.storage = storage
-        self.is_due = False
 
-    def settle(self, words: Bytes) -> Exception | None:
-        """Return the first error that the words of all slots tell of."""
-        self.is_due = False
-        return _first_error(self._owners, words)
+    def forget(self) -> None:
+        """Keep the slots: the next replay reports there again."""
 
 
 class Reports:
@@ -79,7 +82,8 @@ class Reports:
         self.status = Status()
         self._put = put
         self._storage: Storage | None = None
-        self._due: list[LastingStatus] = []
+        self._due: dict[LastingStatus, None] = {}
+        self._error: Exception | None = None
 
     @property
     def current(self) -> Status:
@@ -103,9 +107,7 @@ class Reports:
 
     def watch(self, status: LastingStatus) -> None:
         """Have the next read look into a captured function's buffer."""
-        if not status.is_due:
-            status.is_due = True
-            self._due.append(status)
+        self._due[status] = None
 
     def read(
         self,
@@ -117,26 +119,19 @@ class Reports:
         pending: list[tuple[Status, Storage]] = []
         if self.status.outstanding:
             pending.append((self.status, self.status_storage()))
-        due, self._due = self._due, []
-        pending += [(one, one.storage) for one in due]
+        pending += [(one, one.storage) for one in self._due]
         words = [Piece(at.block, 0, one.outstanding * SLOT_BYTES) for one, at in pending]
         if not pieces and not words:
             return []
         results = read([*pieces, *words])
-        errors: list[Exception] = []
         for (status, storage), found in zip(pending, results[len(pieces) :], strict=True):
-            error = status.settle(found)
-            if error is not None:
+            error = status.error_in(found)
+            if error is not None:  # kept before it is cleared, so that no interrupt loses it
+                self._error = self._error or error
                 write(storage, 0, np.zeros(found.nbytes, np.uint8))
-                errors.append(error)
-        if errors:
-            raise errors[0]
+            status.forget()
+        self._due.clear()
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
         return results[: len(pieces)]
-
-
-def _first_error(owners: list[Callable[[int, int], Exception]], words: Bytes) -> Exception | None:
-    rows = words.view(np.int32).reshape(-1, 2)
-    for describe, (code, value) in zip(owners, rows, strict=True):
-        if code:
-            return describe(int(code), int(value))
-    return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST_DISPATCHES = 256  # at a time; a query set holds two stamps for each
 
-COPY_SRC, QUERY_RESOLVE = 4, 512  # wgpu.BufferUsage
+MAP_READ, COPY_SRC, COPY_DST, QUERY_RESOLVE = 1, 4, 8, 512  # wgpu.BufferUsage
 
 
 class Timer:
@@ -23,7 +23,7 @@ class Timer:
     def __init__(self, device: Any, calls: Calls) -> None:
         self.rows: list[int] = []
         self._device = device
-        self._handle = calls.handle
+        self._calls = calls
         self._period = calls.timestamp_period(device.queue)
         self._stamps = device.create_query_set(
             label="timestamps", type="timestamp", count=2 * MOST_DISPATCHES
@@ -31,13 +31,20 @@ class Timer:
         self._buffer = device.create_buffer(
             label="timestamps", size=16 * MOST_DISPATCHES, usage=COPY_SRC | QUERY_RESOLVE
         )
+        self._reader: Any = None
 
     def run(
-        self, records: Sequence[Dispatch], fill: Callable[[Sequence[Dispatch], Any], None]
+        self,
+        records: Sequence[Dispatch],
+        fill: Callable[[Sequence[Dispatch], Any], None],
+        sent: Callable[[int], Callable[[], None]],
     ) -> None:
         """Submit ``records`` with a timestamp before and after each, and wait for them.
 
-        ``fill`` encodes dispatches into a pass, given its handle.
+        Args:
+            records: Dispatches.
+            fill: Encodes some of them into a pass, given its handle.
+            sent: Gives what notes that the next so many are submitted.
         """
         for start in range(0, len(records), MOST_DISPATCHES):
             some = records[start : start + MOST_DISPATCHES]
@@ -49,14 +56,23 @@ class Timer:
                     "end_of_pass_write_index": 2 * number + 1,
                 }
                 compute = encoder.begin_compute_pass(timestamp_writes=writes)
-                fill(some[number : number + 1], self._handle(compute))
+                fill(some[number : number + 1], self._calls.handle(compute))
                 compute.end()
             encoder.resolve_query_set(self._stamps, 0, 2 * len(some), self._buffer, 0)
-            queue = self._device.queue
-            queue.submit([encoder.finish()])
-            stamps = np.frombuffer(queue.read_buffer(self._buffer, 0, 16 * len(some)), np.uint64)
+            reader, self._reader = self._reader or self._new_reader(), None
+            encoder.copy_buffer_to_buffer(self._buffer, 0, reader, 0, 16 * len(some))
+            self._calls.send(self._device.queue, encoder.finish(), sent(len(some)))
+            mapped = self._calls.map_for_reading(self._device, reader, 16 * len(some))
+            stamps = np.frombuffer(mapped, np.uint64).copy()
+            mapped.release()
+            reader.unmap()
+            self._reader = reader  # one that is left mapped must never be used again
             for begin, end in zip(stamps[::2], stamps[1::2], strict=True):
                 self.rows.append(round(max(0, int(end) - int(begin)) * self._period))
+
+    def _new_reader(self) -> Any:
+        size = 16 * MOST_DISPATCHES
+        return self._device.create_buffer(label="times", size=size, usage=MAP_READ | COPY_DST)
 
 
 class Noted(NamedTuple):
@@ -89,6 +105,8 @@ class Watch:
         self.log = [] if on else None
         if on and self._has_timestamps and self._timer is None:
             self._timer = Timer(self._device, self._calls)
+        if self._timer is not None:
+            self._timer.rows.clear()  # a run that was interrupted left some
         return self._timer if on else None
 
     def take(self) -> list[Noted]:

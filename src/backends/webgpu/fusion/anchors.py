@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes
@@ -13,6 +15,7 @@ from wgsl_kernels.backends.webgpu.fusion.extras import Extras
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.pending import WEIGHT_MAX, Group, weight_of
 from wgsl_kernels.backends.webgpu.launching.map import bound_bytes
+from wgsl_kernels.engine.errors import WgslKernelsError
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -28,12 +31,19 @@ OWN_BINDINGS = 3
 """What a kernel binds besides inputs: its result, partial results, the status."""
 
 
+class _Waiting(threading.local):
+    """The pending kernels of one thread: what another is about to record must be left to it."""
+
+    def __init__(self) -> None:
+        self.kernels: deque[weakref.ref[GpuArray]] = deque()
+
+
 class Anchors:
     """Makes the pending arrays of kernels with loops of their own."""
 
     def __init__(self, fuser: Fuser) -> None:
         self.fuser = fuser
-        self._waiting: deque[weakref.ref[GpuArray]] = deque()
+        self._waiting = _Waiting()
         self._fused: dict[Any, Fused | None] = {}
 
     def clear(self) -> None:
@@ -42,16 +52,23 @@ class Anchors:
 
     def note(self, array: GpuArray) -> None:
         """Count a pending array; of too many the oldest is made, with what follows it if it can."""
-        waiting = self._waiting
+        waiting = self._waiting.kernels
         waiting.append(weakref.ref(array))
         if len(waiting) <= WAITING_MAX:
             return
         if not _all_wait(waiting):
             left = [each for each in waiting if (one := each()) is not None and one.op is not None]
             one = None  # nothing here may count as what holds an array
-            self._waiting = waiting = deque(left)
+            self._waiting.kernels = waiting = deque(left)
         if len(waiting) > WAITING_MAX:
             self._make_oldest(waiting.popleft())
+
+    def make_waiting(self) -> None:
+        """Make what this thread has pending; what cannot be made is left to whoever needs it."""
+        waiting = self._waiting.kernels
+        while waiting:
+            with suppress(WgslKernelsError):
+                self._make_oldest(waiting.popleft())
 
     def _make_oldest(self, oldest: weakref.ref[GpuArray]) -> None:
         """Make what was put last behind a kernel, or what the kernel gives if that is gone."""
