@@ -7,6 +7,7 @@ from wgsl_kernels import train as train
 from wgsl_kernels.backends.cpu.kernel import cpu_kernel as cpu_kernel
 from wgsl_kernels.backends.register import register_own as _register_own
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel as wgsl_kernel
+from wgsl_kernels.backends.webgpu.packages import shader_package as shader_package
 from wgsl_kernels.engine.autodiff import GradientTape as GradientTape
 from wgsl_kernels.engine.autodiff import grad as grad
 from wgsl_kernels.engine.autodiff import grads as grads

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
@@ -18,6 +19,8 @@ from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.engine.windows import sliding_by
 
 if TYPE_CHECKING:
+    import os
+
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
     from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.engine.dtypes import DType
@@ -111,7 +114,7 @@ class ShaderKernel:
 @overload
 def wgsl_kernel(
     name: str,
-    source: str,
+    source: str | os.PathLike[str],
     *,
     dtypes: Iterable[DType] | None = None,
     form: DeclaredForm | None = None,
@@ -125,7 +128,7 @@ def wgsl_kernel(
 ) -> Callable[[F], F]: ...
 def wgsl_kernel(
     name: str,
-    source: str | None = None,
+    source: str | os.PathLike[str] | None = None,
     *,
     dtypes: Iterable[DType] | None = None,
     form: DeclaredForm | None = None,
@@ -160,7 +163,8 @@ def wgsl_kernel(
         want = "'scan' or 'window', or None for the file's own"
         raise ArgumentError(f"{name}: form is {form!r}; want {want}.")
     if source is not None:
-        shader = ShaderKernel(name, source, origin, groups, params, form)
+        given = plain_path(name, "source", source)
+        shader = ShaderKernel(name, given, origin, groups, params, form)
         kernel = Kernel(
             name, "webgpu", shader, origin, allowed, infer=_infer(shader), names=shader.names
         )
