@@ -9,6 +9,7 @@ from wgsl_kernels.backends.register import register_own as _register_own
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel as wgsl_kernel
 from wgsl_kernels.backends.webgpu.link import Linked as Linked
 from wgsl_kernels.backends.webgpu.link import link as link
+from wgsl_kernels.backends.webgpu.packages import shader_package as shader_package
 from wgsl_kernels.engine.autodiff import GradientTape as GradientTape
 from wgsl_kernels.engine.autodiff import grad as grad
 from wgsl_kernels.engine.autodiff import grads as grads

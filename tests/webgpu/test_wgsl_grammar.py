@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
 from wgsl_kernels.backends.webgpu.wgsl import tree
-from wgsl_kernels.backends.webgpu.wgsl.evaluate import NotConstantError, evaluate
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse, parse_expression
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.printer import print_module, spell
@@ -229,33 +228,6 @@ def test_what_stands_behind_a_broken_declaration_is_read() -> None:
     assert functions == ["f", "g", "h"]
     assert [type(d) for d in found.declarations][2] is tree.Broken
     assert len(found.problems) == 2
-
-
-@pytest.mark.parametrize(
-    "body",
-    ["x = {0}1{1};", "x = {2}1;", "{3}{4}", "x = a{5};", "x = f{6};", "{7}{{ }}", "x = {8}1{9};"],
-)
-@pytest.mark.parametrize("depth", [30, 150, 5000])
-def test_text_nested_too_deeply_is_left_to_the_compiler(body: str, depth: int) -> None:
-    parts = ["(", ")", "- ", "{", "}", "[0]", "(1)", "if a { } else ", "array<", ">"]
-    text = in_function(body.format(*(part * depth for part in parts)))
-    found = module(text.replace("f" + "(1)" * depth, "f" + ".x" * depth))
-    assert found.is_whole == (depth < 100)
-    if not found.is_whole:
-        assert "nested too deeply" in found.problems[0].message
-    resolve(found.text)
-    print_module(found)
-
-
-def test_a_sum_of_five_thousand_terms_is_read_like_any_other() -> None:
-    text = f"const x = a{' + a' * 5000};"
-    found = module(text)
-    assert found.is_whole
-    assert len(resolve(found.text).uses) == 5001
-    assert print_module(found).composed.text == text + "\n"
-    assert sum(isinstance(node, tree.Name) for node in walk(found.declarations[0])) == 5001
-    with pytest.raises(NotConstantError):
-        evaluate("1" + "+1" * 5000, {}, {})
 
 
 def test_every_node_covers_its_text() -> None:

@@ -27,6 +27,7 @@ from wgsl_kernels.backends.webgpu.launching.map import MapLaunch
 from wgsl_kernels.backends.webgpu.launching.recipe import fold
 from wgsl_kernels.backends.webgpu.launching.scan import ScanLaunch
 from wgsl_kernels.backends.webgpu.launching.window import WindowLaunch
+from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.engine.attributes import field_key, integers, plain
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
@@ -369,6 +370,7 @@ class Gpu:
 
     def _source(self, shader: str) -> Any:
         place = f"<inline in {Path(self._origin.file).name}:{self._origin.line}>"
+        shader = plain_path(self._kernel, "shader", shader)
         return find_source(shader, Path(self._origin.file).parent, place)
 
 

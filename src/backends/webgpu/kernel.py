@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
@@ -18,6 +19,8 @@ from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.engine.windows import sliding_by
 
 if TYPE_CHECKING:
+    import os
+
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
     from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.engine.dtypes import DType
@@ -113,7 +116,7 @@ class ShaderKernel:
 @overload
 def wgsl_kernel(
     name: str,
-    source: str,
+    source: str | os.PathLike[str],
     *,
     dtypes: Iterable[DType] | None = None,
     form: DeclaredForm | None = None,
@@ -132,7 +135,7 @@ def wgsl_kernel(
 ) -> Callable[[F], F]: ...
 def wgsl_kernel(
     name: str,
-    source: str | None = None,
+    source: str | os.PathLike[str] | None = None,
     *,
     dtypes: Iterable[DType] | None = None,
     form: DeclaredForm | None = None,
@@ -185,7 +188,8 @@ def wgsl_kernel(
         if source is None:
             raise ArgumentError(f"{name}: init is for a shader; in a function, call gpu.full.")
     if source is not None:
-        shader = ShaderKernel(name, source, origin, groups, params, form, init or {})
+        given = plain_path(name, "source", source)
+        shader = ShaderKernel(name, given, origin, groups, params, form, init or {})
         if init is not None or not origin.is_ours:
             from wgsl_kernels.backends.webgpu.outputs import look_at_outputs
 

@@ -33,11 +33,19 @@ _SHADER = """
 @group(0) @binding(0) var<storage, read> x: array<i32>;
 @group(0) @binding(1) var<storage, read_write> y: array<i32>;
 
+var<workgroup> kept: i32;
+
+fn swapped(value: i32) -> i32 {
+  let found = kept;
+  kept = value;
+  return found;
+}
+
 @compute @workgroup_size(1)
-fn main() {
+fn main(@builtin(workgroup_id) group: vec3<u32>) {
   let a = x[0];
   let b = x[1];
-  y[0] = BODY;
+  y[group.x] = BODY;
 }
 """
 
@@ -51,12 +59,14 @@ class Quirk:
         what: What is wrong, in words.
         adapter: Part of the adapter's name that has it; empty for any.
         backend: The graphics interface: ``Vulkan``, ``OpenGL``, …; empty for any.
-        expression: WGSL of type i32, over the i32 values ``a`` and ``b``.
+        expression: WGSL of type i32, over the i32 values ``a`` and ``b``; ``swapped(a)`` puts a
+            value into workgroup memory and gives what was there.
         a: The first value.
         b: The second value.
-        wrong: What comes out.
+        wrong: What comes out, the largest of all workgroups' values.
         right: What WGSL says.
         link: Where it is reported or explained.
+        groups: How many workgroups compute it.
     """
 
     since: str
@@ -69,6 +79,7 @@ class Quirk:
     wrong: int
     right: int
     link: str = ""
+    groups: int = 1
 
     def is_of(self, adapter: AdapterInfo) -> bool:
         """Say whether the row speaks of this adapter."""
@@ -97,6 +108,19 @@ QUIRKS = (
         right=1,
         link=_NAGA,
     ),
+    Quirk(
+        since="2026-11-22",
+        what="workgroup memory keeps the values of the workgroup before",
+        adapter="llvmpipe",
+        backend="",
+        expression="select(0, 1, swapped(a) != 0)",
+        a=1,
+        b=0,
+        wrong=1,
+        right=0,
+        link="https://www.w3.org/TR/WGSL/#address-space-workgroup",
+        groups=64,
+    ),
     _mesa("7 / 0 is not 7", "a / b", 7, 0, 0, 7, _DIVISION),
     _mesa("7 % 0 is not 0", "a % b", 7, 0, -1, 0, _DIVISION),
     _mesa("INT_MIN % -1 is not 0", "a % b", INT_MIN, -1, INT_MIN, 0, _DIVISION),
@@ -119,13 +143,14 @@ def measure(quirk: Quirk) -> int:
 
     @wgsl_kernel(name)
     def _probe(gpu: Gpu, x: GpuArray) -> GpuArray:
-        y = gpu.empty((1,), "int32")
-        gpu.dispatch(_SHADER.replace("BODY", quirk.expression), {"x": x, "y": y}, groups=(1,))
+        y = gpu.empty((quirk.groups,), "int32")
+        shader = _SHADER.replace("BODY", quirk.expression)
+        gpu.dispatch(shader, {"x": x, "y": y}, groups=(quirk.groups,))
         return y
 
     try:
         with use_backend("webgpu"):
-            (y,) = run(name, tensor(np.array([quirk.a, quirk.b], np.int32)))
-            return int(y.item())
+            y = run(name, tensor(np.array([quirk.a, quirk.b], np.int32)))
+            return int(y.numpy().max())
     finally:
         unregister_kernel(name, "webgpu")

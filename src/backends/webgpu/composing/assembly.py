@@ -118,12 +118,13 @@ class Assembly:
         removed = [directive.span for directive in main.directives]
         removed += [include.span for include in main.includes]
         removed += [declaration.span for declaration in self.dropped]
-        edits = [*self.edits.get(main.file, []), *(Edit(span, "") for span in removed)]
+        edits = _in_order([*self.edits.get(main.file, []), *(Edit(span, "") for span in removed)])
         text.quote(main.text, Span(0, len(main.text.text)), edits)
         for facts in self.source.included:
+            edits = _in_order(self.edits.get(facts.file, []))
             for declaration in self.reached[facts.file]:
                 text.generate("\n")
-                text.quote(facts.text, declaration.span, self.edits.get(facts.file, []))
+                text.quote(facts.text, declaration.span, edits)
         text.generate("\n" + tail)
         for written in self.written.values():
             text.generate(renamed(written, {PARAMS: self.uniform}) + "\n")
@@ -165,3 +166,7 @@ class Assembly:
 
 def _is_enable(keyword: str, arguments: str, names: set[str]) -> bool:
     return keyword == "enable" and {a.strip() for a in arguments.split(",")} <= names
+
+
+def _in_order(edits: Iterable[Edit]) -> list[Edit]:
+    return sorted(edits, key=lambda one: one.span.begin)

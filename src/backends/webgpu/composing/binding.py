@@ -207,7 +207,8 @@ def _workgroup_size(composer: Composer, entry: Function) -> tuple[int, int, int]
             sizes.append(int(evaluate(expression, constants, composer.constants)))
         except NotConstantError as error:
             message = f"{composer.kernel}: @workgroup_size: {error}. Give it under constants=."
-            raise ShaderError(composer.source.point(message, entry)) from None
+            text = composer.source.text_of(entry) if skeleton is None else skeleton.text
+            raise ShaderError(text.point(message, entry.name_span.begin)) from None
     x, y, z = (*sizes, 1, 1, 1)[:3]
     return x, y, z
 

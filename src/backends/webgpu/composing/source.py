@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import functools
-import importlib.resources
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.backends.webgpu.composing.files import (
+    find_file,
+    find_included,
+    label,
+    read_file,
+    text_of,
+)
+from wgsl_kernels.backends.webgpu.composing.files import shaders_folder as shaders_folder
+from wgsl_kernels.backends.webgpu.wgsl.dependencies import check_dependencies
+from wgsl_kernels.backends.webgpu.wgsl.facts import Wanted
 from wgsl_kernels.backends.webgpu.wgsl.reader import read
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -21,10 +29,10 @@ if TYPE_CHECKING:
         Declaration,
         Facts,
         Function,
-        Include,
         Struct,
         Variable,
     )
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,8 @@ class Source:
     @functools.cached_property
     def functions(self) -> Mapping[str, Function]:
         """The functions of all files, by name."""
-        return {name: f for facts in self.files[::-1] for name, f in facts.functions.items()}
+        found = {name: f for facts in self.files[::-1] for name, f in facts.functions.items()}
+        return Wanted(self.file, "fn", found)
 
     @functools.cached_property
     def variables(self) -> Mapping[str, Variable]:
@@ -84,10 +93,21 @@ class Source:
     def replaces(self, name: str, facts: Facts) -> bool:
         """Say whether a file that includes another declares ``name`` in its place."""
         above = self.above[facts.file]
-        return any(
-            one.file in above and any(name == d.name for d in one.declarations)
-            for one in self.files
-        )
+        return any(file in above for file in self._files_with.get(name, ()))
+
+    @functools.cached_property
+    def _files_with(self) -> Mapping[str, frozenset[str]]:
+        """The files that declare each name."""
+        found: dict[str, set[str]] = {}
+        for facts in self.files:
+            for declaration in facts.declarations:
+                found.setdefault(declaration.name, set()).add(facts.file)
+        return {name: frozenset(files) for name, files in found.items()}
+
+    @functools.cached_property
+    def _texts(self) -> Mapping[int, Text]:
+        """The file of each declaration, by the declaration's id."""
+        return {id(d): facts.text for facts in self.files for d in facts.declarations}
 
     @property
     def syntax_error(self) -> str:
@@ -103,17 +123,11 @@ class Source:
 
     def text_of(self, declaration: Declaration) -> Text:
         """Return the file that holds ``declaration``."""
-        return next(f.text for f in self.files if any(d is declaration for d in f.declarations))
+        return self._texts[id(declaration)]
 
     def point(self, message: str, declaration: Declaration) -> str:
         """Return ``message`` led by the declaration's place, with its line and a caret."""
         return self.text_of(declaration).point(message, declaration.name_span.begin)
-
-
-@functools.cache
-def shaders_folder() -> Path:
-    """Return the folder that holds the package's own shaders."""
-    return Path(str(importlib.resources.files("wgsl_kernels.shaders")))
 
 
 def find_source(given: str, beside: Path, inline_name: str) -> Source:
@@ -130,31 +144,30 @@ def find_source(given: str, beside: Path, inline_name: str) -> Source:
     """
     if "\n" in given:
         return load_text(given, inline_name, beside)
-    tried = _candidates(given, beside)
-    for path in tried:
-        if path.is_file():
-            return load_file(path)
-    raise ShaderError(f"shader file {given!r} is missing; tried {_listed(tried)}.")
+    path, real = find_file(given, beside)
+    return _gather(read_file(path), path.parent, real)
 
 
 def load_file(path: Path) -> Source:
     """Return the source in the file ``path`` with its includes; unchanged files are read once."""
-    return _gather(_read_file(path), path.parent, path)
+    return _gather(read_file(path), path.parent, path.resolve())
 
 
 def load_text(text: str, name: str, beside: Path) -> Source:
     """Return the source given as text; ``name`` stands for its file in errors."""
-    return _gather(read(Text(name, _with_newlines(text))), beside, None)
+    return _gather(read(text_of(name, text)), beside, Path())
 
 
-def _gather(facts: Facts, folder: Path, path: Path | None) -> Source:
+def _gather(facts: Facts, folder: Path, real: Path) -> Source:
+    """Return a file with what it includes; ``real`` is its path without links."""
     walk = _Walk()
-    walk.visit(facts, folder, (path.resolve() if path else Path(),))
+    walk.visit(facts, folder, (real,))
     above: dict[str, frozenset[str]] = {facts.file: frozenset()}
     for file, included in reversed(walk.visited):  # each behind all that include it
         for one in included:
             above[one] = above.get(one, frozenset()) | above[file] | {file}
     files = sorted(walk.found.values(), key=lambda one: len(above[one.file]))
+    check_dependencies((facts.text, *(one.text for one in files)))
     return Source(facts, tuple(files), above)
 
 
@@ -176,53 +189,14 @@ class _Walk:
         """Visit what a file includes; ``chain`` has the files that led to it, and itself."""
         names: list[str] = []
         for include in facts.includes:
-            given = _resolve(facts, include, folder)
+            given = find_included(facts, include.path, include.span.begin, folder)
             path = self.resolved.get(given) or self.resolved.setdefault(given, given.resolve())
             if path in chain:
-                circle = " -> ".join(_label(p) for p in (*chain[chain.index(path) :], path))
-                raise ShaderError(_at(facts, include, f"this include closes a cycle: {circle}."))
+                circle = " -> ".join(label(p) for p in (*chain[chain.index(path) :], path))
+                message = f"this include closes a cycle: {circle}."
+                raise ShaderError(facts.text.point(message, include.span.begin))
             if path not in self.found:
-                self.found[path] = _read_file(path)
+                self.found[path] = read_file(path)
                 self.visit(self.found[path], path.parent, (*chain, path))
             names.append(self.found[path].file)
         self.visited.append((facts.file, names))
-
-
-def _resolve(facts: Facts, include: Include, folder: Path) -> Path:
-    tried = _candidates(include.path, folder)
-    for path in tried:
-        if path.is_file():
-            return path
-    raise ShaderError(_at(facts, include, f"the include is missing; tried {_listed(tried)}."))
-
-
-def _candidates(name: str, folder: Path) -> tuple[Path, ...]:
-    return tuple(dict.fromkeys((folder / name, shaders_folder() / name)))
-
-
-def _at(facts: Facts, include: Include, message: str) -> str:
-    return facts.text.point(message, include.span.begin)
-
-
-def _listed(paths: tuple[Path, ...]) -> str:
-    return ", ".join(str(path) for path in paths)
-
-
-def _read_file(path: Path) -> Facts:
-    return _read_version(path, path.stat().st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=1024)
-def _read_version(path: Path, _modified: int) -> Facts:
-    return read(Text(_label(path), _with_newlines(path.read_text(encoding="utf-8"))))
-
-
-def _label(path: Path) -> str:
-    """Return how errors name ``path``: the package's own shaders by their place among them."""
-    folder = shaders_folder().resolve()
-    resolved = path.resolve()
-    return str(resolved.relative_to(folder)) if resolved.is_relative_to(folder) else str(path)
-
-
-def _with_newlines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -81,12 +81,19 @@ def held(types: Types, type_: str, value: str) -> str | None:
     if name.startswith("vec") and element in _HOLDS:
         parts = [_HOLDS[element].format(f"{value}.{axis}") for axis in "xyzw"[: int(name[3])]]
         return f"{resolved}({', '.join(parts)})"
-    if resolved not in types.structs:
+    if resolved not in types.structs or not _is_small(types, resolved):
         return None
     fields = types.structs[resolved].fields
     found = [held(types, one.type, f"{value}.{one.name}") for one in fields]
     known = [one for one in found if one is not None]
     return f"{resolved}({', '.join(known)})" if len(known) == len(found) else None
+
+
+def _is_small(types: Types, struct: str) -> bool:
+    try:
+        return types.layout(struct).size <= _MOST_BYTES
+    except UnknownTypeError:
+        return False
 
 
 def lift_text(composer: Composer, operand: Operand) -> str:
@@ -184,6 +191,8 @@ def _are_same(composer: Composer, given: str, wanted: str) -> bool:
     return composer.types.resolve(given) == composer.types.resolve(wanted)
 
 
+_MOST_BYTES = 16_384
+"""The size of an accumulator above which it is not held, since every field would be named."""
 _HOLDS = {
     "f32": "hold({0})",
     "f16": "wk_hold_f16({0})",

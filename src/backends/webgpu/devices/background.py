@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.devices.roomy import start_roomy
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ class Background:
             self.asked += 1
             told = self._done, self.asked
         self._told(*told)
-        self._waiting.append((pipeline, self._pool.submit(self._made, make)))
+
+        def start() -> None:
+            self._waiting.append((pipeline, self._pool.submit(self._made, make)))
+
+        start_roomy(start)  # the pool may make a thread
 
     def note(self) -> None:
         """Count a pipeline that was compiled at once, not in a thread."""

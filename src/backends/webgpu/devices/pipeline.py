@@ -6,12 +6,12 @@ are checked here against the device's limits before wgpu sees them.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.backends.webgpu.devices.ready import Fitting, Ready
 from wgsl_kernels.backends.webgpu.devices.recorder import is_empty, shown
+from wgsl_kernels.backends.webgpu.devices.roomy import on_roomy_stack
 from wgsl_kernels.engine.errors import ArgumentError, ShaderError
 
 if TYPE_CHECKING:
@@ -189,24 +189,28 @@ class PipelineCache:
     ) -> Pipeline:
         import wgpu
 
-        layout = self._layouts.get(bindings)
-        try:
-            if layout is None:
-                layout = Layout(self._device, bindings, self._immediates)
-                self._layouts[bindings] = layout
-            module = self._device.create_shader_module(label=label, code=text)
-            stage = {"module": module, "entry_point": entry, "constants": constants}
-            make = partial(
-                self._device.create_compute_pipeline,
-                label=label,
-                layout=layout.pipeline_layout,
-                compute=stage,
+        stage: dict[str, Any] = {"entry_point": entry, "constants": constants}
+
+        def make_module() -> None:
+            stage["module"] = self._device.create_shader_module(label=label, code=text)
+
+        def make() -> Any:
+            return self._device.create_compute_pipeline(
+                label=label, layout=layout.pipeline_layout, compute=stage
             )
+
+        def make_both() -> Any:
+            make_module()
+            return make()
+
+        try:
+            layout = self._layout(bindings)
             if self.background is not None and not constants:  # whose errors must show here
+                on_roomy_stack(make_module)
                 pipeline = Pipeline(None, None, layout, label, immediates)
                 self.background.add(pipeline, make)
                 return pipeline
-            owner = make()
+            owner = on_roomy_stack(make_both)
             if self.background is not None:
                 self.background.note()
         except wgpu.GPUError as error:
@@ -214,6 +218,12 @@ class PipelineCache:
                 raise
             raise CompileFailure(str(error)) from None
         return Pipeline(owner, self._calls.handle(owner), layout, label, immediates)
+
+    def _layout(self, bindings: tuple[Binding, ...]) -> Layout:
+        layout = self._layouts.get(bindings)
+        if layout is None:
+            layout = self._layouts[bindings] = Layout(self._device, bindings, self._immediates)
+        return layout
 
 
 class GroupCache:

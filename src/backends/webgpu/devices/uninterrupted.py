@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def in_thread(f: Callable[[], T]) -> T:
-    """Return what ``f`` gives in a thread of its own; an interrupt ends the wait only."""
+def in_thread(f: Callable[[], T], start: Callable[[Callable[[], None]], None] = call) -> T:
+    """Return what ``f`` gives in a thread of its own; an interrupt ends the wait only.
+
+    Args:
+        f: What the thread does.
+        start: Calls what starts the thread.
+    """
     future: Future[T] = Future()
 
     def run() -> None:
@@ -30,7 +35,7 @@ def in_thread(f: Callable[[], T]) -> T:
         except BaseException as error:
             future.set_exception(error)
 
-    threading.Thread(target=run, daemon=True, name="wgsl-kernels-call").start()
+    start(threading.Thread(target=run, daemon=True, name="wgsl-kernels-call").start)
     return future.result()
 
 

@@ -143,11 +143,16 @@ class Functions:
             for facts, d in reached
             if d.name in SKELETON or self._shared.get(d.name, facts.text) is not facts.text
         }
-        while True:
-            more = {d.name for _, d in reached if d.needs & (special | found)} - found
-            if not more:
-                return found
+        users: dict[str, list[str]] = {}
+        for _, declaration in reached:
+            for name in declaration.needs:
+                users.setdefault(name, []).append(declaration.name)
+        pending = [*special, *found]
+        while pending:
+            more = {name for name in users.pop(pending.pop(), ()) if name not in found}
             found |= more
+            pending += more
+        return found
 
 
 def _composer(kind: Kind) -> tuple[Composer, Function]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.facts import Constant
 
 _WORD = 0xFFFFFFFF
+_LARGEST = 2.0**128  # above all numbers of WGSL
 
 
 class NotConstantError(Exception):
@@ -35,9 +37,12 @@ def evaluate(
         NotConstantError: It holds something else; the message says what.
     """
     try:
-        return _Evaluator(expression, constants, given, frozenset()).whole()
-    except RecursionError:
-        raise NotConstantError(f"{expression!r} is too long to compute") from None
+        value = _Evaluator(expression, constants, given, frozenset(), {}).whole()
+        if math.isfinite(value):
+            return value
+    except (RecursionError, ValueError, OverflowError):
+        pass
+    raise NotConstantError(f"{_shown(expression)} is too long to compute, or too large")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,7 @@ class _Evaluator:
     constants: Mapping[str, Constant]
     given: Mapping[str, float]
     pending: frozenset[str]
+    found: dict[str, float]
 
     def whole(self) -> float:
         parsed = parse_expression(self.expression)
@@ -71,6 +77,8 @@ class _Evaluator:
         raise self._failure()
 
     def _combine(self, mark: str, left: float, right: float) -> float:
+        if abs(left) > _LARGEST or abs(right) > _LARGEST:
+            raise self._failure()
         if mark in ("+", "-", "*"):
             return {"+": left + right, "-": left - right, "*": left * right}[mark]
         if mark in ("/", "%"):
@@ -103,14 +111,22 @@ class _Evaluator:
     def _constant(self, name: str) -> float:
         if name in self.given:
             return self.given[name]
+        if name in self.found:
+            return self.found[name]
         constant = self.constants.get(name)
         if constant is None or constant.value is None or name in self.pending:
             raise NotConstantError(f"{name!r} has no value that is known before the shader runs")
-        inner = _Evaluator(constant.value, self.constants, self.given, self.pending | {name})
-        return inner.whole()
+        pending = self.pending | {name}
+        inner = _Evaluator(constant.value, self.constants, self.given, pending, self.found)
+        self.found[name] = inner.whole()
+        return self.found[name]
 
     def _failure(self) -> NotConstantError:
-        return NotConstantError(f"{self.expression!r} is not an expression of constants")
+        return NotConstantError(f"{_shown(self.expression)} is not an expression of constants")
+
+
+def _shown(expression: str) -> str:
+    return repr(expression if len(expression) <= 80 else f"{expression[:80]}…")
 
 
 def _number(text: str) -> float:

@@ -71,9 +71,9 @@ def _hint(source_map: SourceMap, found: tuple[int, int] | None) -> str:
         if found is None or 0 <= found[0] - place.line <= 1:
             _, place = source_map.origin(place.line, place.column)
             return f"\nHint: {place.label}: {problem.message}"
-    for problem in resolve(composed).problems():
-        place = composed.place(problem.begin)
-        if found == (place.line, place.column):
+    if found is not None:
+        begin = composed.offset(*found)
+        for problem in resolve(composed).problems(begin=begin):
             return f"\nHint: {problem.message}"
     return ""
 

@@ -1,7 +1,12 @@
-"""Parsing expressions: precedence climbing, with the specification's demand for parentheses."""
+"""Parsing expressions by operator precedence, with the specification's demand for parentheses.
+
+Nothing here recurses: what is nested is kept on a stack of frames, so that the depth of a text is
+bounded by ``limits`` and not by Python's stack.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.backends.webgpu.wgsl.tokens import END, NAME, NUMBER, TEMPLATE, scan
@@ -30,8 +35,30 @@ _LEVELS = (
 _LEVEL = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
 _COMPARISON, _SHIFT, _SUM = 5, 6, 7
 _PREFIXES = frozenset("-!~*&")
-_DEEPEST = 100
-"""Levels of nesting that are read; what is deeper is left to the compiler."""
+
+
+@dataclass(slots=True)
+class _Frame:
+    """An expression that is being read, and what is around it.
+
+    Attributes:
+        around: What it is in: ``(`` of a parenthesis, ``[`` of an index, ``call`` or ``list``;
+            ``operand`` for an operand alone, empty for an expression.
+        base: The callee, the indexed value or the name before a template list.
+        begin: Where that begins.
+        items: The finished expressions of a list.
+        operands: The left operands that wait for their right ones.
+        operators: The operators behind those, each with its level and its place.
+        prefixes: The operators before the operand that is being read, with their places.
+    """
+
+    around: str
+    begin: int
+    base: Expression | Ident | None = None
+    items: list[Expression] = field(default_factory=list["Expression"])
+    operands: list[Expression] = field(default_factory=list["Expression"])
+    operators: list[tuple[str, int, int]] = field(default_factory=list["tuple[str, int, int]"])
+    prefixes: list[tuple[str, int]] = field(default_factory=list["tuple[str, int]"])
 
 
 class WantedError(Exception):
@@ -53,7 +80,6 @@ class Expressions:
         self.begins = tokens.begins
         self.ends = tokens.ends
         self.at = 0
-        self.depth = 0
         self.problems: list[Problem] = []
 
     # The cursor.
@@ -66,12 +92,6 @@ class Expressions:
         if at and "\n" in self.source.text[self.ends[at - 1] : begin]:
             begin = self.ends[at - 1]
         raise WantedError(f"want {wanted}, found {found}.", begin)
-
-    def nest(self) -> None:
-        """Go one level deeper; who calls it takes the level back."""
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise WantedError("this is nested too deeply to read.", self.begins[self.at])
 
     def skip(self, text: str) -> bool:
         """Pass the token ``text`` if it is next."""
@@ -123,34 +143,21 @@ class Expressions:
 
     def arguments(self) -> tuple[Expression, ...]:
         """Read ``(expressions)``, a comma behind the last allowed."""
-        self.nest()
         self.at += 1
-        found: list[Expression] = []
-        while self.texts[self.at] != ")":
-            found.append(self.expression())
-            if self.texts[self.at] != ",":
-                break
-            self.at += 1
-        if self.texts[self.at] != ")":
-            self.fail("',' or ')'")
-        self.at += 1
-        self.depth -= 1
-        return tuple(found)
+        if self.skip(")"):
+            return ()
+        frame = _Frame("call", self.begins[self.at])
+        self._read(frame)
+        return tuple(frame.items)
 
     def templates(self) -> tuple[Expression, ...]:
         """Read a template list if one is next."""
-        if self.kinds[self.at] != TEMPLATE or self.texts[self.at] != "<":
+        if self.kinds[self.at] is not TEMPLATE or self.texts[self.at] != "<":
             return ()
-        self.nest()
         self.at += 1
-        found = [self.expression()]
-        while self.skip(",") and self.kinds[self.at] != TEMPLATE:
-            found.append(self.expression())
-        if self.kinds[self.at] != TEMPLATE or self.texts[self.at] != ">":
-            self.fail("',' or '>'")
-        self.at += 1
-        self.depth -= 1
-        return tuple(found)
+        frame = _Frame("list", self.begins[self.at])
+        self._read(frame)
+        return tuple(frame.items)
 
     def type(self) -> Name:
         """Read a type: a name with or without a template list."""
@@ -160,6 +167,55 @@ class Expressions:
         templates = self.templates()
         return Name(ident.begin, self.ends[self.at - 1], ident, templates)
 
+    def expression(self) -> Expression:
+        """Read an expression."""
+        return self._read(_Frame("", self.begins[self.at]))
+
+    def unary(self) -> Expression:
+        """Read an operand with the operators before it and the accesses behind it."""
+        return self._read(_Frame("operand", self.begins[self.at]))
+
+    def _read(self, frame: _Frame) -> Expression:
+        """Read the expression, or the list, that ``frame`` begins."""
+        open_ = [frame]
+        while True:
+            value = self._operand(open_)
+            while value is not None:
+                value = self._accesses(open_, value)
+                if value is None:
+                    break
+                frame = open_[-1]
+                if frame.prefixes:
+                    value = self._prefixed(frame, value)
+                if frame.around != "operand" and self._operator(frame, value):
+                    break
+                while frame.operators:
+                    value = self._joined(frame, value)
+                if not self._closes(frame, value):
+                    break
+                open_.pop()
+                if not open_:
+                    return value
+                value = self._closed(frame, value, open_)
+
+    def _operand(self, open_: list[_Frame]) -> Expression | None:
+        """Read what an operand begins with: a value, or None where another frame is now open."""
+        at = self.at
+        kind, text, begin = self.kinds[at], self.texts[at], self.begins[at]
+        if kind is NAME:
+            return self._named(open_, self._name("a type"))
+        if text in _PREFIXES and text:
+            open_[-1].prefixes.append((text, begin))
+        elif kind is NUMBER or text in ("true", "false"):
+            self.at = at + 1
+            return Literal(begin, self.ends[at], text)
+        elif text == "(":
+            open_.append(_Frame("(", begin))
+        else:
+            self.fail("an expression")
+        self.at = at + 1
+        return None
+
     def _name(self, what: str) -> Ident:
         at = self.at
         if self.kinds[at] is not NAME:
@@ -167,20 +223,99 @@ class Expressions:
         self.at = at + 1
         return Ident(self.begins[at], self.ends[at], self.texts[at])
 
-    def expression(self, floor: int = 0) -> Expression:
-        """Read an expression of operators that bind at least as tightly as level ``floor``."""
-        left = self.unary()
-        while True:
-            operator = self.texts[self.at]
-            level = _LEVEL.get(operator, -1)
-            if level < floor or self.kinds[self.at] is TEMPLATE:
-                return left
-            place = self.begins[self.at]
+    def _named(self, open_: list[_Frame], ident: Ident) -> Expression | None:
+        """Go on behind a name: with its template list, its arguments, or it alone."""
+        if self.kinds[self.at] is TEMPLATE and self.texts[self.at] == "<":
             self.at += 1
-            right = self.expression(level + 1)
-            if type(left) is Binary or type(right) is Binary:
-                self._check_mix(operator, level, left, right, place)
-            left = Binary(left.begin, right.end, operator, left, right)
+            open_.append(_Frame("list", ident.begin, ident))
+            return None
+        return self._callee(open_, Name(ident.begin, ident.end, ident, ()))
+
+    def _callee(self, open_: list[_Frame], name: Name) -> Expression | None:
+        if self.texts[self.at] != "(":
+            return name
+        self.at += 1
+        if self.skip(")"):
+            return Call(name.begin, self.ends[self.at - 1], name, ())
+        open_.append(_Frame("call", name.begin, name))
+        return None
+
+    def _accesses(self, open_: list[_Frame], value: Expression) -> Expression | None:
+        """Read members behind a value; None where an index has opened a frame."""
+        while True:
+            text = self.texts[self.at]
+            if text == ".":
+                self.at += 1
+                member = self.ident("a member")
+                value = Access(value.begin, member.end, value, member)
+            elif text == "[":
+                self.at += 1
+                open_.append(_Frame("[", value.begin, value))
+                return None
+            else:
+                return value
+
+    def _prefixed(self, frame: _Frame, value: Expression) -> Expression:
+        while frame.prefixes:
+            operator, begin = frame.prefixes.pop()
+            value = Unary(begin, value.end, operator, value)
+        return value
+
+    def _operator(self, frame: _Frame, value: Expression) -> bool:
+        """Take an operator if one is next; the operands that it ends are joined."""
+        operator = self.texts[self.at]
+        level = _LEVEL.get(operator, -1)
+        if level < 0 or self.kinds[self.at] is TEMPLATE:
+            return False
+        while frame.operators and frame.operators[-1][1] >= level:
+            value = self._joined(frame, value)
+        frame.operands.append(value)
+        frame.operators.append((operator, level, self.begins[self.at]))
+        self.at += 1
+        return True
+
+    def _joined(self, frame: _Frame, right: Expression) -> Expression:
+        operator, level, place = frame.operators.pop()
+        left = frame.operands.pop()
+        if type(left) is Binary or type(right) is Binary:
+            self._check_mix(operator, level, left, right, place)
+        return Binary(left.begin, right.end, operator, left, right)
+
+    def _closes(self, frame: _Frame, value: Expression) -> bool:
+        """Say whether the frame ends here; a list may go on."""
+        around, text = frame.around, self.texts[self.at]
+        if around == "(":
+            self.expect(")")
+        elif around == "[":
+            self.expect("]")
+        elif around in ("call", "list"):
+            closer = ")" if around == "call" else ">"
+            frame.items.append(value)
+            is_next = text == "," and (self.texts[self.at + 1] != closer or not self._ends(around))
+            if is_next:
+                self.at += 1
+                return False
+            self.at += text == ","
+            if self.texts[self.at] != closer or not self._ends(around, 0):
+                self.fail(f"',' or {closer!r}")
+            self.at += 1
+        return True
+
+    def _ends(self, around: str, ahead: int = 1) -> bool:
+        """Say whether the bracket at the cursor, or so far ahead, can end such a list."""
+        return around == "call" or self.kinds[self.at + ahead] is TEMPLATE
+
+    def _closed(self, frame: _Frame, value: Expression, open_: list[_Frame]) -> Expression | None:
+        """Return what a frame has made for the one around it."""
+        end, base = self.ends[self.at - 1], frame.base
+        if frame.around == "(":
+            return Paren(frame.begin, end, value)
+        if isinstance(base, Ident):
+            return self._callee(open_, Name(frame.begin, end, base, tuple(frame.items)))
+        if frame.around == "[" and base is not None:
+            return Index(frame.begin, end, base, value)
+        assert isinstance(base, Name)
+        return Call(frame.begin, end, base, tuple(frame.items))
 
     def _check_mix(
         self, operator: str, level: int, left: Expression, right: Expression, place: int
@@ -197,56 +332,3 @@ class Expressions:
                 continue
             message = f"{side.operator!r} beside {operator!r} wants parentheses."
             self.problems.append(Problem(message, place))
-
-    def unary(self) -> Expression:
-        """Read an operand with the operators before it and the accesses behind it."""
-        at = self.at
-        text = self.texts[at]
-        if text in _PREFIXES and text:
-            self.nest()
-            self.at = at + 1
-            operand = self.unary()
-            self.depth -= 1
-            return Unary(self.begins[at], operand.end, text, operand)
-        value = self._primary()
-        depth = self.depth
-        while True:
-            at = self.at
-            text = self.texts[at]
-            if text in (".", "["):
-                self.nest()
-            if text == ".":
-                self.at = at + 1
-                member = self.ident("a member")
-                value = Access(value.begin, member.end, value, member)
-            elif text == "[":
-                self.at = at + 1
-                index = self.expression()
-                self.expect("]")
-                value = Index(value.begin, self.ends[self.at - 1], value, index)
-            else:
-                self.depth = depth
-                return value
-
-    def _primary(self) -> Expression:
-        at = self.at
-        kind = self.kinds[at]
-        text = self.texts[at]
-        begin = self.begins[at]
-        if kind is NAME:
-            name = self.type()
-            if self.texts[self.at] != "(":
-                return name
-            arguments = self.arguments()
-            return Call(begin, self.ends[self.at - 1], name, arguments)
-        if kind is NUMBER or text in ("true", "false"):
-            self.at = at + 1
-            return Literal(begin, self.ends[at], text)
-        if text == "(":
-            self.nest()
-            self.at = at + 1
-            inner = self.expression()
-            self.expect(")")
-            self.depth -= 1
-            return Paren(begin, self.ends[self.at - 1], inner)
-        return self.fail("an expression")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
+from wgsl_kernels.engine.errors import ShaderError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -161,7 +163,7 @@ class Facts:
     @property
     def functions(self) -> Mapping[str, Function]:
         """The functions, by name."""
-        return _named(self.declarations, Function)
+        return Wanted(self.file, "fn", _named(self.declarations, Function))
 
     @property
     def constants(self) -> Mapping[str, Constant]:
@@ -182,6 +184,25 @@ class Facts:
     def is_whole(self) -> bool:
         """Whether the reader understood every declaration, but for the bodies of functions."""
         return all(not isinstance(d, Other) or d.known for d in self.declarations)
+
+
+class Wanted(dict[str, _Kind]):
+    """Declarations by name, of which one that is asked for and missing is the shader's fault."""
+
+    def __init__(self, file: str, what: str, found: Mapping[str, _Kind]) -> None:
+        """Take also what messages call such a declaration."""
+        super().__init__(found)
+        self.file = file
+        self.what = what
+
+    def __missing__(self, name: str) -> _Kind:
+        """Refuse the file.
+
+        Raises:
+            ShaderError: Always.
+        """
+        known = ", ".join(f"{self.what} {one}" for one in self) or "none"
+        raise ShaderError(f"{self.file}: {self.what} {name} is missing; found {known}.")
 
 
 def _named(declarations: tuple[Declaration, ...], kind: type[_Kind]) -> Mapping[str, _Kind]:

@@ -89,7 +89,6 @@ class Parser(Statements):
 
     def _guarded(self, read: Callable[[], Declaration | Directive]) -> Declaration | Directive:
         start = self.at
-        self.depth = 0
         try:
             return read()
         except WantedError as error:

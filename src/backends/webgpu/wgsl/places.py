@@ -6,6 +6,9 @@ import bisect
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+_SHOWN = 200
+"""Characters of a line that an error shows at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -47,9 +50,17 @@ class Text:
         line = bisect.bisect_right(self.line_starts, offset)
         return Place(self.file, line, offset - self.line_starts[line - 1] + 1)
 
+    def offset(self, line: int, column: int) -> int:
+        """Return the offset of a place; past the last line that is the end."""
+        if line > len(self.line_starts):
+            return len(self.text)
+        return self.line_starts[max(line, 1) - 1] + max(column, 1) - 1
+
     def line(self, number: int) -> str:
         """Return the line ``number``, counted from 1, without its end."""
-        return self.text[self.line_starts[number - 1] :].partition("\n")[0]
+        begin = self.line_starts[number - 1]
+        end = self.text.find("\n", begin)
+        return self.text[begin:] if end < 0 else self.text[begin:end]
 
     def point(self, message: str, offset: int) -> str:
         """Return ``message`` led by the place and followed by the line with a caret."""
@@ -58,6 +69,14 @@ class Text:
 
 
 def caret(line: str, column: int) -> str:
-    """Return ``line``, indented, and below it a caret under ``column`` (counted from 1)."""
-    before = "".join("\t" if letter == "\t" else " " for letter in line[: column - 1])
-    return f"    {line}\n    {before}^"
+    """Return ``line``, indented, and below it a caret under ``column`` (counted from 1).
+
+    Of a line that is very long only what is near the caret is shown.
+    """
+    before, behind = line[: column - 1], line[column - 1 :]
+    if len(line) > _SHOWN:
+        half = _SHOWN // 2
+        before = before if len(before) <= half else f"…{before[-half:]}"
+        behind = behind if len(behind) <= half else f"{behind[:half]}…"
+    blanks = "".join("\t" if letter == "\t" else " " for letter in before)
+    return f"    {before}{behind}\n    {blanks}^"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, SourceMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.backends.webgpu.wgsl.source_map import Edit
+
+    Parts: TypeAlias = Sequence[tree.Node | str]
+    """What is left to write of an expression: nodes, and marks between them."""
 
 
 def print_module(module: tree.Module, edits: Iterable[Edit] = ()) -> SourceMap:
@@ -30,10 +33,7 @@ def print_module(module: tree.Module, edits: Iterable[Edit] = ()) -> SourceMap:
 
 
 def print_declaration(
-    text: Composition,
-    source: Text,
-    node: tree.Declaration | tree.Directive,
-    edits: Iterable[Edit] = (),
+    text: Composition, source: Text, node: tree.Node, edits: Iterable[Edit] = ()
 ) -> None:
     """Append one part of the file ``source`` to ``text``; see ``print_module``."""
     writer = _Printer(edits)
@@ -46,6 +46,13 @@ def spell(node: tree.Expression) -> str:
     writer = _Printer((), blank="")
     writer.node(node)
     return writer.text()
+
+
+def _listed(nodes: Sequence[tree.Node]) -> Iterator[tree.Node | str]:
+    for index, node in enumerate(nodes):
+        if index:
+            yield ", "
+        yield node
 
 
 class _Printer:
@@ -65,7 +72,7 @@ class _Printer:
         for piece, offset, exact in self.pieces:
             text.write(piece, source, offset, exact=exact)
 
-    # Pieces: what the author wrote at a place, and what merely stands near one.
+    # Pieces: what was there, and what merely stands near a place.
 
     def leaf(self, text: str, begin: int) -> None:
         self.pieces.append((text, begin, True))
@@ -83,70 +90,67 @@ class _Printer:
         self.at = node.end
 
     def node(self, node: tree.Node) -> None:
-        _WRITES[type(node)](self, node)
+        if (write := _WRITES.get(type(node))) is not None:
+            write(self, node)
+        else:
+            self.expression(node)
 
     def list(self, nodes: Sequence[tree.Node]) -> None:
-        for index, node in enumerate(nodes):
-            if index:
-                self.mark(", ")
-            self.node(node)
+        for one in _listed(nodes):
+            if isinstance(one, str):
+                self.mark(one)
+            else:
+                self.node(one)
 
-    # Expressions.
+    # Expressions, whose depth is no matter of Python's stack: each says what is left to write.
 
-    def literal(self, node: tree.Literal) -> None:
-        self.leaf(node.text, node.begin)
+    def expression(self, node: tree.Node) -> None:
+        left: list[tree.Node | str] = [node]
+        while left:
+            one = left.pop()
+            if isinstance(one, str):
+                self.mark(one)
+            else:
+                left += reversed(_PARTS[type(one)](self, one))
 
-    def name(self, node: tree.Name) -> None:
+    def word(self, node: tree.Literal | tree.Ident) -> Parts:
+        self.leaf(node.text if isinstance(node, tree.Literal) else node.name, node.begin)
+        return ()
+
+    def name(self, node: tree.Name) -> Parts:
         self.ident(node.ident)
-        self.templates(node.templates)
+        return ("<", *_listed(node.templates), ">") if node.templates else ()
+
+    def call(self, node: tree.Call) -> Parts:
+        return (node.callee, "(", *_listed(node.arguments), ")")
+
+    def unary(self, node: tree.Unary) -> Parts:
+        self.leaf(node.operator, node.begin)
+        if isinstance(node.operand, tree.Unary):
+            return (" ", node.operand)  # two that touch would be one token
+        return (node.operand,)
+
+    def binary(self, node: tree.Binary) -> Parts:
+        behind = " " if isinstance(node.right, tree.Unary) else self.blank
+        return (node.left, f"{self.blank}{node.operator}{behind}", node.right)
+
+    def index(self, node: tree.Index) -> Parts:
+        return (node.base, "[", node.index, "]")
+
+    def access(self, node: tree.Access) -> Parts:
+        return (node.base, ".", node.member)
+
+    def paren(self, node: tree.Paren) -> Parts:
+        self.leaf("(", node.begin)
+        return (node.inner, ")")
+
+    # Parts.
 
     def templates(self, nodes: tuple[tree.Expression, ...]) -> None:
         if nodes:
             self.mark("<")
             self.list(nodes)
             self.mark(">")
-
-    def call(self, node: tree.Call) -> None:
-        self.name(node.callee)
-        self.mark("(")
-        self.list(node.arguments)
-        self.mark(")")
-
-    def unary(self, node: tree.Unary) -> None:
-        self.leaf(node.operator, node.begin)
-        if isinstance(node.operand, tree.Unary):
-            self.mark(" ")  # two that touch would be one token
-        self.node(node.operand)
-
-    def binary(self, node: tree.Binary) -> None:
-        chain: list[tree.Binary] = []
-        left: tree.Expression = node
-        while isinstance(left, tree.Binary):  # long sums lean to the left, too far to recurse
-            chain.append(left)
-            left = left.left
-        self.node(left)
-        for one in reversed(chain):
-            behind = " " if isinstance(one.right, tree.Unary) else self.blank
-            self.mark(f"{self.blank}{one.operator}{behind}")
-            self.node(one.right)
-
-    def index(self, node: tree.Index) -> None:
-        self.node(node.base)
-        self.mark("[")
-        self.node(node.index)
-        self.mark("]")
-
-    def access(self, node: tree.Access) -> None:
-        self.node(node.base)
-        self.mark(".")
-        self.leaf(node.member.name, node.member.begin)
-
-    def paren(self, node: tree.Paren) -> None:
-        self.leaf("(", node.begin)
-        self.node(node.inner)
-        self.mark(")")
-
-    # Parts.
 
     def attributes(self, nodes: tuple[tree.Attribute, ...]) -> None:
         for node in nodes:
@@ -161,13 +165,13 @@ class _Printer:
         self.attributes(node.attributes)
         self.ident(node.ident)
         self.mark(": ")
-        self.name(node.type)
+        self.node(node.type)
 
     def typed(self, node: tree.Var | tree.Value) -> None:
         self.ident(node.ident)
         if node.type is not None:
             self.mark(": ")
-            self.name(node.type)
+            self.node(node.type)
         if node.value is not None:
             self.mark(" = ")
             self.node(node.value)
@@ -220,9 +224,6 @@ class _Printer:
         self.node(node.target)
         self.mark(node.operator)
 
-    def call_statement(self, node: tree.CallStatement) -> None:
-        self.call(node.call)
-
     def return_(self, node: tree.Return) -> None:
         self.keyword("return", node.begin)
         if node.value is not None:
@@ -237,14 +238,18 @@ class _Printer:
         self.node(node.condition)
 
     def if_(self, node: tree.If) -> None:
-        self.attributes(node.attributes)
-        self.mark("if ")
-        self.node(node.condition)
-        self.mark(" ")
-        self.block(node.body)
-        if node.otherwise is not None:
-            self.mark(" else ")
-            self.node(node.otherwise)
+        otherwise: tree.If | tree.Block | None = node
+        while isinstance(otherwise, tree.If):
+            self.attributes(otherwise.attributes)
+            self.mark("if ")
+            self.node(otherwise.condition)
+            self.mark(" ")
+            self.block(otherwise.body)
+            otherwise = otherwise.otherwise
+            if otherwise is not None:
+                self.mark(" else ")
+        if otherwise is not None:
+            self.block(otherwise)
 
     def switch(self, node: tree.Switch) -> None:
         self.attributes(node.attributes)
@@ -274,13 +279,12 @@ class _Printer:
         self.mark(" ")
         self.block(node.body)
 
-    def loop(self, node: tree.Loop) -> None:
-        self.attributes(node.attributes)
-        self.mark("loop ")
-        self.block(node.body)
-
-    def continuing(self, node: tree.Continuing) -> None:
-        self.keyword("continuing ", node.begin)
+    def loop(self, node: tree.Loop | tree.Continuing) -> None:
+        if isinstance(node, tree.Loop):
+            self.attributes(node.attributes)
+            self.mark("loop ")
+        else:
+            self.keyword("continuing ", node.begin)
         self.block(node.body)
 
     def while_(self, node: tree.While) -> None:
@@ -328,7 +332,7 @@ class _Printer:
         if node.returns is not None:
             self.mark("-> ")
             self.attributes(node.return_attributes)
-            self.name(node.returns)
+            self.node(node.returns)
             self.mark(" ")
         self.node(node.body)
 
@@ -346,7 +350,7 @@ class _Printer:
         self.keyword("alias ", node.begin)
         self.ident(node.ident)
         self.mark(" = ")
-        self.name(node.type)
+        self.node(node.type)
         self.mark(";")
 
     def broken(self, node: tree.Broken) -> None:
@@ -356,8 +360,9 @@ class _Printer:
 _COMPOUND = (
     tree.Block, tree.If, tree.Switch, tree.Loop, tree.Continuing, tree.While, tree.For,
 )  # fmt: skip
-_WRITES: dict[type[tree.Node], Callable[[_Printer, Any], None]] = {
-    tree.Literal: _Printer.literal,
+_PARTS: dict[type[tree.Node], Callable[[_Printer, Any], Parts]] = {
+    tree.Ident: _Printer.word,
+    tree.Literal: _Printer.word,
     tree.Name: _Printer.name,
     tree.Call: _Printer.call,
     tree.Unary: _Printer.unary,
@@ -365,6 +370,8 @@ _WRITES: dict[type[tree.Node], Callable[[_Printer, Any], None]] = {
     tree.Index: _Printer.index,
     tree.Access: _Printer.access,
     tree.Paren: _Printer.paren,
+}
+_WRITES: dict[type[tree.Node], Callable[[_Printer, Any], None]] = {
     tree.Parameter: _Printer.parameter,
     tree.Var: _Printer.var,
     tree.Value: _Printer.value,
@@ -372,14 +379,14 @@ _WRITES: dict[type[tree.Node], Callable[[_Printer, Any], None]] = {
     tree.Block: _Printer.block,
     tree.Assign: _Printer.assign,
     tree.Step: _Printer.step,
-    tree.CallStatement: _Printer.call_statement,
+    tree.CallStatement: lambda self, node: self.node(node.call),
     tree.Return: _Printer.return_,
     tree.Jump: _Printer.jump,
     tree.BreakIf: _Printer.break_if,
     tree.If: _Printer.if_,
     tree.Switch: _Printer.switch,
     tree.Loop: _Printer.loop,
-    tree.Continuing: _Printer.continuing,
+    tree.Continuing: _Printer.loop,
     tree.While: _Printer.while_,
     tree.For: _Printer.for_,
     tree.Directive: _Printer.directive,

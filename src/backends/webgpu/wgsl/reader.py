@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from wgsl_kernels.backends.webgpu.wgsl.facts import (
 )
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.printer import spell
-from wgsl_kernels.backends.webgpu.wgsl.resolve import Names, resolve
+from wgsl_kernels.backends.webgpu.wgsl.resolve import resolve
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
@@ -40,22 +41,23 @@ def read(source: Text) -> Facts:
     """
     module = parse(source)
     names = resolve(source)
+    begins = [symbol.ident.begin for symbol in names.symbols]
+
+    def local(node: tree.Node) -> frozenset[str]:
+        first = bisect.bisect_left(begins, node.begin)
+        behind = bisect.bisect_left(begins, node.end, first)
+        return frozenset(symbol.name for symbol in names.symbols[first:behind])
+
     return Facts(
         source,
         module,
         tuple(_directive(node) for node in module.directives),
         tuple(Include(node.path, node.span) for node in module.includes),
         tuple(
-            _declaration(source, node, needs, _local(names, node))
+            _declaration(source, node, needs, local(node))
             for node, needs in zip(module.declarations, names.needs, strict=True)
         ),
         names.indexed,
-    )
-
-
-def _local(names: Names, node: tree.Node) -> frozenset[str]:
-    return frozenset(
-        symbol.name for symbol in names.symbols if node.begin <= symbol.ident.begin < node.end
     )
 
 
@@ -142,5 +144,5 @@ def _number(attributes: tuple[tree.Attribute, ...], name: str) -> int | None:
     for attribute in attributes:
         if attribute.name == name and attribute.arguments:
             text = spell(attribute.arguments[0]).rstrip("iu")
-            return int(text) if text.isdecimal() else None
+            return int(text) if text.isdecimal() and len(text) < 10 else None
     return None

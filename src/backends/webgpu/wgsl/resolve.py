@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
+from wgsl_kernels.backends.webgpu.wgsl.places import Span
 from wgsl_kernels.backends.webgpu.wgsl.predeclared import PREDECLARED, is_predeclared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
@@ -50,7 +51,7 @@ class Names:
         module: The module.
         symbols: Every declared name but the fields of structs, in the order of the text.
         uses: Every use, in the order of the text.
-        visible: For each unresolved use, by where it begins, the local names that it could see.
+        seen: Where each local name is seen from.
         needs: For each declaration of the module, the names that it takes from outside of
             itself: of the module, of the composer, of WGSL, built-in values included.
         indexed: The names that stand before a ``[``.
@@ -60,7 +61,7 @@ class Names:
     module: tree.Module
     symbols: tuple[Symbol, ...]
     uses: tuple[Use, ...]
-    visible: Mapping[int, frozenset[str]]
+    seen: Mapping[Symbol, Span]
     needs: tuple[frozenset[str], ...]
     indexed: frozenset[str]
     members: Mapping[str, tuple[str, ...]]
@@ -74,19 +75,31 @@ class Names:
         """Return where ``symbol`` is used."""
         return tuple(use for use in self.uses if use.symbol is symbol)
 
-    def problems(self, known: Iterable[str] = ()) -> tuple[tree.Problem, ...]:
-        """Return what to say of each unresolved name that is not ``known`` from elsewhere."""
+    def problems(
+        self, known: Iterable[str] = (), begin: int | None = None
+    ) -> tuple[tree.Problem, ...]:
+        """Return what to say of each unresolved name that is not ``known`` from elsewhere.
+
+        Args:
+            known: Names that something else declares.
+            begin: Where the only name begins that is of interest.
+        """
         given = frozenset(known)
         outer = given | PREDECLARED | {s.name for s in self.symbols if s.is_global}
         found: list[tree.Problem] = []
         for use in self.unresolved:
             name = use.ident.name
-            if name not in given:
-                near = _nearest(name, outer | self.visible[use.ident.begin])
+            if name not in given and begin in (None, use.ident.begin):
+                near = _nearest(name, outer | self.visible_at(use.ident.begin))
                 hint = f" Did you mean {near!r}?" if near else ""
                 message = f"nothing is called {name!r} here.{hint}"
                 found.append(tree.Problem(message, use.ident.begin))
         return tuple(found)
+
+    def visible_at(self, offset: int) -> frozenset[str]:
+        """Return the local names that are seen from a place."""
+        seen = self.seen.items()
+        return frozenset(one.name for one, span in seen if span.begin <= offset < span.end)
 
 
 def _nearest(name: str, candidates: Iterable[str]) -> str | None:
@@ -130,7 +143,7 @@ class _Resolver:
         self.module = module
         self.symbols: list[Symbol] = []
         self.uses: list[Use] = []
-        self.visible: dict[int, frozenset[str]] = {}
+        self.seen: dict[Symbol, Span] = {}
         self.globals: dict[str, Symbol] = {}
         self.scopes: list[dict[str, Symbol]] = []
         self.needed: set[str] = set()
@@ -154,19 +167,26 @@ class _Resolver:
             self.module,
             tuple(symbols),
             tuple(uses),
-            self.visible,
+            self.seen,
             tuple(needs),
             frozenset(self.indexed),
             {name: tuple(members) for name, members in self.members.items()},
         )
 
-    def _declare(self, ident: tree.Ident, kind: Kind) -> None:
+    def _declare(self, ident: tree.Ident, kind: Kind, begin: int = 0) -> None:
+        """Declare a name; a local one is seen from ``begin`` on."""
         symbol = Symbol(ident.name, kind, ident, not self.scopes)
         self.symbols.append(symbol)
         if self.scopes:
             self.scopes[-1][ident.name] = symbol
+            self.seen[symbol] = Span(begin, begin)
         else:
             self.globals.setdefault(ident.name, symbol)
+
+    def _close(self, end: int) -> None:
+        """Leave a scope that ends at ``end``."""
+        for symbol in self.scopes.pop().values():
+            self.seen[symbol] = Span(self.seen[symbol].begin, end)
 
     def use(self, ident: tree.Ident) -> None:
         name = ident.name
@@ -177,17 +197,25 @@ class _Resolver:
         symbol = self.globals.get(name)
         self.uses.append(Use(ident, symbol))
         self.needed.add(name)
-        if symbol is None and not is_predeclared(name):
-            self.visible[ident.begin] = frozenset(n for scope in self.scopes for n in scope)
 
     def visit(self, node: tree.Node | None) -> None:
-        if node is not None:
-            _VISITS[type(node)](self, node)
+        if node is None:
+            return
+        if (read := _VISITS.get(type(node))) is not None:
+            read(self, node)
+        else:
+            self.expression(node)
 
     def all(self, nodes: Iterable[tree.Node | None]) -> None:
         for node in nodes:
-            if node is not None:
-                _VISITS[type(node)](self, node)
+            self.visit(node)
+
+    def expression(self, node: tree.Node) -> None:
+        """Read an expression in the order of its text, however deep it is."""
+        left: list[tree.Node] = [node]
+        while left:
+            one = left.pop()
+            left += reversed(_PARTS[type(one)](self, one))
 
     # One method for each node that declares, opens a scope, or holds a name.
 
@@ -197,53 +225,51 @@ class _Resolver:
         else:
             self.all(node.arguments or ())
 
-    def name(self, node: tree.Name) -> None:
-        self.use(node.ident)
-        if node.templates:
-            self.all(node.templates)
-
     def literal(self, node: tree.Node) -> None:
         """Nothing is named."""
 
-    def call(self, node: tree.Call) -> None:
-        self.name(node.callee)
-        self.all(node.arguments)
+    # Expressions: each method notes what is named here, and returns what is inside.
 
-    def unary(self, node: tree.Unary) -> None:
-        self.visit(node.operand)
+    def number(self, node: tree.Literal) -> Sequence[tree.Node]:
+        return ()
 
-    def binary(self, node: tree.Binary) -> None:
-        rights: list[tree.Expression] = []
-        left: tree.Expression = node
-        while isinstance(left, tree.Binary):  # long sums lean to the left, too far to recurse
-            rights.append(left.right)
-            left = left.left
-        self.visit(left)
-        self.all(reversed(rights))
+    def name(self, node: tree.Name) -> Sequence[tree.Node]:
+        self.use(node.ident)
+        return node.templates
 
-    def index(self, node: tree.Index) -> None:
+    def call(self, node: tree.Call) -> Sequence[tree.Node]:
+        return (node.callee, *node.arguments)
+
+    def unary(self, node: tree.Unary) -> Sequence[tree.Node]:
+        return (node.operand,)
+
+    def binary(self, node: tree.Binary) -> Sequence[tree.Node]:
+        return (node.left, node.right)
+
+    def index(self, node: tree.Index) -> Sequence[tree.Node]:
         if isinstance(node.base, tree.Name):
             self.indexed.add(node.base.name)
-        self.visit(node.base)
-        self.visit(node.index)
+        return (node.base, node.index)
 
-    def access(self, node: tree.Access) -> None:
+    def access(self, node: tree.Access) -> Sequence[tree.Node]:
         if isinstance(node.base, tree.Name):
             self.members.setdefault(node.base.name, {})[node.member.name] = None
-        self.visit(node.base)
+        return (node.base,)
 
-    def paren(self, node: tree.Paren) -> None:
-        self.visit(node.inner)
+    def paren(self, node: tree.Paren) -> Sequence[tree.Node]:
+        return (node.inner,)
+
+    # Statements and declarations.
 
     def var(self, node: tree.Var) -> None:
         self.all((*node.attributes, *node.templates, node.type, node.value))
         if self.scopes:
-            self._declare(node.ident, "var")
+            self._declare(node.ident, "var", node.end)
 
     def value(self, node: tree.Value) -> None:
         self.all((*node.attributes, node.type, node.value))
         if self.scopes:
-            self._declare(node.ident, _VALUES[node.keyword])
+            self._declare(node.ident, _VALUES[node.keyword], node.end)
 
     def condition(self, node: tree.ConstAssert | tree.BreakIf) -> None:
         self.visit(node.condition)
@@ -251,7 +277,7 @@ class _Resolver:
     def block(self, node: tree.Block) -> None:
         self.scopes.append({})
         self.all(node.statements)
-        self.scopes.pop()
+        self._close(node.end)
 
     def assign(self, node: tree.Assign) -> None:
         self.visit(node.target)
@@ -261,15 +287,18 @@ class _Resolver:
         self.visit(node.target)
 
     def call_statement(self, node: tree.CallStatement) -> None:
-        self.call(node.call)
+        self.visit(node.call)
 
     def return_(self, node: tree.Return) -> None:
         self.visit(node.value)
 
     def if_(self, node: tree.If) -> None:
-        self.visit(node.condition)
-        self.block(node.body)
-        self.visit(node.otherwise)
+        otherwise: tree.If | tree.Block | None = node
+        while isinstance(otherwise, tree.If):
+            self.visit(otherwise.condition)
+            self.block(otherwise.body)
+            otherwise = otherwise.otherwise
+        self.visit(otherwise)
 
     def switch(self, node: tree.Switch) -> None:
         self.visit(node.selector)
@@ -288,7 +317,7 @@ class _Resolver:
         self.scopes.append({})
         self.all((node.first, node.condition, node.update))
         self.block(node.body)
-        self.scopes.pop()
+        self._close(node.end)
 
     def parameter(self, node: tree.Parameter) -> None:
         self.all((*node.attributes, node.type))
@@ -297,10 +326,10 @@ class _Resolver:
         self.all((*node.attributes, *node.parameters, *node.return_attributes, node.returns))
         self.scopes.append({})
         for parameter in node.parameters:
-            self._declare(parameter.ident, "parameter")
+            self._declare(parameter.ident, "parameter", parameter.end)
         body = node.body
         self.all(body.statements if isinstance(body, tree.Block) else (body,))
-        self.scopes.pop()
+        self._close(node.end)
 
     def struct(self, node: tree.Struct) -> None:
         self.all(node.fields)
@@ -314,17 +343,19 @@ class _Resolver:
 
 
 # Keyed by the node's own type: one look-up, where isinstance would ask for each in turn.
-_VISITS: dict[type[tree.Node], Callable[[_Resolver, Any], None]] = {
-    tree.Attribute: _Resolver.attribute,
+_PARTS: dict[type[tree.Node], Callable[[_Resolver, Any], Sequence[tree.Node]]] = {
     tree.Name: _Resolver.name,
-    tree.Literal: _Resolver.literal,
-    tree.Jump: _Resolver.literal,
+    tree.Literal: _Resolver.number,
     tree.Call: _Resolver.call,
     tree.Unary: _Resolver.unary,
     tree.Binary: _Resolver.binary,
     tree.Index: _Resolver.index,
     tree.Access: _Resolver.access,
     tree.Paren: _Resolver.paren,
+}
+_VISITS: dict[type[tree.Node], Callable[[_Resolver, Any], None]] = {
+    tree.Attribute: _Resolver.attribute,
+    tree.Jump: _Resolver.literal,
     tree.Var: _Resolver.var,
     tree.Value: _Resolver.value,
     tree.ConstAssert: _Resolver.condition,

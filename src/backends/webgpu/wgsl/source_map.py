@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from wgsl_kernels.backends.webgpu.wgsl.first_values import types_without_value
 from wgsl_kernels.backends.webgpu.wgsl.places import Place, Span, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Sequence
+
+_One = TypeVar("_One")
 
 COMPOSED = "<composed text>"
 """The file name that errors give to text which no author wrote."""
@@ -52,7 +55,7 @@ class SourceMap:
         """
         if not self.segments:
             return self.composed, self.composed.place(0)
-        offset = self._offset(line, column)
+        offset = min(self.composed.offset(line, column), len(self.composed.text) - 1)
         at = bisect.bisect_right(self.segments, offset, key=lambda s: s.begin) - 1
         segment = self.segments[at]
         if segment.source is None:
@@ -68,12 +71,6 @@ class SourceMap:
         """
         return self.origin(line, column)[1]
 
-    def _offset(self, line: int, column: int) -> int:
-        starts = self.composed.line_starts
-        if line > len(starts):
-            return max(len(self.composed.text) - 1, 0)
-        return min(starts[max(line, 1) - 1] + max(column, 1) - 1, len(self.composed.text) - 1)
-
 
 class Composition:
     """A text under construction, from authors' pieces and generated ones."""
@@ -87,11 +84,19 @@ class Composition:
         """Append text that no author wrote."""
         self._append(text, Segment(self._length))
 
-    def quote(self, source: Text, span: Span, edits: Iterable[Edit] = ()) -> None:
-        """Append an author's characters, with those edits that lie inside ``span`` made."""
+    def quote(self, source: Text, span: Span, edits: Sequence[Edit] = ()) -> None:
+        """Append an author's characters, with those edits that lie inside ``span`` made.
+
+        Variables in loops get the values that WGSL gives them; see ``first_values``.
+
+        Args:
+            source: The author's file.
+            span: What of it to append.
+            edits: Changes, in the order of the text; one inside of another is left out.
+        """
         at = span.begin
-        for edit in sorted(edits, key=lambda e: e.span.begin):
-            if not (span.begin <= edit.span.begin and edit.span.end <= span.end):
+        for edit in _with_first_values(source, span, edits):
+            if not (at <= edit.span.begin and edit.span.end <= span.end):
                 continue
             self._append(source.text[at : edit.span.begin], Segment(self._length, source, at))
             anchor = Segment(self._length, source, edit.span.begin, exact=False)
@@ -112,3 +117,36 @@ class Composition:
             self._parts.append(text)
             self._segments.append(segment)
             self._length += len(text)
+
+
+def _with_first_values(source: Text, span: Span, edits: Sequence[Edit]) -> Sequence[Edit]:
+    """Return the edits inside ``span``, with those that write the first values of variables."""
+    found = _inside(edits, span, _begin_of_edit)
+    added = [
+        Edit(Span(type_.end, type_.end), f" = {_edited(source, type_, found)}()")
+        for type_ in _inside(types_without_value(source), span, _begin_of_span)
+    ]
+    return sorted((*found, *added), key=_begin_of_edit) if added else found
+
+
+def _edited(source: Text, span: Span, edits: Sequence[Edit]) -> str:
+    parts: list[str] = []
+    at = span.begin
+    for edit in _inside(edits, span, _begin_of_edit):
+        parts += (source.text[at : edit.span.begin], edit.replacement)
+        at = edit.span.end
+    return "".join((*parts, source.text[at : span.end]))
+
+
+def _inside(ordered: Sequence[_One], span: Span, begin: Callable[[_One], int]) -> Sequence[_One]:
+    """Return those of an ordered sequence that begin inside ``span``."""
+    first = bisect.bisect_left(ordered, span.begin, key=begin)
+    return ordered[first : bisect.bisect_left(ordered, span.end, first, key=begin)]
+
+
+def _begin_of_edit(edit: Edit) -> int:
+    return edit.span.begin
+
+
+def _begin_of_span(span: Span) -> int:
+    return span.begin

@@ -40,7 +40,6 @@ class Statements(Expressions):
     def block(self, attributes: tuple[Attribute, ...] = ()) -> Block:
         """Read ``{ statements }``."""
         begin = attributes[0].begin if attributes else self.begins[self.at]
-        self.nest()
         self.expect("{")
         found: list[Statement] = []
         texts = self.texts
@@ -50,7 +49,6 @@ class Statements(Expressions):
             else:
                 found.append(self.statement())
         self.at += 1
-        self.depth -= 1
         return Block(begin, self.ends[self.at - 1], attributes, tuple(found))
 
     def statement(self) -> Statement:
@@ -131,19 +129,23 @@ class Statements(Expressions):
 
     def if_(self, begin: int, attributes: tuple[Attribute, ...]) -> If:
         """Read ``if`` with all that hangs on it."""
-        self.at += 1
-        condition = self.expression()
-        body = self.block(self.attributes())
+        heads: list[tuple[int, tuple[Attribute, ...], Expression, Block]] = []
         otherwise: If | Block | None = None
-        if self.skip("else"):
-            inner = self.begins[self.at]
-            if self.texts[self.at] == "if":
-                self.nest()
-                otherwise = self.if_(inner, ())
-                self.depth -= 1
-            else:
+        while True:
+            self.at += 1
+            condition = self.expression()
+            heads.append((begin, attributes, condition, self.block(self.attributes())))
+            if not self.skip("else"):
+                break
+            begin, attributes = self.begins[self.at], ()
+            if self.texts[self.at] != "if":
                 otherwise = self.block(self.attributes())
-        return If(begin, self.ends[self.at - 1], attributes, condition, body, otherwise)
+                break
+        end = self.ends[self.at - 1]
+        for first, own, condition, body in reversed(heads):
+            otherwise = If(first, end, own, condition, body, otherwise)
+        assert isinstance(otherwise, If)
+        return otherwise
 
     def switch(self, begin: int, attributes: tuple[Attribute, ...]) -> Switch:
         """Read ``switch``."""

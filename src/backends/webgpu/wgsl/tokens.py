@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.wgsl.limits import COMMENTS, check_depth
 from wgsl_kernels.backends.webgpu.wgsl.names import KEYWORDS
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -83,13 +84,14 @@ def scan(source: Text) -> Tokens:
     them better than a reader could.
 
     Raises:
-        ShaderError: A block comment is never closed, brackets do not match, or an include line
-            is malformed.
+        ShaderError: A block comment is never closed, brackets do not match, an include line is
+            malformed, or the text is nested too deeply.
     """
     tokens = _scan(source)
     _check_brackets(source, tokens)
     if _mark_templates(tokens):
         tokens = _join(tokens)
+    check_depth(source, tokens, TEMPLATE)
     return tokens
 
 
@@ -137,6 +139,9 @@ def _comment_end(source: Text, at: int) -> int:
         depth += 1 if edge.group() == "/*" else -1
         if depth == 0:
             return edge.end()
+        if depth > COMMENTS:
+            message = f"this comment is nested more than {COMMENTS} levels deep."
+            raise ShaderError(source.point(message, edge.start()))
     raise ShaderError(source.point("this comment is never closed; want */.", at))
 
 

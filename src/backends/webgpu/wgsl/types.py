@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.wgsl.evaluate import NotConstantError, evaluate
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.tree import Expression
 
 SCALARS: Mapping[str, int] = {"f32": 4, "i32": 4, "u32": 4, "bool": 4, "f16": 2}
+_MOST = 10_000
+"""Parts of a type that are looked at."""
 _SUFFIXES = {"f": "f32", "i": "i32", "u": "u32", "h": "f16"}
 _SHORT = re.compile(r"(vec[234]|mat[234]x[234])([fiuh])$")
 _VECTOR = re.compile(r"vec([234])$")
@@ -49,6 +51,7 @@ class Types:
     aliases: Mapping[str, str]
     constants: Mapping[str, Constant]
     given: Mapping[str, float]
+    _layouts: dict[str, Layout] = field(default_factory=dict["str", "Layout"], compare=False)
 
     @classmethod
     def of(
@@ -67,7 +70,10 @@ class Types:
     def resolve(self, text: str) -> str:
         """Return ``text`` with aliases followed and short forms written out."""
         node = parse_expression(text)
-        return text if node is None else spell(self._resolved(node))
+        try:
+            return text if node is None else spell(self._resolved(node, [_MOST]))
+        except UnknownTypeError:
+            return text
 
     def layout(self, text: str) -> Layout:
         """Return size and alignment of the type that ``text`` names.
@@ -78,23 +84,27 @@ class Types:
         node = parse_expression(text)
         if node is None:
             raise UnknownTypeError(text)
-        return self._layout(self._resolved(node))
+        return self._layout(self._resolved(node, [_MOST]))
 
     def members(self, fields: tuple[Member, ...]) -> tuple[tuple[int, ...], Layout]:
         """Return the offsets of a struct's fields, and the whole struct's layout."""
         offsets: list[int] = []
         end, align = 0, 1
-        for field in fields:
-            layout = self.layout(field.type)
-            wanted = {a.name: a.arguments for a in field.attributes if a.name in ("size", "align")}
-            own_align = self._value(wanted["align"][0]) if "align" in wanted else layout.align
-            own_size = self._value(wanted["size"][0]) if "size" in wanted else layout.size
+        for one in fields:
+            layout = self.layout(one.type)
+            wanted = {a.name: a.arguments for a in one.attributes if a.name in ("size", "align")}
+            own_align = self._value(*wanted["align"][:1]) if "align" in wanted else layout.align
+            own_size = self._value(*wanted["size"][:1]) if "size" in wanted else layout.size
             offsets.append(round_up(end, own_align))
             end = offsets[-1] + own_size
             align = max(align, own_align)
         return tuple(offsets), Layout(round_up(end, align), align)
 
-    def _resolved(self, node: Expression) -> Expression:
+    def _resolved(self, node: Expression, room: list[int]) -> Expression:
+        """Return a type without aliases; ``room`` says how many parts it may have yet."""
+        room[0] -= 1
+        if room[0] < 0:
+            raise UnknownTypeError("a type of too many parts")
         seen: set[str] = set()
         while isinstance(node, Name) and node.name in self.aliases and node.name not in seen:
             seen.add(node.name)
@@ -105,14 +115,16 @@ class Types:
             ident = replace(node.ident, name=short.group(1))
             element = Ident(node.begin, node.end, _SUFFIXES[short.group(2)])
             return replace(node, ident=ident, templates=(Name(node.begin, node.end, element, ()),))
-        return replace(node, templates=tuple(self._resolved(one) for one in node.templates))
+        return replace(node, templates=tuple(self._resolved(one, room) for one in node.templates))
 
     def _layout(self, node: Expression) -> Layout:
         text = spell(node)
         if text in SCALARS:
             return Layout(SCALARS[text], SCALARS[text])
         if text in self.structs:
-            return self.members(self.structs[text].fields)[1]
+            if text not in self._layouts:
+                self._layouts[text] = self.members(self.structs[text].fields)[1]
+            return self._layouts[text]
         if isinstance(node, Name) and node.templates:
             return self._generic(node, text)
         raise UnknownTypeError(text)
@@ -130,11 +142,15 @@ class Types:
             return Layout(element.stride * self._value(spell(node.templates[1])), element.align)
         raise UnknownTypeError(text)
 
-    def _value(self, expression: str) -> int:
+    def _value(self, expression: str = "") -> int:
+        """Return a size, a count or an alignment, which must be positive."""
         try:
-            return int(evaluate(expression, self.constants, self.given))
-        except (NotConstantError, OverflowError) as error:
+            value = int(evaluate(expression, self.constants, self.given))
+        except (NotConstantError, OverflowError, ValueError) as error:
             raise UnknownTypeError(f"{expression} ({error})") from None
+        if value < 1:
+            raise UnknownTypeError(f"{expression} is {value}")
+        return value
 
 
 def _vector(element: Layout, count: int) -> Layout:

@@ -69,10 +69,8 @@ class Naming:
             if meant is None or (name := self.names[meant]) == use.ident.name:
                 continue
             places[use.ident.begin] = name
-            if name in inner:
-                around = unit.visible_at(use.ident.begin)
-                if around is None or name in around:
-                    captured.add(name)
+            if name in inner and name in unit.names.visible_at(use.ident.begin):
+                captured.add(name)
         for name in sorted(captured):
             self._rename_local(target, name, inner[name], places)
         return places

@@ -97,7 +97,7 @@ class Project:
         except _NowhereError as error:
             raise ShaderError(unit.text.point(str(error), begin)) from None
         if found is None and not is_predeclared(name):
-            local = unit.visible_at(begin) or ()
+            local = unit.names.visible_at(begin)
             candidates = (*unit.declared, *unit.imports, *local, *PREDECLARED)
             message = f"nothing is called {name!r} here.{_near(name, candidates)}"
             raise ShaderError(unit.text.point(message, begin))

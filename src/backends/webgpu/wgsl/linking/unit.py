@@ -50,10 +50,6 @@ class Unit:
     off: frozenset[str]
     is_wildcardable: bool
 
-    def visible_at(self, begin: int) -> frozenset[str] | None:
-        """Return the local names around a use that begins there, None where that is not noted."""
-        return self.names.visible.get(begin)
-
     def locals_in(self, at: int) -> dict[str, list[Symbol]]:
         """Return the names that declaration ``at`` declares inside of itself."""
         node = self.module.declarations[at]

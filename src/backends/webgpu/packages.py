@@ -1,0 +1,71 @@
+"""Folders of shaders that the program names, and the paths that it gives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.engine.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_SHOWN = 200
+_named: dict[str, Path] = {}
+
+
+def shader_package(name: str, path: str | os.PathLike[str]) -> None:
+    """Name a folder of shaders, so that any shader can include files of it.
+
+    After ``shader_package("imaging", "/project/shaders")`` a shader may say
+    ``#include "imaging/filters.wgsl"``. Naming another folder so replaces the first.
+
+    Args:
+        name: What includes begin with: letters, digits and underscores.
+        path: The folder.
+
+    Raises:
+        ArgumentError: The name is none, or there is no such folder.
+    """
+    if not str(name).isidentifier():
+        raise ArgumentError(f"shader_package: name is {name!r}; want letters, digits, underscores.")
+    folder = Path(plain_path("shader_package", "path", path))
+    if not is_there(folder, Path.is_dir):
+        raise ArgumentError(f"shader_package: path is {clipped(repr(str(folder)))}; want a folder.")
+    _named[name] = folder.resolve()
+
+
+def plain_path(kernel: str, argument: str, given: object) -> str:
+    """Return a path, or text, as a string.
+
+    Raises:
+        ArgumentError: It is neither a string nor a path.
+    """
+    plain: object = os.fspath(given) if isinstance(given, os.PathLike) else given
+    if not isinstance(plain, str):
+        what = clipped(repr(given))
+        raise ArgumentError(
+            f"{kernel}: {argument} is {what}; want a path, or WGSL text with lines."
+        )
+    return plain
+
+
+def named_folders() -> Mapping[str, Path]:
+    """Return the folders that were named, links followed."""
+    return MappingProxyType(_named)
+
+
+def is_there(path: Path, test: Callable[[Path], bool] = Path.is_file) -> bool:
+    """Say whether a path is what ``test`` asks; one that the system refuses is nothing."""
+    try:
+        return test(path)
+    except (OSError, ValueError):
+        return False
+
+
+def clipped(text: str) -> str:
+    """Return what an error shows of a path or a value that may be long, or odd."""
+    text = text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,87 @@
+"""Filling workgroup memory with rubbish before a shader begins, to see who relies on zeros."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
+from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.backends.webgpu.wgsl.reader import read
+from wgsl_kernels.backends.webgpu.wgsl.types import Types, template_of
+from wgsl_kernels.engine.registry import announce_change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BITS = 0x7FC0DEAD
+"""A NaN as a float, a large number as an integer."""
+_SCALARS = {
+    "u32": "POISON",
+    "i32": "bitcast<i32>(POISON)",
+    "f32": "bitcast<f32>(POISON)",
+    "f16": "f16(bitcast<f32>(POISON))",
+    "bool": "(POISON != 0u)",
+}
+
+
+@contextlib.contextmanager
+def poisoned() -> Iterator[set[str]]:
+    """Poison the workgroup memory of all shaders that are compiled inside.
+
+    Yields:
+        The names of the workgroup variables that were met, filled as shaders are compiled.
+    """
+    met: set[str] = set()
+    find = PipelineCache.find
+
+    def find_poisoned(self: Any, text: str, *arguments: Any, **options: Any) -> Any:
+        entry = options.get("entry", "main")
+        return find(self, poison(text, entry, met), *arguments, **options)
+
+    announce_change()
+    PipelineCache.find = find_poisoned  # type: ignore[method-assign]  # for this block only
+    try:
+        yield met
+    finally:
+        PipelineCache.find = find  # type: ignore[method-assign]  # as it was
+        announce_change()
+
+
+def poison(text: str, entry: str, met: set[str]) -> str:
+    """Return a shader's text, the entry point of which begins with poisoning."""
+    facts = read(Text("poisoned.wgsl", text))
+    types = Types.of(facts.structs, facts.aliases, {}, facts.constants, {})
+    found = [one for one in facts.variables.values() if one.space == "workgroup"]
+    if not found:
+        return text
+    met |= {one.name for one in found}
+    written = " ".join(_filled(types, one.name, one.type, 0) for one in found)
+    main = next(
+        one
+        for one in facts.module.declarations
+        if isinstance(one, tree.Function) and one.ident.name == entry
+    )
+    begin = main.body.begin + 1
+    filling = f"var POISON = {BITS}u; {written} workgroupBarrier();"
+    return f"{text[:begin]} {filling} {text[begin:]}"
+
+
+def _filled(types: Types, target: str, type_: str, depth: int) -> str:
+    """Return the statements that poison a variable; all lanes write the same."""
+    resolved = types.resolve(type_)
+    name, inner = template_of(resolved)
+    if name == "array":
+        place = f"poison_{depth}"
+        body = _filled(types, f"{target}[{place}]", inner[0], depth + 1)
+        loop = f"var {place} = 0u; {place} < u32({inner[1]}); {place}++"
+        return f"for ({loop}) {{ {body} }}"
+    if name == "atomic":
+        return f"atomicStore(&{target}, {_SCALARS[inner[0]]});"
+    if name.startswith("vec"):
+        return f"{target} = {resolved}({_SCALARS[inner[0]]});"
+    if resolved in types.structs:
+        fields = types.structs[resolved].fields
+        return " ".join(_filled(types, f"{target}.{one.name}", one.type, depth) for one in fields)
+    return f"{target} = {_SCALARS[resolved]};"

@@ -1,0 +1,230 @@
+"""Which files shaders are read from, and what is said of those that cannot be read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu import packages
+from wgsl_kernels.backends.webgpu.composing.source import load_file, load_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OP = "fn op(x: T) -> T {\n  return x + T(1);\n}\n"
+HALF = "const HALF = 0.5;\n"
+SECRET = "root:x:0:0:secret\n"
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """Return a folder of shaders beside which a file lies that is none of them."""
+    (tmp_path / "secret").write_text(SECRET)
+    (tmp_path / "half.wgsl").write_text(HALF)
+    folder = tmp_path / "kernels"
+    (folder / "parts").mkdir(parents=True)
+    (folder / "parts" / "half.wgsl").write_text(HALF)
+    return folder
+
+
+@pytest.fixture
+def _shaky() -> Iterator[None]:
+    yield
+    if wk.get_kernel("Shaky", "webgpu") is not None:
+        wk.unregister_kernel("Shaky", "webgpu")
+
+
+def _run() -> Any:
+    with wk.use_backend("webgpu"):
+        y = wk.engine().run_kernel("Shaky", {"x": wk.tensor([1.0, 2.0])})
+        assert isinstance(y, wk.Tensor)
+        return y.tolist()
+
+
+def _refusal(path: Path) -> str:
+    with pytest.raises(wk.ShaderError) as caught:
+        load_file(path)
+    assert "secret\n" not in str(caught.value)
+    assert "root:x" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_a_file_that_is_not_utf8_is_named(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "k.wgsl"
+    path.write_bytes(f"{OP}// größer\n".encode(encoding))
+
+    message = _refusal(path)
+
+    assert message.startswith(f"{path}:")
+    assert "is not UTF-8; save the file as UTF-8." in message
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("_shaky")
+def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "k.wgsl"
+    path.write_bytes(b"\xef\xbb\xbf" + OP.replace("\n", "\r\n").encode())
+    wk.wgsl_kernel("Shaky", str(path), override=True)
+    assert _run() == [2.0, 3.0]
+    assert load_text("\ufeff" + OP, "<inline>", tmp_path).facts.text.text == OP
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("_shaky")
+def test_a_path_may_be_a_path(tmp_path: Path) -> None:
+    path = tmp_path / "k.wgsl"
+    path.write_text(OP)
+    wk.wgsl_kernel("Shaky", path, override=True)
+    assert _run() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("given", [3, b"k.wgsl", 0.5, ["k.wgsl"], os])
+def test_a_source_that_is_neither_a_path_nor_text_is_refused(given: Any) -> None:
+    with pytest.raises(wk.ArgumentError, match=r"Shaky: source is .*; want a path, or WGSL text"):
+        wk.wgsl_kernel("Shaky", given)
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("_shaky")
+@pytest.mark.parametrize(
+    "given", ["k" * 5000, "a\0b.wgsl", "\ud800.wgsl", "", ".", "/", "a/" * 2500 + "k.wgsl"]
+)
+def test_a_path_that_no_file_can_have_is_missing(given: str) -> None:
+    wk.wgsl_kernel("Shaky", given, override=True)
+    with pytest.raises(wk.ShaderError, match=r"^shader file .* is missing; tried ") as caught:
+        _run()
+    assert len(str(caught.value)) < 1000
+    str(caught.value).encode()
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("_shaky")
+@pytest.mark.parametrize("given", [3, b"op", None])
+def test_a_dispatch_of_what_is_no_shader_is_refused(given: Any) -> None:
+    @wk.wgsl_kernel("Shaky", override=True)
+    def _shaky_kernel(gpu: Any, x: Any) -> Any:
+        gpu.dispatch(given, {"x": x}, groups=(1,))
+        return x
+
+    with pytest.raises(wk.ArgumentError, match="Shaky: shader is "):
+        _run()
+
+
+def test_half_of_a_surrogate_pair_is_refused_at_its_line() -> None:
+    with pytest.raises(wk.ShaderError, match=r"^a\.wgsl:2: character '\\ud800' is half of a"):
+        load_text("// one\n// \ud800\n", "a.wgsl", Path())
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../half.wgsl", "../secret", "parts/../../secret", "/etc/passwd", "{outside}/secret",
+     "\\\\server\\x", "C:/half.wgsl", "..\\secret"],
+)  # fmt: skip
+def test_an_include_stays_in_its_folder(path: str, outside: Path) -> None:
+    kernel = outside / "k.wgsl"
+    kernel.write_text(f'\n#include "{path.format(outside=outside.parent)}"\n{OP}')
+
+    message = _refusal(kernel)
+
+    assert message.startswith(f"{kernel}:2:1: this include leads out of where shaders are read")
+    assert "shader_package" in message
+
+
+@pytest.mark.parametrize("name", ["secret", "half.wgsl"])
+def test_no_link_leads_an_include_out_of_its_folder(name: str, outside: Path) -> None:
+    (outside / "link.wgsl").symlink_to(outside.parent / name)
+    (outside / "up").symlink_to(outside.parent)
+    for path in ("link.wgsl", f"up/{name}"):
+        kernel = outside / "k.wgsl"
+        kernel.write_text(f'#include "{path}"\n{OP}')
+        assert "this include leads out of where shaders are read" in _refusal(kernel)
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("_shaky")
+def test_a_kernels_file_is_no_link_to_what_is_no_shader(outside: Path) -> None:
+    (outside / "link.wgsl").symlink_to(outside.parent / "secret")
+    for given in (outside / "link.wgsl", outside.parent / "secret", "/etc/passwd"):
+        wk.wgsl_kernel("Shaky", given, override=True)
+        with pytest.raises(wk.ShaderError, match=r"does not end in \.wgsl") as caught:
+            _run()
+        assert "root:" not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["k" * 5000, "a\0b", "a/" * 3000])
+def test_an_include_that_no_file_can_have_is_missing(path: str, outside: Path) -> None:
+    kernel = outside / "k.wgsl"
+    kernel.write_text(f'#include "{path}"\n{OP}')
+
+    message = _refusal(kernel)
+
+    assert message.startswith(f"{kernel}:1:1: the include is missing; tried ")
+    assert len(message) < 2000
+
+
+def test_a_folder_that_the_program_names_is_included_from(
+    outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "_named", {})
+    wk.shader_package("shared", outside.parent)
+    kernel = outside / "parts" / "k.wgsl"
+    kernel.write_text(f'#include "shared/half.wgsl"\n{OP}')
+    assert "HALF" in load_file(kernel).constants
+
+    kernel.write_text(f'#include "shared/../half.wgsl"\n{OP}')
+    assert "leads out" in _refusal(kernel)
+    (outside / "link.wgsl").symlink_to(outside.parent / "half.wgsl")
+    kernel = outside / "k.wgsl"
+    kernel.write_text(f'#include "link.wgsl"\n{OP}')
+    assert "HALF" in load_file(kernel).constants
+
+
+def test_a_folder_is_named_by_a_word_and_is_there(tmp_path: Path) -> None:
+    with pytest.raises(wk.ArgumentError, match="shader_package: name is 'a/b'; want"):
+        wk.shader_package("a/b", tmp_path)
+    with pytest.raises(wk.ArgumentError, match=r"shader_package: path is '.*none'; want a folder"):
+        wk.shader_package("shared", tmp_path / "none")
+    bad: Any = 3
+    with pytest.raises(wk.ArgumentError, match="shader_package: path is 3; want a path"):
+        wk.shader_package("shared", bad)
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("_shaky")
+@pytest.mark.parametrize("form", ["window", "scan"])
+@pytest.mark.parametrize("lost", ["init", "combine"])
+def test_a_file_that_loses_a_function_between_two_runs_says_so(
+    form: Any, lost: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "k.wgsl"
+    text = "fn init() -> T { return T(0); }\nfn combine(a: T, b: T) -> T { return a + b; }\n"
+    path.write_text(text)
+    wk.wgsl_kernel("Shaky", path, form=form, override=True)
+    attrs = {"axis": 1} if form == "scan" else {"filter_size": 2}
+
+    def run(size: int) -> Any:
+        with wk.use_backend("webgpu"):
+            y = wk.engine().run_kernel("Shaky", {"x": wk.ones((1, size, size, 4))}, attrs)
+            assert isinstance(y, wk.Tensor)
+            return y.numpy()
+
+    run(4)
+    path.write_text(text.replace(lost, "other"))
+    with pytest.raises(wk.ShaderError, match=lost):
+        run(6)
+    path.write_text(text)
+    run(8)
+
+
+def test_a_skeleton_without_main_is_named() -> None:
+    facts = load_text("fn start() { }\n", "families/map.wgsl", Path()).facts
+    with pytest.raises(
+        wk.ShaderError, match=r"families/map\.wgsl: fn main is missing; found fn start"
+    ):
+        _ = facts.functions["main"]
+    assert facts.functions.get("main") is None
