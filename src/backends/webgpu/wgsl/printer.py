@@ -307,7 +307,7 @@ class _Printer:
 
     # Module level.
 
-    def top(self, node: tree.Declaration | tree.Directive | tree.Include) -> None:
+    def top(self, node: tree.Node) -> None:
         self.at = node.begin
         self.node(node)
         self.mark(";\n" if isinstance(node, (tree.Var, tree.Value, tree.ConstAssert)) else "\n")
