@@ -111,6 +111,7 @@ ELSEWHERE = {
     ),
     "takes a function, which is called": "warmup override_gradient",
     "reads or writes files": "save load",
+    "takes texts and folders of shaders": "link shader_package",
 }
 """Public functions that are not called here, by reason; suites of their own have their errors."""
 

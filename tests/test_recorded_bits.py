@@ -1,8 +1,8 @@
 """Every sample gives the bits that were recorded on this adapter, in each layout, mode and variant.
 
-An adapter without a recording is held to itself: two rounds must agree. Every eighth row runs,
-chosen by a hash of its id; with WGSL_KERNELS_TEST_MODES=all every one. A change of bits that is
-meant is recorded by `python -m tests.recorded_bits`.
+A row or an adapter without a recording is held to itself: two rounds must agree. Every eighth row
+runs, chosen by a hash of its id; with WGSL_KERNELS_TEST_MODES=all every one. A change of bits that
+is meant is recorded by `python -m tests.recorded_bits`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ CHOSEN = [one for one in SAMPLES if ALL_MODES or zlib.crc32(one.id.encode()) % 8
 
 @pytest.mark.parametrize("sample", CHOSEN, ids=lambda one: one.id)
 def test_a_sample_gives_the_bits_that_were_recorded(sample: Sample) -> None:
-    expected = RECORDED[sample.id] if RECORDED else hashes(sample)
+    expected = RECORDED.get(sample.id) or hashes(sample)
 
     assert hashes(sample) == expected
 
 
-def test_what_is_recorded_are_the_samples_there_are() -> None:
-    assert not RECORDED or set(RECORDED) == {one.id for one in SAMPLES}
+def test_what_is_recorded_are_samples_that_there_are() -> None:
+    assert RECORDED.keys() <= {one.id for one in SAMPLES}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +59,6 @@ def _poison(dtype: str) -> None:
         wk.evaluate(*held)
     wk.synchronize()
     del held
-    gc.collect()
 
 
 def _made(size: int, dtype: str, *, poisons: bool = True) -> wk.Tensor:

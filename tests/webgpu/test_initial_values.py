@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
 from typing import Any
 
@@ -54,7 +53,6 @@ def _poison(dtype: str = "float32") -> None:
         ]
         wk.evaluate(*held)
     del held
-    gc.collect()
 
 
 @MODES
