@@ -179,7 +179,7 @@ def _joined(caller: str, path: str, name: Any) -> str:
 
 def _add(found: dict[str, Tensor], name: str, value: Any) -> None:
     if name in found:
-        raise ArgumentError(f"save: {name!r} stands twice; want each name once.")
+        raise ArgumentError(f"save: {name!r} is given twice; want each name once.")
     for part in name.split("/"):
         if "@" in part and is_counted(part):
             _refuse_nameless(name.removesuffix(part).rstrip("/"), part.partition("@")[0])

@@ -1,4 +1,4 @@
-"""Where shader files may lie, and reading them.
+"""Where shader files may be, and reading them.
 
 An include leads to the folder of the including file, to the package's shaders, or to a folder that
 the program has named, and to nothing outside of them; so what errors quote is a shader's text.
@@ -58,7 +58,7 @@ def find_included(facts: Facts, path: str, begin: int, folder: Path) -> Path:
         folder: The folder of the including file.
 
     Raises:
-        ShaderError: There is no such file, or it lies where shaders are not read from.
+        ShaderError: There is no such file, or it is where shaders are not read from.
     """
     parts = path.replace("\\", "/").split("/")
     if path.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:

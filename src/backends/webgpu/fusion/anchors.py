@@ -169,7 +169,7 @@ class Anchors:
             group.nodes[fused.part.nodes[step]].settle(array.storage, array.device)
 
     def _whole(self, result: GpuArray) -> GpuArray:
-        """Return what a kernel gave as an array that was made and lies in order."""
+        """Return what a kernel gave as a contiguous array that was made."""
         if result.op is not None or result.storage is None:
             self.fuser.backend.make_resident(result)
         return result if result.layout is None else self.fuser.backend.contiguous(result)

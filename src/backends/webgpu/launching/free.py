@@ -157,7 +157,7 @@ class FreeLaunch(AnchorLaunch):
         return made
 
     def known(self, states: tuple[State, ...]) -> Fixed | None:
-        """Return the one dispatch for arrays that lie so; outputs that are filled take several."""
+        """Return the one dispatch for arrays of these layouts; filled outputs take several."""
         return None if self.starts else super().known(states)
 
     def _starts(self) -> list[tuple[int, Words]]:
