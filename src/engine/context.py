@@ -77,7 +77,12 @@ class Block:
                 self._is_in = False
 
     def __del__(self) -> None:
-        self.leave()
+        if self._was_entered():
+            self.leave()
+
+    def _was_entered(self) -> bool:
+        """Say whether the block is open; an interrupt in ``__init__`` leaves not even that."""
+        return getattr(self, "_is_in", False)
 
 
 class Changed(Block):
@@ -106,7 +111,9 @@ class Changed(Block):
     def __del__(self) -> None:
         """Put the fields back, where nobody has set others meanwhile."""
         now = _current.get()
-        if self._is_in and all(getattr(now, one) is value for one, value in self.fields.items()):
+        if self._was_entered() and all(
+            getattr(now, one) is value for one, value in self.fields.items()
+        ):
             self.leave()
 
 

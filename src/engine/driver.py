@@ -190,8 +190,9 @@ class Held:
         self.backend = backend
 
     def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        if not finalizing():  # at interpreter exit what free calls may be gone already
-            self.backend.free(self.array)
+        backend = getattr(self, "backend", None)  # none where an interrupt came into __init__
+        if backend is not None and not finalizing():  # when what free calls may be gone already
+            backend.free(self.array)
 
 
 class SimpleDriver:

@@ -14,6 +14,7 @@ import json, os, signal, threading, time
 import numpy as np
 import wgsl_kernels as wk
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 wk.set_backend("webgpu")
 matrix = wk.tensor(np.eye(512, dtype=np.float32))
 weights = wk.variable(np.ones((64, 64), np.float32))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
 from wgsl_kernels.backends.cpu.limits import NEGLIGIBLE, check_allocation, memory_error
-from wgsl_kernels.engine.driver import Held, Launch, Usage
+from wgsl_kernels.engine.driver import Launch, Usage
 from wgsl_kernels.engine.dtypes import DType, numpy_dtype
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError
 from wgsl_kernels.engine.host import Array, default_dtype
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
@@ -38,17 +40,40 @@ def keep_freed_memory() -> None:
     np.empty(REUSED, np.uint8)
 
 
+class _Memory:
+    """An array that owns memory, as long as tensors hold it or views of it."""
+
+    __slots__ = ("__weakref__", "array")
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+
+class CpuArray:
+    """The values of a tensor, and the memory that they are in."""
+
+    __slots__ = ("array", "memory")
+
+    def __init__(self, array: Array, memory: _Memory) -> None:
+        self.array = array
+        self.memory = memory
+
+
 class CpuBackend:
-    """Runs NumPy kernels at once and counts the arrays that tensors hold."""
+    """Runs NumPy kernels at once and counts the arrays that tensors hold.
+
+    An array is counted out by the callback of a weak reference, which is written in C: an interrupt
+    that came into a line of Python there would be printed and forgotten. See decisions/0025.
+    """
 
     name = "cpu"
 
     def __init__(self) -> None:
         keep_freed_memory()
-        self._lock = threading.RLock()  # what ends inside of it may call `free`
-        self._owners: dict[int, int] = {}
-        self._bytes = 0
-        self._checked_from = NEGLIGIBLE  # so many bytes held, small outputs are checked too
+        self._lock = threading.RLock()  # what ends inside of it may make tensors
+        self._held: dict[int, tuple[ref[_Memory], int]] = {}  # with its bytes, by the array's id
+        self._at_most = 0  # bytes held, and those counted out since they were last added up
+        self._checked_from = NEGLIGIBLE  # from so many on, small arrays are checked too
 
     def supports(self, dtype: DType) -> bool:
         """Say yes: every dtype lives here."""
@@ -58,9 +83,9 @@ class CpuBackend:
         """Say yes: NumPy takes every dtype."""
         return True
 
-    def upload(self, values: Array, spec: Spec) -> Held:
+    def upload(self, values: Array, spec: Spec) -> CpuArray:
         """Hold host values."""
-        check_allocation(spec, self._bytes)
+        self._check(spec)
         return self._hold(values)
 
     def check_size(self, spec: Spec) -> None:
@@ -69,19 +94,19 @@ class CpuBackend:
         Raises:
             OutOfMemoryError: It is.
         """
-        check_allocation(spec, self._bytes)
+        check_allocation(spec, self._bytes())
 
-    def known(self, array: Held) -> Array:
+    def known(self, array: CpuArray) -> Array:
         """Return the values, which are never written."""
         found: Array = array.array
         return found
 
-    def download(self, array: Held, spec: Spec) -> Array:
+    def download(self, array: CpuArray, spec: Spec) -> Array:
         """Return a copy of the values."""
         try:
             return np.array(array.array, order="C")
         except MemoryError:  # of a view that repeats elements
-            raise memory_error([spec], self._bytes) from None
+            raise memory_error([spec], self._bytes()) from None
 
     def prepare(
         self,
@@ -101,15 +126,13 @@ class CpuBackend:
         dtype = None if single is None else numpy_dtype(single.dtype)
 
         def launch(arrays: list[Any]) -> Sequence[Any]:
-            values = [one.array if type(one) is Held else _values(one) for one in arrays]
-            if largest >= NEGLIGIBLE or self._bytes >= self._checked_from:
-                for spec in outputs or ():
-                    check_allocation(spec, self._bytes)
-                self._checked_from = self._bytes + NEGLIGIBLE
+            values = [one.array if type(one) is CpuArray else _values(one) for one in arrays]
+            if largest >= NEGLIGIBLE or self._at_most >= self._checked_from:
+                self._check(*outputs or ())
             try:
                 found = func(*values, **keywords)
             except MemoryError:
-                raise memory_error(outputs, self._bytes) from None
+                raise memory_error(outputs, self._bytes()) from None
             if type(found) is np.ndarray and found.shape == shape and found.dtype is dtype:
                 return (self._hold(found),)  # what most kernels give: the rest is for the others
             several = found if isinstance(found, (tuple, list)) else (found,)
@@ -120,34 +143,41 @@ class CpuBackend:
 
         return launch
 
-    def free(self, array: Array) -> None:
-        """Count an array out; views of it may still be counted in."""
-        owner = array if array.base is None else _owner(array)
-        key = id(owner)
-        with self._lock:
-            count = self._owners[key]
-            if count > 1:
-                self._owners[key] = count - 1
-            else:
-                del self._owners[key]
-                self._bytes -= owner.nbytes
+    def _check(self, *specs: Spec) -> None:
+        """Refuse arrays beyond the limit.
 
-    def _hold(self, values: Array) -> Held:
+        Raises:
+            OutOfMemoryError: One is.
+        """
+        try:
+            for spec in specs:
+                check_allocation(spec, self._at_most)
+        except OutOfMemoryError:
+            self._at_most = self._bytes()
+            for spec in specs:
+                check_allocation(spec, self._at_most)
+        self._checked_from = self._at_most + NEGLIGIBLE
+
+    def _bytes(self) -> int:
+        return sum([nbytes for _, nbytes in list(self._held.values())])
+
+    def _hold(self, values: Array) -> CpuArray:
         values.setflags(write=False)  # a kernel that writes into its input raises
         owner = values if values.base is None else _owner(values)
         key = id(owner)
         with self._lock:
-            if key in self._owners:
-                self._owners[key] += 1
-            else:
-                self._owners[key] = 1
-                self._bytes += owner.nbytes
-        return Held(values, self)  # type: ignore[arg-type]  # only free is asked of it
+            found = self._held.get(key)
+            memory = None if found is None else found[0]()
+            if memory is None:
+                memory = _Memory(owner)
+                nbytes = owner.nbytes
+                self._held[key] = ref(memory, partial(self._held.pop, key)), nbytes
+                self._at_most += nbytes
+        return CpuArray(values, memory)
 
     def memory(self) -> Usage:
         """Return how many arrays are held, and their bytes."""
-        with self._lock:
-            return Usage(len(self._owners), self._bytes)
+        return Usage(len(self._held), self._bytes())
 
     def submit(self) -> None:
         """Do nothing: kernels run at once."""

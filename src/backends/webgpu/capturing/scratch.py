@@ -96,15 +96,21 @@ class Scratch:
         if pool.scratch is self:
             pool.scratch = None
         pool.collect()
-        idle = {number for numbers in self._idle.values() for number in numbers}
+        idle: set[int] = set()
+        for numbers in self._idle.values():
+            while (
+                numbers
+            ):  # taken from here first: an interrupt may lose a buffer, never give it twice
+                number = numbers.pop()
+                idle.add(number)
+                block = pool.block(number)
+                block.free = pool.free_list(block.capacity)
+                heappush(block.free, number)
         held: dict[Block, Value] = {}
         for block, value in self.values.items():
-            block.free = pool.free_list(block.capacity)
-            if block.id in idle:
-                heappush(block.free, block.id)
-            else:
+            if block.id not in idle:
+                block.free = pool.free_list(block.capacity)
                 held[block] = value
-        self._idle.clear()
         return held
 
 

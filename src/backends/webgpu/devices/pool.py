@@ -7,6 +7,7 @@ the pool at once: the queue runs in order, so whoever gets it next writes after 
 from __future__ import annotations
 
 import gc
+import itertools
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heapify, heappop, heappush
@@ -155,6 +156,7 @@ class Pool:
         self._settle = settle
         self._blocks: dict[int, Block] = {}
         self._vacant: list[int] = []
+        self._numbers = itertools.count()  # one that an interrupt loses is never given again
         self._free: dict[int, list[int]] = {}
         self._classes: dict[int, list[int]] = {}
 
@@ -244,9 +246,8 @@ class Pool:
         self.collect()
         before = self.held_bytes
         for free in self._free.values():
-            for number in free:
-                self._release(self._blocks[number])
-            free.clear()
+            while free:
+                self._release(self._blocks[free.pop()])
         return before - self.held_bytes
 
     def use(self) -> MemoryUse:
@@ -289,12 +290,12 @@ class Pool:
             self._relieve()
             if self.held_bytes + capacity > limit:
                 raise self._refusal(nbytes, what)
-        number = self._vacant[0] if self._vacant else len(self._blocks)
+        number = heappop(self._vacant) if self._vacant else next(self._numbers)
         try:
             buffer = self._make(capacity, f"#{number} {label}".rstrip())
         except OutOfMemoryError:
+            heappush(self._vacant, number)
             raise self._refusal(nbytes, what) from None
-        number = heappop(self._vacant) if self._vacant else len(self._blocks)
         block = Block(self, buffer, number, capacity, self.free_list(capacity))
         self._blocks[number] = block
         self.held_bytes += capacity
