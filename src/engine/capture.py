@@ -138,6 +138,10 @@ class Captured(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<captured {self._label}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the function alone: the copy records anew, on its own variables."""
+        return Captured, (self._f,)
+
     def dispose(self) -> None:
         """Free what the replays keep; the next call records anew."""
         self._runs.clear()
@@ -178,8 +182,8 @@ class Captured(Generic[P, R]):
     ) -> R:
         trial = Trial(driver, self._scratch, leaves)
         try:
-            if not _begins(trial):  # another thread records now
-                self.why = None
+            if not _begins(trial):
+                self.why = "another thread records now"
                 return self._plain(leaves, args, kwargs)
             result, run = trial.run(lambda given: self._plain(given, args, kwargs))
             _ends(trial)

@@ -35,11 +35,6 @@ class Origin:
         return reloaded or (self.file, self.line) == (older.file, older.line) or self._is_cell
 
     @property
-    def is_own(self) -> bool:
-        """Whether it is one of this package's modules, whose shaders the tests compile."""
-        return self.module.partition(".")[0] == "wgsl_kernels"
-
-    @property
     def _is_cell(self) -> bool:
         return self.file.startswith("<") or "ipykernel" in self.file
 

@@ -306,7 +306,7 @@ def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         if value is None or isinstance(value, Tensor):
             found.append(value)
             continue
-        is_list = isinstance(value, (list, tuple))
+        is_list = isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value)
         if declared is not None and index < len(declared.inputs):
             is_list = declared.inputs[index].is_list
         try:

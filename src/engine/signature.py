@@ -12,7 +12,9 @@ from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
 from wgsl_kernels.engine.registry import announce_change, check_free
+from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import NoShapeError, Spec
+from wgsl_kernels.engine.words import shown
 
 SpecInput = Spec | list[Spec] | None
 Rule = Callable[..., Any]
@@ -126,10 +128,37 @@ class Signature:
         except NoShapeError as error:
             raise ShapeError(f"{self.name}: the result's {error}") from None
         if isinstance(result, Spec):
-            return Outputs((result,), self._output_names(None), single=True)
+            return Outputs((self._checked(result),), self._output_names(None), single=True)
         if isinstance(result, dict):
-            return Outputs(tuple(result.values()), tuple(result), single=False)
-        return Outputs(tuple(result), self._output_names(len(result)), single=False)
+            named = tuple([self._checked(one) for one in result.values()])
+            return Outputs(named, tuple(result), single=False)
+        if not isinstance(result, (tuple, list)):
+            raise self._no_specs(result)
+        listed = tuple([self._checked(one) for one in result])
+        return Outputs(listed, self._output_names(len(result)), single=False)
+
+    def _checked(self, given: object) -> Spec:
+        """Return what a rule says of one output, which a user may have written.
+
+        Raises:
+            ArgumentError: It is no Spec.
+            ShapeError: A length is below 0.
+        """
+        if not isinstance(given, Spec):
+            raise self._no_specs(given)
+        shape: tuple[int | None, ...] = given.shape
+        if any(length is not None and length < 0 for length in shape):
+            raise ShapeError(
+                f"{self.name}: its signature ({self.origin}) gives the shape {show(given.shape)}; "
+                "want lengths of 0 or more."
+            )
+        return given
+
+    def _no_specs(self, found: Any) -> ArgumentError:
+        return ArgumentError(
+            f"{self.name}: its signature ({self.origin}) gives {shown(found)}; want a Spec, as of "
+            "x.like(shape=...), a tuple or list of them, or a dict of them by output name."
+        )
 
     def _output_names(self, count: int | None) -> tuple[str, ...]:
         return output_names([one.name for one in self.inputs], count)

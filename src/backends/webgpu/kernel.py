@@ -17,6 +17,7 @@ from wgsl_kernels.engine.registry import Kernel, add_kernel, keywords
 from wgsl_kernels.engine.shapes import broadcast_shapes
 from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.engine.windows import sliding_by
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     import os
@@ -181,6 +182,12 @@ def wgsl_kernel(
     if form not in (None, "scan", "window"):
         want = "'scan' or 'window', or None for the file's own"
         raise ArgumentError(f"{name}: form is {form!r}; want {want}.")
+    for word, asked in (("groups", groups), ("params", params)):
+        if asked is not None and not callable(asked):
+            raise ArgumentError(
+                f"{name}: {word} is {shown(asked)}; want a function of shapes and attributes, as "
+                "lambda y_shape: ..."
+            )
     if init is not None:
         from wgsl_kernels.backends.webgpu.outputs import checked_init
 
@@ -273,3 +280,15 @@ def call_with(func: Callable[..., Any], facts: dict[str, Any], kernel: str) -> A
                 f"{kernel}: groups or params asks for {name!r}, which is no fact; known: {known}."
             )
     return func(**arguments)
+
+
+def params_with(func: Callable[..., Any], facts: dict[str, Any], kernel: str) -> dict[str, Any]:
+    """Return the parameter fields that a ``params=`` gives.
+
+    Raises:
+        ArgumentError: It gives something else, or a parameter of it names no fact.
+    """
+    found = call_with(func, facts, kernel)
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        raise ArgumentError(f"{kernel}: params= gave {shown(found)}; want a dict by field name.")
+    return found

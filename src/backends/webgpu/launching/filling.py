@@ -62,7 +62,7 @@ def _whole(number: Any, dtype: DType, what: str) -> int:
         if number not in (0, 1):
             raise ArgumentError(f"{what} is {number}; want True or False.")
         return int(number)
-    if not math.isfinite(number):
+    if not isinstance(number, int) and not math.isfinite(number):
         raise ArgumentError(f"{what} is {number}; want a finite number, the array is int32.")
     if number != int(number):
         raise ArgumentError(f"{what} is {number}; want a whole number, the array is int32.")

@@ -8,7 +8,7 @@ from wgsl_kernels.backends.webgpu.array import GpuArray
 from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
-from wgsl_kernels.backends.webgpu.kernel import call_with
+from wgsl_kernels.backends.webgpu.kernel import call_with, params_with
 from wgsl_kernels.backends.webgpu.launching.anchor import COMPUTED, AnchorLaunch
 from wgsl_kernels.backends.webgpu.launching.filling import words_of
 from wgsl_kernels.backends.webgpu.launching.launch import FACT_ENDINGS, VALUE, State
@@ -84,6 +84,11 @@ class FreeLaunch(AnchorLaunch):
             outputs = self.allocate(device)
             recipe.fixed.run(arrays, outputs)
             return outputs
+        numbers = {
+            f"{name}_value": array.scalar  # before the number is put on the device
+            for name, array, state in zip(self.names, arrays, states, strict=True)
+            if state is VALUE
+        }
         for index in recipe.packed:
             arrays[index] = self.backend.contiguous(arrays[index])
             if arrays[index].storage is None:
@@ -95,10 +100,7 @@ class FreeLaunch(AnchorLaunch):
         present = {n: one for n, one in enumerate(arrays) if one is not None}
         bound = {self.names[n]: one for n, one in present.items() if n not in extras.before}
         bound |= extras.arrays()
-        facts = {**recipe.facts, **extras.values()}
-        for name, array, state in zip(self.names, arrays, states, strict=True):
-            if state is VALUE:
-                facts[f"{name}_value"] = array.scalar
+        facts = {**recipe.facts, **extras.values(), **numbers}
         bound.update(zip(self.output_names, outputs, strict=False))
         label = extras.label(self.kernel)
         record(device, recipe.compiled, bound, facts, recipe.groups, label=label)
@@ -134,7 +136,7 @@ class FreeLaunch(AnchorLaunch):
                 tensor_facts({name: GpuArray(spec.shape, spec.dtype, spec.size, None, None)})
             )
         if self.shader.params is not None:
-            facts.update(call_with(self.shader.params, facts, self.kernel))
+            facts.update(params_with(self.shader.params, facts, self.kernel))
         known = [one for one in facts if one not in _tensor_fact_names(facts, self.attrs)]
         options = Options(before=extras.stand_ins(self.names), after=extras.handed_on())
         compiled = compile_kernel(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel, call_with
+from wgsl_kernels.backends.webgpu.kernel import ShaderKernel, params_with
 from wgsl_kernels.backends.webgpu.launching.recipe import Fixed, fixed, tensor_facts
 from wgsl_kernels.engine.shapes import show
 
@@ -130,7 +130,7 @@ class ShaderLaunch:
             shown[name] = GpuArray(spec.shape, spec.dtype, spec.size, None, None)
         known = {**tensor_facts(shown), **facts}
         if self.shader.params is not None:
-            facts.update(call_with(self.shader.params, known, self.kernel))
+            facts.update(params_with(self.shader.params, known, self.kernel))
         structs = self.shader.source.structs.values()
         if any(field.name.endswith(FACT_ENDINGS) for struct in structs for field in struct.fields):
             facts.update({name: value for name, value in known.items() if name not in facts})

@@ -131,7 +131,7 @@ class MapLaunch(ShaderLaunch):
         if kind is None or any(bound_bytes(one) > device.largest_binding for one in arrays):
             return
         fits = self.nbytes[0] <= device.largest_binding
-        if fits and self.shader.origin.is_own and self.backend.fusion() == "always":
+        if fits and self.shader.origin.is_ours and self.backend.fusion() == "always":
             self._may_wait(kind, arrays)
             return
         states = [VALUE if one.is_scalar_on_host else one.layout for one in arrays]

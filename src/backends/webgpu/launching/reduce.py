@@ -11,7 +11,7 @@ from wgsl_kernels.backends.webgpu.composing.exchanges import can_exchange
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.reductions import CHUNK, is_normalization
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
-from wgsl_kernels.backends.webgpu.kernel import call_with
+from wgsl_kernels.backends.webgpu.kernel import params_with
 from wgsl_kernels.backends.webgpu.launching.anchor import COMPUTED, AnchorLaunch
 from wgsl_kernels.backends.webgpu.launching.launch import ABSENT, VALUE, State
 from wgsl_kernels.backends.webgpu.launching.recipe import (
@@ -177,7 +177,7 @@ class ReduceLaunch(AnchorLaunch):
         known = dict(self.attrs)
         if self.shader.params is not None:
             facts = {**tensor_facts({self.names[0]: array}), **known}
-            known |= call_with(self.shader.params, facts, self.kernel)
+            known |= params_with(self.shader.params, facts, self.kernel)
         return known
 
     def build(

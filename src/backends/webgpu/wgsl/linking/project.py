@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 OWN = "package"
 """How paths call the package that they stand in, and what the linked package is called."""
 
+MOST_PASSED_ON = 200
+"""How many modules may pass on, by ``public import``, what one of them declares."""
+
 
 class ModulePath(NamedTuple):
     """Where a module is: a package, and the segments of the path in it."""
@@ -184,6 +187,8 @@ class Project:
             return None
         if (module, name) in seen:
             raise _NowhereError(f"{module}::{name} is imported from itself.")
+        if len(seen) >= MOST_PASSED_ON:
+            raise _NowhereError(f"{module}::{name} is passed on by over {MOST_PASSED_ON} modules.")
         return self._declaration(module, offered.path, seen | {(module, name)})
 
     def _absolute(
