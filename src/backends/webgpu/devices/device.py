@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.capturing.captures import Captures
-from wgsl_kernels.backends.webgpu.devices import forks
+from wgsl_kernels.backends.webgpu.devices import endings, forks
 from wgsl_kernels.backends.webgpu.devices.adapter import (
     choose_adapter,
     default_memory_limit,
@@ -105,6 +105,8 @@ class Device:
         self._token = self.pool.allocate(4, "token")
         self.spare = self.pool.allocate(16, "spare")
         forks.watch(self)
+        if self.is_software:
+            endings.watch(self)
 
     def storage(self, nbytes: int, label: str = "", what: str = "") -> Storage:
         """Return a storage of undefined contents; drop it to free it.
