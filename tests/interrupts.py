@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from tests.modes import ALL_MODES
 
+from wgsl_kernels.backends.webgpu.devices import lifetime
 from wgsl_kernels.engine import context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+
 LOAD_CONST = dis.opmap["LOAD_CONST"]
+ARRANGING = frozenset(dis.opmap[name] for name in ("NOP", "POP_TOP", "SWAP"))
+"""What stands before the three constants where a `with` is left by `return`."""
 SAMPLED = 40
 """Lines of one call that are tried, unless all are."""
 
@@ -53,7 +58,13 @@ def interrupted(f: Callable[[], object], line: int) -> str:
         except KeyboardInterrupt as error:
             error.__traceback__ = None  # which would hold what belongs to the call
     assert context.current() == before, tracer.place
+    assert not _held_devices(), f"{tracer.place}: left the lock of a device held"
     return tracer.place
+
+
+def _held_devices() -> list[Device]:
+    """Return the devices whose locks this thread holds; every other thread would wait for ever."""
+    return [one for one in lifetime.watched() if one.lock._is_owned()]  # type: ignore[attr-defined]
 
 
 class _Tracer:
@@ -85,10 +96,13 @@ class _Tracer:
 def _leaves(frame: FrameType) -> bool:
     """Say whether the line is that of a `with` which is left now.
 
-    Its code is three times None and the call of ``__exit__``. Python looks for signals in none of
-    these, so that an interrupt cannot come between: a lock would stay held.
+    Its code is three times None and the call of ``__exit__``, after a value to return was put
+    aside. Python looks for signals in none of these, so that an interrupt cannot come between: a
+    lock would stay held.
     """
     code, at = frame.f_code, frame.f_lasti
+    while at < len(code.co_code) and code.co_code[at] in ARRANGING:
+        at += 2
     pairs = [code.co_code[one : one + 2] for one in (at, at + 2, at + 4)]
     return all(
         len(one) == 2 and one[0] == LOAD_CONST and code.co_consts[one[1]] is None for one in pairs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,37 @@ SECOND = RNG.normal(size=(5, 3)).astype(np.float32)
 
 STEADY = 6
 """Steps after which all is compiled and every plan is made."""
+
+
+class Guarded:
+    """Leaves a lock in each of the ways in which a `with` can be left."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+
+    def through(self) -> int:
+        """Leave at the end, by a return and by ``break``."""
+        with self.lock:
+            count = self.returned()
+        for _ in range(2):
+            with self.lock:
+                if count:
+                    break
+        return count
+
+    def returned(self) -> int:
+        """Leave with a value that was worked out inside."""
+        with self.lock:
+            return len([self.lock])
+
+
+def test_interrupts_are_raised_where_python_raises_them() -> None:
+    lines = lines_of(Guarded().through)
+    assert lines >= 8
+    for line in range(1, lines + 1):
+        guarded = Guarded()
+        place = interrupted(guarded.through, line)
+        assert not guarded.lock._is_owned(), place  # type: ignore[attr-defined]
 
 
 class Model:

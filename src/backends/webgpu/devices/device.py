@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.capturing.captures import Captures
-from wgsl_kernels.backends.webgpu.devices import endings, forks
+from wgsl_kernels.backends.webgpu.devices import lifetime
 from wgsl_kernels.backends.webgpu.devices.adapter import (
     choose_adapter,
     default_memory_limit,
@@ -69,7 +69,7 @@ class Device:
             memory_limit: Asked for the bytes that all buffers may take together, or None, whenever
                 memory grows; by default ``default_memory_limit`` of the adapter.
         """
-        forks.check()
+        lifetime.check()
         choice = choice or choose_adapter()
         if choice is None:
             raise ArgumentError("This machine has no WebGPU adapter. Use the cpu backend.")
@@ -104,9 +104,7 @@ class Device:
         self._watch = Watch(self._device, self._calls, self.has_timestamps)
         self._token = self.pool.allocate(4, "token")
         self.spare = self.pool.allocate(16, "spare")
-        forks.watch(self)
-        if self.is_software:
-            endings.watch(self)
+        lifetime.watch(self)
 
     def storage(self, nbytes: int, label: str = "", what: str = "") -> Storage:
         """Return a storage of undefined contents; drop it to free it.

@@ -1,0 +1,64 @@
+"""What a device must be ready for from outside: a fork, and the end of the process.
+
+A GPU device does not survive ``fork``: the child would hang, so there it raises instead. Software
+devices finish before the process ends: their driver compiles and runs shaders in threads of this
+process, and if one still does while the library is taken down, that ends in a segmentation fault
+(Mesa 22.3, LLVM 15, 2026-11-22).
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.engine.errors import DeviceLostError
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+
+MESSAGE = "This process was forked after a GPU device was opened; it cannot use one. Use spawn."
+PATIENCE = 5.0
+"""Seconds to wait, at the end, for another thread that has the device's lock."""
+
+_devices: weakref.WeakSet[Device] = weakref.WeakSet()
+_opened_by: set[int] = set()
+
+
+def watch(device: Device) -> None:
+    """Have ``device`` refuse to work in a forked process, and finish before this one ends."""
+    _opened_by.add(os.getpid())
+    _devices.add(device)
+
+
+def watched() -> list[Device]:
+    """Return the devices that are alive."""
+    return list(_devices)
+
+
+def check() -> None:
+    """Raise in a process that was forked from one that had opened a device."""
+    if _opened_by - {os.getpid()}:
+        raise DeviceLostError(MESSAGE)
+
+
+def _refuse_all() -> None:
+    for device in _devices:
+        device.refuse(DeviceLostError(MESSAGE))
+
+
+def _finish() -> None:
+    for device in watched():
+        if device.is_software and device.lock.acquire(timeout=PATIENCE):
+            try:
+                with suppress(Exception):  # it is lost, or has an error that nobody has read
+                    device.wait()
+            finally:
+                device.lock.release()
+
+
+atexit.register(_finish)
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_refuse_all)
