@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from wgsl_kernels.backends.webgpu.wgsl.linking.prelude import NO_PRELUDE, Prelude
 from wgsl_kernels.backends.webgpu.wgsl.linking.source import (
     CROSS_PACKAGE_WILDCARD,
     SEPARATOR,
@@ -58,10 +59,15 @@ class Project:
     Attributes:
         texts: The files, by where they are.
         conditions: What the conditions in them are.
+        prelude: The names that modules may use and nobody here declares.
+        stand_ins: The module that takes a module's place: what it declares is meant wherever the
+            other's declaration of that name is; what it does not declare comes from the other.
     """
 
     texts: Mapping[ModulePath, Text]
     conditions: Mapping[str, bool]
+    prelude: Prelude = NO_PRELUDE
+    stand_ins: Mapping[ModulePath, ModulePath] = field(default_factory=dict)
     _units: dict[ModulePath, Unit] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -76,7 +82,9 @@ class Project:
         return found
 
     def resolve(self, path: ModulePath, name: str, begin: int) -> Target | None:
-        """Return what ``name`` means in the module at ``path``, None for a name of WGSL.
+        """Return what ``name`` means in the module at ``path``, None for a name from elsewhere.
+
+        WGSL declares such a name, or the prelude does.
 
         Args:
             path: A module.
@@ -99,12 +107,27 @@ class Project:
             found = self._by_wildcard(path, unit, name)
         except _NowhereError as error:
             raise ShaderError(unit.text.point(str(error), begin)) from None
-        if found is None and not is_predeclared(name):
+        prelude = self.prelude.names_in(path)
+        if found is None and name not in prelude and not is_predeclared(name):
             local = unit.names.visible_at(begin)
-            candidates = (*unit.declared, *unit.imports, *local, *PREDECLARED)
+            candidates = (*unit.declared, *unit.imports, *local, *PREDECLARED, *prelude)
             message = f"nothing is called {name!r} here.{_near(name, candidates)}"
             raise ShaderError(unit.text.point(message, begin))
         return found
+
+    def own(self, path: ModulePath, name: str) -> Target:
+        """Return what the name of a declaration of the module at ``path`` means in that module."""
+        unit = self._known(path)
+        given = None if name in unit.private else self._given(path, path, name, frozenset())
+        return Target(path, unit.declared[name]) if given is None else given
+
+    def slots(self, path: ModulePath) -> Iterable[tuple[str, Target]]:
+        """Yield the names that the module at ``path`` has for others, and what it has for them."""
+        unit = self._known(path)
+        for name in (*unit.declared, *_offered(unit)):
+            found = self._found_in(path, path, name, frozenset())
+            if found is not None and name not in unit.private:
+                yield name, found
 
     def exported(self, path: ModulePath, imported: Import) -> Target:
         """Return what an import of the module at ``path`` names.
@@ -175,6 +198,23 @@ class Project:
         return found
 
     def _member(
+        self, asker: ModulePath, module: ModulePath, name: str, seen: frozenset[object]
+    ) -> Target | None:
+        """Return what ``name`` is to users of ``module``, which another may stand in for."""
+        found = self._found_in(asker, module, name, seen)
+        given = None if found is None else self._given(asker, module, name, seen)
+        return found if given is None else given
+
+    def _given(
+        self, asker: ModulePath, module: ModulePath, name: str, seen: frozenset[object]
+    ) -> Target | None:
+        """Return what stands in for a declaration of ``module``; its stand-in sees the default."""
+        other = self.stand_ins.get(module)
+        if other is None or other == asker:
+            return None
+        return self._found_in(module, other, name, seen)
+
+    def _found_in(
         self, asker: ModulePath, module: ModulePath, name: str, seen: frozenset[object]
     ) -> Target | None:
         """Return what ``module`` declares or imports for others as ``name``."""
