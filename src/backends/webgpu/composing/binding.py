@@ -62,7 +62,7 @@ def bind(composer: Composer, start: Function, *, vec4: bool) -> Composed:
         uses_status=composer.uses_status,
         vec4=vec4,
         partial_bytes=_partial_bytes(composer),
-        start=(text, text.place(start.name_span.begin)),
+        start=text.origin(start.name_span.begin),
     )
 
 

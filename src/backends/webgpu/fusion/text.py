@@ -83,7 +83,7 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
         uses_status=False,
         vec4=structure.vec4,
         partial_bytes=0,
-        start=None if start is None else (start[0], start[0].place(start[1].name_span.begin)),
+        start=None if start is None else start[0].origin(start[1].name_span.begin),
     )
 
 

@@ -63,7 +63,7 @@ class _Evaluator:
 
     def _value(self, node: tree.Expression) -> float:
         if isinstance(node, tree.Literal) and node.text not in ("true", "false"):
-            return _number(node.text)
+            return literal_value(node.text)
         if isinstance(node, tree.Paren):
             return self._value(node.inner)
         if isinstance(node, tree.Name) and not node.templates:
@@ -129,7 +129,8 @@ def _shown(expression: str) -> str:
     return repr(expression if len(expression) <= 80 else f"{expression[:80]}…")
 
 
-def _number(text: str) -> float:
+def literal_value(text: str) -> float:
+    """Return the value of a number as WGSL writes it: an int where it has no fraction."""
     lower = text.lower()
     if lower.startswith("0x"):
         if "." in lower or "p" in lower:

@@ -32,6 +32,7 @@ def explain(
     if found is not None:
         text, place = source_map.origin(*found)
         note = " This line was written by the composer." if place.file == COMPOSED else ""
+        note += source_map.context(*found)
         return _error(kernel, text, place, note, _hint(source_map, found) + _words(compiler_text))
     if entry is not None:
         note = " The compiler named no line; this is where the kernel begins."

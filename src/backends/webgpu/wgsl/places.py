@@ -62,10 +62,19 @@ class Text:
         end = self.text.find("\n", begin)
         return self.text[begin:] if end < 0 else self.text[begin:end]
 
+    def origin(self, offset: int) -> tuple[Text, Place]:
+        """Return the file that an author wrote, and the place in it: this one, unless written."""
+        return self, self.place(offset)
+
+    def context(self, offset: int) -> str:
+        """Return what errors at a place add to their message."""
+        return ""
+
     def point(self, message: str, offset: int) -> str:
         """Return ``message`` led by the place and followed by the line with a caret."""
-        place = self.place(offset)
-        return f"{place.label}: {message}\n{caret(self.line(place.line), place.column)}"
+        text, place = self.origin(offset)
+        line = caret(text.line(place.line), place.column)
+        return f"{place.label}: {message}{self.context(offset)}\n{line}"
 
 
 def caret(line: str, column: int) -> str:

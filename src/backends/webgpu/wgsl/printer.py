@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.pieces import ExpressionPrinter, listed
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, SourceMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.backends.webgpu.wgsl.source_map import Edit
-
-    Parts: TypeAlias = Sequence[tree.Node | str]
-    """What is left to write of an expression: nodes, and marks between them."""
 
 
 def print_module(module: tree.Module, edits: Iterable[Edit] = ()) -> SourceMap:
@@ -33,11 +31,20 @@ def print_module(module: tree.Module, edits: Iterable[Edit] = ()) -> SourceMap:
 
 
 def print_declaration(
-    text: Composition, source: Text, node: tree.Node, edits: Iterable[Edit] = ()
+    text: Composition,
+    source: Text,
+    node: tree.Node,
+    edits: Iterable[Edit] = (),
+    constants: str = "",
 ) -> None:
-    """Append one part of the file ``source`` to ``text``; see ``print_module``."""
+    """Append one part of the file ``source`` to ``text``; see ``print_module``.
+
+    ``constants`` says which values were put into it; errors in it tell them.
+    """
     writer = _Printer(edits)
     writer.top(node)
+    if constants:
+        text.note(0, len(writer.pieces), constants)
     writer.write_to(text, source)
 
 
@@ -48,46 +55,8 @@ def spell(node: tree.Expression) -> str:
     return writer.text()
 
 
-def _listed(nodes: Sequence[tree.Node]) -> Iterator[tree.Node | str]:
-    for index, node in enumerate(nodes):
-        if index:
-            yield ", "
-        yield node
-
-
-class _Printer:
-    """Pieces of text, each with the offset that it stands for and whether it is what was there."""
-
-    def __init__(self, edits: Iterable[Edit], blank: str = " ") -> None:
-        self.names = {edit.span.begin: edit.replacement for edit in edits}
-        self.blank = blank
-        self.pieces: list[tuple[str, int, bool]] = []
-        self.at = 0
-        self.indent = "\n"
-
-    def text(self) -> str:
-        return "".join(piece for piece, _, _ in self.pieces)
-
-    def write_to(self, text: Composition, source: Text) -> None:
-        for piece, offset, exact in self.pieces:
-            text.write(piece, source, offset, exact=exact)
-
-    # Pieces: what was there, and what merely stands near a place.
-
-    def leaf(self, text: str, begin: int) -> None:
-        self.pieces.append((text, begin, True))
-        self.at = begin + len(text)
-
-    def mark(self, text: str) -> None:
-        self.pieces.append((text, self.at, False))
-
-    def ident(self, node: tree.Ident) -> None:
-        if (name := self.names.get(node.begin)) is not None:
-            self.pieces.append((name, node.begin, False))
-        else:
-            exact = node.end - node.begin == len(node.name)  # false for a name given by a linker
-            self.pieces.append((node.name, node.begin, exact))
-        self.at = node.end
+class _Printer(ExpressionPrinter):
+    """Declarations and statements."""
 
     def node(self, node: tree.Node) -> None:
         if (write := _WRITES.get(type(node))) is not None:
@@ -96,53 +65,11 @@ class _Printer:
             self.expression(node)
 
     def list(self, nodes: Sequence[tree.Node]) -> None:
-        for one in _listed(nodes):
+        for one in listed(nodes):
             if isinstance(one, str):
                 self.mark(one)
             else:
                 self.node(one)
-
-    # Expressions, whose depth is no matter of Python's stack: each says what is left to write.
-
-    def expression(self, node: tree.Node) -> None:
-        left: list[tree.Node | str] = [node]
-        while left:
-            one = left.pop()
-            if isinstance(one, str):
-                self.mark(one)
-            else:
-                left += reversed(_PARTS[type(one)](self, one))
-
-    def word(self, node: tree.Literal | tree.Ident) -> Parts:
-        self.leaf(node.text if isinstance(node, tree.Literal) else node.name, node.begin)
-        return ()
-
-    def name(self, node: tree.Name) -> Parts:
-        self.ident(node.ident)
-        return ("<", *_listed(node.templates), ">") if node.templates else ()
-
-    def call(self, node: tree.Call) -> Parts:
-        return (node.callee, "(", *_listed(node.arguments), ")")
-
-    def unary(self, node: tree.Unary) -> Parts:
-        self.leaf(node.operator, node.begin)
-        if isinstance(node.operand, tree.Unary):
-            return (" ", node.operand)  # two that touch would be one token
-        return (node.operand,)
-
-    def binary(self, node: tree.Binary) -> Parts:
-        behind = " " if isinstance(node.right, tree.Unary) else self.blank
-        return (node.left, f"{self.blank}{node.operator}{behind}", node.right)
-
-    def index(self, node: tree.Index) -> Parts:
-        return (node.base, "[", node.index, "]")
-
-    def access(self, node: tree.Access) -> Parts:
-        return (node.base, ".", node.member)
-
-    def paren(self, node: tree.Paren) -> Parts:
-        self.leaf("(", node.begin)
-        return (node.inner, ")")
 
     # Parts.
 
@@ -202,15 +129,31 @@ class _Printer:
         self.attributes(node.attributes)
         self.mark("{")
         outer, self.indent = self.indent, f"{self.indent}  "
-        for statement in node.statements:
+        self.statements(node.statements)
+        self.indent = outer
+        self.at = max(node.end - 1, 0)
+        self.mark(f"{outer}}}" if node.statements else "}")
+
+    def statements(self, nodes: tuple[tree.Statement, ...]) -> None:
+        for statement in nodes:
+            if isinstance(statement, tree.Round) and not _declares(statement.body):
+                begin = len(self.pieces)
+                self.statements(statement.body.statements)
+                self.note(begin, statement)
+                continue
             self.mark(self.indent)
             self.at = statement.begin
             self.node(statement)
             if not isinstance(statement, _COMPOUND):
                 self.mark(";")
-        self.indent = outer
-        self.at = max(node.end - 1, 0)
-        self.mark(f"{outer}}}" if node.statements else "}")
+
+    def round(self, node: tree.Round) -> None:
+        begin = len(self.pieces)
+        self.block(node.body)
+        self.note(begin, node)
+
+    def note(self, begin: int, node: tree.Round) -> None:
+        self.rounds.append((begin, len(self.pieces), f"{node.name} = {node.value}"))
 
     def assign(self, node: tree.Assign) -> None:
         if node.target is None:
@@ -357,26 +300,20 @@ class _Printer:
         self.leaf(node.text, node.begin)
 
 
+def _declares(block: tree.Block) -> bool:
+    return any(isinstance(one, (tree.Var, tree.Value)) for one in block.statements)
+
+
 _COMPOUND = (
-    tree.Block, tree.If, tree.Switch, tree.Loop, tree.Continuing, tree.While, tree.For,
+    tree.Block, tree.Round, tree.If, tree.Switch, tree.Loop, tree.Continuing, tree.While, tree.For,
 )  # fmt: skip
-_PARTS: dict[type[tree.Node], Callable[[_Printer, Any], Parts]] = {
-    tree.Ident: _Printer.word,
-    tree.Literal: _Printer.word,
-    tree.Name: _Printer.name,
-    tree.Call: _Printer.call,
-    tree.Unary: _Printer.unary,
-    tree.Binary: _Printer.binary,
-    tree.Index: _Printer.index,
-    tree.Access: _Printer.access,
-    tree.Paren: _Printer.paren,
-}
 _WRITES: dict[type[tree.Node], Callable[[_Printer, Any], None]] = {
     tree.Parameter: _Printer.parameter,
     tree.Var: _Printer.var,
     tree.Value: _Printer.value,
     tree.ConstAssert: _Printer.const_assert,
     tree.Block: _Printer.block,
+    tree.Round: _Printer.round,
     tree.Assign: _Printer.assign,
     tree.Step: _Printer.step,
     tree.CallStatement: lambda self, node: self.node(node.call),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+import functools
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from wgsl_kernels.backends.webgpu.wgsl.first_values import types_without_value
 from wgsl_kernels.backends.webgpu.wgsl.places import Place, Span, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _One = TypeVar("_One")
 
@@ -18,18 +20,26 @@ COMPOSED = "<composed text>"
 """The file name that errors give to text which no author wrote."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A run of composed text beginning at ``begin``.
+class Segment(NamedTuple):
+    """A run of composed text of ``length`` characters.
 
     ``source`` is the author's file, None for generated text. Where ``exact`` is false the run
     stands in place of what the author wrote at ``offset``, and all of it maps there.
     """
 
-    begin: int
+    length: int
     source: Text | None = None
     offset: int = 0
     exact: bool = True
+
+
+class Note(NamedTuple):
+    """What errors in the segments from ``begin`` to ``end`` tell: a round, or constants."""
+
+    begin: int
+    end: int
+    label: str
+    is_round: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,8 @@ class SourceMap:
     """The composed text and, for each of its places, the author's."""
 
     composed: Text
-    segments: tuple[Segment, ...]
+    segments: tuple[Segment, ...] = field(repr=False)
+    notes: tuple[Note, ...] = field(default=(), repr=False)
 
     def origin(self, line: int, column: int) -> tuple[Text, Place]:
         """Return the text that shows the composed place, and the place in it.
@@ -55,13 +66,8 @@ class SourceMap:
         """
         if not self.segments:
             return self.composed, self.composed.place(0)
-        offset = min(self.composed.offset(line, column), len(self.composed.text) - 1)
-        at = bisect.bisect_right(self.segments, offset, key=lambda s: s.begin) - 1
-        segment = self.segments[at]
-        if segment.source is None:
-            return self.composed, self.composed.place(offset)
-        inside = offset - segment.begin if segment.exact else 0
-        return segment.source, segment.source.place(segment.offset + inside)
+        source, offset, _ = self._found(line, column)
+        return source.origin(offset)
 
     def find(self, line: int, column: int) -> Place:
         """Return the author's place of a place in the text; both count from 1.
@@ -71,6 +77,55 @@ class SourceMap:
         """
         return self.origin(line, column)[1]
 
+    def context(self, line: int, column: int) -> str:
+        """Return what an error at a place adds: the rounds and the constants that matter."""
+        if not self.segments:
+            return ""
+        source, offset, at = self._found(line, column)
+        around = sorted((n for n in self.notes if n.begin <= at < n.end), key=_outer_first)
+        rounds = ", ".join(one.label for one in around if one.is_round)
+        constants = ", ".join(one.label for one in around if not one.is_round)
+        found = (f"in round {rounds}" if rounds else "", f"with {constants}" if constants else "")
+        told = ", ".join(one for one in found if one)
+        own = f" {told[0].upper()}{told[1:]}." if told else ""
+        return own + source.context(offset)
+
+    def _found(self, line: int, column: int) -> tuple[Text, int, int]:
+        """Return the text that a composed place leads to, the offset in it, and the segment."""
+        offset = min(self.composed.offset(line, column), len(self.composed.text) - 1)
+        at = bisect.bisect_right(self._begins, offset) - 1
+        segment = self.segments[at]
+        if segment.source is None:
+            return self.composed, offset, at
+        inside = offset - self._begins[at] if segment.exact else 0
+        return segment.source, segment.offset + inside, at
+
+    @functools.cached_property
+    def _begins(self) -> list[int]:
+        """Where each segment begins; only errors ask for that."""
+        return list(accumulate((one.length for one in self.segments[:-1]), initial=0))
+
+
+def _outer_first(note: Note) -> tuple[int, int]:
+    return note.begin, -note.end
+
+
+@dataclass(frozen=True)
+class WrittenText(Text):
+    """Text that was written from authors' files, read again as a file."""
+
+    map: SourceMap = field(compare=False, repr=False)
+
+    def origin(self, offset: int) -> tuple[Text, Place]:
+        """Return the author's file and the place in it."""
+        place = self.place(offset)
+        return self.map.origin(place.line, place.column)
+
+    def context(self, offset: int) -> str:
+        """Return the rounds and constants around a place."""
+        place = self.place(offset)
+        return self.map.context(place.line, place.column)
+
 
 class Composition:
     """A text under construction, from authors' pieces and generated ones."""
@@ -78,11 +133,11 @@ class Composition:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._segments: list[Segment] = []
-        self._length = 0
+        self._notes: list[Note] = []
 
     def generate(self, text: str) -> None:
         """Append text that no author wrote."""
-        self._append(text, Segment(self._length))
+        self._append(text, None, 0)
 
     def quote(self, source: Text, span: Span, edits: Sequence[Edit] = ()) -> None:
         """Append an author's characters, with those edits that lie inside ``span`` made.
@@ -98,25 +153,32 @@ class Composition:
         for edit in _with_first_values(source, span, edits):
             if not (at <= edit.span.begin and edit.span.end <= span.end):
                 continue
-            self._append(source.text[at : edit.span.begin], Segment(self._length, source, at))
-            anchor = Segment(self._length, source, edit.span.begin, exact=False)
-            self._append(edit.replacement, anchor)
+            self._append(source.text[at : edit.span.begin], source, at)
+            self._append(edit.replacement, source, edit.span.begin, exact=False)
             at = edit.span.end
-        self._append(source.text[at : span.end], Segment(self._length, source, at))
+        self._append(source.text[at : span.end], source, at)
 
-    def write(self, text: str, source: Text, offset: int, *, exact: bool) -> None:
-        """Append text that stands for what an author wrote at ``offset``, or is that itself."""
-        self._append(text, Segment(self._length, source, offset, exact))
+    def write(self, pieces: Iterable[tuple[str, int, bool]], source: Text) -> None:
+        """Append pieces that stand for what an author wrote at an offset, or are that itself."""
+        self._parts += [piece for piece, _, _ in pieces]
+        self._segments += [
+            Segment(len(piece), source, offset, exact) for piece, offset, exact in pieces
+        ]
+
+    def note(self, begin: int, end: int, label: str, *, is_round: bool = False) -> None:
+        """Say what is true of some of the pieces that are written next, counted from 0."""
+        behind = len(self._segments)
+        self._notes.append(Note(behind + begin, behind + end, label, is_round))
 
     def finish(self) -> SourceMap:
         """Return the text and its map."""
-        return SourceMap(Text(COMPOSED, "".join(self._parts)), tuple(self._segments))
+        composed = Text(COMPOSED, "".join(self._parts))
+        return SourceMap(composed, tuple(self._segments), tuple(self._notes))
 
-    def _append(self, text: str, segment: Segment) -> None:
+    def _append(self, text: str, source: Text | None, offset: int, *, exact: bool = True) -> None:
         if text:
             self._parts.append(text)
-            self._segments.append(segment)
-            self._length += len(text)
+            self._segments.append(Segment(len(text), source, offset, exact))
 
 
 def _with_first_values(source: Text, span: Span, edits: Sequence[Edit]) -> Sequence[Edit]:

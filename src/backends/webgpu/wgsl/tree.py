@@ -273,6 +273,15 @@ class For(Node):
     body: Block
 
 
+@dataclass(frozen=True, slots=True)
+class Round(Node):
+    """One round of a loop that is written out: what WGSL would do with ``name`` at ``value``."""
+
+    name: str
+    value: str
+    body: Block
+
+
 Statement: TypeAlias = (
     Block
     | Var
@@ -290,6 +299,7 @@ Statement: TypeAlias = (
     | Continuing
     | While
     | For
+    | Round
 )
 
 

@@ -19,7 +19,7 @@ def held(node: tree.Node) -> Iterator[tuple[str, tree.Node | tuple[tree.Node | N
     for field in fields(node):
         if field.name not in _PLAIN:
             value = getattr(node, field.name)
-            if value is not None:
+            if value is not None and not isinstance(value, str):
                 yield field.name, value
 
 

@@ -112,6 +112,10 @@ class _Statements(ExpressionTypes):
             self.statement(statement)
         self.scopes.pop()
 
+    def round(self, node: tree.Round) -> None:
+        """Type one round of a loop that is written out."""
+        self.block(node.body)
+
     def assign(self, node: tree.Assign) -> None:
         """Hold a value against what it is written to."""
         value = self.value(node.value)
@@ -201,6 +205,7 @@ class _Statements(ExpressionTypes):
 _NUMBERED = frozenset({"workgroup_size", "location", "align", "size", "group", "binding", "id"})
 _STATEMENTS: dict[type[tree.Node], Callable[[_Statements, Any], None]] = {
     tree.Block: _Statements.block,
+    tree.Round: _Statements.round,
     tree.Var: _Statements.local,
     tree.Value: _Statements.local,
     tree.ConstAssert: _Statements.condition_of,

@@ -31,10 +31,14 @@ _Part = TypeVar("_Part", bound="tree.Directive | tree.Declaration")
 
 @dataclass(frozen=True, slots=True)
 class Placed(Generic[_Part]):
-    """A part of a linked module: a tree whose places are those of the file ``text``."""
+    """A part of a linked module: a tree whose places are those of the file ``text``.
+
+    ``constants`` says which values were put into it.
+    """
 
     text: Text
     node: _Part
+    constants: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class LinkedModule:
         for directive in self.directives:
             print_declaration(composition, directive.text, directive.node)
         for part in self.declarations:
-            print_declaration(composition, part.text, part.node)
+            print_declaration(composition, part.text, part.node, constants=part.constants)
         return composition.finish()
 
 

@@ -1,0 +1,1 @@
+"""Specialising: a linked module and values of its constants in, a shorter module out."""
