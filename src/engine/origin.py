@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ class Origin:
 
     def __str__(self) -> str:
         return f"{self.module}:{self.line}"
+
+    @property
+    def inline(self) -> str:
+        """The file name that errors give to text in the Python file."""
+        return f"<inline in {Path(self.file).name}:{self.line}>"
 
     @property
     def is_ours(self) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.attributes import integers
 from wgsl_kernels.engine.dtypes import numpy_dtype
+from wgsl_kernels.engine.errors import DTypeError, ShapeError
+from wgsl_kernels.engine.shapes import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,3 +192,20 @@ def to_host_values(raw: Array, spec: Spec) -> Array:
         return raw[: spec.size * 4].view(np.uint32).astype(np.bool_).reshape(spec.shape)
     nbytes = spec.size * ITEMSIZE[spec.dtype]
     return raw[:nbytes].view(numpy_dtype(spec.dtype)).reshape(spec.shape)
+
+
+@functools.lru_cache(maxsize=4096)
+def extent(kernel: str, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
+    """Return the shape as plain ints, elements, bytes and words of an array.
+
+    Raises:
+        ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
+    """
+    shape = integers(f"{kernel}: empty", "shape", shape)
+    if any(length < 0 for length in shape):
+        raise ShapeError(f"{kernel}: empty got shape {show(shape)}; want lengths from 0.")
+    if dtype not in ITEMSIZE:
+        known = ", ".join(ITEMSIZE)
+        raise DTypeError(f"{kernel}: empty got dtype {dtype!r}; on webgpu live {known}.")
+    size = math.prod(shape)
+    return shape, size, device_bytes(size, dtype), f"{show(shape)} {dtype}"

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import (
-    ITEMSIZE,
     GpuArray,
-    device_bytes,
+    extent,
     is_row_major,
     view_of,
 )
 from wgsl_kernels.backends.webgpu.composing.source import find_source
+from wgsl_kernels.backends.webgpu.composing.template_files import find_template, source_of
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE
 from wgsl_kernels.backends.webgpu.fusion.pending import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
@@ -28,9 +28,8 @@ from wgsl_kernels.backends.webgpu.launching.recipe import fold
 from wgsl_kernels.backends.webgpu.launching.scan import ScanLaunch
 from wgsl_kernels.backends.webgpu.launching.window import WindowLaunch
 from wgsl_kernels.backends.webgpu.packages import plain_path
-from wgsl_kernels.engine.attributes import field_key, integers, plain
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.attributes import field_key, plain
+from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.windows import sliding_by
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
+    from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.fusion.extras import Extras
     from wgsl_kernels.backends.webgpu.launching.function import Trace
     from wgsl_kernels.engine.dtypes import DType
@@ -76,7 +76,7 @@ class Gpu:
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new array with undefined values."""
-        shape, size, nbytes, what = _extent(self._kernel, tuple(shape), dtype)
+        shape, size, nbytes, what = extent(self._kernel, tuple(shape), dtype)
         device = self._backend.open()
         storage = device.storage(nbytes, self._kernel, what) if nbytes else None
         return GpuArray(shape, dtype, size, storage, device)
@@ -228,6 +228,8 @@ class Gpu:
         shader: str,
         arrays: Mapping[str, GpuArray],
         *,
+        slots: str | None = None,
+        configuration: Mapping[str, bool | int] | None = None,
         params: Mapping[str, Any] | None = None,
         groups: Sequence[int] | None = None,
         constants: Mapping[str, float] | None = None,
@@ -237,6 +239,8 @@ class Gpu:
 
         Args:
             shader: WGSL text, or a path beside the kernel's Python file or among the package's.
+            slots: Of a template, the module that fills its slots: a path, or text.
+            configuration: Of a template, values of its constants; others keep their defaults.
             arrays: By binding name; those bound read_write are written. Views that the shader
                 cannot take are copied first.
             params: Fields of the uniform struct beside the arrays' facts: numbers and tuples.
@@ -263,6 +267,8 @@ class Gpu:
         else:
             key = (
                 shader,
+                slots,
+                None if configuration is None else tuple(configuration.items()),
                 device,
                 tuple(layouts),
                 _keyed(fields),
@@ -273,26 +279,28 @@ class Gpu:
             recipe = self._recipes.get(key)
         except TypeError:  # lists or arrays among the fields
             plain_fields = {name: plain(value) for name, value in fields.items()}
-            self.dispatch(shader, arrays, params=plain_fields, groups=groups, constants=constants)
+            self.dispatch(
+                shader, arrays, slots=slots, configuration=configuration, params=plain_fields,
+                groups=groups, constants=constants,
+            )  # fmt: skip
             return
+
+        def built(extras: Extras) -> DirectRecipe:
+            source = self._source(shader, slots, configuration)
+            return build(
+                device, self._kernel, source, arrays, fields, groups, constants, extras,
+                is_ours=self._origin.is_ours,
+            )  # fmt: skip
+
         if recipe is None:
-            source = self._source(shader)
-            ours = self._origin.is_ours
-            recipe = build(
-                device, self._kernel, source, arrays, fields, groups, constants, is_ours=ours
-            )
+            recipe = built(ALONE)
             self._remember(key, recipe)
         extras = self._extras_for(recipe, arrays)
         if extras is not ALONE:
             both = (key, extras.key)
             recipe = self._recipes.get(both)
             if recipe is None:
-                source = self._source(shader)
-                ours = self._origin.is_ours
-                recipe = build(
-                    device, self._kernel, source, arrays, fields, groups, constants, extras,
-                    is_ours=ours,
-                )  # fmt: skip
+                recipe = built(extras)
                 self._remember(both, recipe)
         for name in recipe.written:
             written = arrays[name]
@@ -368,30 +376,19 @@ class Gpu:
             self._recipes.clear()
         self._recipes[key] = recipe
 
-    def _source(self, shader: str) -> Any:
-        place = f"<inline in {Path(self._origin.file).name}:{self._origin.line}>"
+    def _source(
+        self, shader: str, slots: str | None, configuration: Mapping[str, bool | int] | None
+    ) -> Source:
+        origin = self._origin
         shader = plain_path(self._kernel, "shader", shader)
-        return find_source(shader, Path(self._origin.file).parent, place)
+        beside, place = Path(origin.file).parent, origin.inline
+        if slots is None and configuration is None:
+            return find_source(shader, beside, place)
+        given = None if slots is None else plain_path(self._kernel, "slots", slots)
+        return source_of(find_template(shader, given, beside, place).module(configuration or {}))
 
 
 _is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)
-
-
-@functools.lru_cache(maxsize=REMEMBERED)
-def _extent(kernel: str, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
-    """Return the shape as plain ints, elements, bytes and words of an array.
-
-    Raises:
-        ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
-    """
-    shape = integers(f"{kernel}: empty", "shape", shape)
-    if any(length < 0 for length in shape):
-        raise ShapeError(f"{kernel}: empty got shape {show(shape)}; want lengths from 0.")
-    if dtype not in ITEMSIZE:
-        known = ", ".join(ITEMSIZE)
-        raise DTypeError(f"{kernel}: empty got dtype {dtype!r}; on webgpu live {known}.")
-    size = math.prod(shape)
-    return shape, size, device_bytes(size, dtype), f"{show(shape)} {dtype}"
 
 
 def _keyed(fields: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -106,7 +106,7 @@ class ShaderKernel:
     def _text(self) -> Source:
         from wgsl_kernels.backends.webgpu.composing.source import find_source
 
-        name = f"<inline in {Path(self.origin.file).name}:{self.origin.line}>"
+        name = self.origin.inline
         return find_source(self.given, self._folder, name)
 
     @property

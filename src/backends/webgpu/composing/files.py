@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.facts import Facts
 
 
+ENDINGS = (".wesl", ".wgsl")
+"""How shader files end: with imports, and without."""
+
+
 @functools.cache
 def shaders_folder() -> Path:
     """Return the folder that holds the package's own shaders."""
@@ -32,7 +36,7 @@ def find_file(given: str, beside: Path) -> tuple[Path, Path]:
     """Return the shader file that a program names, and where it is without links.
 
     It is looked for beside the program's own file, then among the package's shaders. A path that
-    leads elsewhere must end in ``.wgsl``, links followed.
+    leads elsewhere must end in ``.wgsl`` or ``.wesl``, links followed.
 
     Raises:
         ShaderError: There is no such file, or it is no shader.
@@ -43,8 +47,10 @@ def find_file(given: str, beside: Path) -> tuple[Path, Path]:
         name = clipped(repr(given))
         raise ShaderError(f"shader file {name} is missing; tried {_listed(tried)}.")
     real = found.resolve()
-    if real.suffix != ".wgsl" and not any(real.is_relative_to(one) for one in _roots(beside)):
-        raise ShaderError(f"shader file {given!r} leads to a file that does not end in .wgsl.")
+    if real.suffix not in ENDINGS and not any(real.is_relative_to(one) for one in _roots(beside)):
+        raise ShaderError(
+            f"shader file {given!r} leads to a file that does not end in .wgsl or .wesl."
+        )
     return found, real
 
 

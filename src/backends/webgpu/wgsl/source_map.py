@@ -110,11 +110,11 @@ def _outer_first(note: Note) -> tuple[int, int]:
     return note.begin, -note.end
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WrittenText(Text):
-    """Text that was written from authors' files, read again as a file."""
+    """Text that was written from authors' files, read again as a file. No two are equal."""
 
-    map: SourceMap = field(compare=False, repr=False)
+    map: SourceMap = field(repr=False)
 
     def origin(self, offset: int) -> tuple[Text, Place]:
         """Return the author's file and the place in it."""

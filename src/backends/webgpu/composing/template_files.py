@@ -1,0 +1,133 @@
+"""Templates in files, and the sources that kernels are composed of from them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composing.files import (
+    ENDINGS,
+    find_file,
+    read_file,
+    shaders_folder,
+    text_of,
+)
+from wgsl_kernels.backends.webgpu.composing.source import Source
+from wgsl_kernels.backends.webgpu.packages import is_there, named_folders
+from wgsl_kernels.backends.webgpu.templates.template import Template
+from wgsl_kernels.backends.webgpu.wgsl.dependencies import check_dependencies
+from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
+from wgsl_kernels.backends.webgpu.wgsl.linking.project import OWN, ModulePath
+from wgsl_kernels.backends.webgpu.wgsl.linking.source import SEPARATOR
+from wgsl_kernels.backends.webgpu.wgsl.reader import read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from wgsl_kernels.backends.webgpu.templates.template import TemplateModule
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
+
+_OURS = "wgsl_kernels"
+_INLINE_PATH = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)+")
+
+
+def find_template(given: str, slots: str | None, beside: Path, inline_name: str) -> Template:
+    """Return a template with the module that fills its slots.
+
+    Args:
+        given: The template's path: beside the author's file, then among the package's shaders.
+        slots: Likewise that of the kernel's module, or its text if it holds a newline.
+        beside: The folder of the author's Python file.
+        inline_name: The file name that errors give to text.
+
+    Raises:
+        ShaderError: A file is missing or cannot be read.
+    """
+    files = _Files()
+    root = files.add(find_file(given, beside)[0])
+    if slots is None:
+        return Template(tuple(files.texts.items()), root)
+    if "\n" in slots:
+        own = ModulePath(files.package(beside), (inline_name,))
+        files.take(own, text_of(inline_name, slots))
+    else:
+        own = files.add(find_file(slots, beside)[0])
+    return Template(tuple(files.texts.items()), root, own)
+
+
+def source_of(module: TemplateModule) -> Source:
+    """Return what the composer takes for the one file of a kernel."""
+    return _source_of(module)
+
+
+@functools.lru_cache(maxsize=256)
+def _source_of(module: TemplateModule) -> Source:
+    facts = read(module.text)
+    check_dependencies((module.text,))
+    return Source(facts, (), {facts.file: frozenset()})
+
+
+class _Files:
+    """A walk along imports, all branches of conditions included."""
+
+    def __init__(self) -> None:
+        self.folders = {_OURS: shaders_folder(), **named_folders()}
+        self.texts: dict[ModulePath, Text] = {}
+
+    def package(self, folder: Path) -> str:
+        """Return the package that a folder is of; one of no other is a package of its own."""
+        for name, root in self.folders.items():
+            if folder.is_relative_to(root):
+                return name
+        name = OWN if OWN not in self.folders else f"{OWN}{len(self.folders)}"
+        self.folders[name] = folder
+        return name
+
+    def add(self, file: Path) -> ModulePath:
+        """Take in a file, and return where it is."""
+        package = self.package(file.parent)
+        within = file.relative_to(self.folders[package]).with_suffix("")
+        path = ModulePath(package, within.parts)
+        self.take(path, read_file(file).text)
+        return path
+
+    def take(self, path: ModulePath, text: Text) -> None:
+        """Take in a module, and those that it names."""
+        if path in self.texts:
+            return
+        self.texts[path] = text
+        named = {one.path[:-1] for one in parse_source(text).imports}
+        inline = _INLINE_PATH.finditer(text.text)
+        named |= {tuple(one.group().split(SEPARATOR)[:-1]) for one in inline}
+        for segments in sorted(named):
+            other = self._absolute(path, segments)
+            if other is not None and other not in self.texts:
+                file = self._file(other)
+                if file is not None:
+                    self.take(other, read_file(file).text)
+
+    def _absolute(self, path: ModulePath, segments: tuple[str, ...]) -> ModulePath | None:
+        if not segments:
+            return None
+        first, rest = segments[0], segments[1:]
+        if first == OWN:
+            return ModulePath(path.package, rest)
+        if first == "super":
+            up = next((n for n, one in enumerate(segments) if one != "super"), len(segments))
+            return ModulePath(
+                path.package, path.segments[: len(path.segments) - up] + segments[up:]
+            )
+        return ModulePath(first, rest) if first in self.folders else None
+
+    def _file(self, path: ModulePath) -> Path | None:
+        folder = self.folders.get(path.package)
+        if folder is None or not path.segments:
+            return None
+        stem = folder.joinpath(*path.segments)
+        for ending in ENDINGS:
+            file = stem.with_name(stem.name + ending)
+            if is_there(file) and file.resolve().is_relative_to(folder.resolve()):
+                return file
+        return None
+

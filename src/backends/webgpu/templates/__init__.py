@@ -1,0 +1,1 @@
+"""Templates: modules with configuration constants, whose slots a kernel's module fills."""
