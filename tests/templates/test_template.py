@@ -138,7 +138,7 @@ def test_a_configuration_is_as_declared(
 
 
 SLOTS_REFUSED = [
-    ("fn elemnt(x: f32, i: u32) -> f32 { return x; }\n", "Did you mean 'element'"),
+    ("fn elements(x: f32, i: u32) -> f32 { return x; }\n", "Did you mean 'element'"),
     ("fn element(x: f32) -> f32 { return x; }\n", "takes 1 parameters; want 2"),
     ("const SCALE = 3u + 1u; // @given 4\n", "the default of 'SCALE' is no integer"),
     ("const SCALE = 3u; // @given 1 2\n", "'SCALE' takes 1, 2, not 3"),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.templates.test_template import OPERAND, PARTS, SLOTS, TILED
 
 import wgsl_kernels as wk
-from tests.templates.test_template import OPERAND, PARTS, SLOTS, TILED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,9 @@ def test_maps_are_fused_behind_a_template(files: Path) -> None:
 def test_an_error_in_a_slot_names_the_authors_place_round_and_constants(files: Path) -> None:
     wrong = "// A kernel.\nfn element(x: f32, i: u32) -> f32 {\n  return x + i;\n}\n"
     _register(files, slots=wrong, TILE=2)
-    with pytest.raises(wk.ShaderError, match=r"<inline in test_template_kernels\.py:\d+>:3:") as error:
+    with pytest.raises(
+        wk.ShaderError, match=r"<inline in test_template_kernels\.py:\d+>:3:"
+    ) as error:
         _run(wk.tensor(np.zeros(64, np.float32))).numpy()
     assert "  return x + i;" in str(error.value)
     (files / "tiled.wesl").write_text(TILED.replace("element(x[i], i)", "element(x[i], n, i)"))

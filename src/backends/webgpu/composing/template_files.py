@@ -130,4 +130,3 @@ class _Files:
             if is_there(file) and file.resolve().is_relative_to(folder.resolve()):
                 return file
         return None
-
