@@ -6,13 +6,13 @@ import bisect
 import functools
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from wgsl_kernels.backends.webgpu.wgsl.first_values import types_without_value
 from wgsl_kernels.backends.webgpu.wgsl.places import Place, Span, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
 _One = TypeVar("_One")
 
@@ -31,6 +31,10 @@ class Segment(NamedTuple):
     source: Text | None = None
     offset: int = 0
     exact: bool = True
+
+
+Written: TypeAlias = "tuple[Sequence[tuple[str, int, bool]], Text | None]"
+"""Pieces of text with the offset that each stands for and whether it is exact, and their file."""
 
 
 class Note(NamedTuple):
@@ -55,8 +59,17 @@ class SourceMap:
     """The composed text and, for each of its places, the author's."""
 
     composed: Text
-    segments: tuple[Segment, ...] = field(repr=False)
+    written: tuple[Written, ...] = field(repr=False)
     notes: tuple[Note, ...] = field(default=(), repr=False)
+
+    @functools.cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """The runs of the text, in order; only errors ask for them."""
+        return tuple(
+            Segment(len(text), source, offset, exact)
+            for pieces, source in self.written
+            for text, offset, exact in pieces
+        )
 
     def origin(self, line: int, column: int) -> tuple[Text, Place]:
         """Return the text that shows the composed place, and the place in it.
@@ -64,7 +77,7 @@ class SourceMap:
         That is the author's file and place, or the composed text and the same place where the
         composer wrote it. Places past the end count as the end.
         """
-        if not self.segments:
+        if not self.written:
             return self.composed, self.composed.place(0)
         source, offset, _ = self._found(line, column)
         return source.origin(offset)
@@ -79,7 +92,7 @@ class SourceMap:
 
     def context(self, line: int, column: int) -> str:
         """Return what an error at a place adds: the rounds and the constants that matter."""
-        if not self.segments:
+        if not self.written:
             return ""
         source, offset, at = self._found(line, column)
         around = sorted((n for n in self.notes if n.begin <= at < n.end), key=_outer_first)
@@ -131,8 +144,8 @@ class Composition:
     """A text under construction, from authors' pieces and generated ones."""
 
     def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._segments: list[Segment] = []
+        self._written: list[Written] = []
+        self._count = 0
         self._notes: list[Note] = []
 
     def generate(self, text: str) -> None:
@@ -158,27 +171,23 @@ class Composition:
             at = edit.span.end
         self._append(source.text[at : span.end], source, at)
 
-    def write(self, pieces: Iterable[tuple[str, int, bool]], source: Text) -> None:
+    def write(self, pieces: Sequence[tuple[str, int, bool]], source: Text | None) -> None:
         """Append pieces that stand for what an author wrote at an offset, or are that itself."""
-        self._parts += [piece for piece, _, _ in pieces]
-        self._segments += [
-            Segment(len(piece), source, offset, exact) for piece, offset, exact in pieces
-        ]
+        self._written.append((pieces, source))
+        self._count += len(pieces)
 
     def note(self, begin: int, end: int, label: str, *, is_round: bool = False) -> None:
         """Say what is true of some of the pieces that are written next, counted from 0."""
-        behind = len(self._segments)
-        self._notes.append(Note(behind + begin, behind + end, label, is_round))
+        self._notes.append(Note(self._count + begin, self._count + end, label, is_round))
 
     def finish(self) -> SourceMap:
         """Return the text and its map."""
-        composed = Text(COMPOSED, "".join(self._parts))
-        return SourceMap(composed, tuple(self._segments), tuple(self._notes))
+        text = "".join([piece for pieces, _ in self._written for piece, _, _ in pieces])
+        return SourceMap(Text(COMPOSED, text), tuple(self._written), tuple(self._notes))
 
     def _append(self, text: str, source: Text | None, offset: int, *, exact: bool = True) -> None:
         if text:
-            self._parts.append(text)
-            self._segments.append(Segment(len(text), source, offset, exact))
+            self.write([(text, offset, exact)], source)
 
 
 def _with_first_values(source: Text, span: Span, edits: Sequence[Edit]) -> Sequence[Edit]:

@@ -12,15 +12,21 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset({"begin", "end", "name", "text", "operator", "keyword", "path"})
 """The fields of nodes that hold no others."""
+_HOLDING: dict[type[tree.Node], tuple[str, ...]] = {}
+"""The other fields of each kind of nodes."""
 
 
 def held(node: tree.Node) -> Iterator[tuple[str, tree.Node | tuple[tree.Node | None, ...]]]:
     """Yield the fields of ``node`` that hold nodes, and what they hold."""
-    for field in fields(node):
-        if field.name not in _PLAIN:
-            value = getattr(node, field.name)
-            if value is not None and not isinstance(value, str):
-                yield field.name, value
+    kind = type(node)
+    names = _HOLDING.get(kind)
+    if names is None:
+        plain = tuple(field.name for field in fields(node) if field.name not in _PLAIN)
+        names = _HOLDING[kind] = plain
+    for name in names:
+        value = getattr(node, name)
+        if value is not None and not isinstance(value, str):
+            yield name, value
 
 
 def children(node: tree.Node) -> Iterator[tree.Node]:

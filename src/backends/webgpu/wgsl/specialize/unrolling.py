@@ -52,6 +52,7 @@ class Unrolling(Folding):
         self.aliases = aliases
         self.in_loop = False
         self.count = 0
+        self._loops: dict[int, tuple[tree.Node | None, bool]] = {}  # by the author's nodes
 
     def block(self, node: tree.Block) -> tree.Block:
         """Return what is left of a block; see ``Statements``."""
@@ -89,7 +90,7 @@ class Unrolling(Folding):
         if not isinstance(first, tree.Var) or node.condition is None or node.update is None:
             self.fail("a loop that is unrolled wants 'for (var i = ...; ...; ...)'.", node)
         name = first.ident.name
-        written = writes_to(node.body, name)
+        written, jumps = self._looked_at(node, name)
         if written is not None:
             self.fail(f"the body of a loop that is unrolled writes {name!r}.", written)
         depth = self.depth
@@ -105,10 +106,18 @@ class Unrolling(Folding):
                 self.fail(
                     f"this loop has more than {MOST_ROUNDS} rounds; it is not unrolled.", node
                 )
-            self._round(node, name, value, out)
+            self._round(node, name, value, out, jumps=jumps)
             value = self._updated(node.update, name, value)
             self.locals[name] = value
         self.close(depth)
+
+    def _looked_at(self, node: tree.For, name: str) -> tuple[tree.Node | None, bool]:
+        """Return what writes a loop's variable, and whether its body jumps; looked up once."""
+        found = self._loops.get(id(node))
+        if found is None:
+            jumps = own_jump(node.body, ("break", "continue")) is not None
+            found = self._loops[id(node)] = (writes_to(node.body, name), jumps)
+        return found
 
     def _goes_on(self, condition: tree.Expression) -> bool:
         found = self.value(condition)
@@ -116,13 +125,21 @@ class Unrolling(Folding):
             self.fail("to unroll this loop, its condition must be known.", condition)
         return bool(found.value)
 
-    def _round(self, node: tree.For, name: str, value: Known, out: list[tree.Statement]) -> None:
+    def _round(
+        self,
+        node: tree.For,
+        name: str,
+        value: Known,
+        out: list[tree.Statement],
+        *,
+        jumps: bool,
+    ) -> None:
         shown = (
             f"-{spelled(Known(value.kind, -value.value))}" if value.value < 0 else spelled(value)
         )
         self.rounds.append((name, shown))
         body = self.block(node.body)
-        jump = own_jump(body, ("break", "continue"))
+        jump = own_jump(body, ("break", "continue")) if jumps else None
         if jump is not None:
             self.fail(f"a loop with {jump.keyword!r} cannot be unrolled.", node)
         self.rounds.pop()
