@@ -24,7 +24,7 @@ Bound = Callable[[Sequence[Array], Array], Interval]
 Amount = float | Callable[..., Array]
 Axes = int | tuple[int, ...] | None
 
-# ULP, from the head of shaders/include/safe_math.wgsl (column "any"); a test compares the two.
+# ULP, from the head of shaders/lib/safe_math.wesl (column "any"); a test compares the two.
 SAFE_ULP = {
     "safe_div": 2.5,
     "safe_sqrt": 4.5,
