@@ -80,7 +80,7 @@ def ulp(n: Amount) -> Bound:
 
 
 def safe(name: str) -> Bound:
-    """Allow what ``shaders/include`` promises for its function ``name``: ``safe("safe_tanh")``.
+    """Allow what ``shaders/lib`` promises for its function ``name``: ``safe("safe_tanh")``.
 
     In float16 the function runs in float32 and its result is rounded once more: 1 ULP.
     """
