@@ -1,7 +1,7 @@
 """Where shader files may be, and reading them.
 
-An include leads to the folder of the including file, to the package's shaders, or to a folder that
-the program has named, and to nothing outside of them; so what errors quote is a shader's text.
+A path leads to a shader beside the program's own file or among the package's; one that leads
+elsewhere must end like a shader, so that what errors quote is a shader's text.
 """
 
 from __future__ import annotations
@@ -13,14 +13,10 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.packages import clipped, is_there, named_folders
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.reader import read
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from wgsl_kernels.backends.webgpu.wgsl.facts import Facts
-
 
 ENDINGS = (".wesl", ".wgsl")
 """How shader files end: with imports, and without."""
@@ -32,8 +28,8 @@ def shaders_folder() -> Path:
     return Path(str(importlib.resources.files("wgsl_kernels.shaders")))
 
 
-def find_file(given: str, beside: Path) -> tuple[Path, Path]:
-    """Return the shader file that a program names, and where it is without links.
+def find_file(given: str, beside: Path) -> Path:
+    """Return the shader file that a program names.
 
     It is looked for beside the program's own file, then among the package's shaders. A path that
     leads elsewhere must end in ``.wgsl`` or ``.wesl``, links followed.
@@ -51,39 +47,11 @@ def find_file(given: str, beside: Path) -> tuple[Path, Path]:
         raise ShaderError(
             f"shader file {given!r} leads to a file that does not end in .wgsl or .wesl."
         )
-    return found, real
+    return found
 
 
-def find_included(facts: Facts, path: str, begin: int, folder: Path) -> Path:
-    """Return the file that an include leads to.
-
-    Args:
-        facts: The including file.
-        path: What the include says.
-        begin: Where it stands.
-        folder: The folder of the including file.
-
-    Raises:
-        ShaderError: There is no such file, or it is where shaders are not read from.
-    """
-    parts = path.replace("\\", "/").split("/")
-    if path.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
-        raise ShaderError(facts.text.point(_OUTSIDE, begin))
-    tried = [folder / path, shaders_folder() / path]
-    if (named := named_folders().get(parts[0])) is not None:
-        tried.append(named.joinpath(*parts[1:]))
-    for one in dict.fromkeys(tried):
-        if is_there(one):
-            real = one.resolve()
-            if not any(real.is_relative_to(root) for root in _roots(folder)):
-                raise ShaderError(facts.text.point(_OUTSIDE, begin))
-            return one
-    message = f"the include is missing; tried {_listed(dict.fromkeys(tried))}."
-    raise ShaderError(facts.text.point(message, begin))
-
-
-def read_file(path: Path) -> Facts:
-    """Return what is declared in a file, which is read again when it has changed.
+def read_text(path: Path) -> Text:
+    """Return what a file holds, which is read again when it has changed.
 
     Raises:
         ShaderError: It cannot be read.
@@ -118,7 +86,7 @@ def label(path: Path) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _read_version(path: Path, _modified: int) -> Facts:
+def _read_version(path: Path, _modified: int) -> Text:
     data = path.read_bytes()
     try:
         text = data.decode()
@@ -126,7 +94,7 @@ def _read_version(path: Path, _modified: int) -> Facts:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8."
         raise ShaderError(f"{label(path)}:{line}: {message}") from None
-    return read(text_of(label(path), text))
+    return text_of(label(path), text)
 
 
 def _roots(folder: Path) -> tuple[Path, ...]:
@@ -140,9 +108,3 @@ def _real(folder: Path) -> Path:
 
 def _listed(paths: Iterable[Path]) -> str:
     return ", ".join(clipped(str(path)) for path in paths)
-
-
-_OUTSIDE = (
-    "this include leads out of where shaders are read from: the folder of the including file, the "
-    "package's shaders, and folders named with wgsl_kernels.shader_package."
-)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.files import (
     ENDINGS,
     find_file,
-    read_file,
+    read_text,
     shaders_folder,
     text_of,
 )
@@ -45,14 +45,14 @@ def find_template(given: str, slots: str | None, beside: Path, inline_name: str)
         ShaderError: A file is missing or cannot be read.
     """
     files = _Files()
-    root = files.add(find_file(given, beside)[0])
+    root = files.add(find_file(given, beside))
     if slots is None:
         return Template(tuple(files.texts.items()), root)
     if "\n" in slots:
         own = ModulePath(files.package(beside), (inline_name,))
         files.take(own, text_of(inline_name, slots))
     else:
-        own = files.add(find_file(slots, beside)[0])
+        own = files.add(find_file(slots, beside))
     return Template(tuple(files.texts.items()), root, own)
 
 
@@ -65,7 +65,7 @@ def source_of(module: TemplateModule) -> Source:
 def _source_of(module: TemplateModule) -> Source:
     facts = read(module.text)
     check_dependencies((module.text,))
-    return Source(facts, (), {facts.file: frozenset()})
+    return Source(facts)
 
 
 class _Files:
@@ -89,7 +89,7 @@ class _Files:
         package = self.package(file.parent)
         within = file.relative_to(self.folders[package]).with_suffix("")
         path = ModulePath(package, within.parts)
-        self.take(path, read_file(file).text)
+        self.take(path, read_text(file))
         return path
 
     def take(self, path: ModulePath, text: Text) -> None:
@@ -105,7 +105,7 @@ class _Files:
             if other is not None and other not in self.texts:
                 file = self._file(other)
                 if file is not None:
-                    self.take(other, read_file(file).text)
+                    self.take(other, read_text(file))
 
     def _absolute(self, path: ModulePath, segments: tuple[str, ...]) -> ModulePath | None:
         if not segments:

@@ -66,7 +66,7 @@ def copied(gpu: Gpu, array: GpuArray) -> GpuArray:
         tiles = math.ceil(walk.shape[-1] / wide) * math.ceil(walk.shape[-2] / high)
         groups = math.ceil(corners / together) * tiles
     arrays = {"x": view, "y": y}
-    gpu.dispatch(f"copy/{name}.wgsl", arrays, params=params, groups=fold(groups))
+    gpu.dispatch(f"copy/{name}.wesl", arrays, params=params, groups=fold(groups))
     return y
 
 

@@ -38,7 +38,7 @@ class Naming:
         """
         self.reached = reached
         self.names: dict[Target, str] = {}
-        self._prelude = project.prelude.names
+        self._prelude = project.prelude
         self._taken = set(reached.outside)
         self._next: defaultdict[str, int] = defaultdict(int)
         self._local = {
@@ -53,7 +53,7 @@ class Naming:
             if target not in self.names:
                 wanted = self._wanted(target, root, mangle)
                 clashes = wanted in self._taken or (
-                    target.module != root and wanted in self._prelude
+                    target.module != root and self._prelude.keeps(wanted)
                 )
                 name = self._fresh(wanted) if clashes else wanted
                 self.names[target] = name
@@ -99,7 +99,7 @@ class Naming:
             if name in self._taken:
                 why = "is taken"
                 if name in self.reached.outside:
-                    whose = "the prelude's" if name in self._prelude else "WGSL's own"
+                    whose = "the prelude's" if self._prelude.keeps(name) else "WGSL's own"
                     why = f"is used as {whose} name"
                 message = f"the host sees {name!r}, but it {why} in what is linked. Rename it."
                 text = self.reached.units[target.module].text
@@ -121,7 +121,7 @@ class Naming:
         while True:
             found = f"{name}{self._next[name]}"
             self._next[name] += 1
-            is_taken = found in self._taken or found in self._local or found in self._prelude
+            is_taken = found in self._taken or found in self._local or self._prelude.keeps(found)
             if not is_taken and not _is_reserved(found):
                 return found
 

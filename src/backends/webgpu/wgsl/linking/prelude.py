@@ -30,5 +30,13 @@ class Prelude:
         """Return the names that ``module`` may use."""
         return self.names if self.modules is None or module in self.modules else frozenset()
 
+    def has(self, name: str, module: ModulePath) -> bool:
+        """Say whether ``module`` may use ``name``."""
+        return name in self.names_in(module)
+
+    def keeps(self, name: str) -> bool:
+        """Say whether nothing that is linked beside the root may be called ``name``."""
+        return name in self.names
+
 
 NO_PRELUDE = Prelude()

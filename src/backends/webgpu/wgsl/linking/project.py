@@ -18,7 +18,7 @@ from wgsl_kernels.backends.webgpu.wgsl.predeclared import PREDECLARED, is_predec
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from wgsl_kernels.backends.webgpu.wgsl.linking.source import Import
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
@@ -62,17 +62,19 @@ class Project:
         prelude: The names that modules may use and nobody here declares.
         stand_ins: The module that takes a module's place: what it declares is meant wherever the
             other's declaration of that name is; what it does not declare comes from the other.
+        packages: The names of the packages; by default those of ``texts``.
     """
 
     texts: Mapping[ModulePath, Text]
     conditions: Mapping[str, bool]
     prelude: Prelude = NO_PRELUDE
     stand_ins: Mapping[ModulePath, ModulePath] = field(default_factory=dict)
+    packages: Collection[str] = ()
     _units: dict[ModulePath, Unit] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Note which packages there are."""
-        self.packages = {path.package for path in self.texts}
+        self.packages = self.packages or {path.package for path in self.texts}
 
     def unit(self, path: ModulePath) -> Unit | None:
         """Return the module at ``path``, None where there is none."""
@@ -107,10 +109,10 @@ class Project:
             found = self._by_wildcard(path, unit, name)
         except _NowhereError as error:
             raise ShaderError(unit.text.point(str(error), begin)) from None
-        prelude = self.prelude.names_in(path)
-        if found is None and name not in prelude and not is_predeclared(name):
+        if found is None and not self.prelude.has(name, path) and not is_predeclared(name):
             local = unit.names.visible_at(begin)
-            candidates = (*unit.declared, *unit.imports, *local, *PREDECLARED, *prelude)
+            candidates = (*unit.declared, *unit.imports, *local, *PREDECLARED)
+            candidates += tuple(self.prelude.names_in(path))
             message = f"nothing is called {name!r} here.{_near(name, candidates)}"
             raise ShaderError(unit.text.point(message, begin))
         return found
@@ -250,11 +252,15 @@ class Project:
             return ModulePath(first, segments[1:])
         if first == CONSTANTS:
             raise _NowhereError("no constants are given. Pass them in constants=.")
-        near = _near(first, (OWN, *self.packages))
-        raise _NowhereError(f"there is no package {first!r}. Pass it in packages=.{near}")
+        raise _NowhereError(self.no_package(first))
+
+    def no_package(self, name: str) -> str:
+        """Return what to say where a path begins with the name of no package."""
+        near = _near(name, (OWN, *self.packages))
+        return f"there is no package {name!r}. Pass it in packages=.{near}"
 
     def _missing(self, module: ModulePath) -> str:
-        there = [str(one) for one in self.texts if one.package == module.package]
+        there = [str(one) for one in self.texts if one.package == module.package and one != module]
         return f"there is no module {module}.{_near(str(module), there)}"
 
 
