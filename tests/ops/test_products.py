@@ -10,16 +10,16 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.gpu import Gpu
-from wgsl_kernels.backends.webgpu.tuning.tuner import forced
+from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.ops.tilings import (
-    ANYHOW,
-    FOURS,
     ITERATIONS,
     LANES,
+    STRIDED,
     VARIANTS,
+    VEC4_KN,
     Layout,
     Product,
-    ways_of,
+    candidates_for,
 )
 from wgsl_kernels.testing.bounds import contains, matmul_bound
 
@@ -120,7 +120,7 @@ def test_every_variant_is_right_at_the_edges(
 @pytest.mark.parametrize("transpose_b", [False, True])
 @pytest.mark.parametrize("rows", [1, 4, 68, 70])
 @pytest.mark.parametrize("cols", [1, 2, 4, 72, 73])
-def test_operands_in_fours_are_right_whichever_way_they_lie(
+def test_operands_read_as_vec4_are_right_in_every_layout(
     rows: int, cols: int, transpose_a: bool, transpose_b: bool, variant: str
 ) -> None:
     a, b = drawn(2, rows, 40), drawn(40, cols, seed=1)
@@ -133,6 +133,55 @@ def test_operands_in_fours_are_right_whichever_way_they_lie(
             transpose_b=transpose_b,
         )
         assert_product(y, a, b)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize(
+    ("transpose_a", "transpose_b"), [(False, False), (True, False), (True, True)]
+)
+@pytest.mark.parametrize(("rows", "terms", "cols"), [(71, 39, 83), (72, 38, 84), (70, 40, 84)])
+def test_every_tile_gives_the_same_bits(
+    rows: int, terms: int, cols: int, transposed: tuple[bool, bool], dtype: str
+) -> None:
+    transpose_a, transpose_b = transposed
+    a, b = drawn(rows, terms), drawn(terms, cols, seed=1)
+    left, right = a.T.copy() if transpose_a else a, b.T.copy() if transpose_b else b
+    if dtype == "int32":
+        left, right = (left * 1e5).astype(np.int32), (right * 1e5).astype(np.int32)
+    found = {}
+    with wk.use_backend("webgpu"), watching() as seen:
+        for name in ("rows_4", "rows_8", "staged_64", *LANES):
+            with forced("BatchMatMul", name):
+                y = wk.matmul(
+                    wk.tensor(left),
+                    wk.tensor(right),
+                    transpose_a=transpose_a,
+                    transpose_b=transpose_b,
+                )
+                found[name] = y.numpy().tobytes()
+    assert len(set(found.values())) == 1
+    assert seen["BatchMatMul"] >= {"rows_4", "staged_64"}
+
+
+def test_lanes_share_whatever_the_layout_is() -> None:
+    product = Product(1, 511, 511, 1, 511)
+    candidates = candidates_for(product, STRIDED, is_software=True, shares=True)
+    assert candidates.static == "lanes_32"
+    assert set(LANES) < set(candidates.names)
+    assert not set(LANES) & set(candidates_for(product, STRIDED, is_software=True).names)
+
+
+def test_lanes_that_share_split_a_sum_as_others_do() -> None:
+    product = Product(1, 18, 3, 180, 18)
+    alone = candidates_for(product, STRIDED, is_software=True)
+    shared = candidates_for(product, STRIDED, is_software=True, shares=True)
+    assert (alone.static, shared.static) == ("split", "split")
+    blocks = [
+        [one.by_name["split"].fields[name] for name in ("tap_block", "channel_block")]
+        for one in (alone, shared)
+    ]
+    assert blocks[0] == blocks[1]
 
 
 @pytest.mark.parametrize("is_software", [True, False])
@@ -153,7 +202,7 @@ def test_many_small_matrices_fill_more_groups_than_one_axis_holds() -> None:
         assert_product(wk.matmul(wk.tensor(a), wk.tensor(b)), a, b)
 
 
-@pytest.mark.parametrize("layout", [ANYHOW, FOURS], ids=["anyhow", "fours"])
+@pytest.mark.parametrize("layout", [STRIDED, VEC4_KN], ids=lambda one: one.name)
 @pytest.mark.parametrize("is_software", [True, False])
 @pytest.mark.parametrize("taps", [1, 9, 100_000])
 @pytest.mark.parametrize("channels", [1, 15, 3_000, 1_000_000])
@@ -162,14 +211,14 @@ def test_no_part_loops_longer_than_drivers_allow(
     layout: Layout, is_software: bool, taps: int, channels: int, results: int
 ) -> None:
     product = Product(1, results, results, taps, channels)
-    ways = ways_of(product, layout, is_software)
-    assert ways.static in ways.names
-    for way in ways.launches.values():
-        tap_block, channel_block = way.fields["tap_block"], way.fields["channel_block"]
+    candidates = candidates_for(product, layout, is_software, is_software)
+    assert candidates.static in candidates.names
+    for one in candidates.by_name.values():
+        tap_block, channel_block = one.fields["tap_block"], one.fields["channel_block"]
         assert 1 <= tap_block <= taps
         assert 1 <= channel_block <= channels
-        assert way.iterations <= ITERATIONS
-        assert way.parts == math.ceil(taps / tap_block) * math.ceil(channels / channel_block)
+        assert one.iterations <= ITERATIONS
+        assert one.parts == math.ceil(taps / tap_block) * math.ceil(channels / channel_block)
 
 
 @EVERYWHERE

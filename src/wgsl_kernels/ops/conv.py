@@ -13,8 +13,14 @@ from wgsl_kernels.engine.windows import Padding, Pair, Sliding, slide
 from wgsl_kernels.ops import conv_gradients as _conv_gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops.columns import convolved_cpu
 from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
-from wgsl_kernels.ops.products import Shaders, declare_product, lie_in_fours, multiply
-from wgsl_kernels.ops.tilings import ANYHOW, COLUMNS, FOURS, Layout, Product
+from wgsl_kernels.ops.products import (
+    NO_EPILOGUE,
+    Epilogue,
+    declare_product,
+    is_vec4_along,
+    multiply,
+)
+from wgsl_kernels.ops.tilings import STRIDED, VEC4_KN, VEC4_N, Layout, Product
 from wgsl_kernels.ops.windows import convolved, wide
 
 if TYPE_CHECKING:
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape
 
-FORWARD = Shaders("conv/conv2d", last="matrix/sum_parts.wgsl")
+OPERANDS = "operands/conv_window.wesl"
 
 CONVOLUTION = Convolution("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", convolved)
 
@@ -92,28 +98,47 @@ def conv2d_cpu(x: Array, filter: Array, **geometry: Any) -> Array:
 
 @wgsl_kernel("Conv2D", dtypes=("float32", "float16"), accepts_epilogue=True)
 def _conv2d_webgpu(gpu: Gpu, x: GpuArray, filter: GpuArray, **geometry: Any) -> GpuArray:
-    sliding = slide("Conv2D", x.shape, filter.shape, **geometry)
-    product, fields = forward_product(x, filter.shape, sliding)
+    return convolved_webgpu(gpu, slide("Conv2D", x.shape, filter.shape, **geometry), x, filter)
+
+
+def convolved_webgpu(
+    gpu: Gpu,
+    sliding: Sliding,
+    x: GpuArray,
+    filter: GpuArray,
+    epilogue: Epilogue = NO_EPILOGUE,
+) -> GpuArray:
+    """Return images convolved with a filter.
+
+    Args:
+        gpu: The device.
+        sliding: How the filter moves.
+        x: Images in the format of ``sliding``.
+        filter: [filter height, filter width, channels, out channels].
+        epilogue: What becomes of the sums.
+    """
+    product, fields = _forward_product(x, filter.shape, sliding)
     return multiply(
         gpu,
-        FORWARD,
+        OPERANDS,
         product,
         {"x": x, "filter": filter},
         sliding.shape_with(filter.shape[3]),
         x.dtype,
         params=fields,
-        layout=forward_layout(x, filter, sliding.data_format),
+        layout=_forward_layout(x, filter, sliding.data_format),
+        epilogue=epilogue,
     )
 
 
-def forward_layout(x: GpuArray, filter: GpuArray, data_format: str) -> Layout:
+def _forward_layout(x: GpuArray, filter: GpuArray, data_format: str) -> Layout:
     """Return what the layouts of images and filter allow."""
     if data_format != "NHWC" or filter.shape[3] % 4:
-        return ANYHOW
-    return FOURS if lie_in_fours(x, 3) else COLUMNS
+        return STRIDED
+    return VEC4_KN if is_vec4_along(x, 3) else VEC4_N
 
 
-def forward_product(
+def _forward_product(
     x: GpuArray, filter_shape: Shape, sliding: Sliding
 ) -> tuple[Product, dict[str, Any]]:
     """Return the sizes of a convolution as a product, and the fields of its shaders.

@@ -8,8 +8,8 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.windows import slide
 from wgsl_kernels.ops.columns import filter_gradient_cpu, input_gradient_cpu
-from wgsl_kernels.ops.products import Shaders, declare_product, lie_in_fours, multiply
-from wgsl_kernels.ops.tilings import ANYHOW, ROWS, TERMS, Product
+from wgsl_kernels.ops.products import declare_product, is_vec4_along, multiply
+from wgsl_kernels.ops.tilings import STRIDED, VEC4_KK, VEC4_MN, Product
 from wgsl_kernels.ops.windows import wide
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape
 
-TO_FILTER = Shaders("conv/conv2d_backprop_filter", last="matrix/sum_parts.wgsl")
-TO_INPUT = Shaders("conv/conv2d_backprop_input", last="matrix/sum_parts.wgsl")
+TO_FILTER = "operands/conv_filter_gradient.wesl"
+TO_INPUT = "operands/conv_input_gradient.wesl"
 
 declare_product("Conv2DBackpropFilter")
 declare_product("Conv2DBackpropInput")
@@ -41,7 +41,7 @@ def _conv2d_backprop_filter_webgpu(
     height, width, channels, out_channels = filter_shape
     lines = sliding.batch * sliding.rows.out
     product = Product(1, height * width * channels, out_channels, lines, sliding.cols.out)
-    last = data_format == "NHWC" and lie_in_fours(x, 3) and lie_in_fours(dy, 3)
+    is_vec4 = data_format == "NHWC" and is_vec4_along(x, 3) and is_vec4_along(dy, 3)
     return multiply(
         gpu,
         TO_FILTER,
@@ -50,7 +50,7 @@ def _conv2d_backprop_filter_webgpu(
         tuple(filter_shape),
         x.dtype,
         params=sliding.fields(),
-        layout=ROWS if last else ANYHOW,
+        layout=VEC4_MN if is_vec4 else STRIDED,
     )
 
 
@@ -70,7 +70,7 @@ def _conv2d_backprop_input_webgpu(
     height, width, channels, out_channels = filter.shape
     rows = sliding.batch * sliding.rows.size * sliding.cols.size
     product = Product(1, rows, channels, height * width, out_channels)
-    fours = sliding.data_format == "NHWC" and channels % 4 == 0 and lie_in_fours(dy, 3)
+    is_vec4 = sliding.data_format == "NHWC" and channels % 4 == 0 and is_vec4_along(dy, 3)
     return multiply(
         gpu,
         TO_INPUT,
@@ -79,5 +79,5 @@ def _conv2d_backprop_input_webgpu(
         tuple(input_shape),
         dy.dtype,
         params=sliding.fields(),
-        layout=TERMS if fours else ANYHOW,
+        layout=VEC4_KK if is_vec4 else STRIDED,
     )

@@ -15,13 +15,7 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops.epilogue import (
-    check_activation,
-    check_spreads,
-    end_gradients,
-    finished,
-    needs_sum,
-)
+from wgsl_kernels.ops.epilogue import check_epilogue, end_gradients, finished, needs_sum
 from wgsl_kernels.ops.windows import geometry_of, wide
 
 if TYPE_CHECKING:
@@ -191,12 +185,14 @@ def declare_fused(kernel: str, kind: Convolution, convolve: Callable[..., Array]
         activation: str = "linear",
         leakyrelu_alpha: float | None = 0.2,
     ) -> Spec:
-        slopes = prelu_activation_weights
-        check_activation(kernel, activation, slopes)
         geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
         shape = kind.convolved(kernel, x, filter, **geometry)
-        check_spreads(kernel, "bias", bias, shape, data_format)
-        check_spreads(kernel, "prelu_activation_weights", slopes, shape, data_format)
+        slopes = prelu_activation_weights
+        what = (
+            f"the convolution gives {show(shape)} ({data_format}); want one number, one per out "
+            "channel, or what broadcasts to it."
+        )
+        check_epilogue(kernel, activation, bias, slopes, shape, what, data_format)
         return x.like(shape=shape)
 
     @cpu_kernel(kernel)

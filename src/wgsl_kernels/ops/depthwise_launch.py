@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.windows import CHANNELS
 from wgsl_kernels.ops.depthwise_sums import turned, turns_of
-from wgsl_kernels.ops.products import lie_in_fours
+from wgsl_kernels.ops.products import NO_EPILOGUE, Epilogue, is_vec4_along, sum_of_parts
 from wgsl_kernels.ops.tilings import GROUPS_WANTED, ITERATIONS, SHORTEST_SUM
 
 if TYPE_CHECKING:
@@ -28,35 +28,17 @@ TILE, WIDE_TILE = 4, 8
 ELEMENTS = 3
 """Elements of a window's line that an invocation takes at a time."""
 
-NATIVE = "conv/depthwise_conv2d_native.wgsl"
+NATIVE = "conv/depthwise_conv2d_native.wesl"
 TO_INPUT = "conv/depthwise_conv2d_native_backprop_input.wgsl"
 TO_FILTER = "conv/depthwise_conv2d_native_backprop_filter.wesl"
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """What is done to each sum of a depthwise convolution.
-
-    Attributes:
-        whole: The shader that sums all in one part.
-        last: The one that sums the parts of large windows.
-        arrays: Further arrays of both.
-        fields: Further fields of both.
-        constants: Overrides of both.
-    """
-
-    whole: str
-    last: str
-    arrays: Mapping[str, GpuArray]
-    fields: Mapping[str, Any]
-    constants: Mapping[str, float]
-
-
-PLAIN = Ends(NATIVE, "matrix/sum_parts.wgsl", {}, {}, {})
-
-
 def convolve(
-    gpu: Gpu, sliding: Sliding, x: GpuArray, filter: GpuArray, ends: Ends = PLAIN
+    gpu: Gpu,
+    sliding: Sliding,
+    x: GpuArray,
+    filter: GpuArray,
+    epilogue: Epilogue = NO_EPILOGUE,
 ) -> GpuArray:
     """Return a depthwise convolution as a new array.
 
@@ -65,7 +47,7 @@ def convolve(
         sliding: How the filter moves.
         x: Images in the format of ``sliding``.
         filter: [window height, window width, channels, multiplier].
-        ends: What follows.
+        epilogue: What becomes of the sums.
     """
     _, width, channels, multiplier = filter.shape
     depth = channels * multiplier
@@ -74,20 +56,20 @@ def convolve(
     if y.size == 0:
         return y
     if not (x.size and filter.size):
-        return _sum_parts(gpu, ends, gpu.empty((0,), "float32"), y, 0)
+        return sum_of_parts(gpu, gpu.empty((0,), "float32"), y, 0, epilogue)
     lanes = _lanes(sliding, multiplier, x)
     elements = {"filter_start": 0, "filter_steps": (width * depth, depth)}
     parts = _parts(sliding)
     if parts == 1:
-        fields = {**elements, "out_offset": 0, "out_strides": y.strides, **ends.fields}
-        arrays = {**ends.arrays, "x": x, "filter": filter, "y": y}
-        _convolve(gpu, ends, lanes, sliding, multiplier, arrays, fields)
+        fields = {**elements, "out_offset": 0, "out_strides": y.strides}
+        arrays = {**epilogue.arrays, "x": x, "filter": filter, "y": y}
+        _convolve(gpu, epilogue, lanes, sliding, multiplier, arrays, fields)
         return y
     sums = gpu.empty((parts * shape[0], *shape[1:]), "float32")
     fields = {**elements, "out_offset": 0, "out_strides": sums.strides}
     arrays = {"x": x, "filter": filter, "y": sums}
-    _convolve(gpu, PLAIN, lanes, sliding, multiplier, arrays, fields)
-    return _sum_parts(gpu, ends, sums, y, parts)
+    _convolve(gpu, NO_EPILOGUE, lanes, sliding, multiplier, arrays, fields)
+    return sum_of_parts(gpu, sums, y, parts, epilogue)
 
 
 def _parts(sliding: Sliding) -> int:
@@ -110,7 +92,7 @@ def _triples(sliding: Sliding) -> int:
 
 def _convolve(
     gpu: Gpu,
-    ends: Ends,
+    epilogue: Epilogue,
     lanes: int,
     sliding: Sliding,
     multiplier: int,
@@ -136,20 +118,21 @@ def _convolve(
         "part_chunks": part_chunks,
         "tiles": tiles,
         "invocations": invocations,
+        **epilogue.fields,
         **fields,
     }
     gpu.dispatch(
-        _shader(ends.whole, lanes),
+        NATIVE,
         arrays,
         params=params,
         groups=gpu.grid(invocations, GROUP),
         constants={
             **constants,
-            **ends.constants,
             "multiplier": multiplier,
             "is_whole": int(parts == 1),
             "TILE": tile,
         },
+        configuration={**epilogue.configuration, "VEC4": lanes == 4},
     )
 
 
@@ -162,7 +145,7 @@ def spread_back(
     if y.size == 0:
         return y
     if not (dy.size and filter.size):
-        return _sum_parts(gpu, PLAIN, gpu.empty((0,), "float32"), y, 0)
+        return sum_of_parts(gpu, gpu.empty((0,), "float32"), y, 0)
     if _lanes(sliding, multiplier, dy) == 4 and _parts(sliding) == 1:
         _convolve_back(gpu, sliding, dy, filter, y)
         return y
@@ -183,7 +166,7 @@ def spread_back(
     arrays = {"dy": dy, "filter": filter, "y": sums}
     grid = gpu.grid(invocations, GROUP)
     gpu.dispatch(TO_INPUT, arrays, params=params, groups=grid)
-    return y if parts == 1 else _sum_parts(gpu, PLAIN, sums, y, parts)
+    return y if parts == 1 else sum_of_parts(gpu, sums, y, parts)
 
 
 def _convolve_back(gpu: Gpu, sliding: Sliding, dy: GpuArray, filter: GpuArray, y: GpuArray) -> None:
@@ -193,7 +176,7 @@ def _convolve_back(gpu: Gpu, sliding: Sliding, dy: GpuArray, filter: GpuArray, y
     across = (filter.shape[1] * depth, depth)
     all_rows, all_cols = list(turned(sliding.rows)), list(turned(sliding.cols))
     if len(all_rows) * len(all_cols) < sliding.rows.stride * sliding.cols.stride:
-        _sum_parts(gpu, PLAIN, gpu.empty((0,), "float32"), y, 0)
+        sum_of_parts(gpu, gpu.empty((0,), "float32"), y, 0)
     for rows_of_y, row_elements, rows in all_rows:
         for cols_of_y, col_elements, cols in all_cols:
             if not (rows.out and cols.out):
@@ -213,7 +196,7 @@ def _convolve_back(gpu: Gpu, sliding: Sliding, dy: GpuArray, filter: GpuArray, y
             }
             phase = replace(sliding, rows=rows, cols=cols)
             arrays = {"x": dy, "filter": filter, "y": y}
-            _convolve(gpu, PLAIN, 4, phase, 1, arrays, fields)
+            _convolve(gpu, NO_EPILOGUE, 4, phase, 1, arrays, fields)
 
 
 def gather_filter(gpu: Gpu, sliding: Sliding, x: GpuArray, dy: GpuArray, shape: Shape) -> GpuArray:
@@ -223,7 +206,7 @@ def gather_filter(gpu: Gpu, sliding: Sliding, x: GpuArray, dy: GpuArray, shape: 
     if y.size == 0:
         return y
     if not (x.size and dy.size):
-        return _sum_parts(gpu, PLAIN, gpu.empty((0,), "float32"), y, 0)
+        return sum_of_parts(gpu, gpu.empty((0,), "float32"), y, 0)
     lanes = min(_lanes(sliding, multiplier, x), _lanes(sliding, multiplier, dy))
     depth = channels * multiplier
     steps, constants = _steps(sliding)
@@ -250,7 +233,7 @@ def gather_filter(gpu: Gpu, sliding: Sliding, x: GpuArray, dy: GpuArray, shape: 
     arrays = {"x": x, "dy": dy, "y": sums}
     grid = gpu.grid(parts * once, GROUP)
     gpu.dispatch(_shader(TO_FILTER, lanes), arrays, params=params, groups=grid)
-    return y if parts == 1 else _sum_parts(gpu, PLAIN, sums, y, parts)
+    return y if parts == 1 else sum_of_parts(gpu, sums, y, parts)
 
 
 def _steps(sliding: Sliding) -> tuple[dict[str, int], dict[str, int]]:
@@ -269,16 +252,9 @@ def _steps(sliding: Sliding) -> tuple[dict[str, int], dict[str, int]]:
 def _lanes(sliding: Sliding, multiplier: int, x: GpuArray) -> int:
     """Return how many channels an invocation may take at a time."""
     last = sliding.data_format == "NHWC" and multiplier == 1
-    return 4 if last and lie_in_fours(x, CHANNELS["NHWC"]) else 1
+    return 4 if last and is_vec4_along(x, CHANNELS["NHWC"]) else 1
 
 
 def _shader(name: str, lanes: int) -> str:
     stem, _, ending = name.partition(".")
     return name if lanes == 1 else f"{stem}_vec4.{ending}"
-
-
-def _sum_parts(gpu: Gpu, ends: Ends, parts: GpuArray, y: GpuArray, count: int) -> GpuArray:
-    arrays = {**ends.arrays, "parts": parts, "y": y}
-    fields = {"parts_count": count, **ends.fields}
-    gpu.dispatch(ends.last, arrays, params=fields, constants=ends.constants)
-    return y

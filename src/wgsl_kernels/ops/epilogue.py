@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from wgsl_kernels.backends.cpu.precision import select, silent
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import unbroadcast
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
+from wgsl_kernels.engine.shapes import broadcast_shapes, show
 from wgsl_kernels.ops import logical
+from wgsl_kernels.ops.products import Epilogue
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.kernel import Array
@@ -26,11 +27,29 @@ ACTIVATIONS = ("linear", "relu", "relu6", "elu", "sigmoid", "leakyrelu", "prelu"
 """Names of activations; shaders know them by their numbers here."""
 
 
-def check_activation(kernel: str, activation: str, slopes: Spec | None) -> None:
-    """Refuse an unknown activation, and slopes where none belong or the reverse.
+def check_epilogue(
+    kernel: str,
+    activation: str,
+    bias: Spec | None,
+    slopes: Spec | None,
+    shape: Shape,
+    what: str,
+    data_format: str = "",
+) -> None:
+    """Refuse an unknown activation, slopes that do not belong to it, and what does not broadcast.
+
+    Args:
+        kernel: The kernel's name.
+        activation: What the caller asked for.
+        bias: What is added, if anything.
+        slopes: Those of ``"prelu"``.
+        shape: The result's shape.
+        what: The result and what may be added to it, for the message.
+        data_format: ``"NCHW"`` where one number per channel comes before the places.
 
     Raises:
         ArgumentError: The activation is not one of `ACTIVATIONS`, or does not fit the slopes.
+        ShapeError: Bias or slopes do not broadcast to ``shape``.
     """
     if activation not in ACTIVATIONS:
         raise ArgumentError(
@@ -42,6 +61,9 @@ def check_activation(kernel: str, activation: str, slopes: Spec | None) -> None:
             f"{kernel}: activation is {activation!r}, prelu_activation_weights is {given}; "
             "want both or neither."
         )
+    for name, spec in (("bias", bias), ("prelu_activation_weights", slopes)):
+        if spec is not None and broadcast_shapes(aligned(spec.shape, data_format), shape) != shape:
+            raise ShapeError(f"{kernel}: {name} is {show(spec.shape)}, {what}")
 
 
 def activated(z: Array, activation: str, slopes: Array) -> Array:
@@ -68,6 +90,46 @@ def activated(z: Array, activation: str, slopes: Array) -> Array:
                 return z
 
 
+def epilogue_for(
+    gpu: Gpu,
+    bias: GpuArray | None,
+    slopes: GpuArray | None,
+    activation: str,
+    alpha: float | None,
+    shape: Shape,
+    data_format: str = "",
+) -> Epilogue:
+    """Return what becomes of the sums of a product of ``shape``.
+
+    Args:
+        gpu: The device.
+        bias: What is added, if anything.
+        slopes: Those of ``"prelu"``.
+        activation: One of `ACTIVATIONS`.
+        alpha: The slope of ``"leakyrelu"``.
+        shape: The result's shape.
+        data_format: As for `check_epilogue`.
+    """
+    arrays: dict[str, GpuArray] = {}
+    configuration = {"ACTIVATION": ACTIVATIONS.index(activation)}
+    for name, given in (("bias", bias), ("prelu_activation_weights", slopes)):
+        if given is None:
+            continue
+        own = aligned(given.shape, data_format), aligned(given.strides, data_format)
+        strides = spread_strides(*own, len(shape))
+        is_along_last = not any(strides[:-1])
+        kept = slice(-1, None) if is_along_last else slice(None)
+        arrays[name] = gpu.view(given, shape[kept], strides[kept], given.offset)
+        configuration[_CONSTANTS[name]] = ALONG_LAST if is_along_last else FOR_EACH
+    return Epilogue(arrays, configuration, {"leakyrelu_alpha": alpha or 0.0})
+
+
+ALONG_LAST, FOR_EACH = 1, 2
+"""How ``shaders/operands/epilogue.wesl`` reads bias and slopes."""
+
+_CONSTANTS = {"bias": "BIAS", "prelu_activation_weights": "SLOPES"}
+
+
 def spread(gpu: Gpu, given: GpuArray | None, shape: Shape, dtype: DType) -> GpuArray:
     """Return a view of ``given`` in ``shape``, with strides of 0 where it is broadcast.
 
@@ -75,21 +137,14 @@ def spread(gpu: Gpu, given: GpuArray | None, shape: Shape, dtype: DType) -> GpuA
     """
     if given is None:
         given = gpu.empty((), dtype)
-    own = zip(given.shape, given.strides, strict=True)
-    strides = tuple(0 if length == 1 else step for length, step in own)
-    missing = len(shape) - len(given.shape)
-    return gpu.view(given, shape, (0,) * missing + strides, given.offset)
+    strides = spread_strides(given.shape, given.strides, len(shape))
+    return gpu.view(given, shape, strides, given.offset)
 
 
-def constants_of(activation: str, bias: GpuArray | None) -> dict[str, float]:
-    """Return the overrides of what fused kernels do last.
-
-    Args:
-        activation: One of `ACTIVATIONS`.
-        bias: As `spread` gives it; None where there is none.
-    """
-    kind = 0 if bias is None else 2 if any(bias.strides[:-1]) else 1
-    return {"ACTIVATION": ACTIVATIONS.index(activation), "BIAS": kind}
+def spread_strides(shape: Shape, strides: Shape, ndim: int) -> Shape:
+    """Return the strides of an array seen with ``ndim`` axes: 0 where it is broadcast."""
+    own = tuple(0 if length == 1 else step for length, step in zip(shape, strides, strict=True))
+    return (0,) * (ndim - len(own)) + own
 
 
 def before_activation(
@@ -111,25 +166,6 @@ def before_activation(
             return dy
 
 
-def check_spreads(
-    kernel: str, name: str, spec: Spec | None, shape: Shape, data_format: str
-) -> None:
-    """Refuse a bias, or slopes, that do not broadcast to the images that a convolution gives.
-
-    Raises:
-        DTypeError: They are not float32.
-        ShapeError: They do not broadcast to ``shape``.
-    """
-    if spec is None:
-        return
-    require_dtype(kernel, name, spec, "float32")
-    if broadcast_shapes(aligned(spec.shape, data_format), shape) != shape:
-        raise ShapeError(
-            f"{kernel}: {name} is {show(spec.shape)}, the convolution gives {show(shape)} "
-            f"({data_format}); want one number, one per out channel, or what broadcasts to it."
-        )
-
-
 def aligned(shape: Shape, data_format: str) -> Shape:
     """Return the shape in which one number per channel broadcasts to images of a format."""
     return (*shape, 1, 1) if data_format == "NCHW" and len(shape) == 1 else shape
@@ -142,41 +178,15 @@ def finished(
     slopes: Array | None,
     activation: str,
     alpha: float | None,
-    data_format: str,
+    data_format: str = "",
 ) -> Array:
-    """Return the activation of images ``z`` plus ``bias`` on the CPU, in the place of ``z``."""
+    """Return the activation of ``z`` plus ``bias`` on the CPU, in the place of ``z``."""
     if bias is not None:
         z += bias.astype(z.dtype, copy=False).reshape(aligned(bias.shape, data_format))
     if slopes is None:
         return activated(z, activation, np.asarray(alpha or 0, z.dtype))
     spread_slopes = slopes.astype(z.dtype, copy=False).reshape(aligned(slopes.shape, data_format))
     return activated(z, activation, spread_slopes)
-
-
-def spreads(
-    gpu: Gpu,
-    bias: GpuArray | None,
-    slopes: GpuArray | None,
-    shape: Shape,
-    dtype: DType,
-    data_format: str,
-) -> dict[str, GpuArray]:
-    """Return the arrays that shaders name, as views of images of ``shape``."""
-    given = {"bias": bias, "prelu_activation_weights": slopes}
-    return {
-        name: spread(gpu, one and _aligned_view(gpu, one, data_format), shape, dtype)
-        for name, one in given.items()
-    }
-
-
-def _aligned_view(gpu: Gpu, given: GpuArray, data_format: str) -> GpuArray:
-    own = aligned(given.shape, data_format)
-    return gpu.view(given, own, aligned(given.strides, data_format), given.offset)
-
-
-def end_fields(alpha: float | None, shape: Shape) -> dict[str, Any]:
-    """Return the fields that shaders name."""
-    return {"leakyrelu_alpha": alpha or 0.0, "out_shape": shape}
 
 
 def needs_sum(activation: str, alpha: float | None) -> bool:
@@ -192,19 +202,19 @@ def end_gradients(
     slopes: Tensor | None,
     activation: str,
     alpha: float | None,
-    data_format: str,
+    data_format: str = "",
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """Return the gradients of the convolution, of ``bias`` and of the slopes.
+    """Return the gradients of the sums, of ``bias`` and of the slopes.
 
     Args:
-        dy: The gradient that arrives.
+        dy: The upstream gradient.
         y: The result.
         z: What the activation was applied to, where `needs_sum`.
         bias: What was added, if anything.
         slopes: Those of ``"prelu"``.
         activation: Its name.
         alpha: The slope of ``"leakyrelu"``.
-        data_format: ``"NHWC"`` or ``"NCHW"``.
+        data_format: As for `check_epilogue`.
     """
     slope: Tensor | float | None = alpha
     if slopes is not None:

@@ -7,26 +7,14 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.windows import Padding, Pair, slide
-from wgsl_kernels.ops.conv import (
-    CONVOLUTION,
-    conv2d_cpu,
-    forward_layout,
-    forward_product,
-    on_batch,
-)
+from wgsl_kernels.ops.conv import CONVOLUTION, conv2d_cpu, convolved_webgpu, on_batch
 from wgsl_kernels.ops.convolutions import declare_fused
-from wgsl_kernels.ops.epilogue import (
-    constants_of,
-    end_fields,
-    spreads,
-)
-from wgsl_kernels.ops.products import Shaders, declare_product, multiply
+from wgsl_kernels.ops.epilogue import epilogue_for
+from wgsl_kernels.ops.products import declare_product
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
-
-SHADERS = Shaders("conv/fused_conv2d", last="conv/fused_sum_parts.wgsl", parts="conv/conv2d")
 
 declare_product("FusedConv2D")
 declare_fused("FusedConv2D", CONVOLUTION, conv2d_cpu)
@@ -97,20 +85,6 @@ def _fused_conv2d_webgpu(
 ) -> GpuArray:
     sliding = slide("FusedConv2D", x.shape, filter.shape, **geometry)
     shape = sliding.shape_with(filter.shape[3])
-    data_format = sliding.data_format
-    ends = end_fields(leakyrelu_alpha, shape)
-    epilogue = spreads(gpu, bias, prelu_activation_weights, shape, x.dtype, data_format)
-    product, fields = forward_product(x, filter.shape, sliding)
-    return multiply(
-        gpu,
-        SHADERS,
-        product,
-        {"x": x, "filter": filter},
-        shape,
-        x.dtype,
-        params={**fields, **ends},
-        epilogue=epilogue,
-        last_params=ends,
-        last_constants=constants_of(activation, bias and epilogue["bias"]),
-        layout=forward_layout(x, filter, data_format),
-    )
+    slopes, data_format = prelu_activation_weights, sliding.data_format
+    epilogue = epilogue_for(gpu, bias, slopes, activation, leakyrelu_alpha, shape, data_format)
+    return convolved_webgpu(gpu, sliding, x, filter, epilogue)

@@ -9,13 +9,9 @@ from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops.conv import on_batch
 from wgsl_kernels.ops.convolutions import declare_fused
 from wgsl_kernels.ops.depthwise import BY_CHANNEL, depthwise_conv2d_cpu
-from wgsl_kernels.ops.depthwise_launch import Ends, convolve
+from wgsl_kernels.ops.depthwise_launch import convolve
 from wgsl_kernels.ops.depthwise_sums import sliding_of
-from wgsl_kernels.ops.epilogue import (
-    constants_of,
-    end_fields,
-    spreads,
-)
+from wgsl_kernels.ops.epilogue import epilogue_for
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -92,12 +88,5 @@ def _fused_depthwise_conv2d_webgpu(
     sliding = sliding_of("FusedDepthwiseConv2D", x.shape, filter.shape, **geometry)
     shape = sliding.shape_with(filter.shape[2] * filter.shape[3])
     slopes, data_format = prelu_activation_weights, sliding.data_format
-    arrays = spreads(gpu, bias, slopes, shape, x.dtype, data_format)
-    ends = Ends(
-        whole="conv/fused_depthwise_conv2d.wgsl",
-        last="conv/fused_sum_parts.wgsl",
-        arrays=arrays,
-        fields=end_fields(leakyrelu_alpha, shape),
-        constants=constants_of(activation, bias and arrays["bias"]),
-    )
-    return convolve(gpu, sliding, x, filter, ends)
+    epilogue = epilogue_for(gpu, bias, slopes, activation, leakyrelu_alpha, shape, data_format)
+    return convolve(gpu, sliding, x, filter, epilogue)

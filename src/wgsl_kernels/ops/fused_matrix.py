@@ -4,44 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.errors import ShapeError
-from wgsl_kernels.engine.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops import logical
 from wgsl_kernels.ops.epilogue import (
-    activated,
-    before_activation,
-    check_activation,
-    constants_of,
-    spread,
+    check_epilogue,
+    end_gradients,
+    epilogue_for,
+    finished,
+    needs_sum,
 )
 from wgsl_kernels.ops.matrix import (
-    padded,
     product_cpu,
     product_gradients,
     product_shape,
     product_webgpu,
 )
-from wgsl_kernels.ops.products import Shaders, declare_product
+from wgsl_kernels.ops.products import declare_product
+from wgsl_kernels.ops.windows import wide
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Spec
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
-
-SHADERS = Shaders(
-    "matrix/fused_mat_mul",
-    last="matrix/fused_sum_parts.wgsl",
-    parts="matrix/batch_mat_mul",
-)
 
 declare_product("_FusedMatMul")
 
@@ -107,20 +96,14 @@ def _fused_mat_mul_signature(
 ) -> Spec:
     kernel = "_FusedMatMul"
     require_dtype(kernel, "a", a, "float32")
-    check_activation(kernel, activation, prelu_activation_weights)
     shape = product_shape(kernel, a, b, transpose_a, transpose_b)
-    ends = {"bias": bias, "prelu_activation_weights": prelu_activation_weights}
-    for name, spec in ends.items():
-        if spec is not None and broadcast_shapes(spec.shape, shape) != shape:
-            raise ShapeError(
-                f"{kernel}: {name} is {show(spec.shape)}, the product {show(shape)}; want one "
-                "number, one per column, or what else broadcasts to it."
-            )
+    wanted = "one number, one per column, or what else broadcasts to it."
+    what = f"the product {show(shape)}; want {wanted}"
+    check_epilogue(kernel, activation, bias, prelu_activation_weights, shape, what)
     return a.like(shape=shape)
 
 
 @cpu_kernel("_FusedMatMul")
-@silent
 def _fused_mat_mul_cpu(
     a: Array,
     b: Array,
@@ -132,14 +115,9 @@ def _fused_mat_mul_cpu(
     activation: str,
     leakyrelu_alpha: float | None,
 ) -> Array:
-    wide = np.dtype(np.float32) if a.dtype == np.float16 else a.dtype  # one rounding, at the end
-    left, right = a.astype(wide, copy=False), b.astype(wide, copy=False)
-    z = product_cpu(left, right, transpose_a=transpose_a, transpose_b=transpose_b)
-    if bias is not None:
-        z += bias.astype(wide, copy=False)
-    given = prelu_activation_weights
-    slopes = np.asarray(leakyrelu_alpha or 0 if given is None else given, wide)
-    return activated(z, activation, slopes).astype(a.dtype, copy=False)
+    z = product_cpu(wide(a), wide(b), transpose_a=transpose_a, transpose_b=transpose_b)
+    y = finished(z, bias, prelu_activation_weights, activation, leakyrelu_alpha)
+    return y.astype(a.dtype, copy=False)
 
 
 @wgsl_kernel("_FusedMatMul", dtypes=("float32", "float16"), accepts_epilogue=True)
@@ -158,25 +136,9 @@ def _fused_mat_mul_webgpu(
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2]) or ()
     rows, cols = a.shape[-1 if transpose_a else -2], b.shape[-2 if transpose_b else -1]
     shape = (*batch, rows, cols)
-    ends = {
-        "leakyrelu_alpha": leakyrelu_alpha or 0.0,
-        "out_shape": padded(shape),
-    }
-    epilogue = {
-        "bias": spread(gpu, bias, shape, a.dtype),
-        "prelu_activation_weights": spread(gpu, prelu_activation_weights, shape, a.dtype),
-    }
-    return product_webgpu(
-        gpu,
-        SHADERS,
-        a,
-        b,
-        transpose_a,
-        transpose_b,
-        ends=ends,
-        epilogue=epilogue,
-        constants=constants_of(activation, bias and epilogue["bias"]),
-    )
+    slopes = prelu_activation_weights
+    epilogue = epilogue_for(gpu, bias, slopes, activation, leakyrelu_alpha, shape)
+    return product_webgpu(gpu, a, b, transpose_a, transpose_b, epilogue)
 
 
 @gradient("_FusedMatMul")
@@ -193,15 +155,8 @@ def _fused_mat_mul_grad(
     leakyrelu_alpha: float | None,
 ) -> tuple[Tensor | None, ...]:
     slopes, z = prelu_activation_weights, None
-    if activation == "prelu" or (activation == "leakyrelu" and (leakyrelu_alpha or 0.0) <= 0.0):
+    if needs_sum(activation, leakyrelu_alpha):
         transposed = {"transpose_a": transpose_a, "transpose_b": transpose_b}
         z = run("_FusedMatMul", a, b, bias, None, activation="linear", **transposed)
-    dz = before_activation(dy, y, z, activation, leakyrelu_alpha if slopes is None else slopes)
-    d_slopes = None
-    if z is not None and slopes is not None:
-        d_slopes = unbroadcast(logical.where(z < 0.0, dy * z, 0.0), slopes.shape)
-    return (
-        *product_gradients(dz, a, b, transpose_a, transpose_b),
-        None if bias is None else unbroadcast(dz, bias.shape),
-        d_slopes,
-    )
+    dz, d_bias, d_slopes = end_gradients(dy, y, z, bias, slopes, activation, leakyrelu_alpha)
+    return (*product_gradients(dz, a, b, transpose_a, transpose_b), d_bias, d_slopes)

@@ -19,12 +19,25 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops.products import Memo, Shaders, are_fours, declare_product, multiply
-from wgsl_kernels.ops.tilings import ANYHOW, COLUMNS, FOURS, INTEGERS, ROWS, TERMS, Layout, Product
+from wgsl_kernels.ops.products import (
+    NO_EPILOGUE,
+    Epilogue,
+    Memo,
+    declare_product,
+    is_vec4_contiguous,
+    multiply,
+)
+from wgsl_kernels.ops.tilings import (
+    STRIDED,
+    VEC4_KK,
+    VEC4_KN,
+    VEC4_MN,
+    VEC4_N,
+    Layout,
+    Product,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape, Spec
@@ -36,8 +49,7 @@ BATCH_AXES = 6
 NARROW = 4
 """Columns below which a product is computed as its transpose, if that has more of them."""
 
-FLOAT = Shaders("matrix/batch_mat_mul", last="matrix/sum_parts.wgsl")
-INT32 = Shaders("matrix/batch_mat_mul_int32", last="matrix/sum_parts_int32.wgsl")
+OPERANDS = "operands/matrix.wesl"
 
 declare_product("BatchMatMul")
 
@@ -149,63 +161,54 @@ def product_cpu(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> 
 def _batch_mat_mul_webgpu(
     gpu: Gpu, a: GpuArray, b: GpuArray, *, transpose_a: bool, transpose_b: bool
 ) -> GpuArray:
-    shaders = INT32 if a.dtype == "int32" else FLOAT
-    return product_webgpu(gpu, shaders, a, b, transpose_a, transpose_b)
+    return product_webgpu(gpu, a, b, transpose_a, transpose_b)
 
 
 def product_webgpu(
     gpu: Gpu,
-    shaders: Shaders,
     a: GpuArray,
     b: GpuArray,
     transpose_a: bool,
     transpose_b: bool,
-    *,
-    ends: Mapping[str, Any] | None = None,
-    epilogue: Mapping[str, GpuArray] | None = None,
-    constants: Mapping[str, float] | None = None,
+    epilogue: Epilogue = NO_EPILOGUE,
 ) -> GpuArray:
     """Return the product of matrices, or of stacks of them.
 
     Args:
         gpu: The device.
-        shaders: What runs.
         a: The left matrices.
         b: The right ones.
         transpose_a: Whether the left ones are transposed.
         transpose_b: Whether the right ones are.
-        ends: Further fields of the shaders, also of the one that sums the parts.
-        epilogue: Further arrays that they read.
-        constants: Their overrides.
+        epilogue: What becomes of the sums.
     """
     plan = _plan((a.shape, a.layout), (b.shape, b.layout), transpose_a, transpose_b)
     left, right = (a, b) if plan.left_is_a else (b, a)
+    is_kept = epilogue is NO_EPILOGUE and a.size != 1 and b.size != 1
     return multiply(
         gpu,
-        shaders,
+        OPERANDS,
         plan.product,
         {"a": gpu.view(left, *plan.left), "b": gpu.view(right, *plan.right)},
         plan.shape,
         a.dtype,
-        params={**plan.params, **(ends or {})},
+        params=plan.params,
+        layout=plan.layout,
         epilogue=epilogue,
-        last_params=ends,
-        last_constants=constants,
-        layout=INTEGERS if a.dtype == "int32" else plan.layout,
-        memo=None if ends or a.size == 1 or b.size == 1 else plan.memo,
+        memo=plan.memo if is_kept else None,
     )
 
 
 View = tuple[tuple[int, ...], tuple[int, ...], int]
 """Shape, strides and offset, the last two in elements."""
 
-Lying = tuple[tuple[int, ...], tuple[tuple[int, ...], int] | None]
+ShapeAndLayout = tuple[tuple[int, ...], tuple[tuple[int, ...], int] | None]
 """An array's shape, and its strides and offset where it is not row-major."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What follows from how the operands of a product lie.
+    """What follows from the layouts of a product's operands.
 
     Attributes:
         left: The view of the left operand that the shader gets, [.., rows, terms].
@@ -230,7 +233,7 @@ class _Plan:
 
 
 @functools.lru_cache(maxsize=4096)
-def _plan(a: Lying, b: Lying, transpose_a: bool, transpose_b: bool) -> _Plan:
+def _plan(a: ShapeAndLayout, b: ShapeAndLayout, transpose_a: bool, transpose_b: bool) -> _Plan:
     batch = broadcast_shapes(a[0][:-2], b[0][:-2]) or ()
     left = _as_matrices(a, batch, transpose_a)
     right = _as_matrices(b, batch, transpose_b)
@@ -254,24 +257,24 @@ def _layout_of(left: View, right: View) -> tuple[Layout, bool]:
     leaves the results next to each other, as vec4s need them.
     """
     rows, cols = left[0][-2], right[0][-1]
-    along_terms, along_rows = are_fours(*left, -1), are_fours(*left, -2)
-    along_cols, along_inner = are_fours(*right, -1), are_fours(*right, -2)
+    a_along_k, a_along_m = is_vec4_contiguous(*left, -1), is_vec4_contiguous(*left, -2)
+    b_along_n, b_along_k = is_vec4_contiguous(*right, -1), is_vec4_contiguous(*right, -2)
     if cols < min(NARROW, rows):
-        turned = _layout_with(along_inner, along_cols, along_rows, along_terms and rows % 4 == 0)
-        return turned if cols == 1 else ANYHOW, True
-    return _layout_with(along_terms, along_rows, along_cols, along_inner and cols % 4 == 0), False
+        turned = _layout_with(b_along_k, b_along_n, a_along_m, a_along_k and rows % 4 == 0)
+        return turned if cols == 1 else STRIDED, True
+    return _layout_with(a_along_k, a_along_m, b_along_n, b_along_k and cols % 4 == 0), False
 
 
-def _layout_with(terms: bool, rows: bool, columns: bool, inner: bool) -> Layout:
-    """Return the layout where a's terms, a's rows, b's columns and b's terms lie in fours."""
-    if terms:
-        return FOURS if columns else TERMS if inner else ANYHOW
-    if columns:
-        return ROWS if rows else COLUMNS
-    return ANYHOW
+def _layout_with(a_along_k: bool, a_along_m: bool, b_along_n: bool, b_along_k: bool) -> Layout:
+    """Return the layout of operands that are contiguous in groups of four along these axes."""
+    if a_along_k:
+        return VEC4_KN if b_along_n else VEC4_KK if b_along_k else STRIDED
+    if b_along_n:
+        return VEC4_MN if a_along_m else VEC4_N
+    return STRIDED
 
 
-def _as_matrices(x: Lying, batch: Shape, transpose: bool) -> View:
+def _as_matrices(x: ShapeAndLayout, batch: Shape, transpose: bool) -> View:
     """Return a view as [batch, rows, cols]; broadcast axes have strides of 0."""
     shape, (strides, offset) = x[0], x[1] or (row_major(x[0]), 0)
     missing = len(batch) - (len(shape) - 2)

@@ -1,13 +1,13 @@
-"""How the WGSL products (``shaders/include/product.wgsl``) are launched."""
+"""How products (``shaders/templates/product.wesl``) are dispatched."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.variants import declare
-from wgsl_kernels.ops.tilings import ANYHOW, VARIANTS, Layout, Product, Ways, ways_of
+from wgsl_kernels.ops.tilings import STRIDED, VARIANTS, Candidates, Layout, Product, candidates_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape
 
+SUM_OF_PARTS = "matrix/sum_parts.wesl"
+
 
 def declare_product(kernel: str) -> None:
     """Declare the variants that every kernel made of a product has."""
@@ -24,157 +26,166 @@ def declare_product(kernel: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Shaders:
-    """The shaders of a product.
+class Epilogue:
+    """What becomes of a product's sums (``shaders/operands/epilogue.wesl``).
 
     Attributes:
-        whole: Sums all in one part; a path that wants a suffix and the ending.
-        last: Sums the parts of a sum that was cut.
-        parts: Writes these parts, where it is not ``whole`` that does; a path like it.
+        arrays: What it reads.
+        configuration: Its constants.
+        fields: Fields of the uniform struct.
     """
 
-    whole: str
-    last: str
-    parts: str = ""
+    arrays: Mapping[str, GpuArray] = field(default_factory=dict[str, "GpuArray"])
+    configuration: Mapping[str, int] = field(default_factory=dict[str, int])
+    fields: Mapping[str, Any] = field(default_factory=lambda: {"leakyrelu_alpha": 0.0})
+
+
+NO_EPILOGUE = Epilogue()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Step:
-    """One dispatch of a way, but for the arrays."""
+class ProductDispatch:
+    """One dispatch of a candidate, but for the arrays."""
 
-    shader: str
+    template: str
     params: Mapping[str, Any]
     groups: tuple[int, int, int]
-    constants: Mapping[str, float]
+    configuration: Mapping[str, int | bool]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Job:
+class ProductPlan:
     """A product with all that does not change while its operands' layouts stay.
 
     Attributes:
-        ways: How it can be summed.
+        candidates: How it can be summed.
         shape_class: What a choice among them holds for.
-        steps: The dispatch of each way that ran, without the one that adds parts.
+        dispatches: That of each candidate that ran, without the one that adds parts.
     """
 
-    ways: Ways
+    candidates: Candidates
     shape_class: tuple[object, ...]
-    steps: dict[str, Step]
+    dispatches: dict[str, ProductDispatch]
 
 
-Memo = dict[tuple[object, ...], Job]
-"""Jobs for operands that lie in one way, by what else they depend on."""
+Memo = dict[tuple[object, ...], ProductPlan]
+"""Plans for operands of one layout, by what else they depend on."""
 
 
 def multiply(
     gpu: Gpu,
-    shaders: Shaders,
+    operands: str,
     product: Product,
-    operands: Mapping[str, GpuArray],
+    arrays: Mapping[str, GpuArray],
     shape: Shape,
     dtype: DType,
     *,
     params: Mapping[str, Any],
-    epilogue: Mapping[str, GpuArray] | None = None,
-    last_params: Mapping[str, Any] | None = None,
-    last_constants: Mapping[str, float] | None = None,
-    layout: Layout = ANYHOW,
+    layout: Layout = STRIDED,
+    epilogue: Epilogue = NO_EPILOGUE,
     memo: Memo | None = None,
 ) -> GpuArray:
     """Return a product as a new array.
 
-    The kernel must be one that may promise ``gpu.repeats()``: nothing but its attributes and how
-    its inputs lie decides about the arguments.
+    The kernel must be one that may promise ``gpu.repeats()``: nothing but its attributes and its
+    inputs' layouts decides about the arguments.
 
     Args:
         gpu: The device.
-        shaders: What runs.
+        operands: The module that says how elements are read and stored, under
+            ``shaders/operands``.
         product: The sizes.
-        operands: The arrays that the product reads, by binding.
-        shape: The result's shape; so is ``dtype``.
+        arrays: What it reads, by binding.
+        shape: The result's shape.
         dtype: The result's dtype.
-        params: Fields of the shaders' uniform struct.
-        epilogue: Arrays that only ``whole`` and ``last`` read.
-        last_params: Fields of ``last``.
-        last_constants: Overrides that only ``whole`` and ``last`` have.
-        layout: What the operands' layout allows.
-        memo: Where to keep what was found out for operands that lie like these, if nothing but
-            they and ``shaders`` and ``dtype`` decides about the other arguments.
+        params: Fields of its uniform struct.
+        layout: What the operands' layouts allow.
+        epilogue: What becomes of the sums.
+        memo: Where to keep what was found out for operands of this layout, if nothing but they,
+            ``operands`` and ``dtype`` decides about the other arguments.
     """
     size = math.prod(shape)
-    after = epilogue or {}
-    ends = last_params or {}
-    sums: DType = "int32" if dtype == "int32" else "float32"
     if size == 0:
         return gpu.empty(shape, dtype)
+    sums: DType = "int32" if dtype == "int32" else "float32"
     if product.terms == 0:
-        y = gpu.empty(shape, dtype)
-        arrays = {**after, "parts": gpu.empty((0,), sums), "y": y}
-        gpu.dispatch(
-            shaders.last, arrays, params={"parts_count": 0, **ends}, constants=last_constants
-        )
-        return y
+        return sum_of_parts(gpu, gpu.empty((0,), sums), gpu.empty(shape, dtype), 0, epilogue)
     gpu.repeats()
-    key = (shaders.whole, dtype, gpu.is_software, gpu.shares_lanes)
-    job = None if memo is None else memo.get(key)
-    if job is None:
-        ways = ways_of(product, layout, gpu.is_software, gpu.shares_lanes)
-        job = Job(ways, (dtype, *ways.shape_class), {})
+    key = (operands, dtype, gpu.is_software, gpu.shares_lanes)
+    plan = None if memo is None else memo.get(key)
+    if plan is None:
+        candidates = candidates_for(product, layout, gpu.is_software, gpu.shares_lanes)
+        plan = ProductPlan(candidates, (dtype, *candidates.shape_class), {})
         if memo is not None:
-            memo[key] = job
+            memo[key] = plan
+    candidates = plan.candidates
 
-    def step_of(name: str) -> Step:
-        way = job.ways.launches[name]
-        is_whole = way.parts == 1
-        stem = shaders.whole if is_whole else shaders.parts or shaders.whole
-        return job.steps.setdefault(
+    def dispatch_of(name: str) -> ProductDispatch:
+        one = candidates.by_name[name]
+        end = epilogue.configuration if one.parts == 1 else {}
+        return plan.dispatches.setdefault(
             name,
-            Step(
-                f"{stem}{way.suffix}.wgsl",
-                {**params, **way.fields, "part_size": size},
-                gpu.grid(way.groups, 1),
-                {**way.constants, **((last_constants or {}) if is_whole else {})},
+            ProductDispatch(
+                one.template,
+                {**params, **epilogue.fields, **one.fields, "part_size": size},
+                gpu.grid(one.groups, 1),
+                {**one.configuration, **end, "INTEGER": dtype == "int32"},
             ),
         )
 
     def run(name: str) -> GpuArray:
-        step = job.steps.get(name) or step_of(name)
-        parts = job.ways.launches[name].parts
+        dispatch = plan.dispatches.get(name) or dispatch_of(name)
+        parts = candidates.by_name[name].parts
         y = gpu.empty(shape, dtype)
         to = y if parts == 1 else gpu.empty((parts, *shape), sums)
         gpu.dispatch(
-            step.shader,
-            {**operands, **(after if parts == 1 else {}), "y": to},
-            params=step.params,
-            groups=step.groups,
-            constants=step.constants,
-            key=None if memo is None else step,
+            dispatch.template,
+            {**arrays, **(epilogue.arrays if parts == 1 else {}), "y": to},
+            slots=operands,
+            configuration=dispatch.configuration,
+            params=dispatch.params,
+            groups=dispatch.groups,
+            key=None if memo is None else dispatch,
         )
-        if parts > 1:
-            gpu.dispatch(
-                shaders.last,
-                {**after, "parts": to, "y": y},
-                params={"parts_count": parts, **ends},
-                constants=last_constants,
-            )
-        return y
+        return y if parts == 1 else sum_of_parts(gpu, to, y, parts, epilogue)
 
-    ways = job.ways
-    return run(gpu.choose(job.shape_class, ways.names, ways.static, run, product.work))
+    static = candidates.static
+    return run(gpu.choose(plan.shape_class, candidates.names, static, run, product.work))
 
 
-def lie_in_fours(x: GpuArray, along: int) -> bool:
-    """Say whether the elements along an axis are next to each other, in whole groups of four."""
-    return are_fours(x.shape, x.strides, x.offset, along)
+def sum_of_parts(
+    gpu: Gpu, parts: GpuArray, y: GpuArray, count: int, epilogue: Epilogue = NO_EPILOGUE
+) -> GpuArray:
+    """Write to ``y`` the sum of parts, with what becomes of it, and return ``y``.
 
-
-def are_fours(shape: Shape, strides: Shape, offset: int, along: int) -> bool:
-    """Say the same of a layout."""
-    if strides[along] != 1 or shape[along] % 4 or offset % 4:
-        return False
-    along %= len(shape)
-    return not any(
-        length != 1 and step % 4 and axis != along
-        for axis, (length, step) in enumerate(zip(shape, strides, strict=True))
+    Args:
+        gpu: The device.
+        parts: [count, ...], float32 or int32.
+        y: The result.
+        count: How many parts there are; the sums of none are 0.
+        epilogue: What becomes of the sums.
+    """
+    cols = y.shape[-1] if y.shape else 1
+    gpu.dispatch(
+        SUM_OF_PARTS,
+        {**epilogue.arrays, "parts": parts, "y": y},
+        params={"parts_count": count, "y_cols": cols, **epilogue.fields},
+        configuration=epilogue.configuration,
     )
+    return y
+
+
+def is_vec4_contiguous(shape: Shape, strides: Shape, offset: int, axis: int) -> bool:
+    """Say whether a view's elements along an axis are contiguous in whole groups of four."""
+    if strides[axis] != 1 or shape[axis] % 4 or offset % 4:
+        return False
+    axis %= len(shape)
+    return not any(
+        length != 1 and step % 4 and other != axis
+        for other, (length, step) in enumerate(zip(shape, strides, strict=True))
+    )
+
+
+def is_vec4_along(x: GpuArray, axis: int) -> bool:
+    """Say the same of an array."""
+    return is_vec4_contiguous(x.shape, x.strides, x.offset, axis)

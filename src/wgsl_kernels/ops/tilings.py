@@ -1,11 +1,11 @@
-"""How a WGSL product (``shaders/include/product.wgsl``) is cut: tiles, parts, and what suits it."""
+"""How products (``shaders/templates/product.wesl``) are tiled and split, and which tiles suit."""
 
 from __future__ import annotations
 
 import functools
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.variants import size_class
 
@@ -27,36 +27,74 @@ SHORTEST_SUM = 256
 GROUP = 32
 """Invocations of a workgroup that sums in registers."""
 
-TILE_COLS = 8
-"""Columns that an invocation sums."""
+LANES_GROUP = 8
+"""Those of one whose lanes share what they load, which is one subgroup."""
 
-LANES_COLS = 32
-"""Columns that a workgroup sums whose lanes share what they load."""
+STAGED_ROWS, STAGED_ACROSS, STAGED_K = 8, 8, 16
+"""Rows of an invocation, invocations along a row, and channels at a time, in workgroup memory."""
 
 LANES_GAIN = 2.5
-"""How much sooner than others such a workgroup has summed a tile of a size."""
+"""How much sooner than others a workgroup whose lanes share has summed a tile of a size."""
 
 FEW = 8
 """Rows or columns up to which most of a staged tile would lie outside the result."""
 
+REGISTERS = "templates/product.wesl"
+STAGED = "templates/product_staged.wesl"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Along which axis of a product's operands four elements can be read as a vec4.
+
+    Where there is any, the results can be written as vec4s along n.
+
+    Attributes:
+        a: The axis of the left operand, empty where there is none.
+        b: That of the right one.
+    """
+
+    a: Literal["", "k", "m"] = ""
+    b: Literal["", "k", "n"] = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the classes of shapes that choices hold for."""
+        return f"{self.a}{self.b}" or "any"
+
+    def configuration(self) -> dict[str, bool]:
+        """Return the templates' constants that follow from it."""
+        found = {"A_ALONG_K": self.a == "k", "A_ALONG_M": self.a == "m"}
+        found |= {"B_ALONG_K": self.b == "k", "B_ALONG_N": self.b == "n"}
+        return {**found, "Y_ALONG_N": bool(self.b)}
+
+
+STRIDED = Layout()
+VEC4_KN = Layout("k", "n")
+VEC4_KK = Layout("k", "k")
+VEC4_MN = Layout("m", "n")
+VEC4_N = Layout("", "n")
+
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """One way to sum a product: a shader and the size of its tiles.
+    """One way to sum a product: a template and the size of its tiles.
 
     Attributes:
         name: What the tuner calls it.
-        suffix: What the shader's name ends with.
-        height: Rows that an invocation sums.
-        down: Of a staged one, the invocations of a workgroup from top to bottom; else 0.
+        layout: How operands are read.
+        rows: Rows that an invocation sums.
+        vec4s: Fours of columns that it sums.
+        down: In workgroup memory, the invocations of a workgroup from top to bottom; else 0.
         shares: Whether the lanes of a CPU share what they load.
-        busy: Workgroups that keep the device busy, where the sum is cut until there are so many; 0
-            where it is cut only because it is too long.
+        busy: Workgroups that keep the device busy, where the sum is split until there are so many;
+            0 where it is split only because it is too long.
     """
 
     name: str
-    suffix: str
-    height: int
+    layout: Layout
+    rows: int
+    vec4s: int = 2
     down: int = 0
     shares: bool = False
     busy: int = 0
@@ -65,8 +103,14 @@ class Tiling:
     def depth(self) -> int:
         """Channels that an invocation sums at a time."""
         if self.down:
-            return 16
-        return 4 if self.shares or self.suffix in ("_vec4", "_vec4_terms") else 1
+            return STAGED_K
+        is_vec4 = self.layout.a == "k" or (self.shares and self.layout.a == "m")
+        return 4 if is_vec4 else 1
+
+    @property
+    def cols(self) -> int:
+        """Columns that an invocation sums."""
+        return 4 * self.vec4s
 
     def iterations_of(self, channels: int) -> int:
         """Return the loop iterations of one tap of ``channels``."""
@@ -75,9 +119,11 @@ class Tiling:
 
     def across(self, rows: int, cols: int) -> int:
         """Return the invocations of a workgroup along a row: a power of two."""
+        if self.shares:
+            return LANES_GROUP
         wide, tall = (
             1 << size_class(math.ceil(size / tile))
-            for size, tile in ((cols, TILE_COLS), (rows, self.height))
+            for size, tile in ((cols, self.cols), (rows, self.rows))
         )
         most = max(8, GROUP // tall)
         return min(wide, most, GROUP)
@@ -85,22 +131,29 @@ class Tiling:
     def tile(self, rows: int, cols: int) -> tuple[int, int]:
         """Return the rows and columns that a workgroup sums."""
         if self.down:
-            return self.down * self.height, 64
-        if self.shares:
-            return self.height, LANES_COLS
+            return self.down * self.rows, STAGED_ACROSS * self.cols
         across = self.across(rows, cols)
-        return GROUP // across * self.height, across * TILE_COLS
+        group = LANES_GROUP if self.shares else GROUP
+        return group // across * self.rows, across * self.cols
 
-    def constants(self) -> dict[str, float]:
-        """Return the shader's overrides."""
-        if not self.down:
-            return {"HEIGHT": self.height}
-        return {"HEIGHT": self.height, "DOWN": self.down, "STAGED_SIZE": 40 * self.down}
+    @property
+    def template(self) -> str:
+        """The template that it is a configuration of."""
+        return STAGED if self.down else REGISTERS
+
+    def configuration(self) -> dict[str, int | bool]:
+        """Return the template's constants."""
+        found = {**self.layout.configuration(), "TILE_M": self.rows, "TILE_N": self.vec4s}
+        if self.down:
+            return {**found, "GROUP_M": self.down}
+        group = LANES_GROUP if self.shares else GROUP
+        own = {"TILE_K": self.depth, "GROUP": group}
+        return {**found, **own, "SHARE": self.shares, "DOWNWARDS": self.shares}
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product's sizes, and how its sum is cut.
+    """A product's sizes, and how its sum is split.
 
     Attributes:
         batches: Products of the same sizes.
@@ -140,8 +193,8 @@ class Product:
         rows, cols = tiling.tile(self.rows, self.cols)
         return self.batches * math.ceil(self.rows / rows) * math.ceil(self.cols / cols)
 
-    def cut(self, tiling: Tiling) -> Product:
-        """Return the product with its sum cut so that no invocation loops too long."""
+    def split(self, tiling: Tiling) -> Product:
+        """Return the product with its sum split so that no invocation loops too long."""
         wanted = math.ceil(max(tiling.busy, 1) / self.groups(tiling))
         longest = max(math.ceil(self.terms / wanted), SHORTEST_SUM)
         times = math.ceil(min(longest, ITERATIONS // 2) / tiling.depth)
@@ -156,52 +209,40 @@ class Product:
         return {name: getattr(self, name) for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """What the layout of a product's operands allows.
-
-    Attributes:
-        suffix: What the name of the shader that sums in registers ends with.
-        staged: The ending of the one that goes through workgroup memory; empty where none does.
-        lanes: The ending of the one whose lanes share what they load; empty likewise.
-    """
-
-    suffix: str = ""
-    staged: str = "_staged"
-    lanes: str = ""
-
-
-ANYHOW = Layout()
-INTEGERS = Layout(staged="")
-FOURS = Layout("_vec4", "_staged_vec4", "_vec4_lanes")
-TERMS = Layout("_vec4_terms", lanes="_vec4_terms_lanes")
-ROWS = Layout("_vec4_rows", lanes="_vec4_rows_lanes")
-COLUMNS = Layout("_vec4_columns")
-
 STAGED_DOWN = {"staged_64": 8, "staged_128": 16}
 """Invocations of a workgroup from top to bottom, by name; the number is its rows."""
 
-LANES = ("lanes_8", "lanes_16", "lanes_32")
-"""Those of adapters whose lanes share what they load; the number is a workgroup's rows."""
+LANES = {
+    "lanes_8": (8, 1),
+    "lanes_16": (16, 1),
+    "lanes_32": (32, 1),
+    "lanes_64": (64, 1),
+    "lanes_32x64": (32, 2),
+}
+"""Rows, and vec4s of columns, of lanes that share what they load; the number is a workgroup's rows,
+of 32 columns unless the name has another."""
+
+CHOSEN_LANES = ("lanes_8", "lanes_16", "lanes_32")
+"""Those that are taken without measuring: the larger ones win on some drivers only."""
 
 VARIANTS = ("rows_1", "rows_4", "rows_8", *STAGED_DOWN, *LANES, "split")
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How one tiling of one product is launched.
+class Candidate:
+    """One tiling of one product, ready to be dispatched.
 
     Attributes:
-        suffix: What the shader's name ends with.
-        constants: The shader's overrides.
+        template: The template.
+        configuration: Its constants.
         fields: What it wants to know of sizes and parts.
         groups: Its workgroups.
         parts: How many sums each result is made of.
         iterations: How often an invocation loops.
     """
 
-    suffix: str
-    constants: Mapping[str, float]
+    template: str
+    configuration: Mapping[str, int | bool]
     fields: Mapping[str, int]
     groups: int
     parts: int
@@ -209,51 +250,83 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
-    """The ways to sum one product.
+class Candidates:
+    """How one product can be summed.
 
     Attributes:
-        launches: How each is launched, by name.
+        by_name: Each candidate, by the name that the tuner has for it.
         names: Their names.
         static: The one that is taken without measuring.
         shape_class: What a choice among them holds for, beside the dtype.
     """
 
-    launches: Mapping[str, Way]
+    by_name: Mapping[str, Candidate]
     names: tuple[str, ...]
     static: str
     shape_class: tuple[object, ...]
 
 
 @functools.lru_cache(maxsize=4096)
-def ways_of(product: Product, layout: Layout, is_software: bool, shares: bool = False) -> Ways:
-    """Return the ways that suit a product's sizes, the operands' layout and the adapter."""
+def candidates_for(
+    product: Product, layout: Layout, is_software: bool, shares: bool = False
+) -> Candidates:
+    """Return the tilings that suit a product's sizes, the operands' layout and the adapter."""
     heights = (1,) if product.rows == 1 else (4, 8) if product.rows > 4 else (4,)
-    found = [Tiling(f"rows_{height}", layout.suffix, height) for height in heights]
-    if shares and layout.lanes and product.rows > 4 and product.channels % 4 == 0:
-        rows = [height for height in (8, 16, 32) if height < 2 * product.rows]
-        found += [Tiling(f"lanes_{height}", layout.lanes, height, shares=True) for height in rows]
-    if layout.staged and product.rows > FEW and product.cols > FEW:  # last: it compiles longest
-        found += [Tiling(name, layout.staged, 8, down) for name, down in STAGED_DOWN.items()]
+    found = [Tiling(f"rows_{height}", layout, height) for height in heights]
+    if shares and product.rows > 4:
+        found += _sharing(product, layout)
+    if product.rows > FEW and product.cols > FEW:  # last: it compiles longest
+        staged = layout if layout == VEC4_KN else STRIDED
+        rows = STAGED_ROWS
+        found += [Tiling(name, staged, rows, down=down) for name, down in STAGED_DOWN.items()]
     busy = GROUPS_ON_CPU if is_software else GROUPS_WANTED
     best = _largest(product, found, busy, is_software=is_software)
-    split = replace(best, name="split", busy=busy)
-    is_split = product.cut(split).parts > product.cut(best).parts
-    every = [*found, split] if is_split else found
-    static = split if is_split else best
-    launches = {one.name: _way(product, one) for one in every}
+    blocks = _split_of(product, found, best, busy, is_software=is_software)
+    by_name = {one.name: _candidate(product.split(one), one) for one in found}
+    if blocks is not None:
+        by_name["split"] = _candidate(blocks, best)
     sizes = (product.batches, product.rows, product.cols, product.taps, product.channels)
-    shape_class = (layout.suffix or "any", *map(size_class, sizes))
-    return Ways(launches, tuple(launches), static.name, shape_class)
+    shape_class = (layout.name, *map(size_class, sizes))
+    static = best.name if blocks is None else "split"
+    return Candidates(by_name, tuple(by_name), static, shape_class)
 
 
-def _way(product: Product, tiling: Tiling) -> Way:
-    cut = product.cut(tiling)
-    across = 0 if tiling.down or tiling.shares else tiling.across(product.rows, product.cols)
-    groups = cut.groups(tiling) * cut.parts
-    fields = {**cut.fields(), "across": across}
-    loops = cut.tap_block * tiling.iterations_of(cut.channel_block)
-    return Way(tiling.suffix, tiling.constants(), fields, groups, cut.parts, loops)
+def _split_of(
+    product: Product, found: list[Tiling], best: Tiling, busy: int, *, is_software: bool
+) -> Product | None:
+    """Return the product with its sum split until a device is busy; None where it is anyway.
+
+    Where operands are read as vec4 that follows from the ``best`` tiles. Else it follows from those
+    whose lanes do not share: how a sum is split decides its bits, and these were there first.
+    """
+    if best.shares and not (best.layout.a and best.layout.b):
+        plain = [one for one in found if not one.shares]
+        best = _largest(product, plain, busy, is_software=is_software)
+    split = product.split(replace(best, busy=busy))
+    return split if split.parts > product.split(best).parts else None
+
+
+def _sharing(product: Product, layout: Layout) -> list[Tiling]:
+    """Return the tilings of lanes that share, but for those of which half would lie outside."""
+    if layout.a == "m" and product.channels % 4:
+        layout = Layout("", layout.b)  # eight lanes load eight rows of four channels
+    return [
+        Tiling(name, layout, rows, vec4s, shares=True)
+        for name, (rows, vec4s) in LANES.items()
+        if rows < 2 * product.rows and (vec4s == 1 or 2 * product.cols > 64)
+    ]
+
+
+def _candidate(split: Product, tiling: Tiling) -> Candidate:
+    across = 0 if tiling.down else tiling.across(split.rows, split.cols)
+    return Candidate(
+        tiling.template,
+        tiling.configuration(),
+        {**split.fields(), "across": across},
+        split.groups(tiling) * split.parts,
+        split.parts,
+        split.tap_block * tiling.iterations_of(split.channel_block),
+    )
 
 
 def _largest(product: Product, found: list[Tiling], busy: int, *, is_software: bool) -> Tiling:
@@ -263,7 +336,7 @@ def _largest(product: Product, found: list[Tiling], busy: int, *, is_software: b
     tiles lies outside the result that they gain nothing.
     """
     plain = [one for one in found if not one.down and not one.shares]
-    sharing = [one for one in found if one.shares]
+    sharing = [one for one in found if one.name in CHOSEN_LANES]
     fitting = [one for one in found if one.down and not is_software] or plain
     if sharing and _area(product, sharing[0]) <= LANES_GAIN * _area(product, plain[0]):
         fitting = sharing

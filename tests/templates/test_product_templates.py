@@ -1,0 +1,133 @@
+"""The templates of products compile: as they stand, and in each tiling of each operand file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.composing.compose import compose
+from wgsl_kernels.backends.webgpu.composing.operands import Operand
+from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
+from wgsl_kernels.backends.webgpu.composing.template_files import find_template, source_of
+from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.ops.tilings import (
+    LANES,
+    REGISTERS,
+    STAGED,
+    STAGED_DOWN,
+    STRIDED,
+    VEC4_KK,
+    VEC4_KN,
+    VEC4_MN,
+    VEC4_N,
+    Layout,
+    Tiling,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.templates.template import Template
+
+LAYOUTS = (STRIDED, VEC4_KN, VEC4_KK, VEC4_MN, VEC4_N)
+OPERANDS = {
+    "matrix": (("a", "b"), LAYOUTS),
+    "conv_window": (("x", "filter"), (STRIDED, VEC4_KN, VEC4_N)),
+    "conv_input_gradient": (("dy", "filter"), (STRIDED, VEC4_KK)),
+    "conv_filter_gradient": (("x", "dy"), (STRIDED, VEC4_MN)),
+}
+
+
+def template_of(path: str, slots: str | None = None) -> Template:
+    return find_template(path, slots, shaders_folder(), "<inline>")
+
+
+def check_compiles(text: str) -> None:
+    """Have the device's compiler read ``text``; what is wrong with it raises."""
+    driver: Any = find_driver("webgpu")
+    device = driver.open()
+    device._device.create_shader_module(code=text)
+
+
+def tilings_for(layout: Layout) -> list[Tiling]:
+    staged = layout if layout == VEC4_KN else STRIDED
+    sharing = layout if layout.a != "m" else VEC4_MN
+    return [
+        *(Tiling(f"rows_{rows}", layout, rows) for rows in (1, 4, 8)),
+        *(Tiling(name, sharing, *size, shares=True) for name, size in LANES.items()),
+        *(Tiling(name, staged, 8, down=down) for name, down in STAGED_DOWN.items()),
+    ]
+
+
+def fits(tiling: Tiling) -> bool:
+    """Say whether an invocation has whole loads of a, and the adapter what the tiling wants."""
+    driver: Any = find_driver("webgpu")
+    if tiling.shares and not driver.open().info.shares_lanes:
+        return False
+    return tiling.layout.a != "m" or tiling.rows % 4 == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("path", [REGISTERS, STAGED])
+def test_a_template_compiles_as_it_stands(path: str) -> None:
+    folder = shaders_folder()
+    files = [file for where in ("templates", "lib") for file in (folder / where).glob("*.wesl")]
+    modules = {file.relative_to(folder).as_posix(): file.read_text() for file in files}
+    conditions = {
+        one.name: one.default for one in template_of(path).constants.values() if one.is_bool
+    }
+    linked = wk.link(modules, Path(path).with_suffix("").as_posix(), conditions=conditions)
+    check_compiles(linked.text)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda one: one.name)
+def test_matrices_compile_in_every_tiling(layout: Layout) -> None:
+    for tiling in filter(fits, tilings_for(layout)):
+        compose_and_check("matrix", tiling, {}, "float32")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("template", [REGISTERS, STAGED])
+def test_matrices_of_integers_compile(template: str) -> None:
+    down = 8 if template == STAGED else 0
+    compose_and_check("matrix", Tiling("", VEC4_KN, 8, down=down), {"INTEGER": True}, "int32")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("operands", [name for name in OPERANDS if name != "matrix"])
+def test_convolutions_compile_in_every_tiling(operands: str) -> None:
+    for layout in OPERANDS[operands][1]:
+        for tiling in filter(fits, tilings_for(layout)):
+            compose_and_check(operands, tiling, {}, "float32")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("activation", range(7))
+@pytest.mark.parametrize("bias", range(3))
+def test_every_epilogue_compiles(bias: int, activation: int) -> None:
+    end = {"ACTIVATION": activation, "BIAS": bias, "SLOPES": bias if activation == 6 else 0}
+    compose_and_check("matrix", Tiling("rows_4", VEC4_KN, 4), end, "float32")
+
+
+def compose_and_check(operands: str, tiling: Tiling, more: Mapping[str, int], dtype: str) -> None:
+    template = template_of(tiling.template, f"operands/{operands}.wesl")
+    module = template.module({**tiling.configuration(), **more})
+    inputs = [Operand(name, dtype, 2) for name in OPERANDS[operands][0]]
+    for name, constant in (("bias", "BIAS"), ("prelu_activation_weights", "SLOPES")):
+        if more.get(constant):
+            inputs.append(Operand(name, dtype, more[constant], "strided"))
+    names = ("leakyrelu_alpha", "across", "part_size", "line", "y_steps", "batch_shape")
+    fields = ("batches", "rows", "cols", "taps", "channels", "tap_block", "channel_block")
+    geometry = ("image", "places", "window", "step", "dilation", "before", "channels_first")
+    composed = compose(
+        "Product",
+        source_of(module),
+        inputs,
+        [Operand("y", dtype, 2)],
+        attrs=(*names, *fields, *geometry),
+    )
+    check_compiles(composed.text)
