@@ -48,7 +48,7 @@ PROVED = [
 def test_four_elements_are_one_load_where_it_is_proved(body: str, lines: str) -> None:
     found = widened(body)
     assert isinstance(found, Vec4Load), found
-    head = "fn a_at_vec4(batch: u32, row: u32, k: u32) -> vec4<f32>"
+    head = "fn wk_vec4_of_a_at(batch: u32, row: u32, k: u32) -> vec4<f32>"
     assert found.text == f"{head} {{ {lines} }}"
     assert parse(Text("b.wgsl", found.text)).problems == ()
     assert set(found.buffers) == {name for name in ("x", "w") if f"{name}_vec4" in lines}

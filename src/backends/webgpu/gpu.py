@@ -28,6 +28,7 @@ from wgsl_kernels.backends.webgpu.launching.recipe import fold
 from wgsl_kernels.backends.webgpu.launching.scan import ScanLaunch
 from wgsl_kernels.backends.webgpu.launching.window import WindowLaunch
 from wgsl_kernels.backends.webgpu.packages import plain_path
+from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.engine.attributes import field_key, plain
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.spec import Shape, Spec
@@ -228,7 +229,7 @@ class Gpu:
         shader: str,
         arrays: Mapping[str, GpuArray],
         *,
-        slots: str | None = None,
+        slots: str | Text | None = None,
         configuration: Mapping[str, bool | int] | None = None,
         params: Mapping[str, Any] | None = None,
         groups: Sequence[int] | None = None,
@@ -377,15 +378,16 @@ class Gpu:
         self._recipes[key] = recipe
 
     def _source(
-        self, shader: str, slots: str | None, configuration: Mapping[str, bool | int] | None
+        self, shader: str, slots: str | Text | None, configuration: Mapping[str, bool | int] | None
     ) -> Source:
         origin = self._origin
         shader = plain_path(self._kernel, "shader", shader)
         beside, place = Path(origin.file).parent, origin.inline
         if slots is None and configuration is None:
             return find_source(shader, beside, place)
-        given = None if slots is None else plain_path(self._kernel, "slots", slots)
-        return source_of(find_template(shader, given, beside, place).module(configuration or {}))
+        if slots is not None and not isinstance(slots, Text):
+            slots = plain_path(self._kernel, "slots", slots)
+        return source_of(find_template(shader, slots, beside, place).module(configuration or {}))
 
 
 _is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.engine.errors import ArgumentError
@@ -120,7 +120,7 @@ def wgsl_kernel(
     source: str | os.PathLike[str],
     *,
     dtypes: Iterable[DType] | None = None,
-    form: DeclaredForm | None = None,
+    form: DeclaredForm | Literal["product"] | None = None,
     groups: Callable[..., Grid] | None = None,
     params: Callable[..., dict[str, Any]] | None = None,
     init: Mapping[str, complex] | None = None,
@@ -139,7 +139,7 @@ def wgsl_kernel(
     source: str | os.PathLike[str] | None = None,
     *,
     dtypes: Iterable[DType] | None = None,
-    form: DeclaredForm | None = None,
+    form: DeclaredForm | Literal["product"] | None = None,
     groups: Callable[..., Grid] | None = None,
     params: Callable[..., dict[str, Any]] | None = None,
     init: Mapping[str, complex] | None = None,
@@ -158,7 +158,8 @@ def wgsl_kernel(
         dtypes: The dtypes of its first input; by default what the file's types allow.
         form: What the file's ``init`` and ``combine`` make: running totals along an axis
             (``"scan"``), or totals of windows over images (``"window"``); by default the file
-            tells the form.
+            tells the form. ``"product"``: its ``a_at`` and ``b_at`` are the elements of a product
+            of matrices.
         groups: Returns the workgroup counts; its parameter names say what it needs (``y_shape``,
             an attribute). By default one invocation per element of the first output.
         params: Returns parameter fields that no attribute or shape gives, by name.
@@ -179,8 +180,8 @@ def wgsl_kernel(
     """
     origin = caller()
     allowed = None if dtypes is None else frozenset(dtypes)
-    if form not in (None, "scan", "window"):
-        want = "'scan' or 'window', or None for the file's own"
+    if form not in (None, "scan", "window", "product"):
+        want = "'scan', 'window' or 'product', or None for the file's own"
         raise ArgumentError(f"{name}: form is {form!r}; want {want}.")
     for word, asked in (("groups", groups), ("params", params)):
         if asked is not None and not callable(asked):
@@ -194,6 +195,16 @@ def wgsl_kernel(
         init = checked_init(name, init)
         if source is None:
             raise ArgumentError(f"{name}: init is for a shader; in a function, call gpu.full.")
+    if form == "product":
+        from wgsl_kernels.backends.webgpu.products.form import product_kernel
+
+        if groups is not None or init is not None:
+            word = "init" if groups is None else "groups"
+            raise ArgumentError(f"{name}: {word} is for other forms; a product has its own.")
+        made = product_kernel(name, source, origin, params)
+        kernel = Kernel(name, "webgpu", made, origin, allowed, accepts_epilogue=True)
+        add_kernel(kernel, override=override)
+        return None
     if source is not None:
         given = plain_path(name, "source", source)
         shader = ShaderKernel(name, given, origin, groups, params, form, init or {})

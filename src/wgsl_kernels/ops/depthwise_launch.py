@@ -6,10 +6,15 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.products.dispatching import (
+    NO_EPILOGUE,
+    Epilogue,
+    is_vec4_along,
+    sum_of_parts,
+)
+from wgsl_kernels.backends.webgpu.products.tilings import GROUPS_WANTED, ITERATIONS, SHORTEST_SUM
 from wgsl_kernels.engine.windows import CHANNELS
 from wgsl_kernels.ops.depthwise_sums import turned, turns_of
-from wgsl_kernels.ops.products import NO_EPILOGUE, Epilogue, is_vec4_along, sum_of_parts
-from wgsl_kernels.ops.tilings import GROUPS_WANTED, ITERATIONS, SHORTEST_SUM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

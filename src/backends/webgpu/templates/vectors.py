@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 VEC4 = "_vec4"
 """What a buffer that is bound as vec4 is called behind its own name."""
+VEC4_OF = "wk_vec4_of_"
+"""What the vec4 form of an element function is called before its own name."""
 
 _NAMES = (
     "abs acos acosh asin asinh atan atanh ceil clamp cos cosh exp exp2 floor fma fract "
@@ -53,7 +55,7 @@ class Vec4Load:
     """Four elements at once.
 
     Attributes:
-        text: The function, named like the element function with ``_vec4`` behind it.
+        text: The function, called ``wk_vec4_of_`` and the element function's name.
         buffers: The buffers that it reads as vec4.
     """
 
@@ -136,7 +138,7 @@ class _Widening:
         if not self.buffers:
             _refuse(f"no buffer is read along {self.indices.along}", function)
         parameters = ", ".join(f"{p.ident.name}: {spell(p.type)}" for p in function.parameters)
-        head = f"fn {function.ident.name}{VEC4}({parameters}) -> vec4<{spell(function.returns)}>"
+        head = f"fn {VEC4_OF}{function.ident.name}({parameters}) -> vec4<{spell(function.returns)}>"
         return Vec4Load(f"{head} {{ {' '.join(lines)} }}", tuple(self.buffers))
 
     def let(self, node: tree.Value, value: tree.Expression) -> str:
