@@ -64,7 +64,7 @@ def source_of(module: TemplateModule) -> Source:
 @functools.lru_cache(maxsize=256)
 def _source_of(module: TemplateModule) -> Source:
     facts = read(module.text)
-    check_dependencies((module.text,))
+    check_dependencies((facts,))
     return Source(facts)
 
 
