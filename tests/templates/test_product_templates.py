@@ -76,9 +76,8 @@ def test_a_template_compiles_as_it_stands(path: str) -> None:
     folder = shaders_folder()
     files = [file for where in ("templates", "lib") for file in (folder / where).glob("*.wesl")]
     modules = {file.relative_to(folder).as_posix(): file.read_text() for file in files}
-    conditions = {
-        one.name: one.default for one in template_of(path).constants.values() if one.is_bool
-    }
+    constants = template_of(path).constants.values()
+    conditions = {one.name: bool(one.default) for one in constants if one.is_bool}
     linked = wk.link(modules, Path(path).with_suffix("").as_posix(), conditions=conditions)
     check_compiles(linked.text)
 
