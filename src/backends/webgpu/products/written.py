@@ -122,7 +122,8 @@ def write_product(
     known = {"rows": rows, "cols": cols, "channels": depth, **fields}
     facts = HostFacts(frozenset(spelled - views), frozenset(views), _divisors(known))
     layout, loads = _layout(file, facts, rows, cols, depth)
-    vec4 = [name for one in loads.values() if isinstance(one, Vec4Load) for name in one.buffers]
+    proved = [one for one in loads.values() if isinstance(one, Vec4Load) and one.text]
+    vec4 = [name for one in proved for name in one.buffers]
     lines = [_params(file, fields), "alias Sum = T_wide;"]
     bound = [name for name in sorted(spelled) if name in file.uses]
     lines += [f"{_READ} {name}: array<T_{name}>;" for name in bound]
@@ -149,7 +150,7 @@ def _layout(
     along_k, along_m = proof("a_at", 2, "depth", depth), proof("a_at", 1, "rows", rows)
     across, inner = proof("b_at", 2, "cols", cols), proof("b_at", 1, "depth", depth)
     if "b_vec4" in file.functions and depth % 4 == 0:
-        inner = Vec4Load("", ())
+        inner = Vec4Load("", ("b_vec4",))
     is_k, is_m = isinstance(along_k, Vec4Load), isinstance(along_m, Vec4Load)
     is_n, is_inner = isinstance(across, Vec4Load), isinstance(inner, Vec4Load) and cols % 4 == 0
     if is_k and is_n:
