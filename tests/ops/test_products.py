@@ -137,9 +137,7 @@ def test_operands_read_as_vec4_are_right_in_every_layout(
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
-@pytest.mark.parametrize(
-    ("transpose_a", "transpose_b"), [(False, False), (True, False), (True, True)]
-)
+@pytest.mark.parametrize("transposed", [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize(("rows", "terms", "cols"), [(71, 39, 83), (72, 38, 84), (70, 40, 84)])
 def test_every_tile_gives_the_same_bits(
     rows: int, terms: int, cols: int, transposed: tuple[bool, bool], dtype: str
