@@ -10,11 +10,11 @@ from wgsl_kernels.backends.webgpu.composing.files import (
     ENDINGS,
     find_file,
     read_text,
-    shaders_folder,
     text_of,
 )
+from wgsl_kernels.backends.webgpu.composing.homes import home_of
 from wgsl_kernels.backends.webgpu.composing.source import Source
-from wgsl_kernels.backends.webgpu.packages import is_there, named_folders
+from wgsl_kernels.backends.webgpu.packages import is_there
 from wgsl_kernels.backends.webgpu.templates.template import Template
 from wgsl_kernels.backends.webgpu.wgsl.dependencies import check_dependencies
 from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
@@ -25,10 +25,10 @@ from wgsl_kernels.backends.webgpu.wgsl.reader import read
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from wgsl_kernels.backends.webgpu.composing.homes import Home
     from wgsl_kernels.backends.webgpu.templates.template import TemplateModule
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
-_OURS = "wgsl_kernels"
 _INLINE_PATH = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)+")
 
 
@@ -49,7 +49,7 @@ def find_template(given: str, slots: str | None, beside: Path, inline_name: str)
     if slots is None:
         return Template(tuple(files.texts.items()), root)
     if "\n" in slots:
-        own = ModulePath(files.package(beside), (inline_name,))
+        own = ModulePath(files.package(beside)[0], (inline_name,))
         files.take(own, text_of(inline_name, slots))
     else:
         own = files.add(find_file(slots, beside))
@@ -72,23 +72,25 @@ class _Files:
     """A walk along imports, all branches of conditions included."""
 
     def __init__(self) -> None:
-        self.folders = {_OURS: shaders_folder(), **named_folders()}
+        self.folders: dict[str, Path] = {}
         self.texts: dict[ModulePath, Text] = {}
 
-    def package(self, folder: Path) -> str:
-        """Return the package that a folder is of; one of no other is a package of its own."""
-        for name, root in self.folders.items():
-            if folder.is_relative_to(root):
-                return name
-        name = OWN if OWN not in self.folders else f"{OWN}{len(self.folders)}"
-        self.folders[name] = folder
-        return name
+    def package(self, folder: Path) -> tuple[str, Home]:
+        """Return what the package of a folder is called here, and the package."""
+        home = home_of(folder)
+        name = home.name
+        for other, root in home.packages.items():
+            if other != home.name:
+                self.folders.setdefault(other, root)
+        if self.folders.setdefault(name, home.folder) != home.folder:
+            name = f"{OWN}{len(self.folders)}"
+            self.folders[name] = home.folder
+        return name, home
 
     def add(self, file: Path) -> ModulePath:
         """Take in a file, and return where it is."""
-        package = self.package(file.parent)
-        within = file.relative_to(self.folders[package]).with_suffix("")
-        path = ModulePath(package, within.parts)
+        name, home = self.package(file.parent)
+        path = ModulePath(name, home.segments(file))
         self.take(path, read_text(file))
         return path
 
