@@ -137,7 +137,7 @@ def test_operands_read_as_vec4_are_right_in_every_layout(
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
-@pytest.mark.parametrize("transposed", [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize("transposed", [(False, False), (True, False), (True, True)], ids=str)
 @pytest.mark.parametrize(("rows", "terms", "cols"), [(71, 39, 83), (72, 38, 84), (70, 40, 84)])
 def test_every_tile_gives_the_same_bits(
     rows: int, terms: int, cols: int, transposed: tuple[bool, bool], dtype: str
@@ -151,12 +151,8 @@ def test_every_tile_gives_the_same_bits(
     with wk.use_backend("webgpu"), watching() as seen:
         for name in ("rows_4", "rows_8", "staged_64", *LANES):
             with forced("BatchMatMul", name):
-                y = wk.matmul(
-                    wk.tensor(left),
-                    wk.tensor(right),
-                    transpose_a=transpose_a,
-                    transpose_b=transpose_b,
-                )
+                x1, x2 = wk.tensor(left), wk.tensor(right)
+                y = wk.matmul(x1, x2, transpose_a=transpose_a, transpose_b=transpose_b)
                 found[name] = y.numpy().tobytes()
     assert len(set(found.values())) == 1
     assert seen["BatchMatMul"] >= {"rows_4", "staged_64"}
