@@ -64,7 +64,7 @@ def interrupted(f: Callable[[], object], line: int) -> str:
 
 def _held_devices() -> list[Device]:
     """Return the devices whose locks this thread holds; every other thread would wait for ever."""
-    return [one for one in lifetime.watched() if one.lock._is_owned()]  # type: ignore[attr-defined]
+    return [one for one in lifetime.watched() if one.lock._is_owned()]  # type: ignore[attr-defined]  # typeshed leaves out what is private
 
 
 class _Tracer:

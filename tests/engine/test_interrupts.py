@@ -54,7 +54,7 @@ def test_interrupts_are_raised_where_python_raises_them() -> None:
     for line in range(1, lines + 1):
         guarded = Guarded()
         place = interrupted(guarded.through, line)
-        assert not guarded.lock._is_owned(), place  # type: ignore[attr-defined]
+        assert not guarded.lock._is_owned(), place  # type: ignore[attr-defined]  # typeshed leaves out what is private
 
 
 class Model:

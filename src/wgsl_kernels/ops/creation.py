@@ -216,7 +216,7 @@ def _one_hot_webgpu(
 ) -> GpuArray:
     y = gpu.empty((*indices.shape, depth), dtype)
     fours = depth % 4 == 0 and dtype != "complex64"
-    units, turns = y.size // (4 if fours else 1), 16 if gpu.is_software else 1
+    units, turns = y.size // (4 if fours else 1), gpu.policy.units_moved("OneHot")
     if units:
         gpu.dispatch(
             "creation/one_hot_fours.wgsl" if fours else "creation/one_hot.wgsl",

@@ -131,16 +131,12 @@ def _gather_v2_webgpu(
     return y
 
 
-_TURNS = 32
-"""Units that an invocation moves on a software adapter; on a GPU neighbours read neighbours."""
-
-
 def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
     """Fill ``y`` with the rows of ``x`` that ``indices`` names."""
     y = arrays["y"]
     fours = sizes.inner % 4 == 0 and y.dtype != "complex64"
     units = y.size // 4 if fours else y.size
-    turns = _TURNS if gpu.is_software else 1
+    turns = gpu.policy.units_moved("GatherV2")
     gpu.dispatch(
         "gather/gather_v2_fours.wgsl" if fours else "gather/gather_v2.wgsl",
         arrays,

@@ -152,7 +152,7 @@ def _pad_v2_webgpu(
         return y
     shape, pairs = _without_seams(x.shape, paddings)
     fours = x.dtype != "complex64" and not any(n % 4 for n in (shape[-1], *pairs[-1]))
-    unit, turns = 4 if fours else 1, _TURNS if gpu.is_software else 1
+    unit, turns = 4 if fours else 1, gpu.policy.units_moved("PadV2")
     params = {
         "before": tuple(before for before, _ in pairs),
         "fill": creation.stored(constant_value, x.dtype),
@@ -171,10 +171,6 @@ def _pad_v2_webgpu(
         groups=gpu.grid(math.ceil(y.size // unit / turns), 64),
     )
     return y
-
-
-_TURNS = 16
-"""Units that an invocation moves on a software adapter; on a GPU neighbours move neighbours."""
 
 
 def _without_seams(shape: Shape, paddings: Pairs) -> tuple[Shape, list[tuple[int, int]]]:
@@ -252,7 +248,7 @@ def _copy_blocks(gpu: Gpu, inputs: list[GpuArray], y: GpuArray, blocks: list[int
     """
     row, start = sum(blocks), 0
     whole = y.dtype == "complex64"
-    turns = _TURNS if gpu.is_software else 1
+    turns = gpu.policy.units_moved("Concat")
     for x, block in zip(inputs, blocks, strict=True):
         size = math.prod(x.shape)
         fours = not whole and not any(one % 4 for one in (block, row, start))
