@@ -5,8 +5,9 @@ the results equal on every adapter: integers and bools are computed as WGSL defi
 sums, differences and products are rounded once (to nearest, as on all hardware known to us), and
 all else only compares, chooses or moves numbers. Kernels that WGSL's accuracy table leaves some
 room are not among them: quotients, roots, powers and all that is made of these; nor are sums of
-floats, whose order differs, and float16, which NumPy rounds twice. What else WGSL leaves open is kept away: NaN and
-infinity, subnormals, which may be flushed, and -0, whose sign may be ignored; see `is_regular`.
+floats, whose order differs, and float16, which NumPy rounds twice. What else WGSL leaves open is
+kept away: NaN and infinity, subnormals, which may be flushed, and -0, whose sign may be ignored;
+see `is_regular`.
 """
 
 from __future__ import annotations
