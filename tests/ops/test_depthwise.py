@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.cpu import depthwise as depthwise_cpu
 from wgsl_kernels.engine.windows import slide
-from wgsl_kernels.ops import depthwise_launch, depthwise_sums
+from wgsl_kernels.ops import depthwise_launch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +119,7 @@ def test_the_cpu_gives_the_same_block_by_block(
     x, filter = drawn(3, 9, 11, filter_shape[2]), drawn(*filter_shape, seed=1)
     with wk.use_backend("cpu"):
         expected = everything(x, filter, strides=(1, 2), pad="same")
-        monkeypatch.setattr(depthwise_sums, "BLOCK", 700)
+        monkeypatch.setattr(depthwise_cpu, "BLOCK", 700)
         found = everything(x, filter, strides=(1, 2), pad="same")
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.policy import BUSY_GROUPS
-from wgsl_kernels.engine.windows import CHANNELS
-from wgsl_kernels.ops.depthwise_sums import turned, turns_of
+from wgsl_kernels.engine.windows import CHANNELS, turned, turns_of
 from wgsl_kernels.ops.products import lie_in_fours
 from wgsl_kernels.ops.tilings import ITERATIONS, SHORTEST_SUM
 

@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import integers, plain, sequence
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
@@ -22,6 +23,7 @@ from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import creation, slicing
 from wgsl_kernels.ops import reduce as reductions
 from wgsl_kernels.ops import shape as shapes
+from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -324,3 +326,7 @@ def _tile_grad(dy: Tensor, x_shape: Shape, reps: Sequence[int]) -> Tensor:
             repeated.append(len(shape))
         shape += [length] if times == 1 else [times, length]
     return reductions.sum(shapes.reshape(dy, shape), axis=repeated) if repeated else dy
+
+
+# They move numbers.
+declare_exact(("Concat", "Pack", "PadV2", "Tile"), NUMBERS)
