@@ -11,7 +11,7 @@ from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
 from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
 from wgsl_kernels.backends.webgpu.fusion.pending import VIEW, Group
 from wgsl_kernels.backends.webgpu.fusion.text import compose_group
-from wgsl_kernels.backends.webgpu.launching.map import bound_bytes, map_grid, run_bits, walk_across
+from wgsl_kernels.backends.webgpu.launching.map import bound_bytes, map_grid, walk_across
 from wgsl_kernels.backends.webgpu.launching.recipe import Compiled, compiled_from
 from wgsl_kernels.engine.errors import (
     ArgumentError,
@@ -281,7 +281,7 @@ class Fuser:
     ) -> PartRecipe:
         size = group.nodes[-1].size
         items = -(-size // 4) if structure.vec4 else size
-        across = reading.across if device.is_software else None
+        across = reading.across if device.policy.walks_across else None
         key = (structure.key, across and (across.space, across.axis))
         compiled = self._compiled.get(key)
         if compiled is None:
@@ -298,7 +298,7 @@ class Fuser:
             ref for ref, leaf in zip(part.leaves, structure.leaves, strict=True) if leaf.is_bound
         )
         if across is None:
-            walk, grid = {"wk_run_bits": run_bits(device)}, map_grid(device, items)
+            walk, grid = {"wk_run_bits": device.policy.run_bits}, map_grid(device, items)
         else:
             walk, grid = walk_across(across.size, across.inner, items)
         recipe.facts = {"wk_size": size, **walk, **reading.facts}

@@ -261,7 +261,7 @@ class ReduceLaunch(AnchorLaunch):
         facts |= {"wk_first_part": 0, "wk_last_part": parts}
         last: Any = spread.variant
         if not maps:
-            by_group = not device.is_software and parts > rows and parts >= GROUP
+            by_group = device.policy.joins_parts_together(parts, rows, GROUP)
             last = "lanes" if by_group else "rows"
         stages = [
             stage("partial", spread.variant),
@@ -289,10 +289,7 @@ class ReduceLaunch(AnchorLaunch):
                 "can be. Reduce one axis after the other."
             )
         exchanges = "subgroup" in device.features and can_exchange(self.shader.source, self.names)
-        small = device.info.has_small_pages
-        layout = Layout(
-            rows, count, walk.inner, walk.step, device.is_software, maps, exchanges, small
-        )
+        layout = Layout(rows, count, walk.inner, walk.step, device.policy, maps, exchanges)
         if least:
             return (Spread("rows", max(least, -(-count // CHUNK))),)
         return spreads(layout)
