@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape, Spec
 
-VARIANTS = 32
+VARIANTS = 64
 """Sets of buffers for which a replay remembers its dispatches at least; a steady loop has few."""
 
 GROUPS = 128
