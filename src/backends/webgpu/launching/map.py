@@ -147,7 +147,7 @@ class MapLaunch(ShaderLaunch):
         key: Any = tuple(states)
         if len(arrays) > 1:
             key = (key, same_buffers(arrays))
-        recipe: MapRecipe | None = self.recipes.get(key)
+        recipe: MapRecipe | None = self.recipes[key]
         if recipe is None:
             recipe = self.remember(key, self.build(device, arrays, states))
         if recipe.bound is None:
