@@ -10,7 +10,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.launching import scan as launch_scan
-from wgsl_kernels.backends.webgpu.launching.scan_spreads import ScanLayout, ScanSpread, scan_spread
+from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanLayout, ScanSpread, scan_spread
 from wgsl_kernels.engine import registry
 
 if TYPE_CHECKING:

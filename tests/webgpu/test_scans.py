@@ -22,7 +22,7 @@ from tests.webgpu.user_scans import (
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.launching import scan as launch_scan
-from wgsl_kernels.backends.webgpu.launching.scan_spreads import ScanLayout, ScanSpread, scan_spread
+from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanLayout, ScanSpread, scan_spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

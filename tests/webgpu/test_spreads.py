@@ -9,7 +9,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.reductions import CHUNK
-from wgsl_kernels.backends.webgpu.launching.spreads import Layout, Spread, spreads
+from wgsl_kernels.backends.webgpu.lowering.spreads import Layout, Spread, spreads
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.registry import announce_change
 

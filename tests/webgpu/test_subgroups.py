@@ -18,7 +18,7 @@ from wgsl_kernels.backends.webgpu.composing.source import load_file, load_text, 
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launching import reduce as launch_reduce
 from wgsl_kernels.backends.webgpu.launching.recipe import fold
-from wgsl_kernels.backends.webgpu.launching.spreads import Layout, Spread, spreads
+from wgsl_kernels.backends.webgpu.lowering.spreads import Layout, Spread, spreads
 from wgsl_kernels.engine import registry
 from wgsl_kernels.testing import Sample, all_samples
 from wgsl_kernels.testing.checks import check_forward

@@ -17,7 +17,7 @@ from wgsl_kernels.backends.webgpu.array import (
 )
 from wgsl_kernels.backends.webgpu.composing.source import find_source
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE
-from wgsl_kernels.backends.webgpu.fusion.pending import pending_view
+from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.launching.direct import DirectRecipe, build
 from wgsl_kernels.backends.webgpu.launching.filling import words_of

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.capturing.captures import Captures
 from wgsl_kernels.backends.webgpu.devices import lifetime
 from wgsl_kernels.backends.webgpu.devices.adapter import (
     choose_adapter,
@@ -19,6 +18,7 @@ from wgsl_kernels.backends.webgpu.devices.adapter import (
     immediate_bytes,
     request_device,
 )
+from wgsl_kernels.backends.webgpu.devices.captures import Captures
 from wgsl_kernels.backends.webgpu.devices.native import load_calls
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure, GroupCache, PipelineCache
 from wgsl_kernels.backends.webgpu.devices.pool import Pool
@@ -35,8 +35,8 @@ from wgsl_kernels.engine.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.capturing.notes import Notes
     from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo, Choice
+    from wgsl_kernels.backends.webgpu.devices.captures import NoteTaker
     from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Kind, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
@@ -100,7 +100,7 @@ class Device:
         self._found = self._groups.found
         self.ready = self._groups.ready
         self.reports = Reports(self.put)
-        self.notes: Notes | None = None
+        self.notes: NoteTaker | None = None
         self._watch = Watch(self._device, self._calls, self.has_timestamps)
         self._token = self.pool.allocate(4, "token")
         self.spare = self.pool.allocate(16, "spare")
@@ -359,7 +359,7 @@ class Device:
         self._recorder.close(reason)
 
     @property
-    def _noting(self) -> Notes | None:
+    def _noting(self) -> NoteTaker | None:
         """What takes notes of the calling thread."""
         return self.notes if self.notes is not None and self.notes.listens() else None
 

@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes
-from wgsl_kernels.backends.webgpu.fusion.attach import AFTER, prefix_of
+from wgsl_kernels.backends.webgpu.composing.attach import AFTER, prefix_of
 from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
 from wgsl_kernels.backends.webgpu.fusion.extras import Extras
+from wgsl_kernels.backends.webgpu.fusion.graph import WEIGHT_MAX, Group, weight_of
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
-from wgsl_kernels.backends.webgpu.fusion.pending import WEIGHT_MAX, Group, weight_of
 from wgsl_kernels.backends.webgpu.launching.map import bound_bytes
 from wgsl_kernels.engine.errors import WgslKernelsError
 

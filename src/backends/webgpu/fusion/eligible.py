@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.fusion.structure import Kind
+from wgsl_kernels.backends.webgpu.composing.structure import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.fusion.attach import AFTER, Before
+from wgsl_kernels.backends.webgpu.composing.attach import AFTER, Before
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
-    from wgsl_kernels.backends.webgpu.fusion.attach import After
+    from wgsl_kernels.backends.webgpu.composing.attach import After
+    from wgsl_kernels.backends.webgpu.fusion.graph import Group
     from wgsl_kernels.backends.webgpu.fusion.parts import Fused
-    from wgsl_kernels.backends.webgpu.fusion.pending import Group
 
 
 @dataclass(frozen=True, eq=False)

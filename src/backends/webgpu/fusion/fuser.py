@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import device_bytes
+from wgsl_kernels.backends.webgpu.composing.groups import compose_group
 from wgsl_kernels.backends.webgpu.fusion.anchors import Anchors
 from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
+from wgsl_kernels.backends.webgpu.fusion.graph import VIEW, Group
 from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
-from wgsl_kernels.backends.webgpu.fusion.pending import VIEW, Group
-from wgsl_kernels.backends.webgpu.fusion.text import compose_group
 from wgsl_kernels.backends.webgpu.launching.map import bound_bytes, map_grid, run_bits, walk_across
 from wgsl_kernels.backends.webgpu.launching.recipe import Compiled, compiled_from
 from wgsl_kernels.engine.errors import (
@@ -24,11 +24,11 @@ from wgsl_kernels.engine.origin import line_of
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.composing.structure import Structure
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.fusion.modes import Reading
-    from wgsl_kernels.backends.webgpu.fusion.structure import Structure
 
 CALLED = "The op was called at"
 LATE = (OutOfMemoryError, ShaderError, ArgumentError, ShapeError, DTypeError)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.fusion.attach import After, Before
+from wgsl_kernels.backends.webgpu.composing.attach import After, Before
+from wgsl_kernels.backends.webgpu.composing.structure import Step, Structure
 from wgsl_kernels.backends.webgpu.fusion.cut import Part, resolved
+from wgsl_kernels.backends.webgpu.fusion.graph import VIEW
 from wgsl_kernels.backends.webgpu.fusion.modes import Reading, fills
-from wgsl_kernels.backends.webgpu.fusion.pending import VIEW
-from wgsl_kernels.backends.webgpu.fusion.structure import Step, Structure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
-    from wgsl_kernels.backends.webgpu.fusion.pending import Group
+    from wgsl_kernels.backends.webgpu.fusion.graph import Group
     from wgsl_kernels.engine.spec import Shape
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, Tail
 from wgsl_kernels.backends.webgpu.fusion.eligible import can_wait
-from wgsl_kernels.backends.webgpu.fusion.pending import pending
+from wgsl_kernels.backends.webgpu.fusion.graph import pending
 from wgsl_kernels.backends.webgpu.launching.launch import ABSENT, VALUE, ShaderLaunch, State
 from wgsl_kernels.backends.webgpu.launching.map import bound_bytes
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, row_major
-from wgsl_kernels.backends.webgpu.launching.collapse import collapse
 from wgsl_kernels.backends.webgpu.launching.recipe import fold
+from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.gpu import Gpu

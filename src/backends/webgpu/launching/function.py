@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, Tail, device_bytes
-from wgsl_kernels.backends.webgpu.fusion.pending import pending
+from wgsl_kernels.backends.webgpu.fusion.graph import pending
 from wgsl_kernels.backends.webgpu.launching.launch import CHECKED_BYTES, RECIPES_MAX
 from wgsl_kernels.backends.webgpu.launching.map import same_buffers
 from wgsl_kernels.backends.webgpu.launching.recipe import Fixed, bound_ranges

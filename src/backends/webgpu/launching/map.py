@@ -10,7 +10,7 @@ from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.fusion.eligible import is_light, kind_of, reports
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
-from wgsl_kernels.backends.webgpu.fusion.pending import (
+from wgsl_kernels.backends.webgpu.fusion.graph import (
     HEAVY,
     LIGHT,
     PENDING_BYTES,
@@ -19,7 +19,6 @@ from wgsl_kernels.backends.webgpu.fusion.pending import (
     pending,
     waiting,
 )
-from wgsl_kernels.backends.webgpu.launching.collapse import collapse
 from wgsl_kernels.backends.webgpu.launching.launch import ABSENT, VALUE, ShaderLaunch, State
 from wgsl_kernels.backends.webgpu.launching.recipe import (
     Compiled,
@@ -28,13 +27,14 @@ from wgsl_kernels.backends.webgpu.launching.recipe import (
     fold,
     record,
 )
+from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.composing.structure import Kind
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
-    from wgsl_kernels.backends.webgpu.fusion.structure import Kind
 
 GROUP = 64
 MANY = 1 << 16

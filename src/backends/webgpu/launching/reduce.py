@@ -23,7 +23,8 @@ from wgsl_kernels.backends.webgpu.launching.recipe import (
     tensor_facts,
 )
 from wgsl_kernels.backends.webgpu.launching.reduce_recipe import ReduceRecipe
-from wgsl_kernels.backends.webgpu.launching.spreads import (
+from wgsl_kernels.backends.webgpu.launching.walk import Walk
+from wgsl_kernels.backends.webgpu.lowering.spreads import (
     EIGHTS_GROUP,
     GROUP,
     TEAM,
@@ -31,7 +32,6 @@ from wgsl_kernels.backends.webgpu.launching.spreads import (
     Spread,
     spreads,
 )
-from wgsl_kernels.backends.webgpu.launching.walk import Walk
 from wgsl_kernels.backends.webgpu.variants import size_class
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.shapes import normalize_axes

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.launching.recipe import Compiled, Fixed
-    from wgsl_kernels.backends.webgpu.launching.scan_spreads import ScanSpread
-    from wgsl_kernels.backends.webgpu.launching.spreads import Spread
+    from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanSpread
+    from wgsl_kernels.backends.webgpu.lowering.spreads import Spread
 
 
 class ReduceRecipe:

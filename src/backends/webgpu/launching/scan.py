@@ -10,12 +10,12 @@ from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.totals import total_bytes, types_before
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
-from wgsl_kernels.backends.webgpu.launching.collapse import collapse
 from wgsl_kernels.backends.webgpu.launching.launch import VALUE, State
 from wgsl_kernels.backends.webgpu.launching.recipe import Compiled, compile_kernel, fold
 from wgsl_kernels.backends.webgpu.launching.reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.launching.reduce_recipe import ReduceRecipe
-from wgsl_kernels.backends.webgpu.launching.scan_spreads import (
+from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
+from wgsl_kernels.backends.webgpu.lowering.scan_spreads import (
     GROUPS,
     ScanLayout,
     other_spreads,

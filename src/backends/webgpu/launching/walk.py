@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.row_loads import BESIDE
-from wgsl_kernels.backends.webgpu.launching.collapse import collapse
 from wgsl_kernels.backends.webgpu.launching.launch import VALUE
+from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray

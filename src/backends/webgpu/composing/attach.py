@@ -11,14 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.accessors import declared_in_fours
+from wgsl_kernels.backends.webgpu.composing.expressions import Expressions
+from wgsl_kernels.backends.webgpu.composing.fields import Offered
+from wgsl_kernels.backends.webgpu.composing.functions import Functions
 from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES, Operand
-from wgsl_kernels.backends.webgpu.fusion.expressions import Expressions
-from wgsl_kernels.backends.webgpu.fusion.fields import Offered
-from wgsl_kernels.backends.webgpu.fusion.functions import Functions
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composer import Composer
-    from wgsl_kernels.backends.webgpu.fusion.structure import Structure
+    from wgsl_kernels.backends.webgpu.composing.structure import Structure
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.backends.webgpu.fusion.fields import FieldMaker
-    from wgsl_kernels.backends.webgpu.fusion.functions import Functions
-    from wgsl_kernels.backends.webgpu.fusion.modes import Across
-    from wgsl_kernels.backends.webgpu.fusion.structure import Leaf, Ref, Structure
+    from wgsl_kernels.backends.webgpu.composing.fields import FieldMaker
+    from wgsl_kernels.backends.webgpu.composing.functions import Functions
+    from wgsl_kernels.backends.webgpu.composing.structure import Across, Leaf, Ref, Structure
     from wgsl_kernels.engine.dtypes import DType
 
 LANES = "xyzw"

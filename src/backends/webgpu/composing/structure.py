@@ -35,6 +35,23 @@ class Leaf:
         return self.mode not in ("value", "given")
 
 
+@dataclass(frozen=True, slots=True)
+class Across:
+    """An axis along which what is read lies side by side, while what is written does not.
+
+    Attributes:
+        space: A coordinate system that has the axis.
+        axis: Which one it is there.
+        size: Its length.
+        inner: The items of what follows it.
+    """
+
+    space: int
+    axis: int
+    size: int
+    inner: int
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Kind:
     """A map kernel for certain dtypes: one copy of its functions.

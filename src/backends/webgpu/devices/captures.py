@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakSet
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.capturing.replay import GpuReplay
-    from wgsl_kernels.backends.webgpu.capturing.scratch import Workspace
+    from collections.abc import Sequence
+
     from wgsl_kernels.backends.webgpu.devices.background import Background
     from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
-    from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse
+    from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Recorder
+    from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
+
+
+class Kept(Protocol):
+    """What a captured function keeps: a replay, or the buffers that it works in."""
+
+    def counted(self, use: MemoryUse) -> MemoryUse:
+        """Return a count of memory with its buffers in a place of their own."""
+
+    def forget(self, block: Block) -> None:
+        """Drop what names a buffer that leaves the pool."""
+
+
+class NoteTaker(Protocol):
+    """Takes notes of what one thread has a device do."""
+
+    @property
+    def current(self) -> LastingStatus:
+        """Where the kernels report, here and in the replays."""
+
+    def listens(self) -> bool:
+        """Say whether the calling thread is the one that is listened to."""
+
+    def dispatched(self, ready: Ready, storages: Sequence[Storage]) -> None:
+        """Note a dispatch."""
+
+    def has_read(self) -> None:
+        """Give up: what comes back from the device steers Python."""
+
+    def status_storage(self) -> Storage:
+        """Return the buffer of the next dispatch that reports."""
 
 
 class Captures:
@@ -25,7 +57,7 @@ class Captures:
     def __init__(self, recorder: Recorder, pipelines: PipelineCache) -> None:
         self.recorder = recorder
         self._pipelines = pipelines
-        self.alive: WeakSet[GpuReplay | Workspace] = WeakSet()
+        self.alive: WeakSet[Kept] = WeakSet()
 
     def compile_in(self, background: Background | None) -> None:
         """Have pipelines compiled in threads, or again as they are asked for."""

@@ -10,17 +10,16 @@ from wgsl_kernels.backends.webgpu.composing.composed import (
     Composed,
     uniform_head,
 )
+from wgsl_kernels.backends.webgpu.composing.expressions import Expressions
+from wgsl_kernels.backends.webgpu.composing.fields import Fields
+from wgsl_kernels.backends.webgpu.composing.functions import Functions
 from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
 from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
-from wgsl_kernels.backends.webgpu.fusion.expressions import Expressions
-from wgsl_kernels.backends.webgpu.fusion.fields import Fields
-from wgsl_kernels.backends.webgpu.fusion.functions import Functions
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composed import BindingAccess
-    from wgsl_kernels.backends.webgpu.fusion.modes import Across
-    from wgsl_kernels.backends.webgpu.fusion.structure import Leaf, Structure
+    from wgsl_kernels.backends.webgpu.composing.structure import Across, Leaf, Structure
 
 IN_ORDER = ("wk_run_bits",)
 ACROSS = ("wk_run_bits", "wk_across", "wk_inner")

@@ -20,8 +20,8 @@ from wgsl_kernels.engine.errors import ShaderError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.backends.webgpu.fusion.fields import FieldMaker
-    from wgsl_kernels.backends.webgpu.fusion.structure import Kind
+    from wgsl_kernels.backends.webgpu.composing.fields import FieldMaker
+    from wgsl_kernels.backends.webgpu.composing.structure import Kind
     from wgsl_kernels.backends.webgpu.wgsl.facts import Declaration, Facts, Function
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
