@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.fusion import anchors, fuser
+from wgsl_kernels.backends.webgpu.fusion import groups
+from wgsl_kernels.backends.webgpu.runtime import anchors, evaluator
 from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:
@@ -324,10 +325,11 @@ def test_the_oldest_that_waits_takes_its_last_map_along_though_nothing_waits_for
 
 
 def test_what_is_remembered_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fuser, "PLANS_MAX", 3)
+    monkeypatch.setattr(evaluator, "PLANS_MAX", 3)
+    monkeypatch.setattr(groups, "TEXTS_MAX", 3)
     monkeypatch.setattr(anchors, "FUSED_MAX", 3)
     backend: Any = find_driver("webgpu")
-    fusing = backend.fuser
+    fusing = backend.evaluator
     x = values(16, 16)
 
     for count in range(2, 9):
@@ -336,6 +338,6 @@ def test_what_is_remembered_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch
             y = wk.sqrt(y * y + 1.0)
         wk.evaluate(y, wk.softmax(y * 2.0) + float(count))
 
-    assert len(fusing._plans) <= 3
-    assert len(fusing._compiled) <= 3
+    assert len(fusing._programs) <= 3
+    assert len(fusing._texts) <= 3
     assert len(fusing.anchors._fused) <= 3

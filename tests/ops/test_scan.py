@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.launching import scan as launch_scan
+from wgsl_kernels.backends.webgpu.lowering import scan as lower_scan
 from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanLayout, ScanSpread, scan_spread
 from wgsl_kernels.engine import registry
 
@@ -66,7 +66,7 @@ def test_every_method_gives_the_same_whole_numbers(
     def choose(layout: ScanLayout) -> ScanSpread:
         return scan_spread(replace(layout, is_software=is_software))
 
-    monkeypatch.setattr(launch_scan, "scan_spread", choose)
+    monkeypatch.setattr(lower_scan, "scan_spread", choose)
     registry.announce_change()  # what was prepared for another choice is forgotten
     x = RNG.integers(-9, 9, shape).astype(np.float32)
     with wk.use_backend("cpu"):

@@ -21,7 +21,7 @@ from tests.webgpu.user_scans import (
 )
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.launching import scan as launch_scan
+from wgsl_kernels.backends.webgpu.lowering import scan as lower_scan
 from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanLayout, ScanSpread, scan_spread
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def test_every_method_combines_in_the_order_of_the_scan(
 ) -> None:
     size = part_size if method != "tiles" else max(part_size, 1024)
     size = min(size, -(-shape[axis] // 4) * 4) if method != "tiles" else size
-    monkeypatch.setattr(launch_scan, "scan_spread", spread_by(method, size))
+    monkeypatch.setattr(lower_scan, "scan_spread", spread_by(method, size))
     x = RNG.integers(-9, 3, shape).astype(np.float32)
 
     run = scan(LAST_ABOVE_ZERO)
@@ -115,7 +115,7 @@ def test_every_method_combines_in_the_order_of_the_scan(
 def test_a_linear_recurrence_is_a_scan_of_pairs(
     scan: Any, monkeypatch: pytest.MonkeyPatch, method: str, reverse: bool
 ) -> None:
-    monkeypatch.setattr(launch_scan, "scan_spread", spread_by(method, 1024))
+    monkeypatch.setattr(lower_scan, "scan_spread", spread_by(method, 1024))
     x = RNG.choice([-1.0, 1.0], 5000) + 1j * RNG.integers(-3, 4, 5000)
 
     y = scan(RECURRENCE, "float32")(wk.tensor(x.astype(np.complex64)), reverse=reverse).numpy()
@@ -131,7 +131,7 @@ def test_a_linear_recurrence_is_a_scan_of_pairs(
 def test_an_element_has_the_same_number_in_every_order(
     scan: Any, monkeypatch: pytest.MonkeyPatch, method: str, reverse: bool
 ) -> None:
-    monkeypatch.setattr(launch_scan, "scan_spread", spread_by(method, 1024))
+    monkeypatch.setattr(lower_scan, "scan_spread", spread_by(method, 1024))
     x = RNG.permutation(1500 * 4).reshape(1500, 4).astype(np.float32)
 
     y = scan(PLACE_OF_LARGEST, "int32")(wk.tensor(x), axis=0, reverse=reverse).numpy()
@@ -146,7 +146,7 @@ def test_an_element_has_the_same_number_in_every_order(
 def test_finish_is_told_how_many_elements_were_combined(
     scan: Any, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    monkeypatch.setattr(launch_scan, "scan_spread", spread_by(method, 1024))
+    monkeypatch.setattr(lower_scan, "scan_spread", spread_by(method, 1024))
     x = RNG.integers(-9, 9, 2500).astype(np.float32)
     counts = np.arange(1, 2501, dtype=np.float32)
     run = scan(MEAN)
@@ -164,7 +164,7 @@ def test_finish_is_told_how_many_elements_were_combined(
 def test_a_bool_is_scanned_and_kept_between_two_dispatches(
     scan: Any, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    monkeypatch.setattr(launch_scan, "scan_spread", spread_by(method, 1024))
+    monkeypatch.setattr(lower_scan, "scan_spread", spread_by(method, 1024))
     x = np.arange(3000) == 2047
 
     y = scan(ANY)(wk.tensor(x))
@@ -181,7 +181,7 @@ def test_a_large_accumulator_finds_room_on_every_device(
     def choose(layout: ScanLayout) -> ScanSpread:
         return scan_spread(replace(layout, is_software=is_software))
 
-    monkeypatch.setattr(launch_scan, "scan_spread", choose)
+    monkeypatch.setattr(lower_scan, "scan_spread", choose)
     x = RNG.integers(-9, 9, (2, 2300)).astype(np.float32)
     y = scan(text)(wk.tensor(x), axis=1).numpy()
     np.testing.assert_array_equal(y, np.cumsum(x, axis=1))

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.launching.filling import check_number
 from wgsl_kernels.backends.webgpu.wgsl.types import template_of
+from wgsl_kernels.backends.webgpu.words import check_number
 from wgsl_kernels.engine.errors import ArgumentError, WgslKernelsError
 
 if TYPE_CHECKING:

@@ -16,16 +16,16 @@ from wgsl_kernels.engine.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.capturing.notes import Place, Step
     from wgsl_kernels.backends.webgpu.capturing.ordering import Use
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
 
 
 class GpuRecording:
     """One recording; see `wgsl_kernels.engine.driver.Recording`."""
 
-    def __init__(self, backend: WebGpuBackend, scratch: Any = None) -> None:
+    def __init__(self, backend: Session, scratch: Any = None) -> None:
         self._backend = backend
         self._device = backend.open()
         fits = isinstance(scratch, Workspace) and scratch.device is self._device
@@ -61,7 +61,7 @@ class GpuRecording:
 
     def begin(self) -> None:
         """Begin to take notes; what is pending is made first, lest it be made with the run's."""
-        self._backend.fuser.anchors.make_waiting()
+        self._backend.evaluator.make_waiting()
         self._notes.begin()
 
     def refuse(self, why: str) -> None:

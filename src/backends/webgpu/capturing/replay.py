@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray, row_major
+from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, ITEMSIZE, GpuArray, row_major
 from wgsl_kernels.backends.webgpu.capturing.lying import placed, stretch
-from wgsl_kernels.backends.webgpu.launching.launch import CHECKED_BYTES
 from wgsl_kernels.engine.driver import OtherLayoutError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.array import Layout
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.capturing.notes import Step
     from wgsl_kernels.backends.webgpu.capturing.scratch import Workspace
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch
     from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape, Spec
 
@@ -95,7 +94,7 @@ class GpuReplay:
 
     def __init__(
         self,
-        backend: WebGpuBackend,
+        backend: Session,
         device: Device,
         steps: list[tuple[Step, list[Block | int]]],
         made: list[Slot],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.indexing import FEW
 from wgsl_kernels.backends.webgpu.composing.structure import Across, Leaf, Mode
-from wgsl_kernels.backends.webgpu.launching.recipe import broadcast_strides
+from wgsl_kernels.backends.webgpu.lowering.arguments import broadcast_strides
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Copies of views: what makes a plain array of a transposed, sliced, turned or repeated one."""
+"""Lowering copies of views: a transposed, sliced, turned or repeated array becomes contiguous."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import GpuArray, row_major
-from wgsl_kernels.backends.webgpu.launching.recipe import fold
+from wgsl_kernels.backends.webgpu.array import is_row_major, row_major
+from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
+from wgsl_kernels.backends.webgpu.lowering.building import fold
+from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
+from wgsl_kernels.backends.webgpu.lowering.dispatching import own_dispatch
+from wgsl_kernels.backends.webgpu.lowering.program import Program
+from wgsl_kernels.engine.origin import Origin
+from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.backends.webgpu.lowering.building import Adapter
 
+_COPY = ShaderKernel("Copy", "families/copy.wgsl", Origin(__name__, __file__, 0))
 LEAST = 4096
 """Elements from which on a copy is worth a kernel of its own; below, the copying map does."""
 _TURNS = 8
@@ -35,26 +43,33 @@ class _Walk:
     is_transposed: bool
 
 
-def copied(gpu: Gpu, array: GpuArray) -> GpuArray:
-    """Return a view's elements row-major in a new array.
+def copy_call(spec: Spec) -> Call:
+    """Return the map that copies a view of few elements."""
+    return Call(_COPY, ("x",), {}, (spec,), ("y",))
+
+
+def lower_copy(x: Argument, adapter: Adapter) -> Program:
+    """Return the program that copies a view's elements to a new contiguous tensor.
 
     Measured on a software adapter against a map that divides for each element: transposing 2048
     rows of 2048 took a quarter of the time, slicing a third, tiling and broadcasting a sixth.
 
     Args:
-        gpu: The device.
-        array: A view with at least one element.
+        x: A view with at least one element.
+        adapter: What it is for.
     """
-    walk = _walk(array)
-    y = gpu.empty(array.shape, array.dtype)
-    view = gpu.view(array, walk.shape, walk.steps_x, walk.offset)
+    walk = _walk(x)
+    spec = Spec(x.shape, x.dtype)
+    is_whole = walk.offset == 0 and is_row_major(walk.shape, walk.steps_x)
+    layout = None if is_whole else (walk.steps_x, walk.offset)
+    view = Argument(walk.shape, x.dtype, layout, x.place)
     inner = 2 if walk.is_transposed else 1
     corners = math.prod(walk.shape[:-inner])
-    name = _variant(gpu.is_software, array, walk)
+    name = _variant(adapter.is_software, x, walk)
     params: dict[str, Any] = {"steps_y": walk.steps_y, "corners": corners}
     params |= dict.fromkeys(("turns", "along_bits", "across_bits"), 0)
     if not walk.is_transposed:
-        params["turns"] = _TURNS if gpu.is_software else 1
+        params["turns"] = _TURNS if adapter.is_software else 1
         fours = corners * math.ceil(walk.shape[-1] / 4)
         groups = math.ceil(fours / (64 * params["turns"]))
     else:
@@ -65,9 +80,9 @@ def copied(gpu: Gpu, array: GpuArray) -> GpuArray:
             wide, high, together = 4 << along, 16 << across, 1 << (8 - along - across)
         tiles = math.ceil(walk.shape[-1] / wide) * math.ceil(walk.shape[-2] / high)
         groups = math.ceil(corners / together) * tiles
-    arrays = {"x": view, "y": y}
-    gpu.dispatch(f"copy/{name}.wgsl", arrays, params=params, groups=fold(groups))
-    return y
+    arguments = {"x": view, "y": Argument.made(spec, 0)}
+    one = own_dispatch(adapter, "Copy", f"copy/{name}.wgsl", arguments, params, fold(groups))
+    return Program((one,), (spec,), (0,), (("variant", name),))
 
 
 def _bits(length: int, size: int) -> int:
@@ -75,7 +90,7 @@ def _bits(length: int, size: int) -> int:
     return (math.ceil(length / size) - 1).bit_length()
 
 
-def _walk(array: GpuArray) -> _Walk:
+def _walk(array: Argument) -> _Walk:
     shape, merged, _ = collapse(array.shape, [array.strides])
     steps = merged[0] if shape else ()
     shape, steps = (shape, steps) if shape else ((1,), (1,))
@@ -97,7 +112,7 @@ def _walk(array: GpuArray) -> _Walk:
     )
 
 
-def _variant(is_software: bool, array: GpuArray, walk: _Walk) -> str:
+def _variant(is_software: bool, array: Argument, walk: _Walk) -> str:
     if array.dtype == "complex64":  # no vector holds four
         return ("tiles" if is_software else "tiles_staged") if walk.is_transposed else "rows"
     unit = -2 if walk.is_transposed else -1

@@ -17,7 +17,7 @@ from wgsl_kernels.engine.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.driver import Launch
     from wgsl_kernels.engine.exact import Exact
     from wgsl_kernels.engine.registry import Kernel
@@ -32,7 +32,7 @@ class SmallLaunch:
 
     def __init__(
         self,
-        backend: WebGpuBackend,
+        backend: Session,
         exact: Exact,
         attrs: dict[str, Any],
         outputs: tuple[Spec, ...],
@@ -100,7 +100,7 @@ class SmallLaunch:
 
 
 def launch_where_small(
-    backend: WebGpuBackend,
+    backend: Session,
     kernel: Kernel,
     inputs: Sequence[Any],
     attrs: dict[str, Any],

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.row_loads import BESIDE
-from wgsl_kernels.backends.webgpu.launching.launch import VALUE
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.array import GpuArray
-    from wgsl_kernels.backends.webgpu.launching.launch import State
+    from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
 
 
 class Walk:
@@ -24,9 +22,7 @@ class Walk:
         step: Elements from one of a row to the next.
     """
 
-    def __init__(
-        self, array: GpuArray, state: State, reduced: tuple[int, ...], *, strided: bool
-    ) -> None:
+    def __init__(self, array: Argument, reduced: tuple[int, ...], *, strided: bool) -> None:
         axes = range(len(array.shape))
         order = [axis for axis in axes if axis not in reduced] + list(reduced)
         self.dtype = array.dtype
@@ -34,7 +30,7 @@ class Walk:
         self.rank = len(order)
         self.kept = len(order) - len(reduced)
         self.inner = self.step = 1
-        self.access: Any = "value" if state is VALUE or array.size == 0 else "strided"
+        self.access: Any = "value" if array.is_value or array.size == 0 else "strided"
         self.shape: tuple[int, ...] = ()
         self.own: tuple[int, ...] = ()
         self.written: tuple[int, ...] = ()
@@ -47,7 +43,7 @@ class Walk:
             shape, [tuple(one) for one in strides], self.kept
         )
         self.rank = len(self.shape)
-        if not strided and state is None and order == sorted(order):
+        if not strided and array.layout is None and order == sorted(order):
             self.access = "flat"
             return
         self.step = self.own[-1] if self.rank > self.kept else 1

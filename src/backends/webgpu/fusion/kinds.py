@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.composing.eligible import is_plain
 from wgsl_kernels.backends.webgpu.composing.structure import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
     from wgsl_kernels.engine.spec import Spec
 
@@ -32,7 +32,7 @@ def kind_of(
     or the layout of a tensor, or declares variables, overrides or features of its own.
     """
     source = shader.source
-    if len(outputs) != 1 or not _is_plain(source) or _asks_for_layout(shader):
+    if len(outputs) != 1 or not is_plain(source) or _asks_for_layout(shader):
         return None
     dtypes = tuple(one.dtype for one in arrays)
     fields = tuple(source.structs["Attrs"].fields) if "Attrs" in source.structs else ()
@@ -42,38 +42,6 @@ def kind_of(
     texts = tuple(facts.text for facts in source.files)
     key = (texts, names, dtypes, output_names[0], outputs[0].dtype)
     return Kind(shader.name, source, names, dtypes, output_names[0], outputs[0].dtype, given, key)
-
-
-def is_light(source: Source) -> bool:
-    """Say whether a map is one expression without calls, so that a text with many compiles fast."""
-    op = source.facts.functions.get("op")
-    if op is None:
-        return False
-    body = source.facts.text.text[op.span.begin : op.span.end].partition("{")[2]
-    return "(" not in body
-
-
-def can_wait(source: Source) -> bool:
-    """Say whether a kernel of another form may be put off: whole, and silent about indices."""
-    whole = all(facts.is_whole and facts.module.is_whole for facts in source.files)
-    return whole and not reports(source)
-
-
-def reports(source: Source) -> bool:
-    """Say whether a kernel reports indices that are out of range."""
-    return any(one.startswith("report_index") for facts in source.files for one in facts.needs)
-
-
-def _is_plain(source: Source) -> bool:
-    directives = [one for facts in source.files for one in facts.directives]
-    asked = {name for facts in source.files for name in facts.needs}
-    return (
-        can_wait(source)
-        and not source.variables
-        and all(one.keyword != "override" for one in source.constants.values())
-        and all((one.keyword, one.arguments) == ("enable", "f16") for one in directives)
-        and not any(name.endswith("_rank") for name in asked)
-    )
 
 
 def _asks_for_layout(shader: ShaderKernel) -> bool:

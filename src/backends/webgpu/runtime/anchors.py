@@ -8,18 +8,17 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes
+from wgsl_kernels.backends.webgpu.array import GpuArray
 from wgsl_kernels.backends.webgpu.composing.attach import AFTER, prefix_of
 from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
-from wgsl_kernels.backends.webgpu.fusion.extras import Extras
 from wgsl_kernels.backends.webgpu.fusion.graph import WEIGHT_MAX, Group, weight_of
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
-from wgsl_kernels.backends.webgpu.launching.map import bound_bytes
+from wgsl_kernels.backends.webgpu.fusion.splice import Maps
 from wgsl_kernels.engine.errors import WgslKernelsError
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
+    from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 
 WAITING_MAX = 6
 """The most pending kernels that are no maps; they keep inputs larger than their results."""
@@ -41,8 +40,8 @@ class _Waiting(threading.local):
 class Anchors:
     """Makes the pending arrays of kernels with loops of their own."""
 
-    def __init__(self, fuser: Fuser) -> None:
-        self.fuser = fuser
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
         self._waiting = _Waiting()
         self._fused: dict[Any, Fused | None] = {}
 
@@ -77,7 +76,7 @@ class Anchors:
         if tail is not None and tail.last is not None:
             one = tail.last() or one
         if one is not None and one.op is not None:
-            self.fuser.make(one, f"at most {WAITING_MAX} kernels that are no maps wait")
+            self.evaluator.make(one, f"at most {WAITING_MAX} kernels that are no maps wait")
 
     def make(self, device: Device, anchor: GpuArray) -> None:
         """Make the array of a kernel, with the maps before it."""
@@ -91,9 +90,31 @@ class Anchors:
                 break
         if anchor.op is None:
             return  # made meanwhile, for one of its inputs
-        made = anchor.op.fuse(anchor.inputs, Extras(before)) if before else None
-        own = self._whole((made or anchor.op.run_now(list(anchor.inputs)))[0])
-        anchor.settle(own.storage, own.device)
+        op = anchor.op
+        if before:
+            made = op.fuse(anchor.inputs, _maps(anchor, before), _leaves(before))
+            anchor.settle(made[0], device)
+        else:
+            own = self._whole(op.run_now(list(anchor.inputs))[0])
+            anchor.settle(own.storage, own.device)
+
+    def follow(self, device: Device, group: Group, at: int) -> bool:
+        """Make a group behind the kernel that makes its leaf ``at``.
+
+        Returns:
+            Whether there is nothing to do for the caller but to look again: the group was made, or
+            something that it may have had in it.
+        """
+        before = self.before(device, group.leaves[at])
+        if before is None:
+            return True
+        behind = self.behind(device, group, at)
+        if behind is None:
+            return False
+        self.run(device, group, at, before, behind)
+        if group.nodes[-1].op is None:
+            self.evaluator.share_views(group)
+        return True
 
     def before(self, device: Device, anchor: GpuArray) -> dict[int, tuple[Fused, Group]] | None:
         """Return the groups that stand for inputs; make the other inputs that are pending.
@@ -112,7 +133,7 @@ class Anchors:
             if index in op.swallows and not inputs[index].op.is_anchor:
                 taken = self._swallow(device, anchor, index, left)
             if taken is None:
-                self.fuser.make(inputs[index], f"{op.kernel} takes buffers")
+                self.evaluator.make(inputs[index], f"{op.kernel} takes buffers")
                 return None
             left -= len(taken[0].part.leaves)
             found[index] = taken
@@ -128,7 +149,7 @@ class Anchors:
         anchor = group.leaves[at]
         if not anchor.op.hands_on or anchor.size != group.nodes[-1].size:
             return None
-        states = self.fuser.states(device, group, at)
+        states = self.evaluator.states(device, group, at)
         keeps = group.held_leaves[at]
         key = (AFTER, anchor.op, at, keeps, group.key(), states)
         if key in self._fused:
@@ -136,7 +157,7 @@ class Anchors:
         else:
             bound = [state != "value" and n != at for n, state in enumerate(states)]
             parts = cut(group, bound, _bindings(device, anchor) + 1 - keeps)
-            if len(parts) != 1 or self._is_too_large(device, group):
+            if len(parts) != 1 or self.evaluator.is_too_large(device, group):
                 return None
             fused = self._find(key, AFTER, group, parts[0], anchor)
         return None if fused is None else (fused, keeps)
@@ -152,27 +173,24 @@ class Anchors:
         """Record a kernel with the maps before and behind it."""
         anchor = group.leaves[at]
         fused, keeps = behind
-        made: dict[int, GpuArray] = {}
-        for step, number in enumerate(fused.part.nodes):
-            if number in fused.part.outputs:
-                node = group.nodes[number]
-                nbytes = device_bytes(node.size, node.dtype)
-                storage = device.pool.allocate(nbytes, anchor.op.kernel, "fused")
-                made[step] = GpuArray(node.shape, node.dtype, node.size, storage, device)
-        extras = Extras(before, (fused, group), keeps, made)
-        own = anchor.op.fuse(anchor.inputs, extras)
-        was_taken = all(extras.taken)  # else a function did otherwise: it has its own result
-        if keeps or not was_taken:
-            result = self._whole(own[0])
-            anchor.settle(result.storage, result.device)
-        for step, array in made.items() if was_taken else ():
-            group.nodes[fused.part.nodes[step]].settle(array.storage, array.device)
+        op = anchor.op
+        maps = _maps(anchor, before, fused, keeps=keeps)
+        leaves = _leaves(before) + [group.leaves[~ref] for ref in fused.part.leaves]
+        made = op.fuse(anchor.inputs, maps, leaves)
+        if isinstance(made, GpuArray):  # a function did otherwise: it has its own result
+            own = self._whole(made)
+            anchor.settle(own.storage, own.device)
+            return
+        if keeps:
+            anchor.settle(made[0], device)
+        for number, storage in zip(fused.part.outputs, made[keeps:], strict=True):
+            group.nodes[number].settle(storage, device)
 
     def _whole(self, result: GpuArray) -> GpuArray:
         """Return what a kernel gave as a contiguous array that was made."""
         if result.op is not None or result.storage is None:
-            self.fuser.backend.make_resident(result)
-        return result if result.layout is None else self.fuser.backend.contiguous(result)
+            self.evaluator.session.make_resident(result)
+        return result if result.layout is None else self.evaluator.session.contiguous(result)
 
     def _swallow(
         self, device: Device, anchor: GpuArray, index: int, left: int
@@ -186,8 +204,8 @@ class Anchors:
             return None
         if weight_of(group.nodes) > WEIGHT_MAX:
             return None
-        states = self.fuser.states(device, group)
-        if self._is_too_large(device, group):
+        states = self.evaluator.states(device, group)
+        if self.evaluator.is_too_large(device, group):
             return None
         name = op.names[index]
         key = (name, op, group.key(), states)
@@ -207,15 +225,29 @@ class Anchors:
             self._fused[key] = None
             return None
         structure = fused.plain[0]
-        was_apart = given is not None and self.fuser.was_apart(group, structure)
-        if not was_apart and self.fuser.is_new((prefix, key[1].kernel, structure.key)):
+        was_apart = given is not None and self.evaluator.seen.was_apart(group, structure)
+        if not was_apart and self.evaluator.is_new((prefix, key[1].kernel, structure.key)):
             return None
         self._fused[key] = fused
         return fused
 
-    def _is_too_large(self, device: Device, group: Group) -> bool:
-        arrays = (*group.leaves, *group.nodes)
-        return any(bound_bytes(one) > device.largest_binding for one in arrays)
+
+def _maps(
+    anchor: GpuArray,
+    before: dict[int, tuple[Fused, Group]],
+    behind: Fused | None = None,
+    *,
+    keeps: bool = True,
+) -> Maps:
+    names = anchor.op.names if before else ()
+    return Maps(
+        len(anchor.inputs), names, {n: one for n, (one, _) in before.items()}, behind, keeps
+    )
+
+
+def _leaves(before: dict[int, tuple[Fused, Group]]) -> list[GpuArray]:
+    """Return the arrays that groups read, in order."""
+    return [group.leaves[~ref] for one, group in before.values() for ref in one.part.leaves]
 
 
 def _bindings(device: Device, anchor: GpuArray) -> int:

@@ -1,4 +1,4 @@
-"""Filling new arrays with a number."""
+"""A number as the words of which an array is made that is filled with it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray
 from wgsl_kernels.engine.attributes import plain
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.dtypes import DType
 
 Words = tuple[int, int]
@@ -70,19 +68,3 @@ def _whole(number: Any, dtype: DType, what: str) -> int:
     if not least <= number <= most:
         raise ArgumentError(f"{what} is {number}, but int32 goes from {least} to {most}.")
     return int(number) & 0xFFFFFFFF
-
-
-def fill(gpu: Gpu, array: GpuArray, words: Words) -> None:
-    """Record that all elements of a new array become the number that these words are."""
-    if array.storage is None:
-        return
-    raw = as_words(array)
-    groups = gpu.grid(-(-raw.size // 4), 64)
-    params = {"even": words[0], "odd": words[1]}
-    gpu.dispatch("creation/fill_words.wgsl", {"y": raw}, params=params, groups=groups)
-
-
-def as_words(array: GpuArray) -> GpuArray:
-    """Return a row-major array as the words that its elements fill, the last one perhaps half."""
-    size = -(-array.size * ITEMSIZE[array.dtype] // 4)
-    return GpuArray((size,), "int32", size, array.storage, array.device)

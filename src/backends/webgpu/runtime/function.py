@@ -1,0 +1,414 @@
+"""Running kernels with full control; those of one last dispatch may wait for what follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, GpuArray, Tail
+from wgsl_kernels.backends.webgpu.fusion.graph import pending
+from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
+from wgsl_kernels.backends.webgpu.lowering.arguments import Argument, same_buffers
+from wgsl_kernels.backends.webgpu.lowering.program import Place, Program
+from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.backends.webgpu.lowering.program import Binding
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.engine.registry import Kernel
+
+TRIES = 3
+"""Runs in which a kernel may show that it makes its result in one last dispatch."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Last:
+    """The last dispatch of a function so far, not recorded yet.
+
+    Attributes:
+        loaded: Its program, whose inputs are the arrays.
+        arrays: What it reads and writes.
+        result: The one that it writes, at this number.
+    """
+
+    loaded: Loaded
+    arrays: list[GpuArray]
+    result: int
+
+
+@dataclass(eq=False)
+class Trace:
+    """What one run of a function does with the device.
+
+    The last dispatch is held back until the next one, so that maps may be fused into it.
+
+    Attributes:
+        output: The spec of its result.
+        last: The dispatch that is held back.
+        results: For each dispatch the array that it writes through accessors, if that could be
+            the result, else None.
+        is_plain: Whether it only dispatched: nothing was read, no kernel reports errors.
+        repeats: Whether the function promised that it does the same for other arrays; see
+            ``Gpu.repeats``.
+        filled: The arrays that start from a number.
+    """
+
+    output: Spec
+    last: Last | None = None
+    results: list[GpuArray | None] = field(default_factory=list["GpuArray | None"])
+    is_plain: bool = True
+    repeats: bool = False
+    filled: list[GpuArray] = field(default_factory=list["GpuArray"])
+
+    def dispatched(self, loaded: Loaded, arrays: list[GpuArray]) -> None:
+        """Record what is held back, and hold this dispatch back if it makes the result."""
+        self.flush()
+        one = loaded.program.dispatches[-1]
+        if one.params.report is not None:
+            self.is_plain = False
+        found = [w.place.number for w in one.writes] if one.accepts_epilogue else []
+        result = arrays[found[0]] if len(found) == 1 else None
+        if result is not None and (result.shape, result.dtype) != _key(self.output):
+            result = None
+        if any(result is one for one in self.filled):
+            result = None
+        self.results.append(result)
+        if result is None:
+            loaded.run(arrays)
+        else:
+            self.last = Last(loaded, arrays, found[0])
+
+    def flush(self) -> None:
+        """Record what is held back."""
+        last, self.last = self.last, None
+        if last is not None:
+            last.loaded.run(last.arrays)
+
+    def fills(self, array: GpuArray) -> None:
+        """Hear of an array that is filled: what an epilogue does not store must keep the number."""
+        self.has_done(plain=False)
+        self.filled.append(array)
+
+    def has_done(self, *, plain: bool) -> None:
+        """Hear of something else that the function does: it comes after what is held back."""
+        self.flush()
+        self.is_plain &= plain
+
+
+class UndecidedError(Exception):
+    """The tuner is to be asked by a run on arrays, since it may measure."""
+
+
+class Traced(Protocol):
+    """The device, to a function with full control."""
+
+    def traced(self, trace: Trace) -> Any:
+        """Return the same device for one run that is watched."""
+
+
+class FunctionLaunch:
+    """Runs a function with full control, or notes that it is to be run.
+
+    One that promises to repeat becomes a program once it was seen to read nothing. A function is
+    put off once it was seen to make its one result in one last dispatch of a shader that writes
+    through ``store_y``: then maps of the result may ride in that dispatch. Where everything is
+    fused at first sight, one that promises so is put off from the start.
+    """
+
+    is_anchor = True
+    weight = 1
+    swallows: tuple[int, ...] = ()
+    reads = 1
+
+    def __init__(
+        self,
+        session: Session,
+        kernel: Kernel,
+        gpu: Traced,
+        attrs: dict[str, Any],
+        outputs: tuple[Spec, ...] | None,
+        lower: Callable[[Callable[..., Any], Sequence[Any], tuple[Spec, ...]], Program | None],
+    ) -> None:
+        """Take also what runs a function symbolically, and gives its program if it has one."""
+        takes = kernel.takes
+        self.session = session
+        self.kernel = kernel.name
+        self.gpu = gpu
+        self.func: Callable[..., Any] = kernel.func
+        self.keywords = {
+            name: value for name, value in attrs.items() if takes is None or name in takes
+        }
+        self.outputs = outputs
+        only = outputs[0] if outputs is not None and len(outputs) == 1 else None
+        self.hands_on = False
+        self._lower = lower
+        self._promised = kernel.accepts_epilogue and only is not None and only.size > 0
+        self._tries = TRIES if only is not None else 0
+        self._seen_on: Device | None = None
+        self._repeats = False
+        self._programs: dict[Any, Loaded | None] = {}
+        self._fused: dict[Any, Loaded | None] = {}
+        self._device: Device | None = None
+
+    def __call__(self, arrays: list[Any]) -> Sequence[Any]:
+        """Return a pending array where the function may wait, else what it gives."""
+        session = self.session
+        device, fusion = session.open(), session.fusion()
+        waits = self.hands_on and device is self._seen_on
+        if not waits and fusion == "always" and self._promised and _are_flat(arrays):
+            self.hands_on, self._seen_on, waits = True, device, True
+        if not waits or fusion == "never":
+            return self.run_now(arrays)
+        assert self.outputs is not None
+        spec = self.outputs[0]
+        if spec.nbytes >= CHECKED_BYTES:
+            session.check_size(spec)
+        made = pending(self, arrays, spec, device, Tail())
+        session.evaluator.note(made)
+        return (made,)
+
+    def run_now(self, arrays: list[Any]) -> Sequence[Any]:
+        """Call the function and return its arrays, with their specs where they were not known."""
+        device = self.session.open()
+        loaded = self.loaded_for(device, arrays)
+        if loaded is not None:
+            return self._arrays(loaded, arrays)
+        if self.outputs is None or (not self._tries and self._repeats):
+            return self._run(arrays, self.gpu)
+        spec = self.outputs[0] if self.outputs else Spec((0,), "float32")
+        trace = Trace(spec)
+        found = self._run(arrays, self.gpu.traced(trace))
+        last, alone = trace.last, sum(one is not None for one in trace.results) == 1
+        trace.flush()
+        self._repeats = trace.repeats and trace.is_plain
+        if not self._tries:
+            return found
+        self._tries -= 1
+        is_last = last is not None and last.arrays[last.result] is found[0]
+        if trace.is_plain and alone and is_last and _are_flat(arrays):
+            self.hands_on = True
+            self._seen_on = device
+            self._tries = 0
+        return found
+
+    def fuse(
+        self, arrays: Sequence[Any], maps: Maps, leaves: list[Any]
+    ) -> list[Storage] | GpuArray:
+        """Run the function with maps behind its last dispatch; return the fused results.
+
+        The function's own result is returned instead, if no dispatch took the maps.
+        """
+        device = self.session.open()
+        loaded = self.loaded_for(device, arrays)
+        if loaded is None:
+            return self._fuse_last(device, arrays, maps, leaves)
+        for one in arrays:
+            if one is not None:
+                one.sealed = True
+        fused = self._fused_with(device, loaded, loaded.program, maps)
+        if fused is None:
+            return self._arrays(loaded, arrays)[0]
+        return fused.run([*_given(self.session, fused, arrays), *leaves])
+
+    def repeat(self, device: Device, arrays: Sequence[Any]) -> Storage | None:
+        """Record the program of a function that is known for such arrays; None: call it."""
+        loaded = self.loaded_for(device, arrays)
+        if loaded is None:
+            return None
+        for one in arrays:
+            if one is not None:
+                one.sealed = True
+        if loaded.makes_one and not loaded.packed:
+            return loaded.make(arrays)
+        return loaded.run(_given(self.session, loaded, arrays))[0]
+
+    def loaded_for(self, device: Device, arrays: Sequence[Any]) -> Loaded | None:
+        """Return the program for arrays of these layouts; None where the function is to be called.
+
+        It is run symbolically for layouts that are new.
+        """
+        if not self._repeats:
+            return None
+        if device is not self._device:
+            self._programs.clear()
+            self._fused.clear()
+            self._device = device
+        key = self._layouts(device, arrays)
+        if key is None:
+            return None
+        if key in self._programs:
+            return self._programs[key]
+        assert self.outputs is not None
+        try:
+            program = self._lower(self._called, arrays, self.outputs)
+        except UndecidedError:
+            return None
+        loaded = None if program is None else Loaded(device, program)
+        if len(self._programs) >= PROGRAMS_MAX:
+            self._programs.clear()
+        self._programs[key] = loaded
+        return loaded
+
+    def _layouts(self, device: Device, arrays: Sequence[Any]) -> Any:
+        """Return what is equal where a function that repeats does the same; None if not known."""
+        state = self.session.tuner.state()
+        if state is None:
+            return None
+        key: list[Any] = [state]
+        for one in arrays:
+            if one is None:
+                key.append("absent")
+            elif (
+                isinstance(one, list)
+                or one.storage is None
+                or one.device is not device
+                or (one.size == 1 and one.host is not None)
+            ):
+                return None
+            else:
+                key.append(one.layout)
+        key.append(same_buffers(arrays))
+        return tuple(key)
+
+    def _arrays(self, loaded: Loaded, arrays: Sequence[Any]) -> list[GpuArray]:
+        assert self.outputs is not None
+        for one in arrays:
+            if one is not None:
+                one.sealed = True
+        made = loaded.run(_given(self.session, loaded, arrays))
+        return [
+            GpuArray(spec.shape, spec.dtype, spec.size, one if spec.size else None, loaded.device)
+            for spec, one in zip(self.outputs, made, strict=True)
+        ]
+
+    def _fuse_last(
+        self, device: Device, arrays: Sequence[Any], maps: Maps, leaves: list[Any]
+    ) -> list[Storage] | GpuArray:
+        """Call the function, and fuse the maps into its last dispatch if that makes its result."""
+        assert self.outputs is not None
+        trace = Trace(self.outputs[0])
+        found: GpuArray = self._run(list(arrays), self.gpu.traced(trace))[0]
+        self._repeats = trace.repeats and trace.is_plain
+        last = trace.last
+        alone = sum(one is not None for one in trace.results) == 1
+        if last is None or not alone or last.arrays[last.result] is not found:
+            trace.flush()
+            return found
+        if device is not self._device:
+            self._fused.clear()
+            self._device = device
+        own = Maps(len(last.arrays), (), {}, maps.epilogue, maps.keeps)
+        program = _with_result(last.loaded.program, last.result, self.outputs[0])
+        fused = self._fused_with(device, last.loaded, program, own)
+        if fused is None:
+            trace.flush()
+            return found
+        return fused.run([*last.arrays, *leaves])
+
+    def _fused_with(
+        self, device: Device, loaded: Loaded, program: Program, maps: Maps
+    ) -> Loaded | None:
+        key = (loaded, maps.key)
+        if key not in self._fused:
+            if len(self._fused) >= PROGRAMS_MAX:
+                self._fused.clear()
+            fused = splice(device, program, maps)
+            self._fused[key] = None if fused is None else Loaded(device, fused)
+        return self._fused[key]
+
+    def _called(self, gpu: Any, arrays: Sequence[Any]) -> Sequence[Any]:
+        return self._run(list(arrays), gpu)
+
+    def _run(self, arrays: list[Any], gpu: Any) -> Sequence[Any]:
+        for one in arrays:
+            if isinstance(one, GpuArray):
+                one.sealed = True
+            elif one is not None:
+                for each in one:
+                    each.sealed = True
+        found = self.func(gpu, *arrays, **self.keywords)
+        several = list(found) if isinstance(found, (tuple, list)) else [found]
+        _check_arrays(self.kernel, several)
+        if self.outputs is None:
+            return [(one, Spec(one.shape, one.dtype)) for one in several]
+        _check_results(self.kernel, several, self.outputs)
+        return several
+
+
+def _key(spec: Spec) -> tuple[Any, ...]:
+    return spec.shape, spec.dtype
+
+
+def _given(session: Session, loaded: Loaded, arrays: Sequence[Any]) -> Sequence[Any]:
+    """Return the inputs of a program, with copies of the views that it reads contiguous."""
+    if not loaded.packed:
+        return arrays
+    given = [*arrays]
+    for n in loaded.packed:
+        given[n] = session.contiguous(given[n])
+    return given
+
+
+def _with_result(program: Program, number: int, spec: Spec) -> Program:
+    """Return a program with an input that it writes as its result."""
+    target = len(program.buffers)
+    before, after = Place("input", number), Place("buffer", target)
+
+    def moved(one: Binding) -> Binding:
+        return replace(one, place=after) if one.place == before else one
+
+    last = program.dispatches[-1]
+    assert last.bound is not None
+    arguments = {
+        name: Argument.made(spec, target) if one.place == before else one
+        for name, one in last.bound.arguments.items()
+    }
+    made = replace(
+        last,
+        bindings=tuple([moved(one) for one in last.bindings]),
+        bound=replace(last.bound, arguments=arguments),
+    )
+    return replace(
+        program,
+        dispatches=(*program.dispatches[:-1], made),
+        buffers=(*program.buffers, spec),
+        outputs=(target,),
+    )
+
+
+def _are_flat(arrays: list[Any]) -> bool:
+    return all(not isinstance(one, list) and (one is None or one.size) for one in arrays)
+
+
+def _check_arrays(name: str, results: list[Any]) -> None:
+    for one in results:
+        if not isinstance(one, GpuArray):
+            kind = type(one).__name__
+            raise ArgumentError(
+                f"{name}: the webgpu kernel gave a {kind}; want an array, as gpu.empty makes."
+            )
+
+
+def _check_results(name: str, results: list[GpuArray], outputs: tuple[Spec, ...]) -> None:
+    if len(results) == len(outputs) == 1:
+        one, spec = results[0], outputs[0]
+        if one.shape == spec.shape and one.dtype == spec.dtype:
+            return
+    given = [(one.shape, one.dtype) for one in results]
+    wanted = [(one.shape, one.dtype) for one in outputs]
+    if given != wanted:
+        shown = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in given)
+        says = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in wanted)
+        message = f"{name}: the webgpu kernel gave {shown}, its signature says {says}."
+        if len(given) != len(wanted):
+            raise ArgumentError(message)
+        shapes_fit = all(have[0] == want[0] for have, want in zip(given, wanted, strict=True))
+        raise DTypeError(message) if shapes_fit else ShapeError(message)
