@@ -340,10 +340,12 @@ class WebGpuBackend:
 
     def evaluate(self, arrays: list[Any]) -> None:
         """Make what is pending of ``arrays`` and hand over what is recorded."""
+        device = None
         for one in arrays:
             if one.op is not None:
                 self.evaluator.make(one, "it is evaluated")
-        self.submit()
+                device = self._device
+        (device or self.open()).flush()
 
     def wait(self) -> None:
         """Wait for all that was handed over."""

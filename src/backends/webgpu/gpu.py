@@ -38,10 +38,10 @@ from wgsl_kernels.engine.windows import sliding_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.function import Trace
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
@@ -56,7 +56,7 @@ class Gpu:
     Arrays have ``shape``, ``dtype``, ``size``, ``strides`` and ``offset`` (in elements).
     """
 
-    def __init__(self, backend: WebGpuBackend, kernel: str, origin: Origin) -> None:
+    def __init__(self, backend: Session, kernel: str, origin: Origin) -> None:
         self._backend = backend
         self._kernel = kernel
         self._origin = origin

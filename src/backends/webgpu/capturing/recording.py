@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, to_device_values
@@ -11,6 +10,7 @@ from wgsl_kernels.backends.webgpu.capturing.notes import Notes
 from wgsl_kernels.backends.webgpu.capturing.ordering import sparing_order
 from wgsl_kernels.backends.webgpu.capturing.replay import GpuReplay, Output, Slot
 from wgsl_kernels.backends.webgpu.capturing.scratch import Plan, Room, Value, Workspace
+from wgsl_kernels.engine.liveness import is_shared
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class GpuRecording:
         if layout is not None:
             part = self._backend.copy(stretch(array)).storage
             return GpuArray(spec.shape, spec.dtype, size, part, self._device, layout)
-        is_alone = sys.getrefcount(array.storage) <= 2 and not shared
+        is_alone = not is_shared(array.storage, 1) and not shared
         return array if is_alone else self._backend.copy(array)
 
     def begin(self) -> None:

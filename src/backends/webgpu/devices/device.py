@@ -274,7 +274,8 @@ class Device:
     def flush(self) -> None:
         """Submit what is recorded, without waiting."""
         with self.lock:
-            self._recorder.check()
+            if self._recorder.refusal is not None:
+                self._recorder.check()
             self._recorder.submit()
 
     def wait(self) -> None:

@@ -6,12 +6,12 @@ It becomes an ordinary array when its group is dispatched.
 
 from __future__ import annotations
 
-import sys
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, Tail, row_major, view_of
+from wgsl_kernels.engine.liveness import held_elsewhere
 from wgsl_kernels.engine.origin import user_code
 
 if TYPE_CHECKING:
@@ -92,35 +92,38 @@ class Group:
         refs: For each node its operands: a node's number, or ``~n`` for leaf ``n``.
         held: For each node whether anything outside the group refers to it.
         held_leaves: The same for each leaf.
+        has_views: Whether nodes are views of others.
         foreign: The leaves that are pending: of another size, or made by another kind of kernel.
     """
 
-    __slots__ = ("_leaf_uses", "_uses", "foreign", "held", "held_leaves", "leaves", "nodes", "refs")
+    __slots__ = (
+        "_leaf_uses", "_uses", "foreign", "has_views", "held", "held_leaves", "leaves", "nodes",
+        "refs",
+    )  # fmt: skip
 
-    def __init__(self, root: GpuArray) -> None:
-        """Collect what ``root`` is made of; it counts as held."""
-        self._collect((root,), 0, 0)
-        self.held[-1] = True
-        self._hold_under_views()
+    def __init__(self, roots: Sequence[GpuArray], at: int = 0, uses: int = 0) -> None:
+        """Collect what one of ``roots`` is made of.
 
-    @classmethod
-    def below(cls, anchor: GpuArray, index: int) -> Group:
-        """Collect what an input of ``anchor`` is made of; that it is an input does not hold it."""
-        self = cls.__new__(cls)
-        self._collect(anchor.inputs, index, 1)
-        return self
-
-    def _collect(self, roots: Sequence[GpuArray], at: int, uses: int) -> None:
+        Args:
+            roots: The array asked for, or the inputs of a kernel.
+            at: Which of them.
+            uses: How many references do not count as holding it; one counts as held without.
+        """
         self.nodes: list[GpuArray] = []
         self.leaves: list[GpuArray] = []
         self.refs: list[tuple[int, ...]] = []
         self.foreign: list[int] = []
+        self.has_views = False
         self._uses: list[int] = []
         self._leaf_uses: list[int] = []
         _visit(roots[at], roots[at].size, {}, self)  # no name here may refer to the root
         self._uses[-1] += uses
-        self.held = _outside(self.nodes, self._uses)
-        self.held_leaves = _outside(self.leaves, self._leaf_uses) if self.foreign else []
+        self.held = held_elsewhere(self.nodes, self._uses)
+        self.held_leaves = held_elsewhere(self.leaves, self._leaf_uses) if self.foreign else []
+        if not uses:
+            self.held[-1] = True
+            if self.has_views:
+                self._hold_under_views()
 
     def key(self) -> tuple[Any, ...]:
         """Return what is equal where the same dispatches do, but for how the leaves lie."""
@@ -157,23 +160,14 @@ def _visit(array: GpuArray, size: int, number: dict[int, int], group: Group) -> 
         else:
             group._leaf_uses[~known] += 1
         refs.append(known)
+    if array.op is VIEW:
+        group.has_views = True
     nodes = group.nodes
     number[id(array)] = mine = len(nodes)
     nodes.append(array)
     group.refs.append(tuple(refs))
     group._uses.append(0)
     return mine
-
-
-def _outside(nodes: list[Any], uses: list[int]) -> list[bool]:
-    """Return for each node whether it has more references than the group's own."""
-    count = sys.getrefcount
-    return [count(nodes[i]) > _OWN + uses[i] for i in range(len(nodes))]
-
-
-_OWN = 0
-_OWN = next(n for n in range(16) if not _outside([object()], [n])[0])
-"""The references that an array has for being in the list and being counted."""
 
 
 def waiting(arrays: list[Any], most: int) -> int:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.fusion.splice import Maps
     from wgsl_kernels.backends.webgpu.lowering.call import Call
     from wgsl_kernels.backends.webgpu.lowering.choices import Lowered
+    from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
     from wgsl_kernels.backends.webgpu.runtime.session import Session
 
 LOWER: dict[str, Callable[..., Lowered]] = {
@@ -89,8 +90,8 @@ class AnchorLaunch(ShaderLaunch):
         """Return the kernel's program."""
         return self._lower(self.call, arguments_of(arrays), device, variant)
 
-    def repeat(self, device: Device, arrays: Sequence[Any]) -> Storage | None:
-        """Record the one dispatch that is known for such layouts; None: there is none."""
+    def layouts_key(self, device: Device, arrays: Sequence[Any]) -> Any:
+        """Return the layouts of arrays that are on the device, None if one is not."""
         if device is not self.device:
             return None
         states: list[Any] = []
@@ -103,32 +104,38 @@ class AnchorLaunch(ShaderLaunch):
                 return None
             else:
                 states.append(one.layout)
-        entry = self.entries.get(tuple(states))
+        return tuple(states)
+
+    def repeat(self, device: Device, arrays: Sequence[Any]) -> Storage | None:
+        """Record the one dispatch that is known for such layouts; None: there is none."""
+        key = self.layouts_key(device, arrays)
+        entry = self.entries.get(key)
         if entry is None or entry.is_open or not entry.loaded.makes_one or entry.loaded.packed:
             return None
         for n in entry.loaded.bound:
-            if states[n] == VALUE:
+            if key[n] == VALUE:
                 return None
         for spec in self.large:
             self.session.check_size(spec)
         return entry.loaded.make(arrays)
 
-    def fuse(self, arrays: Sequence[Any], maps: Maps, leaves: list[Any]) -> list[Storage] | None:
-        """Record the program fused with ``maps``; return its results.
+    def fused(
+        self, device: Device, arrays: Sequence[Any], maps: Maps, leaves: list[Any]
+    ) -> tuple[Loaded, bool]:
+        """Return the program fused with ``maps``, and whether it stays the same for such arrays.
 
         Args:
+            device: The device.
             arrays: The kernel's inputs; those that maps stand for are pending.
             maps: The groups.
             leaves: The arrays that the groups read, in order.
         """
         session = self.session
-        device = session.open()
         if device is not self.device:
             self.entries.clear()
             self.device = device
-        given = list(arrays)
         states: list[Any] = []
-        for n, one in enumerate(given):
+        for n, one in enumerate(arrays):
             if n in maps.prologues:
                 states.append("computed")
                 continue
@@ -137,7 +144,7 @@ class AnchorLaunch(ShaderLaunch):
             states.append(_state_of(one))
 
         def lower(name: str | None) -> Lowered:
-            program, choices = self.lower(given, device, name)
+            program, choices = self.lower(arrays, device, name)
             fused = splice(device, program, maps)
             assert fused is not None
             return fused, choices
@@ -146,12 +153,12 @@ class AnchorLaunch(ShaderLaunch):
         entry = self.entries.get(key)
         if entry is None:
             entry = self.remember(key, Entry(device, lower(None)))
-        inputs = [*given, *leaves]
-        loaded = self.chosen(entry, lower, inputs) if entry.is_open else entry.loaded
         if maps.keeps:
             for spec in self.large:
                 session.check_size(spec)
-        return self.run_loaded(loaded, inputs)
+        if entry.is_open:
+            return self.chosen(entry, lower, [*arrays, *leaves]), False
+        return entry.loaded, len(entry.choices.names) < 2
 
     def _begin(self, device: Device, arrays: list[Any]) -> None:
         """Compile the kernel alone, so that its errors show where it is called, not later."""

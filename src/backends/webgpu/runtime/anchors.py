@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -19,6 +20,8 @@ from wgsl_kernels.engine.errors import WgslKernelsError
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
+    from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+    from wgsl_kernels.engine.spec import Spec
 
 WAITING_MAX = 6
 """The most pending kernels that are no maps; they keep inputs larger than their results."""
@@ -28,6 +31,27 @@ FUSED_MAX = 4096
 """Groups that are remembered as parts of other kernels, as `fuser.PLANS_MAX` are by themselves."""
 OWN_BINDINGS = 3
 """What a kernel binds besides inputs: its result, partial results, the status."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Known:
+    """A group that was fused behind a kernel: what runs, and what becomes of its results.
+
+    Attributes:
+        loaded: The program; its inputs are the kernel's, then leaves of the group.
+        at: The leaf that the kernel makes.
+        leaves: Which leaves are read.
+        nodes: Which nodes the results are, behind the kernel's own if that is kept.
+        keeps: Whether it is.
+        large: What is to be checked against limits before.
+    """
+
+    loaded: Loaded
+    at: int
+    leaves: tuple[int, ...]
+    nodes: tuple[int, ...]
+    keeps: bool
+    large: tuple[Spec, ...]
 
 
 class _Waiting(threading.local):
@@ -44,10 +68,12 @@ class Anchors:
         self.evaluator = evaluator
         self._waiting = _Waiting()
         self._fused: dict[Any, Fused | None] = {}
+        self._known: dict[Any, _Known] = {}
 
     def clear(self) -> None:
         """Forget what was composed for a device that is gone."""
         self._fused.clear()
+        self._known.clear()
 
     def note(self, array: GpuArray) -> None:
         """Count a pending array; of too many the oldest is made, with what follows it if it can."""
@@ -92,8 +118,9 @@ class Anchors:
             return  # made meanwhile, for one of its inputs
         op = anchor.op
         if before:
-            made = op.fuse(anchor.inputs, _maps(anchor, before), _leaves(before))
-            anchor.settle(made[0], device)
+            maps, leaves = _maps(anchor, before), _leaves(before)
+            loaded, _ = op.fused(device, anchor.inputs, maps, leaves)
+            anchor.settle(op.run_loaded(loaded, [*anchor.inputs, *leaves])[0], device)
         else:
             own = self._whole(op.run_now(list(anchor.inputs))[0])
             anchor.settle(own.storage, own.device)
@@ -105,16 +132,45 @@ class Anchors:
             Whether there is nothing to do for the caller but to look again: the group was made, or
             something that it may have had in it.
         """
-        before = self.before(device, group.leaves[at])
+        anchor = group.leaves[at]
+        layouts = anchor.op.layouts_key(device, anchor.inputs)
+        key: Any = None
+        if layouts is not None:
+            states = self.evaluator.states(device, group, at)
+            key = (anchor.op, group.key(), at, group.held_leaves[at], states, layouts)
+            known = self._known.get(key)
+            if known is not None:
+                self._repeat(device, group, known)
+                return True
+        before = self.before(device, anchor)
         if before is None:
             return True
         behind = self.behind(device, group, at)
         if behind is None:
             return False
-        self.run(device, group, at, before, behind)
+        self.run(device, group, at, before, behind, key)
         if group.nodes[-1].op is None:
             self.evaluator.share_views(group)
         return True
+
+    def _repeat(self, device: Device, group: Group, known: _Known) -> None:
+        """Run what was fused before for a group like this one, behind a kernel like this one."""
+        leaves = group.leaves
+        anchor = leaves[known.at]
+        for spec in known.large:
+            self.evaluator.session.check_size(spec)
+        inputs = [*anchor.inputs]
+        for n in known.leaves:
+            inputs.append(leaves[n])
+        made = known.loaded.run(inputs)
+        if known.keeps:
+            anchor.settle(made[0], device)
+        at = int(known.keeps)
+        for number in known.nodes:
+            group.nodes[number].settle(made[at], device)
+            at += 1
+        if group.has_views:
+            self.evaluator.share_views(group)
 
     def before(self, device: Device, anchor: GpuArray) -> dict[int, tuple[Fused, Group]] | None:
         """Return the groups that stand for inputs; make the other inputs that are pending.
@@ -169,18 +225,29 @@ class Anchors:
         at: int,
         before: dict[int, tuple[Fused, Group]],
         behind: tuple[Fused, bool],
+        key: Any,
     ) -> None:
-        """Record a kernel with the maps before and behind it."""
+        """Record a kernel with the maps before and behind it; remember it under ``key``."""
         anchor = group.leaves[at]
         fused, keeps = behind
         op = anchor.op
         maps = _maps(anchor, before, fused, keeps=keeps)
         leaves = _leaves(before) + [group.leaves[~ref] for ref in fused.part.leaves]
-        made = op.fuse(anchor.inputs, maps, leaves)
+        loaded, is_settled = op.fused(device, anchor.inputs, maps, leaves)
+        if loaded is None:
+            made = op.fuse_by_call(device, anchor.inputs, maps, leaves)
+        else:
+            made = op.run_loaded(loaded, [*anchor.inputs, *leaves])
         if isinstance(made, GpuArray):  # a function did otherwise: it has its own result
             own = self._whole(made)
             anchor.settle(own.storage, own.device)
             return
+        if key is not None and not before and is_settled and not loaded.packed:
+            if len(self._known) >= FUSED_MAX:
+                self._known.clear()
+            large = tuple(op.large) if keeps else ()
+            read = tuple([~ref for ref in fused.part.leaves])
+            self._known[key] = _Known(loaded, at, read, fused.part.outputs, keeps, large)
         if keeps:
             anchor.settle(made[0], device)
         for number, storage in zip(fused.part.outputs, made[keeps:], strict=True):
@@ -195,7 +262,7 @@ class Anchors:
     def _swallow(
         self, device: Device, anchor: GpuArray, index: int, left: int
     ) -> tuple[Fused, Group] | None:
-        group = Group.below(anchor, index)
+        group = Group(anchor.inputs, index, 1)
         part = whole(group)
         if part is None or any(group.held) or group.foreign or len(part.leaves) > left:
             return None

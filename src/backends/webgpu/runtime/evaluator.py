@@ -64,7 +64,13 @@ class Evaluator:
                 if device is not self.device:
                     self._begin(device)
                 while root.op is not None:
-                    self._make(device, root)
+                    op = root.op
+                    if op is VIEW:
+                        _share(root, self)
+                    elif op.is_anchor:
+                        self.anchors.make(device, root)
+                    elif not op.run_alone(device, root):
+                        self._run_group(device, root)
             except LATE as error:
                 if root.place is None or CALLED in str(error):
                     raise
@@ -86,40 +92,30 @@ class Evaluator:
         self._texts = GroupTexts()
         self.anchors.clear()
 
-    def _make(self, device: Device, root: GpuArray) -> None:
-        """Make an array, or something that it needs first."""
-        op = root.op
-        if op is VIEW:
-            _share(root, self)
-        elif op.is_anchor:
-            self.anchors.make(device, root)
-        elif not op.run_alone(device, root):
-            self._run_group(device, root)
-
     def _run_group(self, device: Device, root: GpuArray) -> None:
         """Make a map's group, or something that it needs first."""
-        group = Group(root)
+        group = Group((root,))
         if not group.foreign:
             self._run(device, group)
             return
-        at = self._anchor_of(group)
-        others = [n for n in group.foreign if n != at]
-        if at is not None and not others:
-            if self.anchors.follow(device, group, at):
-                return
-            others = [at]
-        first = group.leaves[others[0]]
+        at = group.foreign[0]
+        if len(group.foreign) > 1:
+            before = self._anchor_of(group)
+            at = next(n for n in group.foreign if n != before)
+        elif self._may_follow(group, at) and self.anchors.follow(device, group, at):
+            return
+        first = group.leaves[at]
         del group  # it would count as somebody who holds these arrays
         self.make(first, "what uses it has another shape or another kernel before it")
 
     def _anchor_of(self, group: Group) -> int | None:
         """Return the leaf whose kernel the group may follow."""
-        size = group.nodes[-1].size
-        for number in group.foreign:
-            one = group.leaves[number]
-            if one.op.is_anchor and one.op.hands_on and one.size == size:
-                return number
-        return None
+        return next((n for n in group.foreign if self._may_follow(group, n)), None)
+
+    def _may_follow(self, group: Group, number: int) -> bool:
+        """Say whether a leaf is made by a kernel that the group may follow."""
+        op, size = group.leaves[number].op, group.leaves[number].size
+        return op.is_anchor and op.hands_on and size == group.nodes[-1].size
 
     def _run(self, device: Device, group: Group) -> None:
         states = self.states(device, group)
@@ -138,10 +134,10 @@ class Evaluator:
                 self._programs.clear()
             self._programs[key] = found
         loaded, numbers = found
-        nodes = group.nodes
         for number, storage in zip(numbers, loaded.run(group.leaves), strict=True):
-            nodes[number].settle(storage, device)
-        self.share_views(group)
+            group.nodes[number].settle(storage, device)
+        if group.has_views:
+            self.share_views(group)
 
     def share_views(self, group: Group) -> None:
         """Give the views that somebody holds what they are views of."""

@@ -147,6 +147,7 @@ class FunctionLaunch:
             name: value for name, value in attrs.items() if takes is None or name in takes
         }
         self.outputs = outputs
+        self.large: tuple[Spec, ...] = ()
         only = outputs[0] if outputs is not None and len(outputs) == 1 else None
         self.hands_on = False
         self._lower = lower
@@ -199,24 +200,21 @@ class FunctionLaunch:
             self._tries = 0
         return found
 
-    def fuse(
-        self, arrays: Sequence[Any], maps: Maps, leaves: list[Any]
-    ) -> list[Storage] | GpuArray:
-        """Run the function with maps behind its last dispatch; return the fused results.
+    def fused(
+        self, device: Device, arrays: Sequence[Any], maps: Maps, leaves: list[Any]
+    ) -> tuple[Loaded | None, bool]:
+        """Return the function's program fused with ``maps``, and that it stays so.
 
-        The function's own result is returned instead, if no dispatch took the maps.
+        None: it has none for such arrays, or no dispatch takes them; see `fuse_by_call`.
         """
-        device = self.session.open()
         loaded = self.loaded_for(device, arrays)
         if loaded is None:
-            return self._fuse_last(device, arrays, maps, leaves)
-        for one in arrays:
-            if one is not None:
-                one.sealed = True
-        fused = self._fused_with(device, loaded, loaded.program, maps)
-        if fused is None:
-            return self._arrays(loaded, arrays)[0]
-        return fused.run([*_given(self.session, fused, arrays), *leaves])
+            return None, False
+        return self._fused_with(device, loaded, loaded.program, maps), True
+
+    def run_loaded(self, loaded: Loaded, inputs: Sequence[Any]) -> list[Storage]:
+        """Run a program of the function."""
+        return loaded.run(_given(self.session, loaded, inputs))
 
     def repeat(self, device: Device, arrays: Sequence[Any]) -> Storage | None:
         """Record the program of a function that is known for such arrays; None: call it."""
@@ -241,7 +239,7 @@ class FunctionLaunch:
             self._programs.clear()
             self._fused.clear()
             self._device = device
-        key = self._layouts(device, arrays)
+        key = self.layouts_key(device, arrays)
         if key is None:
             return None
         if key in self._programs:
@@ -257,8 +255,10 @@ class FunctionLaunch:
         self._programs[key] = loaded
         return loaded
 
-    def _layouts(self, device: Device, arrays: Sequence[Any]) -> Any:
+    def layouts_key(self, device: Device, arrays: Sequence[Any]) -> Any:
         """Return what is equal where a function that repeats does the same; None if not known."""
+        if not self._repeats:
+            return None
         state = self.session.tuner.state()
         if state is None:
             return None
@@ -289,10 +289,13 @@ class FunctionLaunch:
             for spec, one in zip(self.outputs, made, strict=True)
         ]
 
-    def _fuse_last(
+    def fuse_by_call(
         self, device: Device, arrays: Sequence[Any], maps: Maps, leaves: list[Any]
     ) -> list[Storage] | GpuArray:
-        """Call the function, and fuse the maps into its last dispatch if that makes its result."""
+        """Call the function, and fuse the maps into its last dispatch if that makes its result.
+
+        The function's own result is returned instead, if it does otherwise.
+        """
         assert self.outputs is not None
         trace = Trace(self.outputs[0])
         found: GpuArray = self._run(list(arrays), self.gpu.traced(trace))[0]

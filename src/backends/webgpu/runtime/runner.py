@@ -40,6 +40,7 @@ class Step:
         ready: The same, looked up.
         places: Where its bindings are: input ``n``, or buffer ``~n``.
         special: The bindings that are neither, by position.
+        changes: Whether parameters or special bindings differ from run to run.
         begins: The buffers that it is the first to use.
         ends: The temporaries that it is the last to use.
     """
@@ -48,6 +49,7 @@ class Step:
     ready: Ready
     places: tuple[int, ...]
     special: tuple[tuple[int, Place], ...]
+    changes: bool
     begins: tuple[int, ...]
     ends: tuple[int, ...]
 
@@ -61,11 +63,12 @@ class Loaded:
         packed: The inputs that are read contiguous.
         bound: The inputs that are bound.
         written: The inputs that are written.
+        makes_one: Whether it is one dispatch with one result, which `make` runs.
     """
 
     __slots__ = (
         "_labels", "_nbytes", "_only", "_outputs", "_places", "_ready", "_steps", "_values",
-        "bound", "device", "packed", "program", "written",
+        "bound", "device", "makes_one", "packed", "program", "written",
     )  # fmt: skip
 
     def __init__(self, device: Device, program: Program) -> None:
@@ -106,11 +109,8 @@ class Loaded:
             self._ready = only.ready
             self._places = only.places
             self._values = only.dispatch.params.values
-
-    @property
-    def makes_one(self) -> bool:
-        """Whether it is one dispatch with one result, which `make` runs."""
-        return self._only is not None and self._outputs == (0,) and len(self._nbytes) == 1
+        self.makes_one = self._only is not None and program.outputs == (0,)
+        self.makes_one &= len(program.buffers) == 1
 
     def make(self, inputs: Sequence[Any]) -> Storage:
         """Run a program of one dispatch with one result; return that.
@@ -145,7 +145,7 @@ class Loaded:
                 storages: list[Any] = []
                 for n in step.places:
                     storages.append(inputs[n].storage if n >= 0 else buffers[~n])
-                if not step.dispatch.params.is_fixed or step.special:
+                if step.changes:
                     ready = _completed(device, step, inputs, storages)
                 if ready.work:
                     device.run(ready, storages)
@@ -154,7 +154,10 @@ class Loaded:
             for n in self._outputs:
                 if buffers[n] is None:
                     buffers[n] = allocate(self._nbytes[n], "", self._labels[n])
-        return [buffers[n] for n in self._outputs]
+        found: list[Storage] = []
+        for n in self._outputs:
+            found.append(buffers[n])
+        return found
 
     def _filled(self, inputs: Sequence[GpuArray]) -> Ready:
         assert self._only is not None
@@ -215,7 +218,8 @@ def _steps(device: Device, program: Program) -> list[Step]:
         begins = tuple([n for n, when in first.items() if when == at])
         ends = tuple([n for n, when in last.items() if when == at and n not in program.outputs])
         ready = ready_of(device, program, one)
-        found.append(Step(one, ready, tuple(places), tuple(special), begins, ends))
+        changes = bool(special) or not one.params.is_fixed
+        found.append(Step(one, ready, tuple(places), tuple(special), changes, begins, ends))
     return found
 
 

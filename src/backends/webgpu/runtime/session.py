@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
+    from wgsl_kernels.backends.webgpu.words import Words
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.spec import Spec
 
@@ -59,3 +60,6 @@ class Session(Protocol):
 
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array."""
+
+    def fill(self, array: GpuArray, words: Words) -> None:
+        """Record that all elements of a new array become one number."""
