@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import Layout
     from wgsl_kernels.backends.webgpu.runtime.launch import ShaderLaunch
     from wgsl_kernels.backends.webgpu.words import Words
+    from wgsl_kernels.engine.driver import Noted
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.registry import Kernel
 
@@ -363,11 +364,19 @@ class WebGpuBackend:
         """The most bytes that live buffers had since `profile` began."""
         return self.open().memory().peak_bytes
 
-    def take_timings(self) -> list[tuple[tuple[str, ...], str, float | None]]:
-        """Return kernels, cause and milliseconds of each dispatch since `profile` began."""
+    def take_timings(self) -> list[Noted]:
+        """Return kernels, cause, milliseconds and program of each dispatch since `profile` began.
+
+        The last is the program, and which of its dispatches it was.
+        """
         noted = self.open().take_timings()
         return [
-            (one.kernels, one.cause, None if one.nanoseconds is None else one.nanoseconds / 1e6)
+            (
+                one.kernels,
+                one.cause,
+                None if one.nanoseconds is None else one.nanoseconds / 1e6,
+                one.origin,
+            )
             for one in noted
         ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from wgsl_kernels.backends.webgpu.capturing.scratch import Scratch
 from wgsl_kernels.backends.webgpu.devices.status import SLOTS, LastingStatus
@@ -37,6 +37,7 @@ class Step(NamedTuple):
     params: bytes
     groups: tuple[int, int, int]
     label: Label
+    origin: tuple[Any, Any] | None
 
 
 class Notes:
@@ -109,10 +110,10 @@ class Notes:
         for one in storages:
             if one.block not in values:
                 self.kept.setdefault(one.block, one)
-        pipeline, fitting, params, groups, _, label = ready
+        pipeline, fitting, params, groups, _, label, origin = ready
         places = tuple([values.get(one.block, one.block) for one in storages])
         self.steps.append(
-            Step(pipeline, places, fitting.ranges, fitting.window, params, groups, label)
+            Step(pipeline, places, fitting.ranges, fitting.window, params, groups, label, origin)
         )
 
     def has_read(self) -> None:

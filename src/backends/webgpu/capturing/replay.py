@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, ITEMSIZE, GpuArray, row_major
 from wgsl_kernels.backends.webgpu.capturing.lying import placed, stretch
+from wgsl_kernels.backends.webgpu.capturing.program import concatenated
 from wgsl_kernels.engine.driver import OtherLayoutError
 
 if TYPE_CHECKING:
@@ -107,6 +108,12 @@ class GpuReplay:
     ) -> None:
         self.used = used
         self.dispatches = len(steps)
+        self.program = concatenated(steps, len(layouts), [one.spec for one in made])
+        """What it replays; None where a dispatch was of no program."""
+        whole = self.program
+        self._origins: list[tuple[Any, Any] | None] = [None] * len(steps)
+        if whole is not None:
+            self._origins = [(whole, one) for one in whole.dispatches]
         self._backend = backend
         self._device = device
         self._made = [one.nbytes for one in made]
@@ -168,7 +175,7 @@ class GpuReplay:
                 records = self._variants[key] = self._variant(blocks, starts)
             if self._status is not None:
                 device.reports.watch(self._status)
-            device.replay(records, blocks, self._work)
+            device.replay(records, blocks, self._work, self._origins)
         made: list[GpuArray] = []
         for slot, shape, dtype, size, layout, constant in self._outputs:
             if constant is None:

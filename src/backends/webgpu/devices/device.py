@@ -257,18 +257,32 @@ class Device:
                 return
             self.recorded += 1
             if self._watch.log is not None:
-                self._watch.log.append((ready.label, self.cause))
+                self._watch.log.append((ready.label, self.cause, ready.origin))
             if self.notes is not None and self.notes.listens():
                 self.notes.dispatched(ready, storages)
             recorder.record(ready, group, blocks)
 
-    def replay(self, records: list[Dispatch], blocks: Sequence[Block], work: int) -> None:
-        """Record dispatches that were checked before; ``blocks`` are the buffers of tensors."""
+    def replay(
+        self,
+        records: list[Dispatch],
+        blocks: Sequence[Block],
+        work: int,
+        origins: Sequence[tuple[Any, Any] | None],
+    ) -> None:
+        """Record dispatches that were checked before.
+
+        Args:
+            records: The dispatches.
+            blocks: The buffers of tensors.
+            work: How many workgroups they have.
+            origins: The program of each, and its dispatch there.
+        """
         with self.lock:
             self._recorder.check()
             self.recorded += len(records)
             if self._watch.log is not None:
-                self._watch.log += [(one[4] or one[0].label, "") for one in records]
+                labels = [one[4] or one[0].label for one in records]
+                self._watch.log += [(one, "", at) for one, at in zip(labels, origins, strict=True)]
             self._recorder.replay(records, blocks, work)
 
     def flush(self) -> None:

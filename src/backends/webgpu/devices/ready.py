@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.pipeline import Layout, Pipeline, Ranges
@@ -31,6 +31,7 @@ class Ready(NamedTuple):
         params: The uniform's bytes.
         groups: The grid, which the device can run.
         work: How many workgroups it has; 0: there is nothing to do.
+        origin: The program that it belongs to, and its dispatch there, for who explains it.
     """
 
     pipeline: Pipeline
@@ -39,3 +40,4 @@ class Ready(NamedTuple):
     groups: tuple[int, int, int]
     work: int
     label: Label
+    origin: tuple[Any, Any] | None = None

@@ -73,8 +73,12 @@ def splice(adapter: Adapter, program: Program, maps: Maps) -> Program | None:
     """
     assert len(program.outputs) == 1
     own = program.outputs[0]
-    takes = [one.accepts_epilogue and _writes(one, own) for one in program.dispatches]
-    if maps.epilogue is not None and sum(takes) != 1:
+    writes = [_writes(one, own) for one in program.dispatches]
+    takes = [
+        one.accepts_epilogue and is_own
+        for one, is_own in zip(program.dispatches, writes, strict=True)
+    ]
+    if maps.epilogue is not None and not sum(writes) == sum(takes) == 1:
         return None
     made = [] if maps.epilogue is None else maps.epilogue.made()
     buffers = (*program.buffers, *(spec for _, spec in made))

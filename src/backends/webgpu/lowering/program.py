@@ -213,12 +213,18 @@ class Dispatch:
         group = " x ".join(map(str, self.module.composed.workgroup_size))
         lines = [f"{' + '.join(self.kernels)}: {grid} workgroups of {group}, {self._params()}"]
         lines += [f"  {one}" for one in self.bindings]
-        prologue = ", ".join(sorted(self.accepts_prologue)) or "nothing"
-        epilogue = "an" if self.accepts_epilogue else "no"
-        lines.append(f"  accepts a prologue for {prologue}; accepts {epilogue} epilogue")
+        if self.module.composed.form != "map":  # one of maps is fused by composing it anew
+            prologue = f"a prologue for {', '.join(sorted(self.accepts_prologue))}"
+            epilogue = "an epilogue" if self.accepts_epilogue else "no epilogue"
+            accepted = prologue if self.accepts_prologue else "no prologue"
+            lines.append(f"  accepts {accepted}, {epilogue}")
         if self.cut:
             lines.append(f"  ends here: a dispatch has at most {self.cut}")
         return "\n".join(lines)
+
+    def show(self) -> str:
+        """Return everything with the text, each line with its origin."""
+        return f"{self}\n\n// module {self.module.digest[:12]}\n{self.module.annotated()}"
 
     def _params(self) -> str:
         values = "".join(f", {fact} from input {number}" for fact, number in self.params.values)

@@ -53,8 +53,7 @@ class Trace:
     Attributes:
         output: The spec of its result.
         last: The dispatch that is held back.
-        results: For each dispatch the array that it writes through accessors, if that could be
-            the result, else None.
+        written: The arrays that its dispatches write, each as often as one does.
         is_plain: Whether it only dispatched: nothing was read, no kernel reports errors.
         repeats: Whether the function promised that it does the same for other arrays; see
             ``Gpu.repeats``.
@@ -63,7 +62,7 @@ class Trace:
 
     output: Spec
     last: Last | None = None
-    results: list[GpuArray | None] = field(default_factory=list["GpuArray | None"])
+    written: list[GpuArray] = field(default_factory=list["GpuArray"])
     is_plain: bool = True
     repeats: bool = False
     filled: list[GpuArray] = field(default_factory=list["GpuArray"])
@@ -80,11 +79,18 @@ class Trace:
             result = None
         if any(result is one for one in self.filled):
             result = None
-        self.results.append(result)
+        self.written += [arrays[n] for n in loaded.written]
         if result is None:
             loaded.run(arrays)
         else:
             self.last = Last(loaded, arrays, found[0])
+
+    def makes(self, result: GpuArray) -> bool:
+        """Say whether the dispatch that is held back is the one that writes ``result``."""
+        last = self.last
+        if last is None or last.arrays[last.result] is not result:
+            return False
+        return sum(one is result for one in self.written) == 1
 
     def flush(self) -> None:
         """Record what is held back."""
@@ -187,14 +193,13 @@ class FunctionLaunch:
         spec = self.outputs[0] if self.outputs else Spec((0,), "float32")
         trace = Trace(spec)
         found = self._run(arrays, self.gpu.traced(trace))
-        last, alone = trace.last, sum(one is not None for one in trace.results) == 1
+        is_last = len(found) == 1 and trace.makes(found[0])
         trace.flush()
         self._repeats = trace.repeats and trace.is_plain
         if not self._tries:
             return found
         self._tries -= 1
-        is_last = last is not None and last.arrays[last.result] is found[0]
-        if trace.is_plain and alone and is_last and _are_flat(arrays):
+        if trace.is_plain and is_last and _are_flat(arrays):
             self.hands_on = True
             self._seen_on = device
             self._tries = 0
@@ -301,8 +306,7 @@ class FunctionLaunch:
         found: GpuArray = self._run(list(arrays), self.gpu.traced(trace))[0]
         self._repeats = trace.repeats and trace.is_plain
         last = trace.last
-        alone = sum(one is not None for one in trace.results) == 1
-        if last is None or not alone or last.arrays[last.result] is not found:
+        if last is None or not trace.makes(found):
             trace.flush()
             return found
         if device is not self._device:

@@ -256,7 +256,8 @@ def ready_of(device: Device, program: Program, dispatch: Dispatch) -> Ready:
         raise composed.explain(failure.message) from None
     ranges = tuple([_range(device, one) for one in dispatch.bindings])
     params = dispatch.params.data
-    return device.ready(pipeline, ranges, params, dispatch.grid, dispatch.label)
+    ready = device.ready(pipeline, ranges, params, dispatch.grid, dispatch.label)
+    return ready._replace(origin=(program, dispatch))
 
 
 def _range(device: Device, binding: Binding) -> tuple[int, int]:
