@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.abilities import driver_closing, driver_started
 from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.driver import Driver, SimpleDriver
 from wgsl_kernels.engine.errors import AlreadyRegistered, ArgumentError
@@ -81,6 +82,7 @@ def find_driver(name: str) -> Driver:
             raise ArgumentError(f"backend {name!r} is unknown; registered: {known}.")
         made = _entries[name].factory()
         driver = cast("Driver", made) if hasattr(made, "prepare") else SimpleDriver(name, made)
+        driver_started(driver)
         _drivers[name] = driver
         backend_started(name, made)
         return driver
@@ -96,6 +98,7 @@ def close_backend(name: str) -> None:
         if _chosen is driver:
             _chosen = None
         backend_closing(name)
+        driver_closing(driver)
         driver.close()
 
 

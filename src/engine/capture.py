@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 from weakref import ref
 
 from wgsl_kernels.engine import context, registry
+from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.captured_run import CapturedRun, GoneError, Trial
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.driver import OtherLayoutError
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import user_place
+from wgsl_kernels.engine.run import ReplayObserver
 from wgsl_kernels.engine.structure import OpaqueError, signature_of, with_leaves
 from wgsl_kernels.engine.tape import Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from wgsl_kernels.engine.abilities import RecordingDriver
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.tensor import Tensor
 
@@ -74,8 +77,8 @@ class Captured(Generic[P, R]):
             form, leaves = signature_of(args, kwargs)
         except OpaqueError as error:
             return self._eager(str(error), args, kwargs)
-        lying = getattr(driver, "lying", None)
-        if now.watch is not None or lying is None:
+        recording = abilities_of(driver).recording
+        if now.watch is not None or recording is None:
             # inside another capture it becomes part of that
             self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
             return self._plain(leaves, args, kwargs)
@@ -86,9 +89,10 @@ class Captured(Generic[P, R]):
         if self._changes != _changes[0]:
             self.dispose()
             self._changes = _changes[0]
-        laid = [lying(one.array) if _is_plain(one, driver) else None for one in leaves]
+        layout_key = recording.layout_key
+        layouts = [layout_key(one.array) if _is_plain(one, driver) else None for one in leaves]
         key: tuple[Hashable, ...]
-        key = (form, tuple(laid), driver.name, switches["fusion"], switches["deterministic"])
+        key = (form, tuple(layouts), driver.name, switches["fusion"], switches["deterministic"])
         if now.gradients:
             key = (*key, *now.gradients.items())
         runs = self._runs.get(key)
@@ -110,7 +114,7 @@ class Captured(Generic[P, R]):
             if not driver.supports(leaf.dtype):
                 why = f"{leaf.dtype} tensors cannot live on backend {driver.name!r}"
                 return self._eager(why, args, kwargs, leaves)
-        return self._record(key, driver, leaves, args, kwargs)
+        return self._record(key, recording, leaves, args, kwargs)
 
     def rehearse(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run the function as when it is recorded, so that all is compiled, and record nothing.
@@ -123,9 +127,11 @@ class Captured(Generic[P, R]):
             leaves = signature_of(args, kwargs)[1]
         except OpaqueError:
             return self._f(*args, **kwargs)
-        can = hasattr(driver, "lying") and _hindrance(now, checks=config.check_numerics) is None
-        trial = Trial(driver, None, leaves) if can else None
-        if trial is None or not _begins(trial):
+        recording = abilities_of(driver).recording
+        if recording is None or _hindrance(now, checks=config.check_numerics) is not None:
+            return self._plain(leaves, args, kwargs)
+        trial = Trial(recording, None, leaves)
+        if not _begins(trial):
             return self._plain(leaves, args, kwargs)
         try:
             return trial.run(lambda given: self._plain(given, args, kwargs))[0]
@@ -175,7 +181,7 @@ class Captured(Generic[P, R]):
     def _record(
         self,
         key: Hashable,
-        driver: Driver,
+        driver: RecordingDriver,
         leaves: list[Tensor],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -249,7 +255,7 @@ def _hindrance(now: context.Context, *, checks: bool) -> str | None:
                 "a tape around the call wants to see its kernels; capture the function that "
                 "computes the gradients"
             )
-        if not hasattr(one, "replayed"):
+        if not isinstance(one, ReplayObserver):
             return "an interceptor around the call wants to see its kernels"
     if now.double:
         return "a gradient check in float64 is under way"

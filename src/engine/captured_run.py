@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.exchange import exchange
 from wgsl_kernels.engine.liveness import is_shared
 from wgsl_kernels.engine.origin import user_line
+from wgsl_kernels.engine.run import ReplayObserver
 from wgsl_kernels.engine.structure import OpaqueError, Template, replaced
 from wgsl_kernels.engine.tensor import Tensor, Variable, made
 from wgsl_kernels.engine.watch import Watch, changes_of, stand_in
@@ -18,7 +20,8 @@ from wgsl_kernels.engine.watch import Watch, changes_of, stand_in
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.engine.driver import Driver, Recording, Replay
+    from wgsl_kernels.engine.abilities import RecordingDriver
+    from wgsl_kernels.engine.driver import Driver, Replay
     from wgsl_kernels.engine.exchange import Change
     from wgsl_kernels.engine.spec import Spec
 
@@ -63,10 +66,10 @@ class Trial(Watch):
     computes must not be made by others before the notes are complete.
     """
 
-    def __init__(self, driver: Driver, scratch: Any, leaves: list[Tensor]) -> None:
+    def __init__(self, driver: RecordingDriver, scratch: Any, leaves: list[Tensor]) -> None:
         super().__init__()
         self._driver = driver
-        self._recording: Recording = driver.record(scratch)  # type: ignore[attr-defined]  # the caller has asked
+        self._recording = driver.record(scratch)
         self._leaves = leaves
         self._arguments: list[_Argument] = []
         self._inputs: list[_Input] = []
@@ -249,13 +252,15 @@ class CapturedRun:
         if not now.interceptors:
             results = self._run(leaves)
             return results[0] if self._template.is_bare else self._template.filled(results)
-        recorded = int(getattr(self._driver, "recorded", 0))
+        profiling = abilities_of(self._driver).profiling
+        recorded = 0 if profiling is None else profiling.recorded
         start = clock.perf_counter()
         results = self._run(leaves)
         wall = (clock.perf_counter() - start) * 1e3
-        recorded = int(getattr(self._driver, "recorded", 0)) - recorded
+        recorded = 0 if profiling is None else profiling.recorded - recorded
         for one in now.interceptors:
-            one.replayed(name, self._driver, leaves, results, wall, recorded)  # type: ignore[attr-defined]  # the caller has asked
+            if isinstance(one, ReplayObserver):
+                one.replayed(name, self._driver, leaves, results, wall, recorded)
         return self._template.filled(results)
 
     def _run(self, leaves: list[Tensor]) -> list[Tensor]:

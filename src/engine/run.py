@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.attributes import attr_key, text
@@ -74,6 +74,27 @@ class Observer:
 Result = Tensor | tuple[Tensor, ...]
 Proceed = Callable[[Call], Result]
 Interceptor = Callable[[Call, Proceed], Result]
+
+
+@runtime_checkable
+class ReplayObserver(Protocol):
+    """An interceptor that lets captured functions replay, in which no kernel runs by name."""
+
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        """Return what the kernel gives."""
+
+    def replayed(
+        self,
+        name: str,
+        driver: Driver,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        wall_ms: float,
+        dispatches: int,
+    ) -> None:
+        """Note that the captured function ``name`` was replayed, in ``wall_ms`` milliseconds."""
+
+
 """Sees every kernel run of its thread: calls ``proceed(call)`` for the result, once or not."""
 
 _SCALARS = (bool, int, float, complex, str)

@@ -74,7 +74,6 @@ from wgsl_kernels.engine.tensor import tensor as tensor
 from wgsl_kernels.engine.tensor import variable as variable
 from wgsl_kernels.engine.warmup import Warmup as Warmup
 from wgsl_kernels.engine.warmup import warmup as warmup
-from wgsl_kernels.ops import on_host as _on_host  # noqa: F401  declares which are exact
 from wgsl_kernels.ops import operators as _operators  # noqa: F401  binds the operators of tensors
 from wgsl_kernels.ops import pool_gradients as _pool_gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops import random as random

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.devices import pipeline as pipeline_module
-from wgsl_kernels.backends.webgpu.devices.adapter import DEFAULT_LIMITS, list_adapters
+from wgsl_kernels.backends.webgpu.devices.adapters import list_adapters
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.backends.webgpu.devices.status import SLOTS

@@ -48,7 +48,6 @@ from wgsl_kernels.engine.errors import (
     DeviceLostError,
     OutOfMemoryError,
 )
-from wgsl_kernels.engine.machine import half_of_memory
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
@@ -102,7 +101,7 @@ class WebGpuBackend:
         if limit != "auto":
             return limit if isinstance(limit, int) else None
         device = self._device
-        return half_of_memory() if device is not None and device.is_software else None
+        return None if device is None else device.policy.memory_limit
 
     def supports(self, dtype: DType) -> bool:
         """Say whether buffers can hold ``dtype`` here."""
@@ -331,7 +330,7 @@ class WebGpuBackend:
         """Return a recording that has not begun; see `wgsl_kernels.engine.driver.Recording`."""
         return GpuRecording(self, scratch)
 
-    def lying(self, array: GpuArray) -> Layout | None:
+    def layout_key(self, array: GpuArray) -> Layout | None:
         """Return what a recording needs to know of how an array lies: see `capturing.lying`."""
         return None if array.layout is None else placed(array)[0]
 

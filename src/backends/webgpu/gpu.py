@@ -38,6 +38,7 @@ from wgsl_kernels.engine.windows import sliding_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.function import Trace
@@ -73,12 +74,12 @@ class Gpu:
     @property
     def is_software(self) -> bool:
         """Whether the adapter is the CPU, whose workgroup memory is no faster than any other."""
-        return self._backend.open().is_software
+        return self._backend.open().info.is_software
 
     @property
-    def shares_lanes(self) -> bool:
-        """Whether it is, and eight invocations are lanes of a subgroup that can broadcast."""
-        return self._backend.open().info.shares_lanes
+    def policy(self) -> Policy:
+        """What our own kernels do on this kind of adapter and not on another."""
+        return self._backend.open().policy
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new array with undefined values."""

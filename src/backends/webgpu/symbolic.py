@@ -20,6 +20,7 @@ from wgsl_kernels.engine.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
@@ -132,9 +133,9 @@ class SymbolicGpu(Gpu):
         return found
 
     @property
-    def shares_lanes(self) -> bool:
-        """Whether eight invocations are lanes of a subgroup that can broadcast."""
-        found = self._record.asked["shares_lanes"] = super().shares_lanes
+    def policy(self) -> Policy:
+        """The rules that follow from what kind of adapter it is."""
+        found = self._record.asked["policy"] = super().policy
         return found
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:

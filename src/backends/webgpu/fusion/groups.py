@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.groups import compose_group
 from wgsl_kernels.backends.webgpu.lowering.arguments import bound_bytes
-from wgsl_kernels.backends.webgpu.lowering.map import map_grid, run_bits, walk_across
+from wgsl_kernels.backends.webgpu.lowering.map import map_grid, walk_across
 from wgsl_kernels.backends.webgpu.lowering.program import (
     Binding,
     Dispatch,
@@ -53,9 +53,9 @@ class GroupTexts:
     def __len__(self) -> int:
         return len(self._found)
 
-    def find(self, structure: Structure, reading: Reading, *, is_software: bool) -> Composed:
+    def find(self, structure: Structure, reading: Reading, *, walks_across: bool) -> Composed:
         """Return the text of a structure."""
-        across = reading.across if is_software else None
+        across = reading.across if walks_across else None
         key = (structure.key, across and (across.space, across.axis))
         composed = self._found.get(key)
         if composed is None:
@@ -89,7 +89,7 @@ def lower_group(
             places[n] = Place("buffer", len(buffers))
             buffers.append(Spec(node.shape, node.dtype))
             nodes.append(n)
-        composed = texts.find(structure, reading, is_software=adapter.is_software)
+        composed = texts.find(structure, reading, walks_across=adapter.policy.walks_across)
         dispatches.append(_dispatch(group, part, structure, reading, adapter, composed, places))
     held = tuple([k for k, n in enumerate(nodes) if group.held[n]])
     program = Program(tuple(dispatches), tuple(buffers), held)
@@ -107,9 +107,9 @@ def _dispatch(
 ) -> Dispatch:
     size = group.nodes[-1].size
     items = -(-size // 4) if structure.vec4 else size
-    across = reading.across if adapter.is_software else None
+    across = reading.across if adapter.policy.walks_across else None
     if across is None:
-        walk, grid = {"wk_run_bits": run_bits(adapter)}, map_grid(adapter, items)
+        walk, grid = {"wk_run_bits": adapter.policy.run_bits}, map_grid(adapter, items)
     else:
         walk, grid = walk_across(across.size, across.inner, items)
     facts: dict[str, Any] = {"wk_size": size, **walk, **reading.facts}

@@ -20,6 +20,7 @@ from wgsl_kernels.engine.errors import ArgumentError, OutOfMemoryError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.composed import BoundBuffer, Composed
     from wgsl_kernels.backends.webgpu.composing.operands import Operand
     from wgsl_kernels.backends.webgpu.composing.source import Source
@@ -36,20 +37,12 @@ result itself is not written."""
 PLAIN = Options()
 
 
-class Info(Protocol):
-    """What is known of an adapter's driver."""
-
-    @property
-    def has_small_pages(self) -> bool:
-        """Whether memory has pages of 4 KiB."""
-
-
 class Adapter(Protocol):
-    """What lowering asks of a device: facts, and nothing that runs."""
+    """What lowering asks of a device: facts and rules, and nothing that runs."""
 
     @property
-    def is_software(self) -> bool:
-        """Whether the adapter is the CPU."""
+    def policy(self) -> Policy:
+        """The rules that follow from what kind of adapter it is."""
 
     @property
     def features(self) -> frozenset[str]:
@@ -62,10 +55,6 @@ class Adapter(Protocol):
     @property
     def largest_binding(self) -> int:
         """The bytes that one binding may have."""
-
-    @property
-    def info(self) -> Info:
-        """What is known of its driver."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -24,15 +24,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.lowering.program import Dispatch, Grid
 
 GROUP = 64
-MANY = 1 << 16
-PER_INVOCATION = 4
-"""Items that an invocation of a large map handles on a GPU."""
 RUN = 16
 """Items of a run in families/map_across.wgsl."""
-SOFTWARE_GROUPS = 64
-SOFTWARE_MOST = 64
-"""On a software adapter a workgroup costs as much as dozens of items, so a map has few of them
-until an invocation handles so many items."""
 
 
 def lower_map(
@@ -67,7 +60,7 @@ def lower_map(
     )
     operands: list[Operand] = []
     facts: dict[str, Any] = {**call.attrs, f"{output}_size": spec.size, "wk_shape": shape}
-    facts |= {"wk_run_bits": run_bits(adapter), "wk_first": 0}
+    facts |= {"wk_run_bits": adapter.policy.run_bits, "wk_first": 0}
     for index, (name, one) in enumerate(zip(call.names, arguments, strict=True)):
         if one is None:
             operands.append(Operand(name, "float32", 0, "absent"))
@@ -139,20 +132,7 @@ def _in_parts(
 
 def map_grid(adapter: Adapter, items: int) -> Grid:
     """Return the workgroups of a map over ``items`` items."""
-    if adapter.is_software:
-        per = min(-(-items // (GROUP * SOFTWARE_GROUPS)), SOFTWARE_MOST)
-    else:
-        per = PER_INVOCATION if items > MANY else 1
-    return fold(-(-items // (GROUP * max(per, 1))))
-
-
-def run_bits(adapter: Adapter) -> int:
-    """Return the logarithm of how many invocations of a map share a run of items.
-
-    On a software adapter they are the lanes of a vector, which a thread runs to their end before
-    the next ones; on a GPU the whole grid is under way at once.
-    """
-    return 3 if adapter.is_software else 31
+    return fold(-(-items // (GROUP * max(adapter.policy.map_run(items, GROUP), 1))))
 
 
 def walk_across(across: int, inner: int, items: int) -> tuple[dict[str, int], Grid]:

@@ -170,7 +170,7 @@ class _Reduction:
         facts |= {"wk_first_part": 0, "wk_last_part": parts}
         last: Any = spread.variant
         if not self.maps:
-            by_group = not self.adapter.is_software and parts > rows and parts >= GROUP
+            by_group = self.adapter.policy.joins_parts_together(parts, rows, GROUP)
             last = "lanes" if by_group else "rows"
         first = self._stage("partial", spread.variant)
         second = self._stage("apply" if self.maps else "final", last)
@@ -222,10 +222,9 @@ class _Reduction:
             self.count,
             walk.inner,
             walk.step,
-            adapter.is_software,
+            adapter.policy,
             self.maps,
             "subgroup" in adapter.features and can_exchange(call.shader.source, call.names),
-            adapter.info.has_small_pages,
         )
         return spreads(layout)
 

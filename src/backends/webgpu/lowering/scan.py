@@ -124,7 +124,7 @@ def _layout(call: Call, adapter: Adapter, x: Argument, facts: dict[str, Any]) ->
         rows,
         length,
         inner,
-        adapter.is_software,
+        adapter.policy,
         can_vec4="complex64" not in (x.dtype, output),
         total_bytes=total_bytes(source, types),
     )
