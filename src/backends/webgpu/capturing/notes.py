@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from wgsl_kernels.backends.webgpu.capturing.scratch import Scratch
 from wgsl_kernels.backends.webgpu.devices.status import SLOTS, LastingStatus
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
-    from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
 
 
@@ -37,7 +37,7 @@ class Step(NamedTuple):
     params: bytes
     groups: tuple[int, int, int]
     label: Label
-    origin: tuple[Any, Any] | None
+    origin: Origin
 
 
 class Notes:

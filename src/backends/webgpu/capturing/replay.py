@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch
     from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
     from wgsl_kernels.backends.webgpu.runtime.session import Session
@@ -111,7 +112,7 @@ class GpuReplay:
         self.program = concatenated(steps, len(layouts), [one.spec for one in made])
         """What it replays; None where a dispatch was of no program."""
         whole = self.program
-        self._origins: list[tuple[Any, Any] | None] = [None] * len(steps)
+        self._origins: list[Origin] = [None] * len(steps)
         if whole is not None:
             self._origins = [(whole, one) for one in whole.dispatches]
         self._backend = backend

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.captures import NoteTaker
     from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Kind, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
-    from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch, Label
     from wgsl_kernels.backends.webgpu.devices.timing import Noted
 
@@ -260,19 +260,11 @@ class Device:
             recorder.record(ready, group, blocks)
 
     def replay(
-        self,
-        records: list[Dispatch],
-        blocks: Sequence[Block],
-        work: int,
-        origins: Sequence[tuple[Any, Any] | None],
+        self, records: list[Dispatch], blocks: Sequence[Block], work: int, origins: Sequence[Origin]
     ) -> None:
-        """Record dispatches that were checked before.
+        """Record dispatches that were checked before; ``blocks`` are the buffers of tensors.
 
-        Args:
-            records: The dispatches.
-            blocks: The buffers of tensors.
-            work: How many workgroups they have.
-            origins: The program of each, and its dispatch there.
+        ``work`` is how many workgroups they have, ``origins`` the program and dispatch of each.
         """
         with self.lock:
             self._recorder.check()

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
 
 
+Origin = tuple[Any, Any] | None
+"""The program that a dispatch belongs to, and the dispatch there."""
+
+
 class Fitting:
     """What bind groups of the same buffers have in common: a device makes one object of each.
 
@@ -40,4 +44,4 @@ class Ready(NamedTuple):
     groups: tuple[int, int, int]
     work: int
     label: Label
-    origin: tuple[Any, Any] | None = None
+    origin: Origin = None

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.devices.native import Calls
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch, Label
 
 MOST_DISPATCHES = 256  # at a time; a query set holds two stamps for each
@@ -85,7 +86,7 @@ class Noted(NamedTuple):
     kernels: tuple[str, ...]
     cause: str
     nanoseconds: int | None
-    origin: tuple[Any, Any] | None = None
+    origin: Origin = None
 
 
 class Watch:
@@ -96,7 +97,7 @@ class Watch:
     """
 
     def __init__(self, device: Any, calls: Calls, has_timestamps: bool) -> None:
-        self.log: list[tuple[Label, str, tuple[Any, Any] | None]] | None = None
+        self.log: list[tuple[Label, str, Origin]] | None = None
         self._device = device
         self._calls = calls
         self._has_timestamps = has_timestamps

@@ -10,14 +10,13 @@ from wgsl_kernels.backends.webgpu.composing.reductions import is_normalization
 from wgsl_kernels.backends.webgpu.fusion.graph import pending
 from wgsl_kernels.backends.webgpu.fusion.splice import splice
 from wgsl_kernels.backends.webgpu.lowering.arguments import arguments_of
-from wgsl_kernels.backends.webgpu.lowering.free import hands_on, lower_free, prologues
-from wgsl_kernels.backends.webgpu.lowering.reduce import lower_reduce
-from wgsl_kernels.backends.webgpu.lowering.scan import lower_scan
-from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, lower_window, reads_of
+from wgsl_kernels.backends.webgpu.lowering.free import hands_on, prologues
+from wgsl_kernels.backends.webgpu.lowering.lower import lower
+from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, reads_of
 from wgsl_kernels.backends.webgpu.runtime.launch import ABSENT, VALUE, Entry, ShaderLaunch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.composing.operands import Form
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
     from wgsl_kernels.backends.webgpu.runtime.session import Session
 
-LOWER: dict[str, Callable[..., Lowered]] = {
-    "reduce": lower_reduce,
-    "scan": lower_scan,
-    "window": lower_window,
-    "free": lower_free,
-}
 UNKNOWN_READS = 4
 """How often a free kernel is taken to read each element."""
 
@@ -56,7 +49,7 @@ class AnchorLaunch(ShaderLaunch):
 
     def __init__(self, session: Session, call: Call, form: Form) -> None:
         super().__init__(session, call)
-        self._lower = LOWER[form]
+        self.form = form
         self.swallows: tuple[int, ...] = (0,)
         self.hands_on = True
         self.reads = 1
@@ -88,7 +81,7 @@ class AnchorLaunch(ShaderLaunch):
 
     def lower(self, arrays: Sequence[Any], device: Device, variant: str | None) -> Lowered:
         """Return the kernel's program."""
-        return self._lower(self.call, arguments_of(arrays), device, variant)
+        return lower(self.form, self.call, arguments_of(arrays), device, variant)
 
     def layouts_key(self, device: Device, arrays: Sequence[Any]) -> Any:
         """Return the layouts of arrays that are on the device, None if one is not."""
@@ -143,7 +136,7 @@ class AnchorLaunch(ShaderLaunch):
                 session.make_resident(one)
             states.append(_state_of(one))
 
-        def lower(name: str | None) -> Lowered:
+        def lowered(name: str | None) -> Lowered:
             program, choices = self.lower(arrays, device, name)
             fused = splice(device, program, maps)
             assert fused is not None
@@ -152,12 +145,12 @@ class AnchorLaunch(ShaderLaunch):
         key = (tuple(states), maps.key)
         entry = self.entries.get(key)
         if entry is None:
-            entry = self.remember(key, Entry(device, lower(None)))
+            entry = self.remember(key, Entry(device, lowered(None)))
         if maps.keeps:
             for spec in self.large:
                 session.check_size(spec)
         if entry.is_open:
-            return self.chosen(entry, lower, [*arrays, *leaves]), False
+            return self.chosen(entry, lowered, [*arrays, *leaves]), False
         return entry.loaded, len(entry.choices.names) < 2
 
     def _begin(self, device: Device, arrays: list[Any]) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, GpuArray, Tail
 from wgsl_kernels.backends.webgpu.fusion.graph import pending
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
-from wgsl_kernels.backends.webgpu.lowering.arguments import Argument, same_buffers
-from wgsl_kernels.backends.webgpu.lowering.program import Place, Program
+from wgsl_kernels.backends.webgpu.lowering.arguments import same_buffers
 from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
+from wgsl_kernels.backends.webgpu.runtime.results import check_arrays, check_results
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.backends.webgpu.runtime.trace import Trace, with_result
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
@@ -21,92 +19,12 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
-    from wgsl_kernels.backends.webgpu.lowering.program import Binding
+    from wgsl_kernels.backends.webgpu.lowering.program import Program
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.registry import Kernel
 
 TRIES = 3
 """Runs in which a kernel may show that it makes its result in one last dispatch."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Last:
-    """The last dispatch of a function so far, not recorded yet.
-
-    Attributes:
-        loaded: Its program, whose inputs are the arrays.
-        arrays: What it reads and writes.
-        result: The one that it writes, at this number.
-    """
-
-    loaded: Loaded
-    arrays: list[GpuArray]
-    result: int
-
-
-@dataclass(eq=False)
-class Trace:
-    """What one run of a function does with the device.
-
-    The last dispatch is held back until the next one, so that maps may be fused into it.
-
-    Attributes:
-        output: The spec of its result.
-        last: The dispatch that is held back.
-        written: The arrays that its dispatches write, each as often as one does.
-        is_plain: Whether it only dispatched: nothing was read, no kernel reports errors.
-        repeats: Whether the function promised that it does the same for other arrays; see
-            ``Gpu.repeats``.
-        filled: The arrays that start from a number.
-    """
-
-    output: Spec
-    last: Last | None = None
-    written: list[GpuArray] = field(default_factory=list["GpuArray"])
-    is_plain: bool = True
-    repeats: bool = False
-    filled: list[GpuArray] = field(default_factory=list["GpuArray"])
-
-    def dispatched(self, loaded: Loaded, arrays: list[GpuArray]) -> None:
-        """Record what is held back, and hold this dispatch back if it makes the result."""
-        self.flush()
-        one = loaded.program.dispatches[-1]
-        if one.params.report is not None:
-            self.is_plain = False
-        found = [w.place.number for w in one.writes] if one.accepts_epilogue else []
-        result = arrays[found[0]] if len(found) == 1 else None
-        if result is not None and (result.shape, result.dtype) != _key(self.output):
-            result = None
-        if any(result is one for one in self.filled):
-            result = None
-        self.written += [arrays[n] for n in loaded.written]
-        if result is None:
-            loaded.run(arrays)
-        else:
-            self.last = Last(loaded, arrays, found[0])
-
-    def makes(self, result: GpuArray) -> bool:
-        """Say whether the dispatch that is held back is the one that writes ``result``."""
-        last = self.last
-        if last is None or last.arrays[last.result] is not result:
-            return False
-        return sum(one is result for one in self.written) == 1
-
-    def flush(self) -> None:
-        """Record what is held back."""
-        last, self.last = self.last, None
-        if last is not None:
-            last.loaded.run(last.arrays)
-
-    def fills(self, array: GpuArray) -> None:
-        """Hear of an array that is filled: what an epilogue does not store must keep the number."""
-        self.has_done(plain=False)
-        self.filled.append(array)
-
-    def has_done(self, *, plain: bool) -> None:
-        """Hear of something else that the function does: it comes after what is held back."""
-        self.flush()
-        self.is_plain &= plain
 
 
 class UndecidedError(Exception):
@@ -313,7 +231,7 @@ class FunctionLaunch:
             self._fused.clear()
             self._device = device
         own = Maps(len(last.arrays), (), {}, maps.epilogue, maps.keeps)
-        program = _with_result(last.loaded.program, last.result, self.outputs[0])
+        program = with_result(last.loaded.program, last.result, self.outputs[0])
         fused = self._fused_with(device, last.loaded, program, own)
         if fused is None:
             trace.flush()
@@ -343,15 +261,11 @@ class FunctionLaunch:
                     each.sealed = True
         found = self.func(gpu, *arrays, **self.keywords)
         several = list(found) if isinstance(found, (tuple, list)) else [found]
-        _check_arrays(self.kernel, several)
+        check_arrays(self.kernel, several)
         if self.outputs is None:
             return [(one, Spec(one.shape, one.dtype)) for one in several]
-        _check_results(self.kernel, several, self.outputs)
+        check_results(self.kernel, several, self.outputs)
         return several
-
-
-def _key(spec: Spec) -> tuple[Any, ...]:
-    return spec.shape, spec.dtype
 
 
 def _given(session: Session, loaded: Loaded, arrays: Sequence[Any]) -> Sequence[Any]:
@@ -364,58 +278,5 @@ def _given(session: Session, loaded: Loaded, arrays: Sequence[Any]) -> Sequence[
     return given
 
 
-def _with_result(program: Program, number: int, spec: Spec) -> Program:
-    """Return a program with an input that it writes as its result."""
-    target = len(program.buffers)
-    before, after = Place("input", number), Place("buffer", target)
-
-    def moved(one: Binding) -> Binding:
-        return replace(one, place=after) if one.place == before else one
-
-    last = program.dispatches[-1]
-    assert last.bound is not None
-    arguments = {
-        name: Argument.made(spec, target) if one.place == before else one
-        for name, one in last.bound.arguments.items()
-    }
-    made = replace(
-        last,
-        bindings=tuple([moved(one) for one in last.bindings]),
-        bound=replace(last.bound, arguments=arguments),
-    )
-    return replace(
-        program,
-        dispatches=(*program.dispatches[:-1], made),
-        buffers=(*program.buffers, spec),
-        outputs=(target,),
-    )
-
-
 def _are_flat(arrays: list[Any]) -> bool:
     return all(not isinstance(one, list) and (one is None or one.size) for one in arrays)
-
-
-def _check_arrays(name: str, results: list[Any]) -> None:
-    for one in results:
-        if not isinstance(one, GpuArray):
-            kind = type(one).__name__
-            raise ArgumentError(
-                f"{name}: the webgpu kernel gave a {kind}; want an array, as gpu.empty makes."
-            )
-
-
-def _check_results(name: str, results: list[GpuArray], outputs: tuple[Spec, ...]) -> None:
-    if len(results) == len(outputs) == 1:
-        one, spec = results[0], outputs[0]
-        if one.shape == spec.shape and one.dtype == spec.dtype:
-            return
-    given = [(one.shape, one.dtype) for one in results]
-    wanted = [(one.shape, one.dtype) for one in outputs]
-    if given != wanted:
-        shown = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in given)
-        says = ", ".join(f"{show(shape)} {dtype}" for shape, dtype in wanted)
-        message = f"{name}: the webgpu kernel gave {shown}, its signature says {says}."
-        if len(given) != len(wanted):
-            raise ArgumentError(message)
-        shapes_fit = all(have[0] == want[0] for have, want in zip(given, wanted, strict=True))
-        raise DTypeError(message) if shapes_fit else ShapeError(message)
