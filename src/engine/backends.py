@@ -14,6 +14,7 @@ from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.driver import Driver, SimpleDriver
 from wgsl_kernels.engine.errors import AlreadyRegistered, ArgumentError
 from wgsl_kernels.engine.origin import Origin, caller
+from wgsl_kernels.engine.registrations import announce_change
 from wgsl_kernels.engine.registry import backend_closing, backend_started
 
 Priority = int | Callable[[], int | None]
@@ -100,6 +101,7 @@ def close_backend(name: str) -> None:
         backend_closing(name)
         driver_closing(driver)
         driver.close()
+        announce_change(("backend", name))
 
 
 def running_drivers() -> list[Driver]:

@@ -6,10 +6,10 @@ import functools
 import threading
 import types
 import warnings
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 from weakref import ref
 
-from wgsl_kernels.engine import context, registry
+from wgsl_kernels.engine import context
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.captured_run import CapturedRun, GoneError, Trial
@@ -17,6 +17,7 @@ from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.driver import OtherLayoutError
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import user_place
+from wgsl_kernels.engine.registrations import are_current, changes
 from wgsl_kernels.engine.run import ReplayObserver
 from wgsl_kernels.engine.structure import OpaqueError, signature_of, with_leaves
 from wgsl_kernels.engine.tape import Tape
@@ -26,25 +27,25 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.abilities import RecordingDriver
     from wgsl_kernels.engine.driver import Driver
+    from wgsl_kernels.engine.registrations import Uses
     from wgsl_kernels.engine.tensor import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 SIGNATURES_MAX = 32
-"""How many signatures of one function are kept; the oldest goes first."""
+"""How many signatures of one function are kept; what was not used for longest goes first."""
 
-_changes = [0]  # how often a registry has changed
 _recorder: list[ref[Trial]] = []  # of one recording at a time
 _turn = threading.RLock()
 _replaying = threading.RLock()
 
 
-def _note_change() -> None:
-    _changes[0] += 1
+class _Refusal(NamedTuple):
+    """Why one signature cannot be replayed, and the registrations that this comes from."""
 
-
-registry.on_change(_note_change)
+    why: str
+    uses: Uses
 
 
 class Captured(Generic[P, R]):
@@ -64,9 +65,9 @@ class Captured(Generic[P, R]):
         self.why = None
         self._f = f
         self._label = str(getattr(f, "__qualname__", f))
-        self._runs: dict[Hashable, list[CapturedRun] | str] = {}
+        self._runs: dict[Hashable, list[CapturedRun] | _Refusal] = {}
         self._scratch: Any = None
-        self._changes = _changes[0]
+        self._changes = changes[0]
         self._told: set[str] = set()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -86,9 +87,8 @@ class Captured(Generic[P, R]):
         why = _hindrance(now, checks=switches["check_numerics"])
         if why is not None:
             return self._eager(why, args, kwargs, leaves)
-        if self._changes != _changes[0]:
-            self.dispose()
-            self._changes = _changes[0]
+        if self._changes != changes[0]:
+            self._drop_changed()
         layout_key = recording.layout_key
         layouts = [layout_key(one.array) if _is_plain(one, driver) else None for one in leaves]
         key: tuple[Hashable, ...]
@@ -96,13 +96,14 @@ class Captured(Generic[P, R]):
         if now.gradients:
             key = (*key, *now.gradients.items())
         runs = self._runs.get(key)
-        if isinstance(runs, str):
-            return self._eager(runs, args, kwargs, leaves)
+        if isinstance(runs, _Refusal):
+            return self._eager(runs.why, args, kwargs, leaves)
         if runs is not None:
             self.why = None
             with _replaying:
                 for run in tuple(runs):
                     if run.is_valid:
+                        run.was_used = True
                         try:
                             return cast("R", run(leaves, self._label))
                         except OtherLayoutError:
@@ -198,7 +199,7 @@ class Captured(Generic[P, R]):
             raise
         self._make_room()
         if isinstance(run, str):
-            self._runs[key] = run
+            self._runs[key] = _Refusal(run, trial.uses)
             self._tell(run)
         else:
             runs = self._runs.setdefault(key, [])
@@ -207,18 +208,39 @@ class Captured(Generic[P, R]):
             self.why, self._scratch = None, trial.scratch
         return cast("R", result)
 
+    def _drop_changed(self) -> None:
+        """Forget what came from registrations that have changed meanwhile, and nothing else."""
+        self._changes = changes[0]
+        with _replaying:
+            for key, runs in list(self._runs.items()):
+                if isinstance(runs, _Refusal):
+                    is_gone = not are_current(runs.uses)
+                else:
+                    runs[:] = [run for run in runs if are_current(run.uses)]
+                    is_gone = not runs
+                if is_gone:
+                    self._runs.pop(key, None)
+        if not self._runs:
+            self.dispose()
+
     def _make_room(self) -> None:
-        while sum(1 if isinstance(one, str) else len(one) for one in self._runs.values()) >= (
+        while sum(len(one) if isinstance(one, list) else 1 for one in self._runs.values()) >= (
             SIGNATURES_MAX
         ):
             oldest, runs = next(iter(self._runs.items()))
-            if isinstance(runs, str) or len(runs) < 2:
+            if isinstance(runs, list) and runs and runs[0].was_used:  # it gets another turn
+                runs[0].was_used = False
+                runs.append(runs.pop(0))
+                self._runs[oldest] = self._runs.pop(oldest)
+                continue
+            if isinstance(runs, _Refusal) or len(runs) < 2:
                 del self._runs[oldest]
             else:
                 del runs[0]
             self._warn(
                 f"capture: {self._label} was recorded for more than {SIGNATURES_MAX} signatures; "
-                "the oldest go. Pass numbers that change as tensors, and tensors that lie alike."
+                "those not used for longest go. Pass numbers that change as tensors, and tensors "
+                "that lie alike."
             )
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.abilities import RecordingDriver
     from wgsl_kernels.engine.driver import Driver, Replay
     from wgsl_kernels.engine.exchange import Change
+    from wgsl_kernels.engine.registrations import Key, Uses
     from wgsl_kernels.engine.spec import Spec
 
 
@@ -74,6 +75,7 @@ class Trial(Watch):
         self._arguments: list[_Argument] = []
         self._inputs: list[_Input] = []
         self._read: dict[int, Tensor] = {}
+        self.uses: dict[Key, int] = {}
 
     @property
     def scratch(self) -> Any:
@@ -98,6 +100,11 @@ class Trial(Watch):
         self._inputs.append(_Input(ref(variable), own))
         self._read[variable.id] = found = stand_in(variable, own, self._driver)
         return found
+
+    def met(self, uses: Uses) -> None:
+        """Note the registrations that the run comes from; those of its first look at each."""
+        for key, number in uses.items():
+            self.uses.setdefault(key, number)
 
     def crossed(self, tensor: Tensor) -> None:
         """Give up: what crosses between backends crosses the host."""
@@ -178,6 +185,7 @@ class Trial(Watch):
             disposed=[one.place for one in self._arguments if one.moved.is_disposed],
             template=template,
             results=results,
+            uses=self.uses,
         )
 
     def _forget_gone(self) -> None:
@@ -211,7 +219,12 @@ class Trial(Watch):
 
 
 class CapturedRun:
-    """The replay of one signature: tensors in, tensors out, variables changed."""
+    """The replay of one signature: tensors in, tensors out, variables changed.
+
+    Attributes:
+        uses: The registrations that it comes from.
+        was_used: Whether it was replayed since the captured function last asked.
+    """
 
     def __init__(
         self,
@@ -224,7 +237,10 @@ class CapturedRun:
         disposed: list[int],
         template: Template,
         results: list[_Result],
+        uses: Uses,
     ) -> None:
+        self.uses = uses
+        self.was_used = False
         self._driver = driver
         self._replay = replay
         self._arguments = arguments

@@ -12,7 +12,7 @@ from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_numerics
-from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan
+from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan, plans
 from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.scalars import scalar_tensor
 from wgsl_kernels.engine.signature import find_signature
@@ -208,7 +208,8 @@ def _execute(
     key: list[Any] = [name, driver.name]
     arrays: list[Any] = []
     is_here = True
-    shown = inputs if now.watch is None else now.watch.seen(inputs)
+    watch = now.watch
+    shown = inputs if watch is None else watch.seen(inputs)
     for value in shown:
         if isinstance(value, Tensor):
             key.append(value.spec)
@@ -235,11 +236,15 @@ def _execute(
     except Exception:  # of the attributes' own making: no dictionary can hold one
         raise _odd_attribute(name, attrs) from None
     if plan is None:
+        plan = plans[found]  # one that was not used lately
+    if plan is None:
         declared = find_signature(name)
         if declared is not None and len(inputs) < len(declared.inputs):
             absent = [None] * (len(declared.inputs) - len(inputs))
             return _execute(name, (*inputs, *absent), attrs, names, call, told)
         plan = make_plan(found, name, driver, [_spec_of(one) for one in inputs], attrs, names)
+    if watch is not None:
+        watch.met(plan.uses)
     if plan.casts is not None:
         return _execute(name, _cast(inputs, plan.casts), attrs, names, call, told)
     if call is not None:

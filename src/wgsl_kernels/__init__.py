@@ -62,6 +62,7 @@ from wgsl_kernels.engine.registry import copy_registered_kernels as copy_registe
 from wgsl_kernels.engine.registry import get_kernel as get_kernel
 from wgsl_kernels.engine.registry import kernels_for_backend as kernels_for_backend
 from wgsl_kernels.engine.registry import register_kernel as register_kernel
+from wgsl_kernels.engine.registry import reload_kernels as reload_kernels
 from wgsl_kernels.engine.registry import unregister_kernel as unregister_kernel
 from wgsl_kernels.engine.scopes import dispose as dispose
 from wgsl_kernels.engine.scopes import keep as keep

@@ -37,6 +37,7 @@ from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.runtime.small import launch_where_small
+from wgsl_kernels.backends.webgpu.sources import sources_of
 from wgsl_kernels.backends.webgpu.symbolic import lower_function
 from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
 from wgsl_kernels.engine.config import config
@@ -48,6 +49,7 @@ from wgsl_kernels.engine.errors import (
     DeviceLostError,
     OutOfMemoryError,
 )
+from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
@@ -62,7 +64,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.registry import Kernel
 
-COPIES_MAX = 1024
+COPIES_MAX = 512
+"""Layouts of copies, and fills, that are kept ready at least."""
 
 
 class WebGpuBackend:
@@ -72,8 +75,8 @@ class WebGpuBackend:
 
     def __init__(self) -> None:
         self._device: Device | None = None
-        self._copies: dict[tuple[Any, ...], MapLaunch | Loaded] = {}
-        self._fills: dict[tuple[Any, ...], Loaded] = {}
+        self._copies: Recent[tuple[Any, ...], MapLaunch | Loaded] = Recent(COPIES_MAX)
+        self._fills: Recent[tuple[Any, ...], Loaded] = Recent(COPIES_MAX)
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self.open()
@@ -199,18 +202,18 @@ class WebGpuBackend:
             if array.storage.nbytes <= device.largest_binding:
                 self.check_size(spec)
                 return self._copied(device, array, spec)
-        launch = self._copies.get((spec,))
+        launch = self._copies[(spec,)]
         if not isinstance(launch, MapLaunch):
             launch = MapLaunch(self, copy_call(spec))
-            _keep(self._copies, (spec,), launch)
+            self._copies.keep((spec,), launch)
         return launch.run_now([array])[0]
 
     def _copied(self, device: Device, array: GpuArray, spec: Spec) -> GpuArray:
         key = (device, spec, array.layout)
-        loaded = self._copies.get(key)
+        loaded = self._copies[key]
         if not isinstance(loaded, Loaded):
             loaded = Loaded(device, lower_copy(Argument.of(array, 0), device))
-            _keep(self._copies, key, loaded)
+            self._copies.keep(key, loaded)
         return GpuArray(spec.shape, spec.dtype, spec.size, loaded.make([array]), device)
 
     def fill(self, array: GpuArray, words: Words) -> None:
@@ -219,11 +222,11 @@ class WebGpuBackend:
             return
         device = self.open()
         key = (device, array.size, array.dtype, words)
-        loaded = self._fills.get(key)
+        loaded = self._fills[key]
         if loaded is None:
             program = Program((fill(device, Argument.of(array, 0), words),), (), ())
             loaded = Loaded(device, program)
-            _keep(self._fills, key, loaded)
+            self._fills.keep(key, loaded)
         loaded.run([array])
 
     def download(self, array: GpuArray, spec: Spec) -> Array:
@@ -254,7 +257,7 @@ class WebGpuBackend:
         outputs: tuple[Spec, ...] | None,
         output_names: tuple[str, ...],
     ) -> Launch:
-        """Return a launch: along recipes for a shader, a call for a function."""
+        """Return a launch: of programs for a shader, of calls and programs for a function."""
 
         def prepare() -> Launch:
             return self._device_launch(kernel, inputs, attrs, outputs, output_names)
@@ -271,7 +274,7 @@ class WebGpuBackend:
         output_names: tuple[str, ...],
     ) -> Launch:
         if not isinstance(kernel.func, ShaderKernel):
-            gpu = Gpu(self, kernel.name, kernel.origin)
+            gpu = Gpu(self, kernel.name, kernel.origin, sources_of(kernel))
             lower = partial(lower_function, gpu)
             return FunctionLaunch(self, kernel, gpu, attrs, outputs, lower)
         if outputs is None:
@@ -384,9 +387,3 @@ class WebGpuBackend:
         if self._device is not None:
             self._device.close()
             self._device = None
-
-
-def _keep(cache: dict[tuple[Any, ...], Any], key: tuple[Any, ...], one: Any) -> None:
-    if len(cache) >= COPIES_MAX:
-        cache.clear()
-    cache[key] = one

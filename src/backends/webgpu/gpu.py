@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import (
@@ -15,7 +14,6 @@ from wgsl_kernels.backends.webgpu.array import (
     is_row_major,
     view_of,
 )
-from wgsl_kernels.backends.webgpu.composing.source import find_source
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
@@ -31,6 +29,7 @@ from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.words import words_of
 from wgsl_kernels.engine.attributes import field_key, integers, plain
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.windows import sliding_by
@@ -40,14 +39,18 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
+    from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.backends.webgpu.runtime.trace import Trace
+    from wgsl_kernels.backends.webgpu.sources import Sources
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
 
-REMEMBERED = 4096
+DISPATCHES_MAX = 512
+"""Dispatches of one function for certain shapes that are kept at least: a sort has hundreds."""
+REMEMBERED = 1024
 """Shapes and layouts whose facts are kept at hand."""
 
 
@@ -57,13 +60,14 @@ class Gpu:
     Arrays have ``shape``, ``dtype``, ``size``, ``strides`` and ``offset`` (in elements).
     """
 
-    def __init__(self, backend: Session, kernel: str, origin: Origin) -> None:
+    def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
         self._backend = backend
         self._kernel = kernel
         self._origin = origin
-        self._programs: dict[Any, Loaded] = {}
-        self._maps: dict[Any, MapLaunch] = {}
-        self._forms: dict[Any, AnchorLaunch] = {}
+        self._sources = sources
+        self._programs: Recent[Any, Loaded] = Recent(DISPATCHES_MAX)
+        self._maps: Recent[Any, MapLaunch] = Recent(PROGRAMS_MAX)
+        self._forms: Recent[Any, AnchorLaunch] = Recent(PROGRAMS_MAX)
         self._trace: Trace | None = None
 
     @property
@@ -157,15 +161,13 @@ class Gpu:
         """
         specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
         key = (shader, specs, shape, dtype)
-        launch = self._maps.get(key)
+        launch = self._maps[key]
         if launch is None:
-            kernel = ShaderKernel(self._kernel, shader, self._origin)
+            kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
             outputs = (Spec(tuple(shape), dtype),)
             call = Call(kernel, tuple(arrays), {}, outputs, ("y",))
             check_fit("map", call, [Spec(one.shape, one.dtype) for one in arrays.values()])
-            if len(self._maps) >= PROGRAMS_MAX:
-                self._maps.clear()
-            launch = self._maps[key] = MapLaunch(self._backend, call)
+            launch = self._maps.keep(key, MapLaunch(self._backend, call))
         if self._trace is not None:
             self._trace.has_done(plain=True)
         return launch(list(arrays.values()))[0]
@@ -282,7 +284,7 @@ class Gpu:
                 None if constants is None else _keyed(constants),
             )
         try:
-            loaded = self._programs.get(key)
+            loaded = self._programs[key]
         except TypeError:  # lists or arrays among the fields
             fields = self.plain_fields(fields)
             self.dispatch(shader, arrays, params=fields, groups=groups, constants=constants)
@@ -298,9 +300,7 @@ class Gpu:
                 constants=constants,
                 is_ours=self._origin.is_ours,
             )
-            if len(self._programs) >= PROGRAMS_MAX:
-                self._programs.clear()
-            loaded = self._programs[key] = Loaded(device, program)
+            loaded = self._programs.keep(key, Loaded(device, program))
         given = list(arrays.values())
         for n in loaded.written:
             written = given[n]
@@ -340,13 +340,13 @@ class Gpu:
         self, form: DeclaredForm, shader: str, x: GpuArray, y: Spec, attrs: dict[str, Any]
     ) -> GpuArray:
         key = (form, shader, x.shape, x.dtype, y, tuple(attrs.items()))
-        launch = self._forms.get(key)
+        launch = self._forms[key]
         if launch is None:
-            kernel = ShaderKernel(self._kernel, shader, self._origin, form=form)
+            kernel = ShaderKernel(
+                self._kernel, shader, self._origin, form=form, shared=self._sources
+            )
             call = Call(kernel, ("x",), attrs, (y,), ("y",))
-            if len(self._forms) >= PROGRAMS_MAX:
-                self._forms.clear()
-            launch = self._forms[key] = AnchorLaunch(self._backend, call, form)
+            launch = self._forms.keep(key, AnchorLaunch(self._backend, call, form))
         if self._trace is not None:
             self._trace.has_done(plain=False)  # what it dispatches is not noted
         may_wait = x.sealed or x.op is not None  # else the kernel may write there again
@@ -364,10 +364,8 @@ class Gpu:
         """
         return _extent(self._kernel, shape, dtype)
 
-    def _source(self, shader: str) -> Any:
-        place = f"<inline in {Path(self._origin.file).name}:{self._origin.line}>"
-        shader = plain_path(self._kernel, "shader", shader)
-        return find_source(shader, Path(self._origin.file).parent, place)
+    def _source(self, shader: str) -> Source:
+        return self._sources.find(plain_path(self._kernel, "shader", shader))
 
 
 _is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)

@@ -221,7 +221,7 @@ class Ways:
     shape_class: tuple[object, ...]
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=512)
 def ways_of(product: Product, layout: Layout, policy: Policy) -> Ways:
     """Return the ways that suit a product's sizes, the operands' layout and the adapter."""
     heights = (1,) if product.rows == 1 else (4, 8) if product.rows > 4 else (4,)

@@ -14,7 +14,7 @@ from wgsl_kernels.backends.webgpu.composing.expressions import Expressions
 from wgsl_kernels.backends.webgpu.composing.fields import Fields
 from wgsl_kernels.backends.webgpu.composing.functions import Functions
 from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
-from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.composing.source import load_skeleton
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
     coordinates = "" if across is None else ", wk_outer: u32, wk_row: u32, wk_place: u32"
     body = "\n  ".join(expressions.lines)
     text.generate(f"fn wk_item(wk_i: u32{coordinates}) {{\n  {body}\n}}\n")
-    skeleton = load_file(shaders_folder() / f"families/{skeleton_name}.wgsl").facts
+    skeleton = load_skeleton(f"families/{skeleton_name}.wgsl").facts
     for declaration in skeleton.declarations:
         text.quote(skeleton.text, declaration.span)
         text.generate("\n")

@@ -95,6 +95,7 @@ class Device:
             self._device, self._calls, self.limits, self.pool, self._recorder.window
         )
         self._found = self._groups.found
+        self._find = self._found.get
         self.ready = self._groups.ready
         self.reports = Reports(self.put)
         self.notes: NoteTaker | None = None
@@ -245,7 +246,7 @@ class Device:
             blocks = tuple(map(_block, storages))
             fitting = ready.fitting
             key = (fitting, blocks)
-            group = self._found.get(key)
+            group = self._find(key) or self._found[key]
             if group is None:
                 uniform = recorder.params_buffer, fitting.window
                 made = self.make_group(ready.pipeline, blocks, fitting.ranges, uniform)
@@ -262,10 +263,7 @@ class Device:
     def replay(
         self, records: list[Dispatch], blocks: Sequence[Block], work: int, origins: Sequence[Origin]
     ) -> None:
-        """Record dispatches that were checked before; ``blocks`` are the buffers of tensors.
-
-        ``work`` is how many workgroups they have, ``origins`` the program and dispatch of each.
-        """
+        """Record dispatches that were checked before, on ``blocks``; ``work`` workgroups in all."""
         with self.lock:
             self._recorder.check()
             self.recorded += len(records)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from wgsl_kernels.backends.webgpu.composing.groups import compose_group
 from wgsl_kernels.backends.webgpu.lowering.arguments import bound_bytes
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.fusion.modes import Reading
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
 
-TEXTS_MAX = 4096
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GroupProgram:
@@ -45,10 +44,10 @@ class GroupProgram:
 
 
 class GroupTexts:
-    """The texts of structures, within bounds."""
+    """The texts of structures, as long as programs have them."""
 
     def __init__(self) -> None:
-        self._found: dict[Any, Composed] = {}
+        self._found: WeakValueDictionary[Any, Composed] = WeakValueDictionary()
 
     def __len__(self) -> int:
         return len(self._found)
@@ -59,8 +58,6 @@ class GroupTexts:
         key = (structure.key, across and (across.space, across.axis))
         composed = self._found.get(key)
         if composed is None:
-            if len(self._found) >= TEXTS_MAX:
-                self._found.clear()
             composed = self._found[key] = compose_group(structure, across=across)
         return composed
 

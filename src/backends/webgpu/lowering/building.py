@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+from weakref import WeakValueDictionary
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
 from wgsl_kernels.backends.webgpu.lowering.program import (
@@ -82,20 +83,37 @@ class Composition:
     epilogue: Epilogue = "none"
 
     def composed(self) -> Composed:
-        """Return the text.
+        """Return the text, composed anew unless some program has it.
 
         Raises:
             ShaderError: The source does not fit the tensors.
         """
-        return compose(
-            self.kernel,
-            self.source,
-            self.inputs,
-            self.outputs,
-            attrs=self.attrs,
-            constants=dict(self.constants),
-            options=self.options,
-        )
+        key = self._key()
+        found = _composed.get(key)
+        if found is None:
+            found = _composed[key] = compose(
+                self.kernel,
+                self.source,
+                self.inputs,
+                self.outputs,
+                attrs=self.attrs,
+                constants=dict(self.constants),
+                options=self.options,
+            )
+        return found
+
+    def _key(self) -> tuple[Any, ...]:
+        options = self.options
+        groups = tuple([(one.name, one.structure.key) for one in options.before])
+        after = options.after and (options.after.structure.key, options.after.keeps)
+        own = replace(options, before=(), after=None)
+        values = tuple(sorted(self.constants))
+        files = self.source.digest
+        return self.kernel, files, self.inputs, self.outputs, self.attrs, own, groups, after, values
+
+
+_composed: WeakValueDictionary[tuple[Any, ...], Composed] = WeakValueDictionary()
+"""What programs have, by what it was composed of."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

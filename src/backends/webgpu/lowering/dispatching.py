@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.accessors import declared_in_fours
 from wgsl_kernels.backends.webgpu.composing.operands import Operand, allowed_access
-from wgsl_kernels.backends.webgpu.composing.source import find_source
+from wgsl_kernels.backends.webgpu.composing.source import load_skeleton
 from wgsl_kernels.backends.webgpu.lowering.arguments import tensor_facts
 from wgsl_kernels.backends.webgpu.lowering.building import Bound, Composition, build
 from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
@@ -74,8 +73,7 @@ def own_dispatch(
     grid: Grid,
 ) -> Dispatch:
     """Return a dispatch of one of the package's shaders, which takes these layouts as they are."""
-    source = find_source(shader, Path(__file__).parent, "")
-    composition = composition_of(kernel, source, arguments, params=params)
+    composition = composition_of(kernel, load_skeleton(shader), arguments, params=params)
     facts = {**tensor_facts(arguments), **params}
     return build(adapter, composition, composition.composed(), grid, Bound(arguments), facts)
 

@@ -102,7 +102,7 @@ class AnchorLaunch(ShaderLaunch):
     def repeat(self, device: Device, arrays: Sequence[Any]) -> Storage | None:
         """Record the one dispatch that is known for such layouts; None: there is none."""
         key = self.layouts_key(device, arrays)
-        entry = self.entries.get(key)
+        entry = self.entries[key]
         if entry is None or entry.is_open or not entry.loaded.makes_one or entry.loaded.packed:
             return None
         for n in entry.loaded.bound:
@@ -143,7 +143,7 @@ class AnchorLaunch(ShaderLaunch):
             return fused, choices
 
         key = (tuple(states), maps.key)
-        entry = self.entries.get(key)
+        entry = self.entries[key]
         if entry is None:
             entry = self.remember(key, Entry(device, lowered(None)))
         if maps.keeps:
@@ -167,7 +167,7 @@ class AnchorLaunch(ShaderLaunch):
         if any(one.bound_bytes > device.largest_binding for one in present):
             return
         key = tuple([_state_of(one) for one in arrays])
-        if key not in self.entries:
+        if self.entries[key] is None:
             self.remember(key, Entry(device, self.lower(arrays, device, None)))
         self.waits = bool(self.swallows or self.hands_on)
 

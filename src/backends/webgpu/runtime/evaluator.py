@@ -20,6 +20,7 @@ from wgsl_kernels.engine.errors import (
     ShapeError,
 )
 from wgsl_kernels.engine.origin import line_of
+from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 CALLED = "The op was called at"
 LATE = (OutOfMemoryError, ShaderError, ArgumentError, ShapeError, DTypeError)
 """What may go wrong only when a deferred array is made."""
-PLANS_MAX = 4096
+PLANS_MAX = 1024
+"""Groups that are kept at least."""
 
 
 class Evaluator:
@@ -42,7 +44,8 @@ class Evaluator:
         self.session = session
         self.device: Device | None = None
         self.seen = Seen()
-        self._programs: dict[Any, tuple[Loaded, tuple[int, ...]]] = {}
+        self._programs: Recent[Any, tuple[Loaded, tuple[int, ...]]] = Recent(PLANS_MAX)
+        self._retired: list[Any] = []
         self._texts = GroupTexts()
         self.anchors = Anchors(self)
 
@@ -63,6 +66,8 @@ class Evaluator:
             try:
                 if device is not self.device:
                     self._begin(device)
+                if self._retired:
+                    self._drop_retired()
                 while root.op is not None:
                     op = root.op
                     if op is VIEW:
@@ -81,6 +86,15 @@ class Evaluator:
     def note(self, array: GpuArray) -> None:
         """Count a deferred array of a kernel that is no map."""
         self.anchors.note(array)
+
+    def retire(self, launch: Any) -> None:
+        """Forget the groups with a launch whose registration has changed, before the next one."""
+        self._retired.append(launch)
+
+    def _drop_retired(self) -> None:
+        retired = {self._retired.pop() for _ in self._retired.copy()}
+        self._programs.drop(lambda key, _: not retired.isdisjoint(key[0][0]))
+        self.anchors.drop(retired)
 
     def make_waiting(self) -> None:
         """Make what this thread has deferred; what cannot be made is left to whoever needs it."""
@@ -123,16 +137,14 @@ class Evaluator:
             self._alone(group, 0)
             return
         key = (group.key(), states)
-        found = self._programs.get(key)
+        found = self._programs[key]
         if found is None:
             found = self._loaded(device, group, states)
             if found is None:
                 device.cause += "; one by one, since such a group is new or too large"
                 self._apart(group)
                 return
-            if len(self._programs) >= PLANS_MAX:
-                self._programs.clear()
-            self._programs[key] = found
+            self._programs.keep(key, found)
         loaded, numbers = found
         for number, storage in zip(numbers, loaded.run(group.leaves), strict=True):
             group.nodes[number].settle(storage, device)

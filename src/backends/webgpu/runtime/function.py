@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.results import check_arrays, check_results
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.runtime.trace import Trace, with_result
+from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ class FunctionLaunch:
         self._tries = TRIES if only is not None else 0
         self._seen_on: Device | None = None
         self._repeats = False
-        self._programs: dict[Any, Loaded | None] = {}
-        self._fused: dict[Any, Loaded | None] = {}
+        self._programs: Recent[Any, Loaded | bool] = Recent(PROGRAMS_MAX)
+        self._fused: Recent[Any, Loaded | bool] = Recent(PROGRAMS_MAX)
         self._device: Device | None = None
 
     def __call__(self, arrays: list[Any]) -> Sequence[Any]:
@@ -165,17 +166,16 @@ class FunctionLaunch:
         key = self.layouts_key(device, arrays)
         if key is None:
             return None
-        if key in self._programs:
-            return self._programs[key]
+        found = self._programs[key]
+        if found is not None:
+            return found if isinstance(found, Loaded) else None
         assert self.outputs is not None
         try:
             program = self._lower(self._called, arrays, self.outputs)
         except UndecidedError:
             return None
         loaded = None if program is None else Loaded(device, program)
-        if len(self._programs) >= PROGRAMS_MAX:
-            self._programs.clear()
-        self._programs[key] = loaded
+        self._programs.keep(key, loaded or False)
         return loaded
 
     def layouts_key(self, device: Device, arrays: Sequence[Any]) -> Any:
@@ -242,12 +242,15 @@ class FunctionLaunch:
         self, device: Device, loaded: Loaded, program: Program, maps: Maps
     ) -> Loaded | None:
         key = (loaded, maps.key)
-        if key not in self._fused:
-            if len(self._fused) >= PROGRAMS_MAX:
-                self._fused.clear()
+        found = self._fused[key]
+        if found is None:
             fused = splice(device, program, maps)
-            self._fused[key] = None if fused is None else Loaded(device, fused)
-        return self._fused[key]
+            found = self._fused.keep(key, False if fused is None else Loaded(device, fused))
+        return found if isinstance(found, Loaded) else None
+
+    def retire(self) -> None:
+        """Have groups forget the kernel: its registration has changed."""
+        self.session.evaluator.retire(self)
 
     def _called(self, gpu: Any, arrays: Sequence[Any]) -> Sequence[Any]:
         return self._run(list(arrays), gpu)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, GpuArray, device_bytes
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, is_asked
+from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.lowering.choices import Lowered
     from wgsl_kernels.backends.webgpu.runtime.session import Session
 
-PROGRAMS_MAX = 1024
+PROGRAMS_MAX = 64
+"""Programs of one kernel for certain shapes that are kept at least: per layout, and per group of
+maps that is fused into it."""
 VALUE, ABSENT = "value", "absent"
 
 
@@ -51,7 +54,7 @@ class ShaderLaunch:
         self.nbytes = [device_bytes(one.size, one.dtype) for one in outputs]
         self.is_empty = all(one.size == 0 for one in outputs)
         self.large = [one for one in outputs if one.nbytes >= CHECKED_BYTES]
-        self.entries: dict[Any, Entry] = {}
+        self.entries: Recent[Any, Entry] = Recent(PROGRAMS_MAX)
         self.device: Device | None = None
 
     def __call__(self, arrays: list[Any]) -> Sequence[GpuArray]:
@@ -91,7 +94,7 @@ class ShaderLaunch:
 
     def loaded_for(self, device: Device, key: Any, arrays: Sequence[Any]) -> Loaded:
         """Return the program for arrays of these layouts, of the variant that the tuner takes."""
-        entry = self.entries.get(key)
+        entry = self.entries[key]
         if entry is None:
             entry = self.remember(key, Entry(device, self.lower(arrays, device, None)))
         if not entry.is_open:
@@ -144,6 +147,8 @@ class ShaderLaunch:
 
     def remember(self, key: Any, entry: Entry) -> Entry:
         """Keep a program, within bounds."""
-        if len(self.entries) >= PROGRAMS_MAX:
-            self.entries.clear()
-        return self.entries.setdefault(key, entry)
+        return self.entries.keep(key, entry)
+
+    def retire(self) -> None:
+        """Have groups forget the kernel: its registration has changed."""
+        self.session.evaluator.retire(self)

@@ -110,7 +110,7 @@ class MapLaunch(ShaderLaunch):
             key = (key, (1,) if same else ())
         elif len(states) > 2:
             key = (key, same_buffers(arrays))
-        entry = self.entries.get(key)
+        entry = self.entries[key]
         if entry is None or device is not self.device or not entry.loaded.makes_one:
             return False
         if self.large:

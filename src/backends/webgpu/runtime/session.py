@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -21,6 +21,9 @@ class Making(Protocol):
 
     def note(self, array: GpuArray) -> None:
         """Count a deferred array of a kernel that is no map."""
+
+    def retire(self, launch: Any) -> None:
+        """Forget the groups with a launch whose registration has changed."""
 
     def make_waiting(self) -> None:
         """Make what this thread has deferred."""
