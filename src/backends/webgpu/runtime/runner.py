@@ -43,6 +43,7 @@ class Step:
         changes: Whether parameters or special bindings differ from run to run.
         begins: The buffers that it is the first to use.
         ends: The temporaries that it is the last to use.
+        cause: Why it ends where it does, where a limit says so.
     """
 
     dispatch: Dispatch
@@ -52,6 +53,7 @@ class Step:
     changes: bool
     begins: tuple[int, ...]
     ends: tuple[int, ...]
+    cause: str = ""
 
 
 class Loaded:
@@ -147,7 +149,9 @@ class Loaded:
                     storages.append(inputs[n].storage if n >= 0 else buffers[~n])
                 if step.changes:
                     ready = _completed(device, step, inputs, storages)
-                if ready.work:
+                if step.cause:
+                    _run_because(device, step.cause, ready, storages)
+                elif ready.work:
                     device.run(ready, storages)
                 for n in step.ends:
                     buffers[n] = None
@@ -162,6 +166,14 @@ class Loaded:
     def _filled(self, inputs: Sequence[GpuArray]) -> Ready:
         assert self._only is not None
         return self._ready._replace(params=_packed(self._only.dispatch, inputs, {}))
+
+
+def _run_because(device: Device, cause: str, ready: Ready, storages: list[Any]) -> None:
+    before, device.cause = device.cause, cause
+    try:
+        device.run(ready, storages)
+    finally:
+        device.cause = before
 
 
 def _completed(
@@ -219,7 +231,9 @@ def _steps(device: Device, program: Program) -> list[Step]:
         ends = tuple([n for n, when in last.items() if when == at and n not in program.outputs])
         ready = ready_of(device, program, one)
         changes = bool(special) or not one.params.is_fixed
-        found.append(Step(one, ready, tuple(places), tuple(special), changes, begins, ends))
+        cause = f"a dispatch has at most {one.cut}" if one.cut else ""
+        where = tuple(places), tuple(special)
+        found.append(Step(one, ready, *where, changes, begins, ends, cause))
     return found
 
 
