@@ -1,5 +1,6 @@
 """What every test runs under: one shader cache for all workers, and the mark of GPU tests."""
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -59,6 +60,15 @@ def follow_rules(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], N
     yield follow
     if changed:
         registry.announce_change()
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the tests themselves, which stay to the end.
+
+    They are 600,000 objects; a full collection, of which leak checks make two each, took 0.3 s.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:

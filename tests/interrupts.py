@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LOAD_CONST = dis.opmap["LOAD_CONST"]
 ARRANGING = frozenset(dis.opmap[name] for name in ("NOP", "POP_TOP", "SWAP"))
 """What stands before the three constants where a `with` is left by `return`."""
-SAMPLED = 40
+SAMPLED = 20
 """Lines of one call that are tried, unless all are."""
 
 
