@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
     from contextlib import AbstractContextManager
 
-    from wgsl_kernels.engine.driver import Recording
+    from wgsl_kernels.engine.driver import Noted, Recording
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.spec import Spec
 
@@ -98,8 +98,8 @@ class ProfilingDriver(Driver, Protocol):
     def profile(self, on: bool) -> None:
         """Begin or end to take notes of dispatches."""
 
-    def take_timings(self) -> list[tuple[tuple[str, ...], str, float | None]]:
-        """Return each dispatch's kernels, its cause, and its milliseconds where they are known."""
+    def take_timings(self) -> list[Noted]:
+        """Return each dispatch's kernels, cause, milliseconds and program, where they are known."""
 
 
 @dataclass(frozen=True, slots=True)

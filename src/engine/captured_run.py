@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time as clock
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
@@ -11,6 +10,7 @@ from wgsl_kernels.engine import context
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.exchange import exchange
+from wgsl_kernels.engine.liveness import is_shared
 from wgsl_kernels.engine.origin import user_line
 from wgsl_kernels.engine.run import ReplayObserver
 from wgsl_kernels.engine.structure import OpaqueError, Template, replaced
@@ -95,7 +95,7 @@ class Trial(Watch):
         array = source.array
         if array is None or source.driver is not self._driver:
             return source
-        shared = sys.getrefcount(array) > 3  # by others than the source, this line and the call
+        shared = is_shared(source.array, 2)  # by others than the source and the name here
         own = self._recording.own(array, variable.spec, shared)
         self._inputs.append(_Input(ref(variable), own))
         self._read[variable.id] = found = stand_in(variable, own, self._driver)

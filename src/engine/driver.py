@@ -58,6 +58,21 @@ class Backend(Protocol):
         """Release everything."""
 
 
+class Shown(Protocol):
+    """A program of dispatches, or one dispatch, that a backend runs: a value to print and compare.
+
+    What it has besides is the backend's; one of the webgpu backend is a
+    `wgsl_kernels.backends.webgpu.lowering.program.Program` or ``Dispatch``.
+    """
+
+    def show(self) -> str:
+        """Return everything, the shaders' texts included, each line with its origin."""
+
+
+Noted = tuple[tuple[str, ...], str, float | None, tuple[Shown, Shown] | None]
+"""Of a dispatch its kernels, its cause, its milliseconds, and its program with itself in it."""
+
+
 class OtherLayoutError(Exception):
     """An input of a replay lies otherwise in memory than the one that was recorded."""
 

@@ -12,7 +12,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
-from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
+from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.engine import plans, registry
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.driver import Usage
@@ -29,7 +29,11 @@ def counted() -> Iterator[Counted]:
     """Count the plans, fused groups and pipelines that are made in a block."""
     made: Counted = {}
     with pytest.MonkeyPatch.context() as patch:
-        for owner, name in ((plans, "_planned"), (Fuser, "_plan"), (PipelineCache, "_compile")):
+        for owner, name in (
+            (plans, "_planned"),
+            (Evaluator, "_loaded"),
+            (PipelineCache, "_compile"),
+        ):
             patch.setattr(owner, name, _counting(getattr(owner, name), name, made))
         yield made
 
@@ -112,13 +116,13 @@ def test_what_is_kept_of_groups_with_a_changed_kernel_goes() -> None:
     x = wk.tensor(np.linspace(0, 1, 100, dtype=np.float32))
     with wk.use_backend("webgpu"), wk.config.using(fusion="always"):
         driver: Any = find_driver("webgpu")
-        fuser = driver.fuser
-        held: list[tuple[int, int]] = []
+        made = driver.evaluator
+        held: list[tuple[int, int, int]] = []
         for by in range(20):
             shift(float(by))
             (wk.sqrt(shifted(x * 2.0)) + 1.0).numpy()
             (shifted(wk.softmax(x)) * 2.0).numpy()
-            held.append((fuser._plans.held, fuser.anchors._fused.held))
+            held.append((made._programs.held, made.anchors._fused.held, made.anchors._known.held))
     assert len(set(held[2:])) == 1
 
 

@@ -332,8 +332,8 @@ def test_the_oldest_that_waits_takes_its_last_map_along_though_nothing_waits_for
 
 def test_what_is_remembered_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     backend: Any = find_driver("webgpu")
-    fusing = backend.fuser
-    for kept in (fusing._plans, fusing.anchors._fused):
+    fusing = backend.evaluator
+    for kept in (fusing._programs, fusing.anchors._fused, fusing.anchors._known):
         kept.clear()
         monkeypatch.setattr(kept, "most", 3)
     x = values(16, 16)
@@ -344,6 +344,7 @@ def test_what_is_remembered_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch
             y = wk.sqrt(y * y + 1.0)
         wk.evaluate(y, wk.softmax(y * 2.0) + float(count))
 
-    assert 3 <= fusing._plans.held <= 6
-    assert len(fusing._compiled) <= 6
+    assert 3 <= fusing._programs.held <= 6
+    assert len(fusing._texts) <= 12
     assert 1 <= fusing.anchors._fused.held <= 6
+    assert fusing.anchors._known.held <= 6

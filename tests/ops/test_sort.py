@@ -10,7 +10,7 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu import gpu as gpu_module
 from wgsl_kernels.backends.webgpu.adapter import policy
-from wgsl_kernels.backends.webgpu.launching.recipe import fold
+from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.ops import pairs
 

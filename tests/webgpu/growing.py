@@ -69,9 +69,10 @@ def main() -> None:
     step = {"edits": edits, "shapes": shapes}[what](Path(folder))
     if not full:
         driver: Any = find_driver("webgpu")
-        groups, fuser = driver.open()._groups, driver.fuser
-        for one in (plans.plans, groups.found, groups._fittings, fuser._plans, fuser._seen):
+        groups, made = driver.open()._groups, driver.evaluator
+        for one in (plans.plans, groups.found, groups._fittings, made._programs):
             one.most //= SMALLER
+        made.seen._keys.most //= SMALLER
     start = 0.0
     for number in range(int(last)):
         if number == int(first):

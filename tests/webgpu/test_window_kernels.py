@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.launching import window as launch_window
+from wgsl_kernels.backends.webgpu.lowering import window as lower_window
 from wgsl_kernels.engine.windows import sliding_by
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ def first_largest(elements: Any, _n: int) -> int:
 def test_every_geometry_sees_what_lies_on_the_image(
     window: Any, monkeypatch: pytest.MonkeyPatch, shape: Any, size: Any, attrs: Any, loops: int
 ) -> None:
-    monkeypatch.setattr(launch_window, "LOOPS", loops)
-    monkeypatch.setattr(launch_window, "SMALL", min(loops, launch_window.SMALL))
+    monkeypatch.setattr(lower_window, "LOOPS", loops)
+    monkeypatch.setattr(lower_window, "SMALL", min(loops, lower_window.SMALL))
     x = RNG.integers(-4, 4, shape).astype(np.float32)
     given = wk.tensor(x)
 

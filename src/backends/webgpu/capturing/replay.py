@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray, row_major
+from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, ITEMSIZE, GpuArray, row_major
 from wgsl_kernels.backends.webgpu.capturing.lying import placed, stretch
-from wgsl_kernels.backends.webgpu.launching.launch import CHECKED_BYTES
+from wgsl_kernels.backends.webgpu.capturing.program import concatenated
 from wgsl_kernels.engine.driver import OtherLayoutError
 from wgsl_kernels.engine.recent import Recent
 
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.array import Layout
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.capturing.notes import Step
     from wgsl_kernels.backends.webgpu.capturing.scratch import Workspace
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch
     from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape, Spec
 
@@ -96,7 +97,7 @@ class GpuReplay:
 
     def __init__(
         self,
-        backend: WebGpuBackend,
+        backend: Session,
         device: Device,
         steps: list[tuple[Step, list[Block | int]]],
         made: list[Slot],
@@ -109,6 +110,12 @@ class GpuReplay:
     ) -> None:
         self.used = used
         self.dispatches = len(steps)
+        self.program = concatenated(steps, len(layouts), [one.spec for one in made])
+        """What it replays; None where a dispatch was of no program."""
+        whole = self.program
+        self._origins: list[Origin] = [None] * len(steps)
+        if whole is not None:
+            self._origins = [(whole, one) for one in whole.dispatches]
         self._backend = backend
         self._device = device
         self._made = [one.nbytes for one in made]
@@ -170,7 +177,7 @@ class GpuReplay:
                 records = self._variants.keep(key, self._variant(blocks, starts))
             if self._status is not None:
                 device.reports.watch(self._status)
-            device.replay(records, blocks, self._work)
+            device.replay(records, blocks, self._work, self._origins)
         made: list[GpuArray] = []
         for slot, shape, dtype, size, layout, constant in self._outputs:
             if constant is None:

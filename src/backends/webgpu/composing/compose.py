@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING, cast
 
 from wgsl_kernels.backends.webgpu.composing.accessors import add_free
 from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
+from wgsl_kernels.backends.webgpu.composing.attach import (
+    AFTER,
+    After,
+    Before,
+    attach,
+    leaves_of,
+    outputs_of,
+    prefix_of,
+)
 from wgsl_kernels.backends.webgpu.composing.binding import bind
 from wgsl_kernels.backends.webgpu.composing.composer import Composer
 from wgsl_kernels.backends.webgpu.composing.maps import add_map, can_vec4
@@ -16,15 +25,6 @@ from wgsl_kernels.backends.webgpu.composing.row_loads import Reduction, Stage, V
 from wgsl_kernels.backends.webgpu.composing.scans import Method, Scan, add_scan, scan_skeleton
 from wgsl_kernels.backends.webgpu.composing.source import Source, load_skeleton
 from wgsl_kernels.backends.webgpu.composing.windows import Unit, Window, add_window, window_skeleton
-from wgsl_kernels.backends.webgpu.fusion.attach import (
-    AFTER,
-    After,
-    Before,
-    attach,
-    leaves_of,
-    outputs_of,
-    prefix_of,
-)
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:

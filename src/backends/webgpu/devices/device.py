@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.adapter.policy import immediate_bytes, policy_of
-from wgsl_kernels.backends.webgpu.capturing.captures import Captures
 from wgsl_kernels.backends.webgpu.devices import lifetime
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, request_device
+from wgsl_kernels.backends.webgpu.devices.captures import Captures
 from wgsl_kernels.backends.webgpu.devices.native import load_calls
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure, GroupCache, PipelineCache
 from wgsl_kernels.backends.webgpu.devices.pool import Pool
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
-    from wgsl_kernels.backends.webgpu.capturing.notes import Notes
     from wgsl_kernels.backends.webgpu.devices.adapters import Choice
+    from wgsl_kernels.backends.webgpu.devices.captures import NoteTaker
     from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Kind, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
-    from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch, Label
     from wgsl_kernels.backends.webgpu.devices.timing import Noted
 
@@ -98,7 +98,7 @@ class Device:
         self._find = self._found.get
         self.ready = self._groups.ready
         self.reports = Reports(self.put)
-        self.notes: Notes | None = None
+        self.notes: NoteTaker | None = None
         self._watch = Watch(self._device, self._calls, self.has_timestamps)
         self._token = self.pool.allocate(4, "token")
         self.spare = self.pool.allocate(16, "spare")
@@ -255,24 +255,28 @@ class Device:
                 return
             self.recorded += 1
             if self._watch.log is not None:
-                self._watch.log.append((ready.label, self.cause))
+                self._watch.log.append((ready.label, self.cause, ready.origin))
             if self.notes is not None and self.notes.listens():
                 self.notes.dispatched(ready, storages)
             recorder.record(ready, group, blocks)
 
-    def replay(self, records: list[Dispatch], blocks: Sequence[Block], work: int) -> None:
-        """Record dispatches that were checked before; ``blocks`` are the buffers of tensors."""
+    def replay(
+        self, records: list[Dispatch], blocks: Sequence[Block], work: int, origins: Sequence[Origin]
+    ) -> None:
+        """Record dispatches that were checked before, on ``blocks``; ``work`` workgroups in all."""
         with self.lock:
             self._recorder.check()
             self.recorded += len(records)
             if self._watch.log is not None:
-                self._watch.log += [(one[4] or one[0].label, "") for one in records]
+                labels = [one[4] or one[0].label for one in records]
+                self._watch.log += [(one, "", at) for one, at in zip(labels, origins, strict=True)]
             self._recorder.replay(records, blocks, work)
 
     def flush(self) -> None:
         """Submit what is recorded, without waiting."""
         with self.lock:
-            self._recorder.check()
+            if self._recorder.refusal is not None:
+                self._recorder.check()
             self._recorder.submit()
 
     def wait(self) -> None:
@@ -357,7 +361,7 @@ class Device:
         self._recorder.close(reason)
 
     @property
-    def _noting(self) -> Notes | None:
+    def _noting(self) -> NoteTaker | None:
         """What takes notes of the calling thread."""
         return self.notes if self.notes is not None and self.notes.listens() else None
 

@@ -106,7 +106,7 @@ class Group:
 class PipelineCache:
     """The pipelines of one device, by text, entry point, constants and bindings.
 
-    One is kept while a recipe or a replay holds it; of the others those that were asked for last.
+    One is kept while a program or a replay holds it; of the others those that were asked for last.
 
     Attributes:
         background: What compiles in threads; None where that is not asked for.

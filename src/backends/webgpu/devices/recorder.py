@@ -243,7 +243,8 @@ class Recorder:
             self.submit()
 
     def _submit(self, pieces: Sequence[Piece], reader: Any = None) -> None:
-        self.check()
+        if self.refusal is not None:
+            self.check()
         late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
         refused: Exception | None = None
         try:
@@ -280,7 +281,8 @@ class Recorder:
             start += nbytes
         if timer is None or copies:
             fill = partial(self._fill, records) if records and timer is None else None
-            self._calls.submit(self._device, fill, copies, self._sent(count))
+            sent = partial(delitem, self.records, slice(count))
+            self._calls.submit(self._device, fill, copies, sent)
         self.submits += 1
 
     def _sent(self, count: int) -> Callable[[], None]:
