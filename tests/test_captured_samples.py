@@ -14,7 +14,7 @@ import pytest
 from tests.modes import ALL_MODES, ENGINE, bits
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.devices.adapter import choose_adapter
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.testing import Sample, all_samples
 from wgsl_kernels.testing.checks import has_gradient

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo, Choice
+from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
+from wgsl_kernels.backends.webgpu.devices.adapters import Choice
 from wgsl_kernels.cli import info
 
 GPU = AdapterInfo(

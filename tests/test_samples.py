@@ -11,7 +11,7 @@ import pytest
 from tests.modes import ALL_MODES, rows
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.devices.adapter import choose_adapter
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.engine.run import Call, Proceed, Result
 from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.testing import Sample

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.backends import running_drivers
 from wgsl_kernels.engine.memory import memory
@@ -182,7 +183,9 @@ def profile(f: Callable[[], Any]) -> Profile:
         evaluate(seen.result)
         synchronize()
     for driver in running_drivers():
-        seen.peak_bytes = max(seen.peak_bytes, int(getattr(driver, "peak_bytes", 0)))
+        profiling = abilities_of(driver).profiling
+        if profiling is not None:
+            seen.peak_bytes = max(seen.peak_bytes, profiling.peak_bytes)
     for name, noted in timings.items():
         seen.dispatches += [DispatchRow(name, kernels, ms, why) for kernels, why, ms in noted]
         _attribute(seen.kernels, watcher.spans, name, noted, begun.get(name, 0))
@@ -236,7 +239,8 @@ Noted = tuple[tuple[str, ...], str, float | None]
 def _timing() -> Iterator[dict[str, list[Noted]]]:
     """Note the dispatches of a block, by backend."""
     found: dict[str, list[Noted]] = {}
-    timed: list[Any] = [one for one in running_drivers() if hasattr(one, "take_timings")]
+    able = [abilities_of(one).profiling for one in running_drivers()]
+    timed = [one for one in able if one is not None]
     for driver in timed:
         driver.wait()
         driver.profile(True)
@@ -251,7 +255,8 @@ def _timing() -> Iterator[dict[str, list[Noted]]]:
 
 
 def _recorded(driver: Driver) -> int:
-    return int(getattr(driver, "recorded", 0))
+    profiling = abilities_of(driver).profiling
+    return 0 if profiling is None else profiling.recorded
 
 
 def _attribute(

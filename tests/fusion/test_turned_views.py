@@ -73,4 +73,4 @@ def test_a_software_adapter_goes_along_the_lines_of_what_is_turned(
         x = wk.tensor(RNG.standard_normal((44, 92)).astype(np.float32))
         wk.evaluate(wk.permute_dims(x, (1, 0)) * 3.0)
 
-    assert seen == ([(92, 11, 1012)] if driver.open().is_software else [])
+    assert seen == ([(92, 11, 1012)] if driver.open().info.is_software else [])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from tests.webgpu.user_scans import (
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.launching import scan as launch_scan
-from wgsl_kernels.backends.webgpu.launching.scan_spreads import ScanLayout, ScanSpread, scan_spread
+from wgsl_kernels.backends.webgpu.launching.scan_spreads import ScanLayout, ScanSpread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,12 +175,9 @@ def test_a_bool_is_scanned_and_kept_between_two_dispatches(
 @pytest.mark.parametrize("is_software", [False, True])
 @pytest.mark.parametrize("text", [LARGE, SUM_OF_MATRICES], ids=["80 bytes", "64 bytes"])
 def test_a_large_accumulator_finds_room_on_every_device(
-    scan: Any, monkeypatch: pytest.MonkeyPatch, text: str, is_software: bool
+    scan: Any, follow_rules: Callable[[bool], None], text: str, is_software: bool
 ) -> None:
-    def choose(layout: ScanLayout) -> ScanSpread:
-        return scan_spread(replace(layout, is_software=is_software))
-
-    monkeypatch.setattr(launch_scan, "scan_spread", choose)
+    follow_rules(is_software)
     x = RNG.integers(-9, 9, (2, 2300)).astype(np.float32)
     y = scan(text)(wk.tensor(x), axis=1).numpy()
     np.testing.assert_array_equal(y, np.cumsum(x, axis=1))

@@ -47,7 +47,7 @@ def test_samples_allow_every_variant_that_is_declared(kernel: str) -> None:
             if sample.kernel == kernel:
                 check_forward(sample, "webgpu")
     backend: Any = find_driver("webgpu")
-    lanes = () if backend.open().info.shares_lanes else LANES
+    lanes = () if backend.open().policy.shares_lanes else LANES
     assert seen[kernel] >= set(VARIED[kernel]) - set(lanes)
 
 

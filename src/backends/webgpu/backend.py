@@ -36,6 +36,7 @@ from wgsl_kernels.backends.webgpu.launching.reduce import ReduceLaunch
 from wgsl_kernels.backends.webgpu.launching.scan import ScanLaunch
 from wgsl_kernels.backends.webgpu.launching.small import launch_where_small
 from wgsl_kernels.backends.webgpu.launching.window import WindowLaunch
+from wgsl_kernels.backends.webgpu.sources import Sources, sources_of
 from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
@@ -46,8 +47,8 @@ from wgsl_kernels.engine.errors import (
     DeviceLostError,
     OutOfMemoryError,
 )
-from wgsl_kernels.engine.machine import half_of_memory
 from wgsl_kernels.engine.origin import Origin
+from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
@@ -68,6 +69,8 @@ FORMS: dict[str, type[ShaderLaunch]] = {
     "window": WindowLaunch,
     "free": FreeLaunch,
 }
+COPIES_MAX = 512
+"""Shapes of copies that are kept ready at least."""
 _COPY = ShaderKernel("Copy", "families/copy.wgsl", Origin(__name__, __file__, 0))
 
 
@@ -78,9 +81,9 @@ class WebGpuBackend:
 
     def __init__(self) -> None:
         self._device: Device | None = None
-        self._copies: dict[tuple[Any, ...], MapLaunch] = {}
-        self._copier = Gpu(self, "Copy", _COPY.origin)
-        self._filler = Gpu(self, "Fill", _COPY.origin)
+        self._copies: Recent[tuple[Any, ...], MapLaunch] = Recent(COPIES_MAX)
+        self._copier = Gpu(self, "Copy", _COPY.origin, Sources(_COPY.origin))
+        self._filler = Gpu(self, "Fill", _COPY.origin, Sources(_COPY.origin))
         self.fuser = Fuser(self)
         self.tuner = Tuner(self.open)
         self.open()
@@ -108,7 +111,7 @@ class WebGpuBackend:
         if limit != "auto":
             return limit if isinstance(limit, int) else None
         device = self._device
-        return half_of_memory() if device is not None and device.is_software else None
+        return None if device is None else device.policy.memory_limit
 
     def supports(self, dtype: DType) -> bool:
         """Say whether buffers can hold ``dtype`` here."""
@@ -206,12 +209,9 @@ class WebGpuBackend:
                 self.check_size(spec)
                 return copying.copied(self._copier, array)
         key = (array.shape, array.dtype)
-        launch = self._copies.get(key)
+        launch = self._copies[key]
         if launch is None:
-            if len(self._copies) > 1024:
-                self._copies.clear()
-            launch = MapLaunch(self, _COPY, ("x",), {}, (spec,), ("y",))
-            self._copies[key] = launch
+            launch = self._copies.keep(key, MapLaunch(self, _COPY, ("x",), {}, (spec,), ("y",)))
         return launch.run_now([array])[0]
 
     def fill(self, array: GpuArray, words: Words) -> None:
@@ -267,7 +267,7 @@ class WebGpuBackend:
         output_names: tuple[str, ...],
     ) -> Launch:
         if not isinstance(kernel.func, ShaderKernel):
-            gpu = Gpu(self, kernel.name, kernel.origin)
+            gpu = Gpu(self, kernel.name, kernel.origin, sources_of(kernel))
             return FunctionLaunch(self, kernel, gpu, attrs, outputs)
         if outputs is None:
             raise ArgumentError(
@@ -323,7 +323,7 @@ class WebGpuBackend:
         """Return a recording that has not begun; see `wgsl_kernels.engine.driver.Recording`."""
         return GpuRecording(self, scratch)
 
-    def lying(self, array: GpuArray) -> Layout | None:
+    def layout_key(self, array: GpuArray) -> Layout | None:
         """Return what a recording needs to know of how an array lies: see `capturing.lying`."""
         return None if array.layout is None else placed(array)[0]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import (
@@ -15,7 +14,6 @@ from wgsl_kernels.backends.webgpu.array import (
     is_row_major,
     view_of,
 )
-from wgsl_kernels.backends.webgpu.composing.source import find_source
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE
 from wgsl_kernels.backends.webgpu.fusion.pending import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
@@ -30,6 +28,7 @@ from wgsl_kernels.backends.webgpu.launching.window import WindowLaunch
 from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.engine.attributes import field_key, integers, plain
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.windows import sliding_by
@@ -37,15 +36,20 @@ from wgsl_kernels.engine.windows import sliding_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
+    from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.fusion.extras import Extras
     from wgsl_kernels.backends.webgpu.launching.function import Trace
+    from wgsl_kernels.backends.webgpu.sources import Sources
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
 
-REMEMBERED = 4096
+DISPATCHES_MAX = 512
+"""Dispatches of one function for certain shapes that are kept at least: a sort has hundreds."""
+REMEMBERED = 1024
 """Shapes and layouts whose facts are kept at hand."""
 
 
@@ -55,24 +59,28 @@ class Gpu:
     Arrays have ``shape``, ``dtype``, ``size``, ``strides`` and ``offset`` (in elements).
     """
 
-    def __init__(self, backend: WebGpuBackend, kernel: str, origin: Origin) -> None:
+    def __init__(
+        self, backend: WebGpuBackend, kernel: str, origin: Origin, sources: Sources
+    ) -> None:
         self._backend = backend
         self._kernel = kernel
         self._origin = origin
-        self._recipes: dict[Any, DirectRecipe] = {}
-        self._maps: dict[Any, MapLaunch] = {}
-        self._forms: dict[Any, ScanLaunch | WindowLaunch] = {}
+        self._sources = sources
+        self._recipes: Recent[Any, DirectRecipe] = Recent(DISPATCHES_MAX)
+        self._fused: Recent[Any, DirectRecipe] = Recent(RECIPES_MAX)
+        self._maps: Recent[Any, MapLaunch] = Recent(RECIPES_MAX)
+        self._forms: Recent[Any, ScanLaunch | WindowLaunch] = Recent(RECIPES_MAX)
         self._trace: Trace | None = None
 
     @property
     def is_software(self) -> bool:
         """Whether the adapter is the CPU, whose workgroup memory is no faster than any other."""
-        return self._backend.open().is_software
+        return self._backend.open().info.is_software
 
     @property
-    def shares_lanes(self) -> bool:
-        """Whether it is, and eight invocations are lanes of a subgroup that can broadcast."""
-        return self._backend.open().info.shares_lanes
+    def policy(self) -> Policy:
+        """What our own kernels do on this kind of adapter and not on another."""
+        return self._backend.open().policy
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new array with undefined values."""
@@ -149,15 +157,13 @@ class Gpu:
         """
         specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
         key = (shader, specs, shape, dtype)
-        launch = self._maps.get(key)
+        launch = self._maps[key]
         if launch is None:
-            kernel = ShaderKernel(self._kernel, shader, self._origin)
+            kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
             outputs = (Spec(tuple(shape), dtype),)
             launch = MapLaunch(self._backend, kernel, tuple(arrays), {}, outputs, ("y",))
             check_fit("map", launch, [Spec(one.shape, one.dtype) for one in arrays.values()])
-            if len(self._maps) >= RECIPES_MAX:
-                self._maps.clear()
-            self._maps[key] = launch
+            self._maps.keep(key, launch)
         return launch(list(arrays.values()))[0]
 
     def scan(
@@ -270,7 +276,7 @@ class Gpu:
                 None if constants is None else _keyed(constants),
             )
         try:
-            recipe = self._recipes.get(key)
+            recipe = self._recipes[key]
         except TypeError:  # lists or arrays among the fields
             plain_fields = {name: plain(value) for name, value in fields.items()}
             self.dispatch(shader, arrays, params=plain_fields, groups=groups, constants=constants)
@@ -281,11 +287,11 @@ class Gpu:
             recipe = build(
                 device, self._kernel, source, arrays, fields, groups, constants, is_ours=ours
             )
-            self._remember(key, recipe)
+            self._recipes.keep(key, recipe)
         extras = self._extras_for(recipe, arrays)
         if extras is not ALONE:
             both = (key, extras.key)
-            recipe = self._recipes.get(both)
+            recipe = self._fused[both]
             if recipe is None:
                 source = self._source(shader)
                 ours = self._origin.is_ours
@@ -293,7 +299,7 @@ class Gpu:
                     device, self._kernel, source, arrays, fields, groups, constants, extras,
                     is_ours=ours,
                 )  # fmt: skip
-                self._remember(both, recipe)
+                self._fused.keep(both, recipe)
         for name in recipe.written:
             written = arrays[name]
             if written.sealed or written.host is not None or written.source is not None:
@@ -334,14 +340,14 @@ class Gpu:
         self, form: DeclaredForm, shader: str, x: GpuArray, y: Spec, attrs: dict[str, Any]
     ) -> GpuArray:
         key = (form, shader, x.shape, x.dtype, y, tuple(attrs.items()))
-        launch = self._forms.get(key)
+        launch = self._forms[key]
         if launch is None:
-            kernel = ShaderKernel(self._kernel, shader, self._origin, form=form)
+            kernel = ShaderKernel(
+                self._kernel, shader, self._origin, form=form, shared=self._sources
+            )
             made = ScanLaunch if form == "scan" else WindowLaunch
             launch = made(self._backend, kernel, ("x",), attrs, (y,), ("y",))
-            if len(self._forms) >= RECIPES_MAX:
-                self._forms.clear()
-            self._forms[key] = launch
+            self._forms.keep(key, launch)
         if self._trace is not None:
             self._trace.is_plain = False  # what it dispatches is not noted
         may_wait = x.sealed or x.op is not None  # else the kernel may write there again
@@ -363,15 +369,8 @@ class Gpu:
         trace.taken += 1
         return trace.extras
 
-    def _remember(self, key: Any, recipe: DirectRecipe) -> None:
-        if len(self._recipes) >= RECIPES_MAX:
-            self._recipes.clear()
-        self._recipes[key] = recipe
-
-    def _source(self, shader: str) -> Any:
-        place = f"<inline in {Path(self._origin.file).name}:{self._origin.line}>"
-        shader = plain_path(self._kernel, "shader", shader)
-        return find_source(shader, Path(self._origin.file).parent, place)
+    def _source(self, shader: str) -> Source:
+        return self._sources.find(plain_path(self._kernel, "shader", shader))
 
 
 _is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)

@@ -9,6 +9,7 @@ from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray, row_major
 from wgsl_kernels.backends.webgpu.capturing.lying import placed, stretch
 from wgsl_kernels.backends.webgpu.launching.launch import CHECKED_BYTES
 from wgsl_kernels.engine.driver import OtherLayoutError
+from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape, Spec
 
 VARIANTS = 64
-"""Sets of buffers for which a replay remembers its dispatches; a steady loop goes through few."""
+"""Sets of buffers for which a replay remembers its dispatches at least; a steady loop has few."""
 
-GROUPS = 256
-"""Bind groups remembered for one dispatch, on average."""
+GROUPS = 128
+"""Bind groups kept at least for one dispatch, on average."""
 
 
 class Output(NamedTuple):
@@ -126,12 +127,12 @@ class GpuReplay:
         self._rows = [
             Row(step, places, at) for (step, places), at in zip(steps, offsets, strict=True)
         ]
-        self._groups: dict[Any, Group] = {}
+        self._groups: Recent[Any, Group] = Recent(GROUPS * max(len(steps), 1))
         self._fixed = [
             None if row.open else self._dispatch(row, tuple(row.blocks), row.step.ranges)
             for row in self._rows
         ]
-        self._variants: dict[tuple[Block | int, ...], list[Dispatch]] = {}
+        self._variants: Recent[tuple[Block | int, ...], list[Dispatch]] = Recent(VARIANTS)
         device.captures.alive.add(self)
 
     @property
@@ -164,9 +165,9 @@ class GpuReplay:
                 storages.append(allocate(nbytes, "capture"))
             blocks = tuple([one.block for one in storages])
             key: tuple[Block | int, ...] = (*blocks, *starts) if starts else blocks
-            records = self._variants.get(key)
+            records = self._variants[key]
             if records is None:
-                records = self._variants[key] = self._variant(blocks, starts)
+                records = self._variants.keep(key, self._variant(blocks, starts))
             if self._status is not None:
                 device.reports.watch(self._status)
             device.replay(records, blocks, self._work)
@@ -201,10 +202,8 @@ class GpuReplay:
 
     def forget(self, block: Block) -> None:
         """Drop what names a buffer that leaves the pool."""
-        for blocks in [one for one in self._variants if block in one]:
-            del self._variants[blocks]
-        for key in [one for one, group in self._groups.items() if block in group.blocks]:
-            del self._groups[key]
+        self._variants.drop(lambda blocks, _: block in blocks)
+        self._groups.drop(lambda _, group: block in group.blocks)
 
     def counted(self, use: MemoryUse) -> MemoryUse:
         """Return a count of memory with what this keeps in its own place there."""
@@ -222,18 +221,14 @@ class GpuReplay:
             for place, slot in row.open:
                 row.blocks[place] = blocks[slot]
             records.append(self._dispatch(row, tuple(row.blocks), row.ranges(starts)))
-        while len(self._variants) >= VARIANTS:
-            del self._variants[next(iter(self._variants))]
         return records
 
     def _dispatch(self, row: Row, blocks: tuple[Block, ...], ranges: Ranges) -> Dispatch:
         step = row.step
         key = (step.pipeline.layout, step.window, ranges, blocks)
-        group = self._groups.get(key)
+        group = self._groups[key]
         if group is None:
-            if len(self._groups) >= GROUPS * len(self._rows):
-                self._groups.clear()
             uniform = self._params, step.window
             group = self._device.make_group(step.pipeline, blocks, ranges, uniform)
-            self._groups[key] = group
+            self._groups.keep(key, group)
         return (step.pipeline, group, row.offset, step.groups, step.label)

@@ -49,7 +49,7 @@ class Block:
         self.capacity = capacity
         self.nbytes = 0
         self.epoch = -1
-        self.keys: set[object] = set()
+        self.keys: set[tuple[object, ...]] = set()
         self.released: object = None
         self.give_back: Callable[[object], None] = partial(setitem, pool.returned, self)
 

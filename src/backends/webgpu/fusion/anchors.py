@@ -16,6 +16,7 @@ from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.pending import WEIGHT_MAX, Group, weight_of
 from wgsl_kernels.backends.webgpu.launching.map import bound_bytes
 from wgsl_kernels.engine.errors import WgslKernelsError
+from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -25,8 +26,8 @@ WAITING_MAX = 6
 """The most pending kernels that are no maps; they keep inputs larger than their results."""
 REPEATED_MAPS_MAX = 3
 """The most maps that are computed more than once for an element rather than written."""
-FUSED_MAX = 4096
-"""Groups that are remembered as parts of other kernels, as `fuser.PLANS_MAX` are by themselves."""
+FUSED_MAX = 1024
+"""Groups that are kept at least as parts of other kernels, as `fuser.PLANS_MAX` by themselves."""
 OWN_BINDINGS = 3
 """What a kernel binds besides inputs: its result, partial results, the status."""
 
@@ -44,11 +45,15 @@ class Anchors:
     def __init__(self, fuser: Fuser) -> None:
         self.fuser = fuser
         self._waiting = _Waiting()
-        self._fused: dict[Any, Fused | None] = {}
+        self._fused: Recent[Any, Fused | bool] = Recent(FUSED_MAX)
 
     def clear(self) -> None:
         """Forget what was composed for a device that is gone."""
         self._fused.clear()
+
+    def drop(self, retired: set[Any]) -> None:
+        """Forget the groups in which one of these launches has a part."""
+        self._fused.drop(lambda key, _: key[1] in retired or not retired.isdisjoint(key[-2][0]))
 
     def note(self, array: GpuArray) -> None:
         """Count a pending array; of too many the oldest is made, with what follows it if it can."""
@@ -131,8 +136,10 @@ class Anchors:
         states = self.fuser.states(device, group, at)
         keeps = group.held_leaves[at]
         key = (AFTER, anchor.op, at, keeps, group.key(), states)
-        if key in self._fused:
-            fused = self._fused[key]
+        found = self._fused[key]
+        fused: Fused | None
+        if found is not None:
+            fused = found if isinstance(found, Fused) else None
         else:
             bound = [state != "value" and n != at for n, state in enumerate(states)]
             parts = cut(group, bound, _bindings(device, anchor) + 1 - keeps)
@@ -198,19 +205,18 @@ class Anchors:
         self, key: Any, prefix: str, group: Group, part: Part, given: GpuArray | None
     ) -> Fused | None:
         """Return what is composed for a structure; None if it is new or cannot be."""
-        if key in self._fused:
-            return self._fused[key]
-        if len(self._fused) >= FUSED_MAX:
-            self._fused.clear()
+        found = self._fused[key]
+        if found is not None:
+            return found if isinstance(found, Fused) else None
         fused = Fused(prefix, group, part, key, given)
         if fused.plain is None:
-            self._fused[key] = None
+            self._fused.keep(key, False)
             return None
         structure = fused.plain[0]
         was_apart = given is not None and self.fuser.was_apart(group, structure)
         if not was_apart and self.fuser.is_new((prefix, key[1].kernel, structure.key)):
             return None
-        self._fused[key] = fused
+        self._fused.keep(key, fused)
         return fused
 
     def _is_too_large(self, device: Device, group: Group) -> bool:

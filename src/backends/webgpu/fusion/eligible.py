@@ -39,8 +39,7 @@ def kind_of(
     if any(one.name.endswith(_FACTS) and one.name not in attrs for one in fields):
         return None
     given = tuple(one.name for one in fields)
-    texts = tuple(facts.text for facts in source.files)
-    key = (texts, names, dtypes, output_names[0], outputs[0].dtype)
+    key = (source.digest, names, dtypes, output_names[0], outputs[0].dtype)
     return Kind(shader.name, source, names, dtypes, output_names[0], outputs[0].dtype, given, key)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from wgsl_kernels.backends.webgpu.array import device_bytes
 from wgsl_kernels.backends.webgpu.fusion.anchors import Anchors
@@ -10,7 +11,7 @@ from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
 from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
 from wgsl_kernels.backends.webgpu.fusion.pending import VIEW, Group
 from wgsl_kernels.backends.webgpu.fusion.text import compose_group
-from wgsl_kernels.backends.webgpu.launching.map import bound_bytes, map_grid, run_bits, walk_across
+from wgsl_kernels.backends.webgpu.launching.map import bound_bytes, map_grid, walk_across
 from wgsl_kernels.backends.webgpu.launching.recipe import Compiled, compiled_from
 from wgsl_kernels.engine.errors import (
     ArgumentError,
@@ -20,6 +21,7 @@ from wgsl_kernels.engine.errors import (
     ShapeError,
 )
 from wgsl_kernels.engine.origin import line_of
+from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -33,8 +35,9 @@ if TYPE_CHECKING:
 CALLED = "The op was called at"
 LATE = (OutOfMemoryError, ShaderError, ArgumentError, ShapeError, DTypeError)
 """What may go wrong only when a pending array is made."""
-PLANS_MAX = 4096
-SEEN_MAX = 65536
+PLANS_MAX = 1024
+SEEN_MAX = 4096
+"""Groups, and structures that were met, that are kept at least."""
 
 
 class PartRecipe:
@@ -63,9 +66,10 @@ class Fuser:
     def __init__(self, backend: WebGpuBackend) -> None:
         self.backend = backend
         self.device: Device | None = None
-        self._plans: dict[Any, list[PartRecipe]] = {}
-        self._compiled: dict[Any, Compiled] = {}
-        self._seen: set[Any] = set()
+        self._plans: Recent[Any, list[PartRecipe]] = Recent(PLANS_MAX)
+        self._compiled: WeakValueDictionary[Any, Compiled] = WeakValueDictionary()
+        self._seen: Recent[Any, bool] = Recent(SEEN_MAX)
+        self._retired: list[Any] = []
         self.anchors = Anchors(self)
 
     def make(self, root: GpuArray, why: str) -> None:
@@ -91,12 +95,23 @@ class Fuser:
             finally:
                 device.cause = before
 
+    def retire(self, launch: Any) -> None:
+        """Forget the groups with a launch whose registration has changed, before the next one."""
+        self._retired.append(launch)
+
+    def _drop_retired(self) -> None:
+        retired = {self._retired.pop() for _ in self._retired.copy()}
+        self._plans.drop(lambda key, _: not retired.isdisjoint(key[0][0]))
+        self.anchors.drop(retired)
+
     def _make(self, device: Device, root: GpuArray) -> None:
         if device is not self.device:
             self.device = device
             self._plans.clear()
             self._compiled.clear()
             self.anchors.clear()
+        if self._retired:
+            self._drop_retired()
         while root.op is not None:
             if root.op is VIEW:
                 _share(root, self)
@@ -144,16 +159,14 @@ class Fuser:
             self._alone(group, 0)
             return
         key = (group.key(), states)
-        plan = self._plans.get(key)
+        plan = self._plans[key]
         if plan is None:
             plan = self._plan(device, group, states)
             if plan is None:
                 device.cause += "; one by one, since such a group is new or too large"
                 self._apart(group)
                 return
-            if len(self._plans) >= PLANS_MAX:
-                self._plans.clear()
-            self._plans[key] = plan
+            self._plans.keep(key, plan)
         why = device.cause
         for part in plan:
             device.cause = f"a dispatch has at most {part.why}" if part.why else why
@@ -237,7 +250,7 @@ class Fuser:
                 return None
             structure, reading = found
             if self.is_new(structure.key):
-                self._seen.add(structure.maps)
+                self._seen.keep(structure.maps, True)
                 fits = False
             made.append((part, structure, reading))
         arrays = [group.leaves[n] for n, state in enumerate(states) if state != "value"]
@@ -248,18 +261,16 @@ class Fuser:
 
     def is_new(self, key: Any) -> bool:
         """Say whether a structure was never seen: such ones are not fused until they recur."""
-        if key in self._seen:
+        if self._seen[key]:
             return False
-        if len(self._seen) > SEEN_MAX:
-            self._seen.clear()
-        self._seen.add(key)
+        self._seen.keep(key, True)
         return self.backend.fusion() != "always"
 
     def was_apart(self, group: Group, structure: Structure) -> bool:
         """Say whether the maps of a group were done before, behind what was made by itself."""
         if len(structure.steps) == 1:
             return bool(group.nodes[-1].op.was_alone)
-        return structure.maps in self._seen
+        return self._seen[structure.maps] is not None
 
     def note(self, array: GpuArray) -> None:
         """Count a pending array of a kernel that is no map."""
@@ -270,12 +281,10 @@ class Fuser:
     ) -> PartRecipe:
         size = group.nodes[-1].size
         items = -(-size // 4) if structure.vec4 else size
-        across = reading.across if device.is_software else None
+        across = reading.across if device.policy.walks_across else None
         key = (structure.key, across and (across.space, across.axis))
         compiled = self._compiled.get(key)
         if compiled is None:
-            if len(self._compiled) >= PLANS_MAX:
-                self._compiled.clear()
             composed = compose_group(structure, across=across)
             compiled = self._compiled[key] = compiled_from(device, composed)
         nodes = group.nodes
@@ -289,7 +298,7 @@ class Fuser:
             ref for ref, leaf in zip(part.leaves, structure.leaves, strict=True) if leaf.is_bound
         )
         if across is None:
-            walk, grid = {"wk_run_bits": run_bits(device)}, map_grid(device, items)
+            walk, grid = {"wk_run_bits": device.policy.run_bits}, map_grid(device, items)
         else:
             walk, grid = walk_across(across.size, across.inner, items)
         recipe.facts = {"wk_size": size, **walk, **reading.facts}

@@ -11,7 +11,7 @@ from wgsl_kernels.backends.webgpu.composing.composed import (
     uniform_head,
 )
 from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
-from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.composing.source import load_skeleton
 from wgsl_kernels.backends.webgpu.fusion.expressions import Expressions
 from wgsl_kernels.backends.webgpu.fusion.fields import Fields
 from wgsl_kernels.backends.webgpu.fusion.functions import Functions
@@ -62,7 +62,7 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
     coordinates = "" if across is None else ", wk_outer: u32, wk_row: u32, wk_place: u32"
     body = "\n  ".join(expressions.lines)
     text.generate(f"fn wk_item(wk_i: u32{coordinates}) {{\n  {body}\n}}\n")
-    skeleton = load_file(shaders_folder() / f"families/{skeleton_name}.wgsl").facts
+    skeleton = load_skeleton(f"families/{skeleton_name}.wgsl").facts
     for declaration in skeleton.declarations:
         text.quote(skeleton.text, declaration.span)
         text.generate("\n")

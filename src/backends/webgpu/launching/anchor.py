@@ -78,7 +78,7 @@ class AnchorLaunch(ShaderLaunch):
 
     def known(self, states: tuple[State, ...]) -> Fixed | None:
         """Return the one dispatch for arrays that lie so, if they were met before."""
-        recipe = self.recipes.get(states)
+        recipe = self.recipes[states]
         return None if recipe is None else recipe.fixed
 
     def _begin(self, device: Device, arrays: list[Any]) -> None:
@@ -95,7 +95,7 @@ class AnchorLaunch(ShaderLaunch):
         if any(bound_bytes(one) > device.largest_binding for one in present):
             return
         states = [_state_of(one) for one in arrays]
-        if tuple(states) not in self.recipes:
+        if self.recipes[tuple(states)] is None:
             self.remember(tuple(states), self.build(device, arrays, states))
         self.waits = bool(self.swallows or self.hands_on)
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 LEAST = 4096
 """Elements from which on a copy is worth a kernel of its own; below, the copying map does."""
-_TURNS = 8
-"""Fours that an invocation copies; on a GPU one, since neighbours should read neighbours."""
 _LEAST_ACROSS = 4
 """How long both axes of a transposition are at least, for tiles to pay."""
 
@@ -50,11 +48,11 @@ def copied(gpu: Gpu, array: GpuArray) -> GpuArray:
     view = gpu.view(array, walk.shape, walk.steps_x, walk.offset)
     inner = 2 if walk.is_transposed else 1
     corners = math.prod(walk.shape[:-inner])
-    name = _variant(gpu.is_software, array, walk)
+    name = _variant(array, walk, staged=gpu.policy.stages_transpositions)
     params: dict[str, Any] = {"steps_y": walk.steps_y, "corners": corners}
     params |= dict.fromkeys(("turns", "along_bits", "across_bits"), 0)
     if not walk.is_transposed:
-        params["turns"] = _TURNS if gpu.is_software else 1
+        params["turns"] = gpu.policy.units_moved("Copy")
         fours = corners * math.ceil(walk.shape[-1] / 4)
         groups = math.ceil(fours / (64 * params["turns"]))
     else:
@@ -97,9 +95,9 @@ def _walk(array: GpuArray) -> _Walk:
     )
 
 
-def _variant(is_software: bool, array: GpuArray, walk: _Walk) -> str:
+def _variant(array: GpuArray, walk: _Walk, *, staged: bool) -> str:
     if array.dtype == "complex64":  # no vector holds four
-        return ("tiles" if is_software else "tiles_staged") if walk.is_transposed else "rows"
+        return ("tiles_staged" if staged else "tiles") if walk.is_transposed else "rows"
     unit = -2 if walk.is_transposed else -1
     steps = [step for axis, step in enumerate(walk.steps_x) if axis != len(walk.shape) + unit]
     in_fours = not any(one % 4 for one in (walk.offset, walk.shape[unit], *steps))
@@ -107,6 +105,6 @@ def _variant(is_software: bool, array: GpuArray, walk: _Walk) -> str:
         if walk.shape[-1] % 4:
             return "rows"
         return "rows_vec4" if in_fours and walk.steps_x[-1] == 1 else "rows_fours"
-    if not is_software:
+    if staged:
         return "tiles_staged"
     return "tiles_vec4" if in_fours and walk.shape[-1] % 4 == 0 else "tiles"

@@ -77,7 +77,7 @@ class FreeLaunch(AnchorLaunch):
     ) -> Sequence[GpuArray]:
         """Record the one dispatch."""
         key: Any = tuple(states) if extras is ALONE else (tuple(states), extras.key)
-        recipe: FreeRecipe | None = self.recipes.get(key)
+        recipe: FreeRecipe | None = self.recipes[key]
         if recipe is None:
             recipe = self.remember(key, self.build(device, arrays, states, extras))
         if recipe.fixed is not None:

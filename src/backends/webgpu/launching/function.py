@@ -11,6 +11,7 @@ from wgsl_kernels.backends.webgpu.launching.launch import CHECKED_BYTES, RECIPES
 from wgsl_kernels.backends.webgpu.launching.map import same_buffers
 from wgsl_kernels.backends.webgpu.launching.recipe import Fixed, bound_ranges
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
@@ -97,7 +98,7 @@ class FunctionLaunch:
         self._tries = TRIES if outputs is not None and len(outputs) == 1 else 0
         self._seen_on: Device | None = None
         self._repeats = False
-        self._known: dict[Any, Fixed | None] = {}
+        self._known: Recent[Any, Fixed | bool] = Recent(RECIPES_MAX)
         self._known_on: Device | None = None
 
     def __call__(self, arrays: list[Any]) -> Sequence[Any]:
@@ -126,16 +127,14 @@ class FunctionLaunch:
             spec = self.outputs[0]
             return (GpuArray(spec.shape, spec.dtype, spec.size, storage, device),)
         key = self._lying(device, arrays) if self._repeats else None
-        if (key is None and not self._tries) or key in self._known:
+        if (key is None and not self._tries) or self._known[key] is not None:
             return self._run(arrays, self.gpu)
         assert self.outputs is not None
         trace = Trace((self.outputs[0].shape, self.outputs[0].dtype))
         found = self._run(arrays, self.gpu.traced(trace))
         self._repeats = trace.repeats
         if key is not None:
-            if len(self._known) >= RECIPES_MAX:
-                self._known.clear()
-            self._known[key] = _only_dispatch(device, trace, arrays, found[0])
+            self._known.keep(key, _only_dispatch(device, trace, arrays, found[0]) or False)
         if not self._tries:
             return found
         self._tries -= 1
@@ -161,13 +160,17 @@ class FunctionLaunch:
 
     def repeat(self, device: Device, arrays: Sequence[Any]) -> Storage | None:
         """Record the one dispatch of a function that was seen to do no more; None: call it."""
-        known = self._known.get(self._lying(device, arrays)) if self._repeats else None
-        if known is None:
+        known = self._known[self._lying(device, arrays)] if self._repeats else None
+        if not isinstance(known, Fixed):
             return None
         for one in arrays:
             if one is not None:
                 one.sealed = True
         return known.make(arrays, self._nbytes, self._what)
+
+    def retire(self) -> None:
+        """Have groups forget the kernel: its registration has changed."""
+        self.backend.fuser.retire(self)
 
     def _lying(self, device: Device, arrays: Sequence[Any]) -> Any:
         """Return what is equal where a function that repeats does the same; None if not known."""

@@ -9,6 +9,7 @@ from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.fusion.extras import ALONE, Extras
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel, params_with
 from wgsl_kernels.backends.webgpu.launching.recipe import Fixed, fixed, tensor_facts
+from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.shapes import show
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 VALUE = "value"
 ABSENT = "absent"
-RECIPES_MAX = 1024
+RECIPES_MAX = 64
+"""Recipes of one kernel for certain shapes that are kept at least: per layout, and per group of
+maps that is fused into it."""
 CHECKED_BYTES = 1 << 18
 """Smaller outputs are left to the pool's own check."""
 
@@ -54,7 +57,7 @@ class ShaderLaunch:
         self.labels = [f"{show(one.shape)} {one.dtype}" for one in outputs]
         self.is_empty = all(one.size == 0 for one in self.outputs)
         self.large = [one for one in self.outputs if one.nbytes >= CHECKED_BYTES]
-        self.recipes: dict[Any, Any] = {}
+        self.recipes: Recent[Any, Any] = Recent(RECIPES_MAX)
         self.device: Device | None = None
         self.set_up()
 
@@ -119,9 +122,11 @@ class ShaderLaunch:
 
     def remember(self, key: Any, recipe: Any) -> Any:
         """Keep a recipe, within bounds."""
-        if len(self.recipes) >= RECIPES_MAX:
-            self.recipes.clear()
-        return self.recipes.setdefault(key, recipe)
+        return self.recipes.keep(key, recipe)
+
+    def retire(self) -> None:
+        """Have groups forget the kernel: its registration has changed."""
+        self.backend.fuser.retire(self)
 
     def add_facts(self, facts: dict[str, Any], arrays: Sequence[Any]) -> None:
         """Add to ``facts`` what ``params=`` gives, and the facts of tensors that fields name."""

@@ -37,15 +37,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.fusion.structure import Kind
 
 GROUP = 64
-MANY = 1 << 16
-PER_INVOCATION = 4
-"""Items that an invocation of a large map handles on a GPU."""
 RUN = 16
 """Items of a run in families/map_across.wgsl."""
-SOFTWARE_GROUPS = 64
-SOFTWARE_MOST = 64
-"""On a software adapter a workgroup costs as much as dozens of items, so a map has few of them
-until an invocation handles so many items."""
 
 
 class MapRecipe:
@@ -154,7 +147,7 @@ class MapLaunch(ShaderLaunch):
         key: Any = tuple(states)
         if len(arrays) > 1:
             key = (key, same_buffers(arrays))
-        recipe: MapRecipe | None = self.recipes.get(key)
+        recipe: MapRecipe | None = self.recipes[key]
         if recipe is None:
             recipe = self.remember(key, self.build(device, arrays, states))
         if recipe.bound is None:
@@ -188,7 +181,7 @@ class MapLaunch(ShaderLaunch):
         )
         operands: list[Operand] = []
         facts = {**self.attrs, f"{self.output_names[0]}_size": spec.size, "wk_shape": shape}
-        facts |= {"wk_run_bits": run_bits(device), "wk_first": 0}
+        facts |= {"wk_run_bits": device.policy.run_bits, "wk_first": 0}
         values: list[tuple[int, str]] = []
         for index, (name, state) in enumerate(zip(self.names, states, strict=True)):
             array = arrays[index]
@@ -287,20 +280,7 @@ class MapLaunch(ShaderLaunch):
 
 def map_grid(device: Device, items: int) -> tuple[int, int, int]:
     """Return the workgroups of a map over ``items`` items."""
-    if device.is_software:
-        per = min(-(-items // (GROUP * SOFTWARE_GROUPS)), SOFTWARE_MOST)
-    else:
-        per = PER_INVOCATION if items > MANY else 1
-    return fold(-(-items // (GROUP * max(per, 1))))
-
-
-def run_bits(device: Device) -> int:
-    """Return the logarithm of how many invocations of a map share a run of items.
-
-    On a software adapter they are the lanes of a vector, which a thread runs to their end before
-    the next ones; on a GPU the whole grid is under way at once.
-    """
-    return 3 if device.is_software else 31
+    return fold(-(-items // (GROUP * max(device.policy.map_run(items, GROUP), 1))))
 
 
 def walk_across(across: int, inner: int, items: int) -> tuple[dict[str, int], tuple[int, int, int]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from wgsl_kernels.backends.webgpu.array import device_bytes
 from wgsl_kernels.backends.webgpu.array import row_major as row_major_strides
@@ -30,14 +31,18 @@ FOLD = 65535
 """Workgroups along one axis of a grid; larger grids fold into two dimensions."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Compiled:
-    """A composed shader with its pipeline on one device."""
+    """A composed shader with its pipeline on one device; recipes that need the same share it."""
 
     composed: Composed
     pipeline: Pipeline
     slots: tuple[BoundBuffer, ...]
     """The bindings other than the uniform, in the order of the pipeline's storages."""
+
+
+_shared: WeakKeyDictionary[Device, WeakValueDictionary[Any, Compiled]] = WeakKeyDictionary()
+"""What recipes of each device hold, by what it was composed of."""
 
 
 def compile_kernel(
@@ -50,15 +55,24 @@ def compile_kernel(
     options: Options,
     constants: Mapping[str, float] | None = None,
 ) -> Compiled:
-    """Compose a kernel for operands and make its pipeline.
+    """Compose a kernel for operands and make its pipeline, unless some recipe has it.
 
     Raises:
         ShaderError: It does not compose or compile; the message shows the author's line.
     """
-    composed = compose(
-        kernel, source, inputs, outputs, attrs=attrs, constants=constants, options=options
-    )
-    return compiled_from(device, composed, constants)
+    groups = tuple([(one.name, one.structure.key) for one in options.before])
+    after = options.after and (options.after.structure.key, options.after.keeps)
+    own = replace(options, before=(), after=None)
+    values = tuple(sorted(constants.items())) if constants else ()
+    key = (kernel, source.digest, *map(tuple, (inputs, outputs, attrs)), own, groups, after, values)
+    shared = _shared.setdefault(device, WeakValueDictionary())
+    found = shared.get(key)
+    if found is None:
+        composed = compose(
+            kernel, source, inputs, outputs, attrs=attrs, constants=constants, options=options
+        )
+        shared[key] = found = compiled_from(device, composed, constants)
+    return found
 
 
 def compiled_from(

@@ -65,7 +65,7 @@ class ReduceLaunch(AnchorLaunch):
         if extras is not ALONE:
             key = (key, extras.key)
             states = [None if state is COMPUTED else state for state in states]
-        recipe: ReduceRecipe | None = self.recipes.get(key)
+        recipe: ReduceRecipe | None = self.recipes[key]
         if recipe is None:
             recipe = self.remember(key, self.build(device, arrays, states, extras))
         if recipe.is_open:
@@ -74,7 +74,7 @@ class ReduceLaunch(AnchorLaunch):
 
     def known(self, states: tuple[State, ...]) -> Fixed | None:
         """Return the one dispatch for arrays that lie so, unless the tuner has a say."""
-        recipe: ReduceRecipe | None = self.recipes.get(states)
+        recipe: ReduceRecipe | None = self.recipes[states]
         return None if recipe is None or recipe.is_open else recipe.fixed
 
     def _chosen(
@@ -91,7 +91,7 @@ class ReduceLaunch(AnchorLaunch):
         def as_name(name: str) -> ReduceRecipe:
             if name == recipe.spreads[0].variant:
                 return recipe
-            found: ReduceRecipe | None = self.recipes.get((key, name))
+            found: ReduceRecipe | None = self.recipes[(key, name)]
             if found is None:
                 spread = next(one for one in recipe.spreads if one.variant == name)
                 found = self._build(device, arrays, states, extras, spread)
@@ -261,7 +261,7 @@ class ReduceLaunch(AnchorLaunch):
         facts |= {"wk_first_part": 0, "wk_last_part": parts}
         last: Any = spread.variant
         if not maps:
-            by_group = not device.is_software and parts > rows and parts >= GROUP
+            by_group = device.policy.joins_parts_together(parts, rows, GROUP)
             last = "lanes" if by_group else "rows"
         stages = [
             stage("partial", spread.variant),
@@ -289,10 +289,7 @@ class ReduceLaunch(AnchorLaunch):
                 "can be. Reduce one axis after the other."
             )
         exchanges = "subgroup" in device.features and can_exchange(self.shader.source, self.names)
-        small = device.info.has_small_pages
-        layout = Layout(
-            rows, count, walk.inner, walk.step, device.is_software, maps, exchanges, small
-        )
+        layout = Layout(rows, count, walk.inner, walk.step, device.policy, maps, exchanges)
         if least:
             return (Spread("rows", max(least, -(-count // CHUNK))),)
         return spreads(layout)

@@ -107,7 +107,7 @@ class ScanLaunch(ReduceLaunch):
             rows,
             length,
             inner,
-            device.is_software,
+            device.policy,
             can_vec4="complex64" not in (array.dtype, output),
             total_bytes=total_bytes(source, types),
         )

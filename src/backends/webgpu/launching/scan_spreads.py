@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.scans import LARGEST_TOTAL, TILE_LANES
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.scans import Method
 
 ALONE = 256
 """Elements of a row that an invocation takes at least, where there are as many."""
 WHOLE = 1024
 """Elements of a row that an invocation takes where there are rows enough to keep a device busy."""
-BUSY, BUSY_SOFTWARE = 16384, 64
 MOST_INNER = 64
 """Rows side by side from which on neighbours read whole lines of memory, a row each."""
 TILE = 1024
@@ -35,7 +35,7 @@ class ScanLayout:
         rows: How many rows are scanned.
         length: Elements of a row.
         inner: The distance between two of them.
-        is_software: Whether the adapter is the CPU.
+        policy: The adapter's rules.
         can_vec4: Whether vectors of four input and output elements exist.
         total_bytes: The accumulator's bytes.
     """
@@ -43,7 +43,7 @@ class ScanLayout:
     rows: int
     length: int
     inner: int
-    is_software: bool
+    policy: Policy
     can_vec4: bool = True
     total_bytes: int = 4
 
@@ -59,11 +59,7 @@ class ScanSpread:
 
 
 def scan_spread(layout: ScanLayout) -> ScanSpread:
-    """Return how to scan, from what was measured.
-
-    On a software adapter barriers cost more than they save: an invocation scans alone, four
-    elements at a time where it can, which was 20 times as fast as tiles.
-    """
+    """Return how to scan, from what was measured."""
     return _spread_by(_method(layout), layout)
 
 
@@ -85,10 +81,10 @@ def _spread_by(method: Method, layout: ScanLayout) -> ScanSpread:
 
 
 def _method(layout: ScanLayout) -> Method:
-    inner, software = layout.inner, layout.is_software
-    if software and _fits_fours(layout):
+    inner, alone = layout.inner, layout.policy.scans_alone
+    if alone and _fits_fours(layout):
         return "fours"
-    if not software and inner < MOST_INNER and _fits_tiles(layout):
+    if not alone and inner < MOST_INNER and _fits_tiles(layout):
         return "tiles"
     return "columns" if inner % 4 == 0 and layout.can_vec4 else "one_by_one"
 
@@ -107,7 +103,7 @@ def _part_size(layout: ScanLayout, method: Method) -> int:
     if method == "tiles":
         return TILE * math.ceil(length / (TILE * MOST_PARTS))
     invocations = layout.rows // _together(method)
-    if length <= WHOLE and invocations >= (BUSY_SOFTWARE if layout.is_software else BUSY):
+    if length <= WHOLE and invocations >= layout.policy.scan_invocations:
         return -(-length // 4) * 4
     if method == "fours":
         return max(ALONE, _power_of_two(min(length // 256, 4 * math.isqrt(length))))

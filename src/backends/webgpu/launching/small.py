@@ -59,6 +59,12 @@ class SmallLaunch:
             self._launch = self._prepare()
         return self._launch(arrays)
 
+    def retire(self) -> None:
+        """Have groups forget the kernel: its registration has changed."""
+        retire = getattr(self._launch, "retire", None)
+        if retire is not None:
+            retire()
+
     def _computed(self, arrays: list[Any]) -> list[GpuArray] | None:
         values = self._templates(arrays) if not self.exact.reads else self._values(arrays)
         if values is None or config.value("small_ops", current()) == "device":

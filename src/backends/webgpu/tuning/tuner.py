@@ -229,7 +229,7 @@ class Tuner:
     def _is_on(self, device: Device) -> bool:
         """Say whether choices are measured along the way; by default not on a software adapter."""
         wanted = config.tuning
-        is_on = wanted == "on" or (wanted == "auto" and not device.info.is_software)
+        is_on = wanted == "on" or (wanted == "auto" and device.policy.measures_while_working)
         return is_on and self._spent <= ALONG_THE_WAY
 
     def _wait(self) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from wgsl_kernels.backends.cpu import convolution
 from wgsl_kernels.engine.windows import slide
-from wgsl_kernels.ops import columns
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.windows import Sliding
@@ -39,9 +39,9 @@ def _by_elements(sliding: Sliding, x: Array, filter: Array) -> Array:
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lay out a line at a time, several images, or all at once."""
     size, places = request.param
-    monkeypatch.setattr(columns, "PART", size * 12)
-    monkeypatch.setattr(columns, "SPREAD", size * 12)
-    monkeypatch.setattr(columns, "PLACES", places)
+    monkeypatch.setattr(convolution, "PART", size * 12)
+    monkeypatch.setattr(convolution, "SPREAD", size * 12)
+    monkeypatch.setattr(convolution, "PLACES", places)
 
 
 @pytest.mark.usefixtures("parts")
@@ -64,20 +64,20 @@ def test_parts_make_up_the_convolution_and_its_gradients(
         geometry = {**geometry, "pad": tuple(margins[axis] for axis in to_front)}
     sliding = slide("Conv2D", moved.shape, filter.shape, **geometry, data_format=data_format)
 
-    y = columns.convolved_cpu(sliding, moved, filter)
+    y = convolution.convolved_cpu(sliding, moved, filter)
     np.testing.assert_allclose(y, expected.transpose(to_front), atol=1e-12)
 
     # Each gradient is the transpose of a linear map: <dy, conv(x, f)> = <dx, x> = <df, f>.
     product = float(np.vdot(dy, expected))
     given = dy.transpose(to_front)
-    dx = columns.input_gradient_cpu(sliding, given, filter)
+    dx = convolution.input_gradient_cpu(sliding, given, filter)
     other = rng.normal(size=x.shape)
     assert dx.shape == moved.shape
     assert np.vdot(dx, moved) == pytest.approx(product)
     assert np.vdot(dx, other.transpose(to_front)) == pytest.approx(
         np.vdot(dy, _by_elements(last, other, filter))
     )
-    df = columns.filter_gradient_cpu(sliding, moved, given, filter.shape)
+    df = convolution.filter_gradient_cpu(sliding, moved, given, filter.shape)
     turned = rng.normal(size=filter.shape)
     assert df.shape == filter.shape
     assert np.vdot(df, filter) == pytest.approx(product)

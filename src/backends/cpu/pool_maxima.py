@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from wgsl_kernels.backends.cpu.pooling import is_padded, padded, parts, room_around
 from wgsl_kernels.backends.cpu.threads import each
-from wgsl_kernels.ops.pool_cpu import is_padded, padded, parts, room_around
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

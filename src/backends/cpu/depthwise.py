@@ -8,7 +8,6 @@ so for some lines of places at a time, which stay in the processor's cache, in s
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,15 +15,12 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.threads import each
-from wgsl_kernels.engine.windows import Axis, slide
-from wgsl_kernels.ops.windows import slide_filter
+from wgsl_kernels.engine.windows import turned, turns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+    from collections.abc import Iterator
 
     from wgsl_kernels.backends.cpu.kernel import Array
-    from wgsl_kernels.engine.spec import Shape, Spec
     from wgsl_kernels.engine.windows import Sliding
 
 BLOCK = 2**20
@@ -37,34 +33,9 @@ Part = tuple[slice, slice]
 """Images, and rows of places in each."""
 
 
-def sliding_of(kernel: str, shape: Shape, filter_shape: Shape, **geometry: Any) -> Sliding:
-    """Return how a filter moves over images; without ``dilations`` it reads neighbours."""
-    return slide(kernel, shape, filter_shape, **_dilated(geometry))
-
-
-def convolved_by_channel(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
-    """Return the shape that a depthwise convolution gives; ``geometry`` is its attributes.
-
-    Raises:
-        ShapeError, DTypeError, ArgumentError: It cannot be.
-    """
-    sliding = slide_filter(kernel, x, filter, **_dilated(geometry))
-    return sliding.shape_with(filter.shape[2] * filter.shape[3])
-
-
-def _dilated(geometry: Mapping[str, Any]) -> dict[str, Any]:
-    dilations = geometry["dilations"]
-    return {**geometry, "dilations": 1 if dilations is None else dilations}
-
-
 def spread_out(x: Array, multiplier: int) -> Array:
     """Return images with each channel as often as the multiplier says."""
     return x if multiplier == 1 else np.repeat(x, multiplier, axis=3)
-
-
-def turns_of(axis: Axis) -> int:
-    """Return after how many elements of the window it reads what a later place reads before."""
-    return axis.stride // math.gcd(axis.stride, axis.dilation)
 
 
 @silent
@@ -157,33 +128,6 @@ def input_by_channel(sliding: Sliding, dy: Array, filter: Array) -> Array:
             elements = filter[row_elements, col_elements][::-1, ::-1]
             y[:, down, right] = by_channel(replace(sliding, rows=rows, cols=cols), dy, elements)
     return y
-
-
-def turned(axis: Axis) -> Iterator[tuple[slice, slice, Axis]]:
-    """Yield elements of the image, the window's elements that reach them, and how these move.
-
-    The last is over the places, with those elements of the window from their end. Elements of the
-    image that no element of the window reaches do not occur.
-    """
-    turns = turns_of(axis)
-    apart = axis.dilation * turns // axis.stride
-    for turn in range(min(turns, axis.window)):
-        places, phase = divmod(turn * axis.dilation, axis.stride)
-        skipped = -((phase - axis.before) // axis.stride)
-        start = skipped * axis.stride + phase - axis.before
-        elements = len(range(turn, axis.window, turns))
-        yield (
-            slice(start, None, axis.stride),
-            slice(turn, None, turns),
-            Axis(
-                size=axis.out,
-                out=len(range(start, axis.size, axis.stride)),
-                window=elements,
-                stride=1,
-                dilation=apart,
-                before=(elements - 1) * apart + places - skipped,
-            ),
-        )
 
 
 def _columns_at_once(columns: int, nbytes: int) -> int:
