@@ -60,13 +60,7 @@ def read_text(path: Path) -> Text:
         data = path.read_bytes()
     except OSError as error:
         raise ShaderError(f"{label(path)}: cannot be read: {error.strerror}.") from None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8."
-        raise ShaderError(f"{label(path)}:{line}: {message}") from None
-    return text_of(label(path), text)
+    return _text(label(path), data)
 
 
 def text_of(name: str, text: str) -> Text:
@@ -85,19 +79,31 @@ def text_of(name: str, text: str) -> Text:
     return Text(name, plain)
 
 
+@functools.lru_cache(maxsize=256)
+def _text(name: str, data: bytes) -> Text:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8."
+        raise ShaderError(f"{name}:{line}: {message}") from None
+    return text_of(name, text)
+
+
 def label(path: Path) -> str:
     """Return how errors name ``path``: the package's own shaders by their place among them."""
-    folder = shaders_folder().resolve()
+    folder = real_folder(shaders_folder())
     resolved = path.resolve()
     return str(resolved.relative_to(folder)) if resolved.is_relative_to(folder) else str(path)
 
 
 def _roots(folder: Path) -> tuple[Path, ...]:
-    return (_real(folder), _real(shaders_folder()), *named_folders().values())
+    return (real_folder(folder), real_folder(shaders_folder()), *named_folders().values())
 
 
 @functools.lru_cache(maxsize=256)
-def _real(folder: Path) -> Path:
+def real_folder(folder: Path) -> Path:
+    """Return a folder without links."""
     return folder.resolve()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.files import ENDINGS, read_text
+from wgsl_kernels.backends.webgpu.composing.files import ENDINGS, read_text, real_folder
 from wgsl_kernels.backends.webgpu.composing.homes import Home, home_of
 from wgsl_kernels.backends.webgpu.composing.prelude import PRELUDE
 from wgsl_kernels.backends.webgpu.packages import is_there
@@ -92,7 +92,7 @@ class Modules(Mapping[ModulePath, "Text"]):
         for ending in ENDINGS:
             file = folder.joinpath(*above, last + ending)
             if is_there(file):
-                return file if file.resolve().is_relative_to(folder.resolve()) else None
+                return file if file.resolve().is_relative_to(real_folder(folder)) else None
         return None
 
 
@@ -201,7 +201,7 @@ def _plain_files(project: Project, reached: Reached, root: ModulePath) -> Iterat
                 Edit(Span(begin, idents[begin]), name) for begin, name in places.items()
             )
     for path, unit in reached.units.items():
-        facts = read(_plain(unit.text, tuple(edits.get(path, ()))))
+        facts = read(_plain(unit, tuple(edits.get(path, ()))))
         if path != root:
             declarations = enumerate(facts.declarations)
             found = tuple(one for at, one in declarations if at in kept.get(path, ()))
@@ -210,8 +210,8 @@ def _plain_files(project: Project, reached: Reached, root: ModulePath) -> Iterat
 
 
 @functools.lru_cache(maxsize=256)
-def _plain(text: Text, edits: tuple[Edit, ...]) -> Text:
-    return edited(text, edits, parse_source(text).extra)
+def _plain(unit: Unit, edits: tuple[Edit, ...]) -> Text:
+    return edited(unit.text, edits, parse_source(unit.text).extra, unit.names)
 
 
 def _idents(unit: Unit, at: int) -> dict[int, int]:
