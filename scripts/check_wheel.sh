@@ -25,7 +25,7 @@ from importlib.resources import files
 import wgsl_kernels as wk
 
 assert "wgpu" not in sys.modules, "importing the package must not load wgpu"
-assert (files("wgsl_kernels.shaders") / "unary" / "exp.wgsl").is_file(), "no shaders in the wheel"
+assert (files("wgsl_kernels.shaders") / "unary" / "exp.wesl").is_file(), "no shaders in the wheel"
 
 from wgsl_kernels.backends.webgpu.devices.adapter import choose_adapter
 

@@ -46,7 +46,7 @@ def _packages_on_disk() -> set[str]:
     """Return the import name of every folder that holds a module or a shader."""
     packages = set()
     for folder, name in PACKAGE_ROOTS.items():
-        for file in _files(".py", ".wgsl"):
+        for file in _files(".py", ".wesl", ".wgsl"):
             if file.is_relative_to(ROOT / folder):
                 inner = file.parent.relative_to(ROOT / folder).parts
                 packages.add(".".join((name, *inner)))
@@ -62,9 +62,9 @@ def test_the_packages_listed_are_those_on_disk() -> None:
 
 def test_every_shader_lies_in_a_package_whose_data_is_shipped() -> None:
     settings = _project()["tool"]["setuptools"]
-    shaders = [file for file in _files(".wgsl") if file.is_relative_to(ROOT / "shaders")]
+    shaders = [file for file in _files(".wesl", ".wgsl") if file.is_relative_to(ROOT / "shaders")]
 
-    assert "*.wgsl" in settings["package-data"]["*"]
+    assert {"*.wesl", "*.wgsl", "wesl.toml"} <= set(settings["package-data"]["*"])
     assert shaders
     for shader in shaders:
         inner = shader.parent.relative_to(ROOT / "shaders").parts
@@ -83,23 +83,23 @@ def test_links_are_links(link: str, target: str) -> None:
 
 
 def test_no_file_is_longer_than_400_lines() -> None:
-    lengths = {file: len(file.read_text().splitlines()) for file in _files(".py", ".wgsl")}
+    lengths = {file: len(file.read_text().splitlines()) for file in _files(".py", ".wesl", ".wgsl")}
 
     assert {file: lines for file, lines in lengths.items() if lines > MAX_LINES} == {}
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
-    named = [file for file in _files(".py", ".wgsl") if file.stem in BANNED_MODULES]
+    named = [file for file in _files(".py", ".wesl", ".wgsl") if file.stem in BANNED_MODULES]
     folders = [file for file in _files(".py") if BANNED_MODULES & set(file.relative_to(ROOT).parts)]
 
     assert named + folders == []
 
 
 def test_every_module_and_every_shader_says_what_is_in_it() -> None:
-    opening = {".py": ('"""', 'r"""'), ".wgsl": ("//", "#include")}
+    opening = {".py": ('"""', 'r"""'), ".wesl": ("//",), ".wgsl": ("//", "#include")}
     silent = [
         file
-        for file in _files(".py", ".wgsl")
+        for file in _files(".py", ".wesl", ".wgsl")
         if file.stat().st_size and not file.read_text().startswith(opening[file.suffix])
     ]
 
@@ -116,7 +116,7 @@ def test_nothing_is_skipped_or_left_to_do() -> None:
     skipping = re.compile(r"pytest\.(mark\.)?" r"(skip|skipif|xfail|importorskip)\b")
     todo = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b(?!.*#\d+)")
 
-    texts = {file: file.read_text() for file in _files(".py", ".wgsl")}
+    texts = {file: file.read_text() for file in _files(".py", ".wesl", ".wgsl")}
     assert [file for file, text in texts.items() if skipping.search(text)] == []
     assert [file for file, text in texts.items() if todo.search(text)] == []
 

@@ -15,7 +15,7 @@ import numpy
 shaders = []
 sys.addaudithook(
     lambda event, args: shaders.append(str(args[0]))
-    if event == "open" and str(args[0]).endswith(".wgsl") else None
+    if event == "open" and str(args[0]).endswith((".wesl", ".wgsl")) else None
 )
 start = time.perf_counter()
 import wgsl_kernels

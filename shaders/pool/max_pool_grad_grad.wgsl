@@ -1,5 +1,5 @@
 // y[n, i, j, c] = ddx where the largest element of the window stands, 0 where the window sees none;
-// positions are those of max_pool_positions.wgsl
+// positions are those of max_pool_positions.wesl
 
 const GROUP = 64u;
 

@@ -1,4 +1,4 @@
-// cumprod.wgsl for int32, which wraps, and for bool
+// cumprod.wesl for int32, which wraps, and for bool
 
 fn init() -> i32 {
   return 1;

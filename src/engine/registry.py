@@ -169,7 +169,7 @@ def reload_kernels() -> list[str]:
     """Read the files of all kernels again, as after an edit, and return whose have changed.
 
     Files are read when a kernel is registered or first runs, and from then on only here. A kernel
-    counts if its own file or one that it includes differs; what came from it is then dropped, as if
+    counts if its own file or one that it imports differs; what came from it is then dropped, as if
     it had been registered anew, and all else stays as it is: plans, captures, compiled shaders.
 
     Returns:

@@ -49,7 +49,7 @@ SUMS = _names(
 AVERAGES = frozenset({"AvgPool", "AvgPoolGrad", "Mean"})
 CHOOSING = frozenset({"indices", "segment_ids", "input", "output"})  # they add nothing themselves
 
-# The function of shaders/include that a kernel is made of.
+# The function of shaders/lib that a kernel is made of.
 FUNCTIONS = {
     "Cos": "safe_cos",
     "Elu": "safe_expm1",

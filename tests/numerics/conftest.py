@@ -129,16 +129,17 @@ def machines() -> tuple[Machine, ...]:
     )
 
 
-def include(*names: str) -> str:
-    """Return the text of these include files."""
-    return "\n".join((SHADERS / "include" / f"{name}.wgsl").read_text() for name in names)
+def joined(*names: str) -> str:
+    """Return the text of these modules, which together declare all that they import."""
+    texts = ((SHADERS / "lib" / f"{name}.wesl").read_text() for name in names)
+    return "\n".join(re.sub(r"^import [^;]*;", "", text, flags=re.MULTILINE) for text in texts)
 
 
 class Evaluate:
     """Evaluates WGSL expressions on every adapter."""
 
-    def __init__(self, *includes: str) -> None:
-        self.includes = includes
+    def __init__(self, *modules: str) -> None:
+        self.modules = modules
 
     def __call__(
         self, expression: str, *arrays: np.ndarray, dtype: type[np.generic] = np.float32
@@ -147,7 +148,7 @@ class Evaluate:
         for position, (letter, array) in enumerate(zip("abc", arrays, strict=False)):
             value = INPUT[array.dtype].format(f"inputs[i + {position}u * n]")
             expression = re.sub(rf"\b{letter}\b", value, expression)
-        text = include(*self.includes) + RUN_TIME_VALUES + MAIN % f"bitcast<u32>({expression})"
+        text = joined(*self.modules) + RUN_TIME_VALUES + MAIN % f"bitcast<u32>({expression})"
         words = np.concatenate([np.ascontiguousarray(array).view(np.uint32) for array in arrays])
         return [
             (machine.backend, _dispatch(machine.device, text, words, arrays[0].size).view(dtype))
@@ -201,12 +202,12 @@ NUMERICAL = (
     "safe_math",
     "trigonometry",
 )
-"""The include files that stand alone; others belong to the kernels of one family."""
+"""The modules that stand alone; others belong to the kernels of one family."""
 
 
 @pytest.fixture
 def evaluate() -> Evaluate:
-    """Return what runs an expression over the functions of the numerical include files."""
+    """Return what runs an expression over the functions of the numerical modules."""
     return Evaluate(*NUMERICAL)
 
 

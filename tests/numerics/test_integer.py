@@ -1,4 +1,4 @@
-"""Integer functions of shaders/include and of the CPU backend against Python's own integers."""
+"""Integer functions of shaders/lib and of the CPU backend against Python's own integers."""
 
 from __future__ import annotations
 

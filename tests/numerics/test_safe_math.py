@@ -1,4 +1,4 @@
-"""Every float function of shaders/include against float64, within the bound that is stated."""
+"""Every float function of shaders/lib against float64, within the bound that is stated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from wgsl_kernels.testing import bounds
 
-INCLUDE = Path(__file__).resolve().parents[2] / "shaders" / "include"
+LIB = Path(__file__).resolve().parents[2] / "shaders" / "lib"
 Array = np.ndarray
 Evaluate = Callable[..., list[tuple[str, Array]]]
 
@@ -196,7 +196,7 @@ def test_complex_abs_does_not_overflow_on_the_way(evaluate: Evaluate, pairs: Arr
 
 
 def test_the_table_in_the_shader_is_the_one_in_python() -> None:
-    text = (INCLUDE / "safe_math.wgsl").read_text()
+    text = (LIB / "safe_math.wesl").read_text()
     rows = re.findall(r"^//   ((?:\w+, )*\w+) +([\d.]+) +[\d.]+  ", text, re.MULTILINE)
     stated = {name: float(n) for names, n in rows for name in names.split(", ")}
 

@@ -18,16 +18,16 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("registries_as_before")]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with a kernel that adds what the file that it includes says."""
-    (tmp_path / "mine.wgsl").write_text(
-        '#include "by.wgsl"\nfn op(x: T) -> T { return x + T(BY); }\n'
+    """Return a folder with a kernel that adds what the module that it imports says."""
+    (tmp_path / "mine.wesl").write_text(
+        "import package::by::BY;\nfn op(x: T) -> T { return x + T(BY); }\n"
     )
     write(tmp_path, 1)
     return tmp_path
 
 
 def write(folder: Path, by: float) -> None:
-    """Change the included file; its size and the time of its change stay as they are."""
+    """Change the imported module; its size and the time of its change stay as they are."""
     path = folder / "by.wgsl"
     path.write_text(f"const BY = {by}.0;\n")
     os.utime(path, ns=(10**18, 10**18))
@@ -35,7 +35,7 @@ def write(folder: Path, by: float) -> None:
 
 def register(folder: Path) -> None:
     """Register the kernel, from one place."""
-    wk.wgsl_kernel("Mine", folder / "mine.wgsl")
+    wk.wgsl_kernel("Mine", folder / "mine.wesl")
 
 
 def mine(x: wk.Tensor) -> Any:
@@ -43,7 +43,7 @@ def mine(x: wk.Tensor) -> Any:
     return wk.engine().run_kernel("Mine", {"x": x})
 
 
-def test_registering_again_from_the_same_place_takes_the_new_text_of_an_include(
+def test_registering_again_from_the_same_place_takes_the_new_text_of_a_module(
     folder: Path,
 ) -> None:
     x = wk.tensor(np.zeros(100, np.float32))
@@ -116,7 +116,7 @@ def test_a_file_that_is_lost_counts_as_changed_and_is_named_where_the_kernel_run
     (folder / "by.wgsl").unlink()
     assert mine(x).numpy()[0] == 1.0
     assert wk.reload_kernels() == ["Mine"]
-    with pytest.raises(wk.ShaderError, match="the include is missing"):
+    with pytest.raises(wk.ShaderError, match="there is no module package::by"):
         mine(x)
     write(folder, 6)
     assert mine(x).numpy()[0] == 6.0
@@ -126,16 +126,21 @@ def test_a_file_that_appears_before_the_one_that_was_found_counts_as_changed(
     tmp_path: Path,
 ) -> None:
     wk.signature("Mine")(lambda x, /: x.like())
-    wk.wgsl_kernel("Mine", str(tmp_path / "k" / ".." / "own.wgsl"), override=True)
-    (tmp_path / "k").mkdir()
-    (tmp_path / "own.wgsl").write_text(
-        '#include "include/safe_math.wgsl"\nfn op(x: T) -> T { return x + T(1); }\n'
+    wk.wgsl_kernel("Mine", tmp_path / "own.wesl", override=True)
+    (tmp_path / "own.wesl").write_text(
+        "import package::by::BY;\nfn op(x: T) -> T { return x + T(BY); }\n"
     )
+    (tmp_path / "by.wgsl").write_text("const BY = 1.0;\n")
     x = wk.tensor(np.zeros(100, np.float32))
     assert mine(x).numpy()[0] == 1.0
-    (tmp_path / "include").mkdir()
-    (tmp_path / "include" / "safe_math.wgsl").write_text("const OWN = 1.0;\n")
+    (tmp_path / "by.wesl").write_text("const BY = 2.0;\n")
     assert wk.reload_kernels() == ["Mine"]
+    assert mine(x).numpy()[0] == 2.0
+    (tmp_path / "shaders").mkdir()
+    (tmp_path / "shaders" / "by.wesl").write_text("const BY = 3.0;\n")
+    (tmp_path / "wesl.toml").write_text("[package]\n")
+    assert wk.reload_kernels() == ["Mine"]
+    assert mine(x).numpy()[0] == 3.0
 
 
 def test_files_that_a_function_names_are_read_once_for_all_shapes(folder: Path) -> None:
@@ -154,7 +159,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     def _mine(gpu: Any, x: Any) -> Any:
         y = gpu.empty(x.shape, x.dtype)
         gpu.dispatch(str(shader), {"x": x, "y": y})
-        return gpu.map(str(folder / "mine.wgsl"), {"x": y}, x.shape, x.dtype)
+        return gpu.map(str(folder / "mine.wesl"), {"x": y}, x.shape, x.dtype)
 
     small, large = (wk.tensor(np.zeros(n, np.float32)) for n in (100, 200))
     assert mine(small).numpy()[0] == 2.0

@@ -120,29 +120,25 @@ def test_half_of_a_surrogate_pair_is_refused_at_its_line() -> None:
         load_text("// one\n// \ud800\n", "a.wgsl", Path())
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["../half.wgsl", "../secret", "parts/../../secret", "/etc/passwd", "{outside}/secret",
-     "\\\\server\\x", "C:/half.wgsl", "..\\secret"],
-)  # fmt: skip
-def test_an_include_stays_in_its_folder(path: str, outside: Path) -> None:
-    kernel = outside / "k.wgsl"
-    kernel.write_text(f'\n#include "{path.format(outside=outside.parent)}"\n{OP}')
-
-    message = _refusal(kernel)
-
-    assert message.startswith(f"{kernel}:2:1: this include leads out of where shaders are read")
-    assert "shader_package" in message
-
-
 @pytest.mark.parametrize("name", ["secret", "half.wgsl"])
-def test_no_link_leads_an_include_out_of_its_folder(name: str, outside: Path) -> None:
+def test_no_link_leads_an_import_out_of_its_folder(name: str, outside: Path) -> None:
     (outside / "link.wgsl").symlink_to(outside.parent / name)
     (outside / "up").symlink_to(outside.parent)
-    for path in ("link.wgsl", f"up/{name}"):
-        kernel = outside / "k.wgsl"
-        kernel.write_text(f'#include "{path}"\n{OP}')
-        assert "this include leads out of where shaders are read" in _refusal(kernel)
+    for path in ("link", f"up::{name.partition('.')[0]}"):
+        kernel = outside / "k.wesl"
+        kernel.write_text(f"import package::{path}::HALF;\nfn op(x: T) -> T {{ return HALF; }}\n")
+        assert f": there is no module package::{path}." in _refusal(kernel)
+
+
+def test_an_import_leads_nowhere_above_its_package(outside: Path) -> None:
+    refused = {
+        "super::super": "super::super::half leaves the package",
+        "shared": "there is no package",
+    }
+    for path, said in refused.items():
+        kernel = outside / "k.wesl"
+        kernel.write_text(f"import {path}::half::HALF;\nfn op(x: T) -> T {{ return HALF; }}\n")
+        assert said in _refusal(kernel)
 
 
 @pytest.mark.gpu
@@ -151,37 +147,29 @@ def test_a_kernels_file_is_no_link_to_what_is_no_shader(outside: Path) -> None:
     (outside / "link.wgsl").symlink_to(outside.parent / "secret")
     for given in (outside / "link.wgsl", outside.parent / "secret", "/etc/passwd"):
         wk.wgsl_kernel("Shaky", given, override=True)
-        with pytest.raises(wk.ShaderError, match=r"does not end in \.wgsl") as caught:
+        with pytest.raises(wk.ShaderError, match=r"does not end in \.wgsl or \.wesl") as caught:
             _run()
         assert "root:" not in str(caught.value)
 
 
-@pytest.mark.parametrize("path", ["k" * 5000, "a\0b", "a/" * 3000])
-def test_an_include_that_no_file_can_have_is_missing(path: str, outside: Path) -> None:
-    kernel = outside / "k.wgsl"
-    kernel.write_text(f'#include "{path}"\n{OP}')
-
-    message = _refusal(kernel)
-
-    assert message.startswith(f"{kernel}:1:1: the include is missing; tried ")
-    assert len(message) < 2000
+def test_a_module_that_no_file_can_have_is_missing(outside: Path) -> None:
+    kernel = outside / "k.wesl"
+    kernel.write_text(f"import package::{'k' * 5000}::f;\nfn op(x: T) -> T {{ return f(x); }}\n")
+    assert "there is no module package::kkk" in _refusal(kernel)
 
 
-def test_a_folder_that_the_program_names_is_included_from(
+def test_a_folder_that_the_program_names_is_imported_from(
     outside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packages, "_named", {})
-    wk.shader_package("shared", outside.parent)
-    kernel = outside / "parts" / "k.wgsl"
-    kernel.write_text(f'#include "shared/half.wgsl"\n{OP}')
-    assert "HALF" in load_file(kernel).constants
+    kernel = outside / "parts" / "k.wesl"
+    kernel.write_text("import shared::half::HALF;\nfn op(x: T) -> T { return HALF; }\n")
+    assert "Name its folder with wgsl_kernels.shader_package." in _refusal(kernel)
 
-    kernel.write_text(f'#include "shared/../half.wgsl"\n{OP}')
-    assert "leads out" in _refusal(kernel)
-    (outside / "link.wgsl").symlink_to(outside.parent / "half.wgsl")
-    kernel = outside / "k.wgsl"
-    kernel.write_text(f'#include "link.wgsl"\n{OP}')
+    wk.shader_package("shared", outside.parent)
     assert "HALF" in load_file(kernel).constants
+    wk.shader_package("shared", outside)
+    assert "there is no module shared::half." in _refusal(kernel)
 
 
 def test_a_folder_is_named_by_a_word_and_is_there(tmp_path: Path) -> None:

@@ -158,5 +158,5 @@ def test_accumulators_of_numbers_vectors_and_structs_can_be_exchanged(taken: lis
         ("fn init() -> array<f32, 3> { return array<f32, 3>(); }", False),
     ):
         assert can_exchange(load_text(init, "<test>", shaders_folder()), ["x"]) == wanted
-    softmax = load_file(shaders_folder() / "softmax/softmax.wgsl")
+    softmax = load_file(shaders_folder() / "softmax/softmax.wesl")
     assert can_exchange(softmax, ["logits"])

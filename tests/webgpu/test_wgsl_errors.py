@@ -1,7 +1,8 @@
-"""Errors of the compiler, led back to what the author wrote; includes; damaged kernels."""
+"""Errors of the compiler, led back to what the author wrote; imports; damaged kernels."""
 
 from __future__ import annotations
 
+import os
 import random
 from typing import TYPE_CHECKING
 
@@ -64,8 +65,12 @@ def test_a_compile_error_comes_with_what_our_own_parser_wanted() -> None:
     message = error_of(inline("fn op(x: T) -> T {\n  let value = x\n  return value;\n}\n"))
     assert message.startswith("Probe: <inline in test:1>:3:3: the shader does not compile.\n")
     assert "\nHint: <inline in test:1>:2:16: want ';', found 'return'.\nThe compiler" in message
-    message = error_of(inline("fn op(x: T) -> T {\n  let weight2 = x;\n  return weight3;\n}\n"))
-    assert "\nHint: nothing is called 'weight3' here. Did you mean 'weight2'?\nThe comp" in message
+    with pytest.raises(ShaderError) as caught:
+        error_of(inline("fn op(x: T) -> T {\n  let weight2 = x;\n  return weight3;\n}\n"))
+    said = (
+        "Probe: <inline in test:1>:3:10: nothing is called 'weight3' here. Did you mean 'weight2'?"
+    )
+    assert str(caught.value).startswith(said)
 
 
 def test_a_declaration_that_cannot_be_read_is_shown_below_what_follows_from_it() -> None:
@@ -78,82 +83,101 @@ def test_a_declaration_that_cannot_be_read_is_shown_below_what_follows_from_it()
 
 
 @pytest.mark.gpu
-def test_an_error_in_an_included_file_points_there(tmp_path: Path) -> None:
+def test_an_error_in_an_imported_module_points_there(tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "twice.wgsl").write_text(
-        '#include "half.wgsl"\nfn twice(x: f32) -> f32 {\n  let y = x\n  return y * HALF;\n}\n'
+    (tmp_path / "parts" / "twice.wesl").write_text(
+        "import super::half::HALF as H;\nfn twice(x: f32) -> f32 {\n  let y: u32 = x;\n"
+        "  return f32(y) * H;\n}\n"
     )
     (tmp_path / "parts" / "half.wgsl").write_text("const HALF = 0.5;\nconst OTHER = 1;\n")
-    kernel = tmp_path / "k.wgsl"
-    kernel.write_text('#include "parts/twice.wgsl"\nfn op(x: T) -> T { return twice(x); }\n')
+    kernel = tmp_path / "k.wesl"
+    kernel.write_text(
+        "import package::parts::twice::twice;\nfn op(x: T) -> T { return twice(x); }\n"
+    )
     message = error_of(load_file(kernel))
-    assert f"{tmp_path}/parts/twice.wgsl:4:3: " in message
-    assert "      return y * HALF;\n      ^" in message.replace("        ^", "      ^")
-    assert "expected `;`" in message
+    assert f"{tmp_path}/parts/twice.wesl:3:7: " in message
+    assert "      let y: u32 = x;\n          ^" in message
 
 
 @pytest.mark.gpu
-def test_included_files_come_once_and_only_what_is_used(tmp_path: Path) -> None:
-    (tmp_path / "a.wgsl").write_text(
-        '#include "b.wgsl"\nfn fa(x: f32) -> f32 { return fb(x); }\n'
+def test_modules_come_once_and_only_what_is_used(tmp_path: Path) -> None:
+    (tmp_path / "a.wesl").write_text(
+        "import super::b::fb;\nfn fa(x: f32) -> f32 { return fb(x); }\n"
         "fn unused() -> f32 { return 1.0; }\n"
     )
     (tmp_path / "b.wgsl").write_text("fn fb(x: f32) -> f32 { return hold(x); }\n")
-    (tmp_path / "k.wgsl").write_text(
-        '#include "a.wgsl"\n#include "b.wgsl"\nfn op(x: T) -> T { return fa(x) + fb(x); }\n'
+    (tmp_path / "k.wesl").write_text(
+        "import package::a::fa;\nimport package::b::fb;\n"
+        "fn op(x: T) -> T { return fa(x) + fb(x); }\n"
     )
-    source = load_file(tmp_path / "k.wgsl")
+    source = load_file(tmp_path / "k.wesl")
     composed = compose("K", source, [operand("x", X)], [operand("y", X)])
     lab().compile(composed)
     assert composed.text.count("fn fb") == 1
     assert "unused" not in composed.text
     assert "fn hold" in composed.text
-    assert load_file(tmp_path / "k.wgsl").included[0] is source.included[0]
-
-
-def test_a_file_stands_for_what_the_files_that_it_includes_declare(tmp_path: Path) -> None:
-    (tmp_path / "a.wgsl").write_text("fn f(x: f32) -> f32 { return x; }\n")
-    (tmp_path / "b.wgsl").write_text('#include "a.wgsl"\nfn f(x: f32) -> f32 { return -x; }\n')
-    (tmp_path / "k.wgsl").write_text(
-        '#include "a.wgsl"\n#include "b.wgsl"\nfn op(x: T) -> T { return f(x); }\n'
-    )
-    source = load_file(tmp_path / "k.wgsl")
-    composed = compose("K", source, [operand("x", X)], [operand("y", X)])
-    assert composed.text.count("fn f(") == 1
-    assert "return -x;" in composed.text
+    assert load_file(tmp_path / "k.wesl").included[0] is source.included[0]
 
 
 @pytest.mark.gpu
-def test_an_error_in_what_stands_for_another_declaration_points_there(tmp_path: Path) -> None:
-    (tmp_path / "a.wgsl").write_text("fn f(x: f32) -> f32 { return x; }\n")
-    (tmp_path / "b.wgsl").write_text(
-        '#include "a.wgsl"\n\nfn f(x: f32) -> f32 {\n  return nothing;\n}\n'
+def test_names_that_clash_are_numbered_and_places_stay_the_authors(tmp_path: Path) -> None:
+    (tmp_path / "a.wesl").write_text("fn f(x: f32) -> f32 { return x; }\n")
+    (tmp_path / "b.wesl").write_text("\nfn f(x: f32) -> f32 {\n  return x * 1u;\n}\n")
+    (tmp_path / "k.wesl").write_text(
+        "import package::a;\nimport package::b::f as g;\n"
+        "fn op(x: T) -> T { return a::f(x) + g(x) + package::b::f(x); }\n"
     )
-    (tmp_path / "k.wgsl").write_text(
-        '#include "a.wgsl"\n#include "b.wgsl"\nfn op(x: T) -> T { return f(x); }\n'
+    source = load_file(tmp_path / "k.wesl")
+    assert "f(x) + g(x) + g(x);" in source.facts.text.text
+    message = error_of(source)
+    assert f"{tmp_path}/b.wesl:3:10: " in message
+    (tmp_path / "b.wesl").write_text("fn f(x: f32) -> f32 { return 2.0 * x; }\n")
+    lab().compile(
+        compose("K", load_file(tmp_path / "k.wesl"), [operand("x", X)], [operand("y", X)])
     )
-    message = error_of(load_file(tmp_path / "k.wgsl"))
-    assert f"{tmp_path}/b.wgsl:4:10: " in message
-    assert "a.wgsl" not in message
 
 
-def test_a_missing_include_lists_the_paths_tried(tmp_path: Path) -> None:
-    (tmp_path / "k.wgsl").write_text('\n#include "no/such.wgsl"\n')
+def test_a_module_that_has_changed_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "k.wesl").write_text("import package::a::f;\nfn op(x: T) -> T { return f(x); }\n")
+    for value in ("1.0", "2.0"):
+        (tmp_path / "a.wgsl").write_text(f"fn f(x: f32) -> f32 {{ return {value}; }}\n")
+        os.utime(tmp_path / "a.wgsl", (float(value), float(value)))
+        facts = load_file(tmp_path / "k.wesl").included[0]
+        assert value in facts.text.text
+
+
+def test_a_missing_module_points_at_its_import(tmp_path: Path) -> None:
+    (tmp_path / "such.wgsl").write_text("const f = 1;\n")
+    (tmp_path / "k.wesl").write_text("import package::suhc::f;\nfn op(x: T) -> T { return f; }\n")
     with pytest.raises(ShaderError) as caught:
-        load_file(tmp_path / "k.wgsl")
+        load_file(tmp_path / "k.wesl")
     message = str(caught.value)
-    assert f"{tmp_path}/k.wgsl:2:1: the include is missing; tried " in message
-    assert f"{tmp_path}/no/such.wgsl, " in message
-    assert message.endswith('    #include "no/such.wgsl"\n    ^')
+    said = "there is no module package::suhc. Did you mean 'package::such'?"
+    assert f"{tmp_path}/k.wesl:1:23: {said}" in message
+    assert message.endswith("    import package::suhc::f;\n                          ^")
     with pytest.raises(ShaderError, match=r"shader file 'gone\.wgsl' is missing; tried"):
         find_source("gone.wgsl", tmp_path, "")
 
 
-def test_an_include_cycle_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.wgsl").write_text('#include "b.wgsl"\n')
-    (tmp_path / "b.wgsl").write_text('#include "a.wgsl"\n')
-    with pytest.raises(ShaderError, match=r"closes a cycle: .*a\.wgsl -> .*b\.wgsl -> .*a\.wgsl"):
-        load_file(tmp_path / "a.wgsl")
+def test_a_name_that_nobody_declares_is_refused_before_the_compiler_sees_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.wgsl").write_text("fn f(x: f32) -> f32 { return holt(x) + load_z(0u); }\n")
+    (tmp_path / "k.wesl").write_text("import package::a::f;\nfn op(x: T) -> T { return f(x); }\n")
+    with pytest.raises(ShaderError) as caught:
+        compose("K", load_file(tmp_path / "k.wesl"), [operand("x", X)], [operand("y", X)])
+    said = f"{tmp_path}/a.wgsl:1:30: nothing is called 'holt' here. Did you mean 'hold'?"
+    assert said in str(caught.value)
+
+
+def test_a_library_cannot_take_the_name_of_what_the_composer_writes(tmp_path: Path) -> None:
+    (tmp_path / "a.wgsl").write_text("fn load_x(i: u32) -> f32 { return 1.0; }\n")
+    (tmp_path / "k.wesl").write_text(
+        "import package::a::load_x;\n"
+        "@compute @workgroup_size(1) fn main() { store_y(0u, load_x(0u) + load4_x(0u).x); }\n"
+    )
+    with pytest.raises(ShaderError, match=r"a\.wgsl:1:4: the composer has a 'load_x' for this"):
+        compose("K", load_file(tmp_path / "k.wesl"), [operand("x", X)], [operand("y", X)])
 
 
 @pytest.mark.gpu

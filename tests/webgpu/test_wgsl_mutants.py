@@ -24,7 +24,7 @@ from wgsl_kernels.engine.errors import ShaderError
 if TYPE_CHECKING:
     from pathlib import Path
 
-FILES = sorted(shaders_folder().rglob("*.wgsl"))
+FILES = sorted(shaders_folder().rglob("*.w[eg]sl"))
 ODD = (
     "0", "-1", "4294967296", "9" * 5000, "1e999", "0x", "T", "vec9<f32>", "@align(0)", "@size()",
     "(", ")", "{", "}", "<", ">", ";", "\0", '"', "#", "i", "x", "const x = x;", "attrs.", "()",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
+from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.printer import print_declaration, print_module
@@ -133,7 +133,8 @@ def test_names_that_are_known_from_elsewhere_are_no_problem() -> None:
 
 def test_our_shaders_name_nothing_that_neither_they_nor_the_composer_declare() -> None:
     given = ("wk_", "load", "store", "hold", "coords_", "Coords_", "has_", "attrs", "report_")
-    texts = [path.read_text() for path in shaders_folder().rglob("*.wgsl")]
+    files = shaders_folder().rglob("*.w[eg]sl")
+    texts = [load_file(path).facts.text.text for path in files]
     declared = {s.name for text in texts for s in names(text).symbols if s.is_global}
     for text in texts:
         unresolved = {use.ident.name for use in names(text).unresolved} - declared

@@ -28,7 +28,7 @@ fn combine(a: f32, b: f32) -> f32 { return a + b; }
 fn finish(total: f32) -> T_y { return T_y(sqrt(total)); }
 """
 MIN = """// y = the smallest of the window, NaN where one of it is
-#include "include/safe_math.wgsl"
+import wgsl_kernels::lib::safe_math::safe_min;
 
 fn init() -> T { return T(wk_inf()); }
 

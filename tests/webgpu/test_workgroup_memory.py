@@ -87,7 +87,7 @@ def test_copies_are_right_when_workgroup_memory_holds_rubbish(
 
 def test_every_workgroup_variable_of_the_package_is_tried() -> None:
     root = Path(__file__).parents[2]
-    files = [*shaders_folder().rglob("*.wgsl"), *(root / "examples").rglob("*.wgsl")]
+    files = [*shaders_folder().rglob("*.w[eg]sl"), *(root / "examples").rglob("*.wgsl")]
     found = {
         name for file in files for name in re.findall(r"var<workgroup>\s*(\w+)", file.read_text())
     }

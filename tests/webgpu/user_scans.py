@@ -1,7 +1,7 @@
 """Texts of scans as a user writes them."""
 
 RUNNING_MAX = """// y[k] = the largest of x up to k; NaN where one of them is
-#include "include/safe_math.wgsl"
+import wgsl_kernels::lib::safe_math::safe_max;
 
 fn init() -> T { return T(-wk_inf()); }
 

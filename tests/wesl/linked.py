@@ -6,6 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.wgsl.linking.given import texts_of
+from wgsl_kernels.backends.webgpu.wgsl.linking.project import ModulePath
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
@@ -45,3 +47,14 @@ def refusal(modules: str | Mapping[str, str], **options: Any) -> str:
     except wk.ShaderError as error:
         return str(error)
     raise AssertionError(f"linked without an error:\n{linked.text}")
+
+
+def module_path(path: str) -> ModulePath:
+    """Return the path that an import would write as ``package::a::b``."""
+    package, *segments = path.split("::")
+    return ModulePath(package, tuple(segments))
+
+
+def modules_of(text: str) -> dict[ModulePath, Text]:
+    """Return the modules of a text that has a line ``// === file`` before each."""
+    return texts_of(project(text), {}, {})

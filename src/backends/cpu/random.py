@@ -1,4 +1,4 @@
-"""Random numbers by counter, bit for bit those of ``shaders/include/random.wgsl``.
+"""Random numbers by counter, bit for bit those of ``shaders/lib/random.wesl``.
 
 Philox4x32-10 of Salmon, Moraes, Dror, Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011.
 A ``key`` is int32[4]: the bits of (seed low, seed high, counter low, counter high). Element i is

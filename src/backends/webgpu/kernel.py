@@ -70,7 +70,7 @@ class ShaderKernel:
 
     @property
     def source(self) -> Source:
-        """The shader and what it includes, as the files were when they were looked at."""
+        """The shader and what it imports, as the files were when they were looked at."""
         return self._sources.find(self.given)
 
     def look_again(self) -> bool:

@@ -18,13 +18,13 @@ _named: dict[str, Path] = {}
 
 
 def shader_package(name: str, path: str | os.PathLike[str]) -> None:
-    """Name a folder of shaders, so that any shader can include files of it.
+    """Name a folder of shaders, so that any shader can import from its modules.
 
     After ``shader_package("imaging", "/project/shaders")`` a shader may say
-    ``#include "imaging/filters.wgsl"``. Naming another folder so replaces the first.
+    ``import imaging::filters::blur;``. Naming another folder so replaces the first.
 
     Args:
-        name: What includes begin with: letters, digits and underscores.
+        name: What imports begin with: letters, digits and underscores.
         path: The folder.
 
     Raises:

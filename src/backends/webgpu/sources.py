@@ -19,7 +19,7 @@ SOURCES_MAX = 128
 
 
 class Sources:
-    """What a kernel's author named as shaders, with what they include."""
+    """What a kernel's author named as shaders, with what they import."""
 
     def __init__(self, origin: Origin) -> None:
         self._folder = Path(origin.file).parent
@@ -30,7 +30,7 @@ class Sources:
         """Return the source for a path or WGSL text, as it was when it was first asked for.
 
         Raises:
-            ShaderError: There is no such file, an include is missing, or a text cannot be read.
+            ShaderError: There is no such file, a module is missing, or a text cannot be read.
         """
         found = self._found[given]
         return self._found.keep(given, self._read(given)) if found is None else found

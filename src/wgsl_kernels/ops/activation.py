@@ -54,7 +54,7 @@ def _elu_cpu(x: Array) -> Array:
     return select(value >= 0, value, numerics.expm1(value))
 
 
-wgsl_kernel("Elu", "activation/elu.wgsl")
+wgsl_kernel("Elu", "activation/elu.wesl")
 
 
 @gradient("Elu")
@@ -79,7 +79,7 @@ def _elu_grad_cpu(dy: Array, y: Array) -> Array:
     return select(y >= 0, dy, dy * (y + 1))
 
 
-wgsl_kernel("EluGrad", "activation/elu_grad.wgsl")
+wgsl_kernel("EluGrad", "activation/elu_grad.wesl")
 
 
 @gradient("EluGrad")
@@ -113,7 +113,7 @@ def _leaky_relu_cpu(x: Array, *, alpha: float) -> Array:
     return select(value < 0, np.asarray(value * slope).astype(value.dtype, copy=False), value)
 
 
-wgsl_kernel("LeakyRelu", "activation/leaky_relu.wgsl")
+wgsl_kernel("LeakyRelu", "activation/leaky_relu.wesl")
 
 
 @gradient("LeakyRelu")
@@ -154,7 +154,7 @@ def _prelu_cpu(x: Array, alpha: Array) -> Array:
     return select(value < 0, np.asarray(value * as_float(alpha)), value)
 
 
-wgsl_kernel("Prelu", "activation/prelu.wgsl")
+wgsl_kernel("Prelu", "activation/prelu.wesl")
 
 
 @gradient("Prelu")
@@ -183,7 +183,7 @@ def _relu_cpu(x: Array) -> Array:
     return numerics.positive(x)
 
 
-wgsl_kernel("Relu", "activation/relu.wgsl")
+wgsl_kernel("Relu", "activation/relu.wesl")
 
 
 @gradient("Relu")
@@ -211,7 +211,7 @@ def _relu6_cpu(x: Array) -> Array:
     return x if x.dtype == np.bool_ else np.clip(x, x.dtype.type(0), x.dtype.type(6))
 
 
-wgsl_kernel("Relu6", "activation/relu6.wgsl")
+wgsl_kernel("Relu6", "activation/relu6.wesl")
 
 
 @gradient("Relu6")
@@ -232,7 +232,7 @@ def _sigmoid_cpu(x: Array) -> Array:
     return numerics.sigmoid(as_float(x))
 
 
-wgsl_kernel("Sigmoid", "activation/sigmoid.wgsl")
+wgsl_kernel("Sigmoid", "activation/sigmoid.wesl")
 
 
 @gradient("Sigmoid")
@@ -254,7 +254,7 @@ def _softplus_cpu(x: Array) -> Array:
     return numerics.softplus(x)
 
 
-wgsl_kernel("Softplus", "activation/softplus.wgsl")
+wgsl_kernel("Softplus", "activation/softplus.wesl")
 
 
 @gradient("Softplus")
@@ -292,7 +292,7 @@ def _step_params(alpha: float) -> dict[str, Any]:
     return {"whole_alpha": whole(alpha)}
 
 
-wgsl_kernel("Step", "activation/step.wgsl", params=_step_params)
+wgsl_kernel("Step", "activation/step.wesl", params=_step_params)
 
 
 @gradient("Step")

@@ -142,7 +142,7 @@ def _divide_cpu(a: Array, b: Array) -> Array:
     return quotient.astype(np.float32) if a.dtype == np.int32 else quotient
 
 
-wgsl_kernel("RealDiv", "binary/real_div.wgsl")
+wgsl_kernel("RealDiv", "binary/real_div.wesl")
 
 
 @gradient("RealDiv")
@@ -183,7 +183,7 @@ def _floor_divide_cpu(a: Array, b: Array, *, as_int32: bool) -> Array:
     return cut(quotient) if np.issubdtype(a.dtype, np.inexact) else np.where(b == 0, 0, quotient)
 
 
-wgsl_kernel("FloorDiv", "binary/floor_div.wgsl")
+wgsl_kernel("FloorDiv", "binary/floor_div.wesl")
 
 
 @gradient("FloorDiv")
@@ -216,7 +216,7 @@ def _maximum_cpu(a: Array, b: Array) -> Array:
     return larger.astype(np.int32) if a.dtype == np.bool_ else larger
 
 
-wgsl_kernel("Maximum", "binary/maximum.wgsl")
+wgsl_kernel("Maximum", "binary/maximum.wesl")
 
 
 @gradient("Maximum")
@@ -252,7 +252,7 @@ def _minimum_cpu(a: Array, b: Array) -> Array:
     return smaller.astype(np.int32) if a.dtype == np.bool_ else smaller
 
 
-wgsl_kernel("Minimum", "binary/minimum.wgsl")
+wgsl_kernel("Minimum", "binary/minimum.wesl")
 
 
 @gradient("Minimum")
@@ -277,7 +277,7 @@ def _multiply_cpu(a: Array, b: Array) -> Array:
     return np.multiply(a, b)
 
 
-wgsl_kernel("Multiply", "binary/multiply.wgsl")
+wgsl_kernel("Multiply", "binary/multiply.wesl")
 
 
 @gradient("Multiply")
@@ -311,7 +311,7 @@ def _pow_cpu(a: Array, b: Array) -> Array:
     return a | ~b if a.dtype == np.bool_ else numerics.power(a, b)
 
 
-wgsl_kernel("Pow", "binary/pow.wgsl")
+wgsl_kernel("Pow", "binary/pow.wesl")
 
 
 @gradient("Pow")

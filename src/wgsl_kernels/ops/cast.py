@@ -63,16 +63,16 @@ def _cast_webgpu(gpu: Gpu, x: GpuArray, *, dtype: DType) -> GpuArray:
     if wanted == x.dtype:
         return x
     if x.dtype == "complex64":
-        return _cast_webgpu(gpu, _converted(gpu, "from_complex", x, "float32"), dtype=wanted)
+        return _cast_webgpu(gpu, _converted(gpu, "from_complex.wgsl", x, "float32"), dtype=wanted)
     if wanted == "complex64":
-        return _converted(gpu, "to_complex", x, wanted)
+        return _converted(gpu, "to_complex.wgsl", x, wanted)
     if wanted == "bool" or (wanted == "int32" and x.dtype != "bool"):
-        return _converted(gpu, f"to_{wanted}", x, wanted)
-    return _converted(gpu, "to_real", x, wanted)
+        return _converted(gpu, f"to_{wanted}.wesl", x, wanted)
+    return _converted(gpu, "to_real.wgsl", x, wanted)
 
 
 def _converted(gpu: Gpu, shader: str, x: GpuArray, dtype: DType) -> GpuArray:
-    return gpu.map(f"cast/{shader}.wgsl", {"x": x}, x.shape, dtype)
+    return gpu.map(f"cast/{shader}", {"x": x}, x.shape, dtype)
 
 
 @gradient("Cast")

@@ -36,7 +36,7 @@ def _equal_cpu(a: Array, b: Array) -> Array:
     return np.asarray(a == b)
 
 
-wgsl_kernel("Equal", "compare/equal.wgsl")
+wgsl_kernel("Equal", "compare/equal.wesl")
 no_gradient("Equal", because=BECAUSE)
 
 
@@ -53,7 +53,7 @@ def _greater_cpu(a: Array, b: Array) -> Array:
     return np.asarray(a > b)
 
 
-wgsl_kernel("Greater", "compare/greater.wgsl")
+wgsl_kernel("Greater", "compare/greater.wesl")
 no_gradient("Greater", because=BECAUSE)
 
 
@@ -70,7 +70,7 @@ def _greater_equal_cpu(a: Array, b: Array) -> Array:
     return np.asarray(a >= b)
 
 
-wgsl_kernel("GreaterEqual", "compare/greater_equal.wgsl")
+wgsl_kernel("GreaterEqual", "compare/greater_equal.wesl")
 no_gradient("GreaterEqual", because=BECAUSE)
 
 
@@ -87,7 +87,7 @@ def _less_cpu(a: Array, b: Array) -> Array:
     return np.asarray(a < b)
 
 
-wgsl_kernel("Less", "compare/less.wgsl")
+wgsl_kernel("Less", "compare/less.wesl")
 no_gradient("Less", because=BECAUSE)
 
 
@@ -104,7 +104,7 @@ def _less_equal_cpu(a: Array, b: Array) -> Array:
     return np.asarray(a <= b)
 
 
-wgsl_kernel("LessEqual", "compare/less_equal.wgsl")
+wgsl_kernel("LessEqual", "compare/less_equal.wesl")
 no_gradient("LessEqual", because=BECAUSE)
 
 
@@ -123,7 +123,7 @@ def _not_equal_cpu(a: Array, b: Array) -> Array:
     return np.asarray(a != b)
 
 
-wgsl_kernel("NotEqual", "compare/not_equal.wgsl")
+wgsl_kernel("NotEqual", "compare/not_equal.wesl")
 no_gradient("NotEqual", because=BECAUSE)
 
 

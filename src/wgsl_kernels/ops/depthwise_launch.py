@@ -27,7 +27,7 @@ ELEMENTS = 3
 
 NATIVE = "conv/depthwise_conv2d_native.wgsl"
 TO_INPUT = "conv/depthwise_conv2d_native_backprop_input.wgsl"
-TO_FILTER = "conv/depthwise_conv2d_native_backprop_filter.wgsl"
+TO_FILTER = "conv/depthwise_conv2d_native_backprop_filter.wesl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,8 @@ def _lanes(sliding: Sliding, multiplier: int, x: GpuArray) -> int:
 
 
 def _shader(name: str, lanes: int) -> str:
-    return name if lanes == 1 else name.replace(".wgsl", "_vec4.wgsl")
+    stem, _, ending = name.partition(".")
+    return name if lanes == 1 else f"{stem}_vec4.{ending}"
 
 
 def _sum_parts(gpu: Gpu, ends: Ends, parts: GpuArray, y: GpuArray, count: int) -> GpuArray:

@@ -36,7 +36,7 @@ def _cos_cpu(x: Array) -> Array:
     return numerics.cos(as_float(x))
 
 
-wgsl_kernel("Cos", "unary/cos.wgsl")
+wgsl_kernel("Cos", "unary/cos.wesl")
 
 
 @gradient("Cos")
@@ -57,7 +57,7 @@ def _erf_cpu(x: Array) -> Array:
     return numerics.erf(as_float(x))
 
 
-wgsl_kernel("Erf", "unary/erf.wgsl")
+wgsl_kernel("Erf", "unary/erf.wesl")
 
 
 @gradient("Erf")
@@ -78,7 +78,7 @@ def _exp_cpu(x: Array) -> Array:
     return numerics.exp(as_float(x))
 
 
-wgsl_kernel("Exp", "unary/exp.wgsl")
+wgsl_kernel("Exp", "unary/exp.wesl")
 
 
 @gradient("Exp")
@@ -100,7 +100,7 @@ def _expm1_cpu(x: Array) -> Array:
     return numerics.expm1(x)
 
 
-wgsl_kernel("Expm1", "unary/expm1.wgsl")
+wgsl_kernel("Expm1", "unary/expm1.wesl")
 
 
 @gradient("Expm1")
@@ -121,7 +121,7 @@ def _log_cpu(x: Array) -> Array:
     return numerics.log(as_float(x))
 
 
-wgsl_kernel("Log", "unary/log.wgsl")
+wgsl_kernel("Log", "unary/log.wesl")
 
 
 @gradient("Log")
@@ -143,7 +143,7 @@ def _log1p_cpu(x: Array) -> Array:
     return numerics.log1p(x)
 
 
-wgsl_kernel("Log1p", "unary/log1p.wgsl")
+wgsl_kernel("Log1p", "unary/log1p.wesl")
 
 
 @gradient("Log1p")
@@ -164,7 +164,7 @@ def _sin_cpu(x: Array) -> Array:
     return numerics.sin(as_float(x))
 
 
-wgsl_kernel("Sin", "unary/sin.wgsl")
+wgsl_kernel("Sin", "unary/sin.wesl")
 
 
 @gradient("Sin")
@@ -185,7 +185,7 @@ def _tan_cpu(x: Array) -> Array:
     return numerics.tan(as_float(x))
 
 
-wgsl_kernel("Tan", "unary/tan.wgsl")
+wgsl_kernel("Tan", "unary/tan.wesl")
 
 
 @gradient("Tan")
@@ -206,7 +206,7 @@ def _tanh_cpu(x: Array) -> Array:
     return numerics.tanh(as_float(x))
 
 
-wgsl_kernel("Tanh", "unary/tanh.wgsl")
+wgsl_kernel("Tanh", "unary/tanh.wesl")
 
 
 @gradient("Tanh")

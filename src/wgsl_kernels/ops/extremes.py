@@ -49,7 +49,7 @@ def _argmax_cpu(x: Array, *, axis: int) -> Array:
     return np.asarray(places).astype(np.int32)
 
 
-wgsl_kernel("ArgMax", "reduce/arg_max.wgsl")
+wgsl_kernel("ArgMax", "reduce/arg_max.wesl")
 declare("ArgMax", SPREADS)
 no_gradient("ArgMax", because="its output is an index")
 
@@ -76,7 +76,7 @@ def _argmin_cpu(x: Array, *, axis: int) -> Array:
     return np.asarray(places).astype(np.int32)
 
 
-wgsl_kernel("ArgMin", "reduce/arg_min.wgsl")
+wgsl_kernel("ArgMin", "reduce/arg_min.wesl")
 no_gradient("ArgMin", because="its output is an index")
 
 
@@ -112,7 +112,7 @@ def _max_cpu(x: Array, *, reduction_indices: Axes, keep_dims: bool) -> Array:
     return _extreme(np.maximum, x, axes_of(reduction_indices, x), keep_dims, lowest, 0)
 
 
-wgsl_kernel("Max", "reduce/max.wgsl")
+wgsl_kernel("Max", "reduce/max.wesl")
 
 
 @gradient("Max")
@@ -152,7 +152,7 @@ def _min_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
     return _extreme(np.minimum, x, axes_of(axis, x), keep_dims, highest, x.dtype == np.bool_)
 
 
-wgsl_kernel("Min", "reduce/min.wgsl")
+wgsl_kernel("Min", "reduce/min.wesl")
 
 
 @gradient("Min")

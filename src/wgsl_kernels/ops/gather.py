@@ -140,7 +140,7 @@ def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
     units = y.size // 4 if fours else y.size
     turns = gpu.policy.units_moved("GatherV2")
     gpu.dispatch(
-        "gather/gather_v2_fours.wgsl" if fours else "gather/gather_v2.wgsl",
+        "gather/gather_v2_fours.wesl" if fours else "gather/gather_v2.wesl",
         arrays,
         params={**asdict(sizes), "units": units, "turns": turns},
         groups=gpu.grid(math.ceil(units / turns), 64),

@@ -164,7 +164,7 @@ def _pad_v2_webgpu(
     flat = gpu.contiguous(x)
     y_shape = tuple(before + n + after for n, (before, after) in zip(shape, pairs, strict=True))
     gpu.dispatch(
-        "joining/pad_v2_fours.wgsl" if fours else "joining/pad_v2.wgsl",
+        "joining/pad_v2_fours.wesl" if fours else "joining/pad_v2.wesl",
         {
             "x": gpu.view(flat, shape, row_major(shape), flat.offset),
             "y": gpu.view(y, y_shape, row_major(y_shape), 0),
@@ -257,7 +257,7 @@ def _copy_blocks(gpu: Gpu, inputs: list[GpuArray], y: GpuArray, blocks: list[int
         units = size // 4 if fours else size
         if size:
             gpu.dispatch(
-                "joining/copy_block_fours.wgsl" if fours else "joining/copy_block.wgsl",
+                "joining/copy_block_fours.wesl" if fours else "joining/copy_block.wesl",
                 {"x": x, "y": y},
                 params={
                     "block": block,

@@ -135,7 +135,7 @@ def _batch_norm_webgpu(
         return y
     views = {name: spread(gpu, one, x.shape, x.dtype) for name, one in given.items()}
     gpu.dispatch(
-        "normalization/fused_batch_norm.wgsl",
+        "normalization/fused_batch_norm.wesl",
         {"x": x, **views, "y": y},
         params={"variance_epsilon": variance_epsilon},
         constants={"with_offset": offset is not None, "with_scale": scale is not None},
@@ -167,7 +167,7 @@ def _by_channels(
     }
     present = {name: x if one is None else one for name, one in given.items()}
     gpu.dispatch(
-        "normalization/batch_norm_channels.wgsl",
+        "normalization/batch_norm_channels.wesl",
         {"x": x, **present, "y": y},
         params=params,
         groups=gpu.grid(parts * (channels // 4), 64),
@@ -280,7 +280,7 @@ def _layer_norm_cpu(
 
 wgsl_kernel(
     "LayerNorm",
-    "normalization/layer_norm.wgsl",
+    "normalization/layer_norm.wesl",
     dtypes=("float32", "float16"),
     params=lambda x_shape, axis: {"axis": tuple(range(axis % len(x_shape), len(x_shape)))},
 )

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
 
-BLOCK = 1024  # as in sort_block.wgsl
-_DIGITS = 256  # as in include/radix.wgsl
+BLOCK = 1024  # as in sort_block.wesl
+_DIGITS = 256  # as in lib/radix.wesl
 _PART = 4096
 """Pairs of a row that a workgroup takes, 16 to each lane."""
 METHODS = (MERGED, ROWS, PARTS, STAGED)
@@ -129,14 +129,14 @@ def _sort_digits(gpu: Gpu, pairs: GpuArray, passes: int, cut: _Cut) -> None:
     for number in range(passes):
         params["shift"] = 8 * number
         gpu.dispatch(
-            f"sort/radix_count{cut.suffix}.wgsl",
+            f"sort/radix_count{cut.suffix}.wesl",
             {"pairs": here, "counts": counts},
             params=params,
             groups=groups,
         )
         places = scan.running_sums(gpu, counts)
         arrays = {"pairs": here, "counts": places, "moved": there}
-        move = f"sort/radix_move{cut.suffix}.wgsl"
+        move = f"sort/radix_move{cut.suffix}.wesl"
         gpu.dispatch(move, arrays, params=params, groups=groups)
         here, there = there, here
 
@@ -161,7 +161,7 @@ def _merge_within(gpu: Gpu, pairs: GpuArray, first_size: int, last_size: int) ->
         "last_size": last_size,
     }
     gpu.dispatch(
-        "sort/sort_block.wgsl", {"pairs": pairs}, params=params, groups=gpu.grid(blocks, 1)
+        "sort/sort_block.wesl", {"pairs": pairs}, params=params, groups=gpu.grid(blocks, 1)
     )
 
 
@@ -173,7 +173,7 @@ def _merge_blocks(gpu: Gpu, pairs: GpuArray) -> None:
         while step >= BLOCK:
             exchanges = rows * width // 2
             gpu.dispatch(
-                "sort/sort_step.wgsl",
+                "sort/sort_step.wesl",
                 {"pairs": pairs},
                 params={"width": width, "exchanges": exchanges, "size": size, "step": step},
                 groups=gpu.grid(exchanges, 64),

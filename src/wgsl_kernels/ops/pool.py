@@ -124,7 +124,7 @@ def _avg_pool_cpu(x: Array, **geometry: Any) -> Array:
     return avg_pool_cpu(sliding, wide(x)).astype(x.dtype, copy=False)
 
 
-wgsl_kernel("AvgPool", "pool/avg_pool.wgsl", form="window", dtypes=("float32", "float16"))
+wgsl_kernel("AvgPool", "pool/avg_pool.wesl", form="window", dtypes=("float32", "float16"))
 
 
 def pool_on(gpu: Gpu, shader: str, x: GpuArray, sliding: Sliding, dtype: str) -> GpuArray:
@@ -151,7 +151,7 @@ def _units(
     unit = 4 if in_fours and sliding.channels % 4 == 0 else 1
     units = y.size // unit
     params = {**sliding.fields(), "depth": sliding.channels // unit, "units": units}
-    name = shader.replace(".wgsl", "_fours.wgsl") if unit == 4 else shader
+    name = shader.replace(".wesl", "_fours.wesl") if unit == 4 else shader
     return name, params, gpu.grid(units, 64)
 
 
@@ -229,7 +229,7 @@ def _avg_pool_grad_cpu(dy: Array, input: Array, **geometry: Any) -> Array:
 @wgsl_kernel("AvgPoolGrad", dtypes=("float32", "float16"))
 def _avg_pool_grad_webgpu(gpu: Gpu, dy: GpuArray, input: GpuArray, **geometry: Any) -> GpuArray:
     sliding = sliding_of("AvgPoolGrad", input.shape, **geometry)
-    return spread_on(gpu, "pool/avg_pool_grad.wgsl", {"dy": dy}, sliding, dy.dtype)
+    return spread_on(gpu, "pool/avg_pool_grad.wesl", {"dy": dy}, sliding, dy.dtype)
 
 
 def spread_on(

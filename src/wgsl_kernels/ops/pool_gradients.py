@@ -57,9 +57,9 @@ def _max_pool_grad_webgpu(
     gpu: Gpu, dy: GpuArray, input: GpuArray, output: GpuArray, **geometry: Any
 ) -> GpuArray:
     sliding = sliding_of("MaxPoolGrad", input.shape, **geometry)
-    positions = pool_on(gpu, "pool/max_pool_positions.wgsl", input, sliding, "int32")
+    positions = pool_on(gpu, "pool/max_pool_positions.wesl", input, sliding, "int32")
     arrays = {"dy": dy, "positions": positions}
-    return spread_on(gpu, "pool/max_pool_grad.wgsl", arrays, sliding, dy.dtype)
+    return spread_on(gpu, "pool/max_pool_grad.wesl", arrays, sliding, dy.dtype)
 
 
 @gradient("MaxPoolGrad")
@@ -113,7 +113,7 @@ def _max_pool_grad_grad_webgpu(
 ) -> GpuArray:
     sliding = sliding_of("MaxPoolGradGrad", input.shape, **geometry)
     rows, cols = sliding.rows, sliding.cols
-    positions = pool_on(gpu, "pool/max_pool_positions.wgsl", input, sliding, "int32")
+    positions = pool_on(gpu, "pool/max_pool_positions.wesl", input, sliding, "int32")
     y = gpu.empty(sliding.out_shape, ddx.dtype)
     params = {
         "area": rows.size * cols.size,

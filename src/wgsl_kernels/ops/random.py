@@ -134,7 +134,7 @@ def _random_normal_cpu(
     return np.asarray(deviates).astype(numpy_dtype(canonical(dtype)))
 
 
-wgsl_kernel("RandomNormal", "random/random_normal.wgsl")
+wgsl_kernel("RandomNormal", "random/random_normal.wesl")
 no_gradient("RandomNormal", because="its input is a key")
 
 
@@ -204,7 +204,7 @@ def _random_uniform_cpu(
     return cpu.uniform(key, shape, minval, maxval).astype(numpy_dtype(name))
 
 
-wgsl_kernel("RandomUniform", "random/random_uniform.wgsl", params=_uniform_params)
+wgsl_kernel("RandomUniform", "random/random_uniform.wesl", params=_uniform_params)
 no_gradient("RandomUniform", because="its input is a key")
 
 

@@ -64,7 +64,7 @@ def _cumprod_webgpu(
     gpu: Gpu, x: GpuArray, *, axis: int, exclusive: bool, reverse: bool
 ) -> GpuArray:
     whole = x.dtype in ("int32", "bool")
-    shader = "scan/cumprod_int32.wgsl" if whole else "scan/cumprod.wgsl"
+    shader = "scan/cumprod_int32.wgsl" if whole else "scan/cumprod.wesl"
     dtype = "int32" if whole else x.dtype
     return gpu.scan(shader, x, dtype, axis=axis, exclusive=exclusive, reverse=reverse)
 

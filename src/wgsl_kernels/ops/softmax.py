@@ -43,7 +43,7 @@ def _log_softmax_cpu(logits: Array, *, axis: int) -> Array:
     return numerics.log_softmax(logits, axis)
 
 
-wgsl_kernel("LogSoftmax", "softmax/log_softmax.wgsl", dtypes=("float32", "float16"))
+wgsl_kernel("LogSoftmax", "softmax/log_softmax.wesl", dtypes=("float32", "float16"))
 
 
 @gradient("LogSoftmax")
@@ -73,7 +73,7 @@ def _logsumexp_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
     return numerics.logsumexp(x, reduce.axes_of(axis, x), keep_dims)
 
 
-wgsl_kernel("LogSumExp", "softmax/log_sum_exp.wgsl", dtypes=("float32", "float16"))
+wgsl_kernel("LogSumExp", "softmax/log_sum_exp.wesl", dtypes=("float32", "float16"))
 
 
 @gradient("LogSumExp")
@@ -106,7 +106,7 @@ def _softmax_cpu(logits: Array, *, dim: int) -> Array:
     return numerics.softmax(logits, dim)
 
 
-wgsl_kernel("Softmax", "softmax/softmax.wgsl", dtypes=("float32", "float16"))
+wgsl_kernel("Softmax", "softmax/softmax.wesl", dtypes=("float32", "float16"))
 declare("Softmax", SPREADS)
 
 

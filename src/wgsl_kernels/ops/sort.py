@@ -1,6 +1,6 @@
 """Ops that put elements in order: the largest ones of a row, and the distinct ones.
 
-On webgpu pairs of a word and an index are sorted, in the order of include/sorted_pairs.wgsl; a
+On webgpu pairs of a word and an index are sorted, in the order of lib/sorted_pairs.wesl; a
 word stands for an element so that the words' order is the elements'.
 """
 
@@ -101,7 +101,7 @@ def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
     return run(gpu.choose(shape_class, tuple(names), static, run, x.size))
 
 
-_IN_REGISTERS = 16  # as in include/top_k.wgsl
+_IN_REGISTERS = 16  # as in sort/top_k_first.wesl
 _IN_BLOCKS = BLOCK // 4
 SORTED = "sorted"
 declare("TopK", (REGISTERS, BLOCKS, SORTED))
@@ -129,7 +129,7 @@ def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray
     length = x.shape[-1]
     rows = x.size // length
     kind = "_fours" if length % 4 == 0 or rows == 1 else ""
-    arrays, shader = {"x": x}, f"sort/top_k_first{kind}.wgsl"
+    arrays, shader = {"x": x}, f"sort/top_k_first{kind}.wesl"
     while True:
         part_size = -(-min(length, 16384) // 4) * 4
         if rows < 64 and length > 1024:
@@ -140,13 +140,13 @@ def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray
         if parts == 1 and "x" in arrays:
             values, indices = _results(gpu, x, k)
             arrays |= {"values": values, "indices": indices}
-            gpu.dispatch(f"sort/top_k_only{kind}.wgsl", arrays, params=params, groups=grid)
+            gpu.dispatch(f"sort/top_k_only{kind}.wesl", arrays, params=params, groups=grid)
             return values, indices
         pairs = gpu.empty((rows, parts * k, 2), "int32")
         gpu.dispatch(shader, {**arrays, "pairs": pairs}, params=params, groups=grid)
         if parts == 1:
             return _top_of_pairs(gpu, x, k, pairs)
-        shader, arrays, length = "sort/top_k_next.wgsl", {"kept": pairs}, parts * k
+        shader, arrays, length = "sort/top_k_next.wesl", {"kept": pairs}, parts * k
 
 
 def _top_of_blocks(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
@@ -189,7 +189,7 @@ def _order(gpu: Gpu, x: GpuArray, pairs: GpuArray, part_size: int, parts: int) -
         "chunks": chunks,
     }
     gpu.dispatch(
-        "sort/top_k_pairs.wgsl",
+        "sort/top_k_pairs.wesl",
         {"x": x, "pairs": pairs},
         params=params,
         groups=gpu.grid(rows * parts * chunks, 1),
@@ -276,11 +276,11 @@ def _unique_webgpu(gpu: Gpu, x: GpuArray, *, axis: int) -> tuple[GpuArray, GpuAr
 
 def _firsts(gpu: Gpu, x: GpuArray, params: dict[str, int]) -> GpuArray:
     """Return for each slice the index of the first that equals it."""
-    fill = filling(gpu, "sort/unique_hashes.wgsl", {"x": x}, params)
+    fill = filling(gpu, "sort/unique_hashes.wesl", {"x": x}, params)
     pairs = sorted_pairs(gpu, (1, params["length"]), fill)
     firsts = gpu.empty((params["length"],), "int32")
     arrays = {"x": x, "pairs": pairs, "firsts": firsts}
-    gpu.dispatch("sort/unique_first.wgsl", arrays, params=params)
+    gpu.dispatch("sort/unique_first.wesl", arrays, params=params)
     return firsts
 
 
@@ -295,7 +295,7 @@ def _places_of_kinds(
     pairs = sorted_pairs(gpu, (1, firsts.size), fill)
     indices, count = gpu.empty(firsts.shape, "int32"), gpu.empty((1,), "int32")
     arrays = {"firsts": firsts, "pairs": pairs, "indices": indices, "count": count}
-    gpu.dispatch("sort/unique_indices.wgsl", arrays, params={**params, "width": pairs.shape[1]})
+    gpu.dispatch("sort/unique_indices.wesl", arrays, params={**params, "width": pairs.shape[1]})
     return pairs, indices, int(gpu.read(count)[0])
 
 

@@ -172,7 +172,7 @@ def _by_passes(gpu: Gpu, x: GpuArray, turn: int, scale: float = 1.0) -> GpuArray
         "length": length,
         "turn": turn,
     }
-    gpu.dispatch("fft/roots.wgsl", {"roots": roots}, params=params)
+    gpu.dispatch("fft/roots.wesl", {"roots": roots}, params=params)
     done, left = 1, length
     for radix in passes:
         left //= radix
@@ -181,14 +181,14 @@ def _by_passes(gpu: Gpu, x: GpuArray, turn: int, scale: float = 1.0) -> GpuArray
         params = {"length": length, "done": done, "scale": scale if left == 1 else 1.0}
         if radix not in _BUTTERFLIES:
             params |= {"radix": radix, "first_root": in_order}
-            gpu.dispatch("fft/pass.wgsl", arrays, params=params)
+            gpu.dispatch("fft/pass.wesl", arrays, params=params)
         elif in_pairs:
             _pass_in_pairs(gpu, arrays, radix, done, turn, params["scale"])
         else:
             count = x.size // radix
             params |= {"count": count, "turn": turn}
             grid = gpu.grid(count, 64)
-            gpu.dispatch(f"fft/pass_{radix}.wgsl", arrays, params=params, groups=grid)
+            gpu.dispatch(f"fft/pass_{radix}.wesl", arrays, params=params, groups=grid)
         x, done = y, done * radix
     return x
 
@@ -213,7 +213,7 @@ def _pass_in_pairs(
     }
     if done == 1:
         arrays = {"x": x, "y": arrays["y"]}
-    shader = f"fft/pass_{radix}_{'first' if done == 1 else 'pairs'}.wgsl"
+    shader = f"fft/pass_{radix}_{'first' if done == 1 else 'pairs'}.wesl"
     gpu.dispatch(shader, arrays, params=params, groups=(math.ceil(pairs / 64), down, deep))
 
 
@@ -232,7 +232,7 @@ def _weighed(gpu: Gpu, x: GpuArray, weights: GpuArray, length: int, scale: float
     """Return rows times ``weights`` and ``scale``, cut or filled with 0 to ``length``."""
     y = gpu.empty((*x.shape[:-1], length), x.dtype)
     params = {"length": length, "x_length": x.shape[-1], "scale": scale}
-    gpu.dispatch("fft/weigh.wgsl", {"x": x, "weights": weights, "y": y}, params=params)
+    gpu.dispatch("fft/weigh.wesl", {"x": x, "weights": weights, "y": y}, params=params)
     return y
 
 

@@ -115,7 +115,7 @@ def _var_cpu(x: Array, *, axis: Axes, correction: float, keep_dims: bool) -> Arr
     return np.asarray(variance).astype(np.float32 if is_whole else x.dtype, copy=False)
 
 
-wgsl_kernel("Variance", "normalization/variance.wgsl")
+wgsl_kernel("Variance", "normalization/variance.wesl")
 
 
 @gradient("Variance")

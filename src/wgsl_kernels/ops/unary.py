@@ -76,7 +76,7 @@ def _ceil_cpu(x: Array) -> Array:
     return np.ceil(x) if np.issubdtype(x.dtype, np.inexact) else x
 
 
-wgsl_kernel("Ceil", "unary/ceil.wgsl")
+wgsl_kernel("Ceil", "unary/ceil.wesl")
 
 
 @gradient("Ceil")
@@ -130,7 +130,7 @@ def _clip_params(clip_value_min: float, clip_value_max: float) -> dict[str, Any]
     return {"whole_min": whole(clip_value_min), "whole_max": whole(clip_value_max)}
 
 
-wgsl_kernel("ClipByValue", "unary/clip_by_value.wgsl", params=_clip_params)
+wgsl_kernel("ClipByValue", "unary/clip_by_value.wesl", params=_clip_params)
 
 
 @gradient("ClipByValue")
@@ -152,7 +152,7 @@ def _floor_cpu(x: Array) -> Array:
     return np.floor(x) if np.issubdtype(x.dtype, np.inexact) else x
 
 
-wgsl_kernel("Floor", "unary/floor.wgsl")
+wgsl_kernel("Floor", "unary/floor.wesl")
 
 
 @gradient("Floor")
@@ -197,7 +197,7 @@ def _reciprocal_cpu(x: Array) -> Array:
     return np.reciprocal(x)
 
 
-wgsl_kernel("Reciprocal", "unary/reciprocal.wgsl")
+wgsl_kernel("Reciprocal", "unary/reciprocal.wesl")
 
 
 @gradient("Reciprocal")
@@ -218,7 +218,7 @@ def _round_cpu(x: Array) -> Array:
     return numerics.round_half_even(x)
 
 
-wgsl_kernel("Round", "unary/round.wgsl")
+wgsl_kernel("Round", "unary/round.wesl")
 
 
 @gradient("Round")
@@ -239,7 +239,7 @@ def _rsqrt_cpu(x: Array) -> Array:
     return numerics.rsqrt(as_float(x))
 
 
-wgsl_kernel("Rsqrt", "unary/rsqrt.wgsl")
+wgsl_kernel("Rsqrt", "unary/rsqrt.wesl")
 
 
 @gradient("Rsqrt")
@@ -261,7 +261,7 @@ def _sign_cpu(x: Array) -> Array:
     return numerics.sign(x)
 
 
-wgsl_kernel("Sign", "unary/sign.wgsl")
+wgsl_kernel("Sign", "unary/sign.wesl")
 
 
 @gradient("Sign")
@@ -283,7 +283,7 @@ def _sqrt_cpu(x: Array) -> Array:
     return mapped(np.sqrt, as_float(x))
 
 
-wgsl_kernel("Sqrt", "unary/sqrt.wgsl")
+wgsl_kernel("Sqrt", "unary/sqrt.wesl")
 
 
 @gradient("Sqrt")
@@ -306,7 +306,7 @@ def _square_cpu(x: Array) -> Array:
     return np.square(x)
 
 
-wgsl_kernel("Square", "unary/square.wgsl")
+wgsl_kernel("Square", "unary/square.wesl")
 
 
 @gradient("Square")

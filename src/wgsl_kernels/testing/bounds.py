@@ -24,7 +24,7 @@ Bound = Callable[[Sequence[Array], Array], Interval]
 Amount = float | Callable[..., Array]
 Axes = int | tuple[int, ...] | None
 
-# ULP, from the head of shaders/include/safe_math.wgsl (column "any"); a test compares the two.
+# ULP, from the head of shaders/lib/safe_math.wesl (column "any"); a test compares the two.
 SAFE_ULP = {
     "safe_div": 2.5,
     "safe_sqrt": 4.5,
@@ -80,7 +80,7 @@ def ulp(n: Amount) -> Bound:
 
 
 def safe(name: str) -> Bound:
-    """Allow what ``shaders/include`` promises for its function ``name``: ``safe("safe_tanh")``.
+    """Allow what ``shaders/lib`` promises for its function ``name``: ``safe("safe_tanh")``.
 
     In float16 the function runs in float32 and its result is rounded once more: 1 ULP.
     """

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.composed import PARAMS
 from wgsl_kernels.backends.webgpu.wgsl.facts import Declaration, Other
 from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
+from wgsl_kernels.backends.webgpu.wgsl.predeclared import is_predeclared
 from wgsl_kernels.backends.webgpu.wgsl.reader import read
 from wgsl_kernels.backends.webgpu.wgsl.rename import rename, renamed
 from wgsl_kernels.backends.webgpu.wgsl.resolve import resolve
 from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED, Composition, Edit, SourceMap
+from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.wgsl.facts import Facts
@@ -75,6 +77,7 @@ class Assembly:
         """Find all that the author's text and the skeleton need, and write it."""
         included = self._included_names()
         pending = [n for d in self._kept(self.source.facts) for n in sorted(d.needs)]
+        pending += self.source.offered
         if self.skeleton is not None:
             pending += sorted(self.skeleton.needs)
             self._note_fields(self.skeleton)
@@ -98,6 +101,38 @@ class Assembly:
         for facts in self.source.included:
             kept = tuple(d for d in facts.declarations if id(d) in reached)
             self.reached[facts.file] = kept
+            if not self.source.above:
+                self._refuse_accessors(kept)
+
+    def refuse_unknown(self, kernel: str, known: Collection[str]) -> None:
+        """Refuse a name that the author uses and that nobody declares.
+
+        Args:
+            kernel: The kernel's name.
+            known: Names that are declared elsewhere: of tensors, of the parameters.
+
+        Raises:
+            ShaderError: There is one; the message has its place.
+        """
+        here = self.source.declared | self.helpers.keys() | {*known, PARAMS}
+        for declaration in self.declarations():
+            for name in sorted(declaration.needs - here):
+                if is_predeclared(name):
+                    continue
+                text = self.source.text_of(declaration)
+                span, names = declaration.span, resolve(text)
+                for use in names.unresolved:
+                    begin = use.ident.begin
+                    if use.ident.name == name and span.begin <= begin < span.end:
+                        (problem,) = names.problems(here, begin)
+                        raise ShaderError(f"{kernel}: {problem.describe(text)}")
+
+    def _refuse_accessors(self, declarations: Iterable[Declaration]) -> None:
+        """Refuse what a library calls as the composer calls something of this kernel."""
+        for declaration in declarations:
+            if declaration.name in self.helpers:
+                message = f"the composer has a {declaration.name!r} for this kernel. Rename it."
+                raise ShaderError(self.source.point(message, declaration))
 
     def declarations(self) -> Iterable[Declaration]:
         """Return the author's declarations that the text keeps."""

@@ -38,6 +38,7 @@ def bind(composer: Composer, start: Function, *, vec4: bool) -> Composed:
     assembly = composer.assembly
     variable, struct = find_uniform(composer)
     assembly.resolve()
+    assembly.refuse_unknown(composer.kernel, {assembly.uniform, *composer.bound})
     bindings = _numbered(composer)
     uniform = lay_out(composer, variable, struct)
     declared = uniform_type(variable, struct)

@@ -1,7 +1,7 @@
 """Where shader files may be, and reading them.
 
-An include leads to the folder of the including file, to the package's shaders, or to a folder that
-the program has named, and to nothing outside of them; so what errors quote is a shader's text.
+A path leads to a shader beside the program's own file or among the package's; one that leads
+elsewhere must end like a shader, so that what errors quote is a shader's text.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.packages import clipped, is_there, named_folders
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.reader import read
 from wgsl_kernels.engine.errors import ShaderError
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from wgsl_kernels.backends.webgpu.wgsl.facts import Facts
+ENDINGS = (".wesl", ".wgsl")
+"""How shader files end: with imports, and without."""
 
 
 @functools.cache
@@ -29,11 +29,11 @@ def shaders_folder() -> Path:
     return Path(str(importlib.resources.files("wgsl_kernels.shaders")))
 
 
-def find_file(given: str, beside: Path) -> tuple[Path, Path]:
-    """Return the shader file that a program names, and where it is without links.
+def find_file(given: str, beside: Path) -> Path:
+    """Return the shader file that a program names.
 
     It is looked for beside the program's own file, then among the package's shaders. A path that
-    leads elsewhere must end in ``.wgsl``, links followed.
+    leads elsewhere must end in ``.wgsl`` or ``.wesl``, links followed.
 
     Raises:
         ShaderError: There is no such file, or it is no shader.
@@ -43,41 +43,15 @@ def find_file(given: str, beside: Path) -> tuple[Path, Path]:
         tried = dict.fromkeys((beside / given, found))
         raise ShaderError(f"shader file {shown(given)} is missing; tried {_listed(tried)}.")
     real = found.resolve()
-    if real.suffix != ".wgsl" and not any(real.is_relative_to(one) for one in _roots(beside)):
-        raise ShaderError(f"shader file {given!r} leads to a file that does not end in .wgsl.")
-    return found, real
+    if real.suffix not in ENDINGS and not any(real.is_relative_to(one) for one in _roots(beside)):
+        raise ShaderError(
+            f"shader file {given!r} leads to a file that does not end in .wgsl or .wesl."
+        )
+    return found
 
 
-def find_included(facts: Facts, path: str, begin: int, folder: Path) -> Path:
-    """Return the file that an include leads to.
-
-    Args:
-        facts: The including file.
-        path: What the include says.
-        begin: Where it stands.
-        folder: The folder of the including file.
-
-    Raises:
-        ShaderError: There is no such file, or it is where shaders are not read from.
-    """
-    parts = path.replace("\\", "/").split("/")
-    if path.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
-        raise ShaderError(facts.text.point(_OUTSIDE, begin))
-    tried = [folder / path, shaders_folder() / path]
-    if (named := named_folders().get(parts[0])) is not None:
-        tried.append(named.joinpath(*parts[1:]))
-    for one in dict.fromkeys(tried):
-        if is_there(one):
-            real = one.resolve()
-            if not any(real.is_relative_to(root) for root in _roots(folder)):
-                raise ShaderError(facts.text.point(_OUTSIDE, begin))
-            return one
-    message = f"the include is missing; tried {_listed(dict.fromkeys(tried))}."
-    raise ShaderError(facts.text.point(message, begin))
-
-
-def read_file(path: Path) -> Facts:
-    """Return what is declared in a file, as it is now; `read` parses no text again.
+def read_text(path: Path) -> Text:
+    """Return what a file holds, as it is now; who reads it parses no text again.
 
     Raises:
         ShaderError: It cannot be read.
@@ -86,13 +60,7 @@ def read_file(path: Path) -> Facts:
         data = path.read_bytes()
     except OSError as error:
         raise ShaderError(f"{label(path)}: cannot be read: {error.strerror}.") from None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8."
-        raise ShaderError(f"{label(path)}:{line}: {message}") from None
-    return read(text_of(label(path), text))
+    return _text(label(path), data)
 
 
 def text_of(name: str, text: str) -> Text:
@@ -111,27 +79,33 @@ def text_of(name: str, text: str) -> Text:
     return Text(name, plain)
 
 
+@functools.lru_cache(maxsize=256)
+def _text(name: str, data: bytes) -> Text:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8."
+        raise ShaderError(f"{name}:{line}: {message}") from None
+    return text_of(name, text)
+
+
 def label(path: Path) -> str:
     """Return how errors name ``path``: the package's own shaders by their place among them."""
-    folder = shaders_folder().resolve()
+    folder = real_folder(shaders_folder())
     resolved = path.resolve()
     return str(resolved.relative_to(folder)) if resolved.is_relative_to(folder) else str(path)
 
 
 def _roots(folder: Path) -> tuple[Path, ...]:
-    return (_real(folder), _real(shaders_folder()), *named_folders().values())
+    return (real_folder(folder), real_folder(shaders_folder()), *named_folders().values())
 
 
 @functools.lru_cache(maxsize=256)
-def _real(folder: Path) -> Path:
+def real_folder(folder: Path) -> Path:
+    """Return a folder without links."""
     return folder.resolve()
 
 
 def _listed(paths: Iterable[Path]) -> str:
     return ", ".join(clipped(str(path)) for path in paths)
-
-
-_OUTSIDE = (
-    "this include leads out of where shaders are read from: the folder of the including file, the "
-    "package's shaders, and folders named with wgsl_kernels.shader_package."
-)

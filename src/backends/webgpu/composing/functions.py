@@ -108,6 +108,7 @@ class Functions:
     def _write(self, composer: Composer, prefix: str, members: dict[str, str]) -> None:
         assembly, source = composer.assembly, composer.source
         assembly.resolve()
+        assembly.refuse_unknown(composer.kernel, {"attrs"})
         special = {d.name for d in source.facts.declarations if d.name}
         special |= {name for name in assembly.written if name not in COMMON_FUNCTIONS}
         for name in assembly.written.keys() & COMMON_FUNCTIONS.keys():

@@ -1,28 +1,29 @@
-"""Shader files with all that they include."""
+"""Shader files with all that they import."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.files import (
     find_file,
-    find_included,
-    label,
-    read_file,
+    read_text,
     text_of,
 )
 from wgsl_kernels.backends.webgpu.composing.files import shaders_folder as shaders_folder
+from wgsl_kernels.backends.webgpu.composing.include_reader import gather
+from wgsl_kernels.backends.webgpu.composing.includes import refuse_include
+from wgsl_kernels.backends.webgpu.composing.linked import link_files
 from wgsl_kernels.backends.webgpu.wgsl.dependencies import check_dependencies
 from wgsl_kernels.backends.webgpu.wgsl.facts import Wanted
 from wgsl_kernels.backends.webgpu.wgsl.reader import read
-from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from wgsl_kernels.backends.webgpu.wgsl.facts import (
         Alias,
@@ -38,17 +39,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """A kernel's own file and the files it includes, each once and before those that it includes.
+    """A kernel's own file and, of the files that it imports from, the declarations it needs.
 
     Attributes:
         facts: The kernel's own file.
         included: The others.
         above: Which files include a file, directly or not, by the names that errors give them.
+        offered: What its own file has by ``public import``: an entry point, a form's functions.
     """
 
     facts: Facts
-    included: tuple[Facts, ...]
-    above: Mapping[str, frozenset[str]]
+    included: tuple[Facts, ...] = ()
+    above: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    offered: tuple[str, ...] = ()
 
     @property
     def file(self) -> str:
@@ -57,7 +60,7 @@ class Source:
 
     @functools.cached_property
     def files(self) -> tuple[Facts, ...]:
-        """The kernel's own file and the included ones."""
+        """The kernel's own file and the others."""
         return (self.facts, *self.included)
 
     @functools.cached_property
@@ -99,7 +102,7 @@ class Source:
 
     def replaces(self, name: str, facts: Facts) -> bool:
         """Say whether a file that includes another declares ``name`` in its place."""
-        above = self.above[facts.file]
+        above = self.above.get(facts.file, frozenset())
         return any(file in above for file in self._files_with.get(name, ()))
 
     @functools.cached_property
@@ -147,17 +150,17 @@ def find_source(given: str, beside: Path, inline_name: str) -> Source:
         inline_name: The file name that errors give to WGSL text, as ``<inline in ops.py:12>``.
 
     Raises:
-        ShaderError: There is no such file, an include is missing, or the text cannot be read.
+        ShaderError: There is no such file, it cannot be read, or what it imports is not there.
     """
     if "\n" in given:
         return load_text(given, inline_name, beside)
-    path, real = find_file(given, beside)
-    return _gather(read_file(path), path.parent, real)
+    path = find_file(given, beside)
+    return _load(read_text(path), path.parent, path)
 
 
 def load_file(path: Path) -> Source:
-    """Return the source in the file ``path`` with its includes, as they are now."""
-    return _gather(read_file(path), path.parent, path.resolve())
+    """Return the source in the file ``path`` with all that it imports, as the files are now."""
+    return _load(read_text(path), path.parent, path)
 
 
 @functools.lru_cache(maxsize=128)
@@ -168,48 +171,31 @@ def load_skeleton(name: str) -> Source:
 
 def load_text(text: str, name: str, beside: Path) -> Source:
     """Return the source given as text; ``name`` stands for its file in errors."""
-    return _gather(read(text_of(name, text)), beside, Path())
+    return _load(text_of(name, text), beside, None)
 
 
-def _gather(facts: Facts, folder: Path, real: Path) -> Source:
-    """Return a file with what it includes; ``real`` is its path without links."""
-    walk = _Walk()
-    walk.visit(facts, folder, (real,))
-    above: dict[str, frozenset[str]] = {facts.file: frozenset()}
-    for file, included in reversed(walk.visited):  # each behind all that include it
-        for one in included:
-            above[one] = above.get(one, frozenset()) | above[file] | {file}
-    files = sorted(walk.found.values(), key=lambda one: len(above[one.file]))
-    check_dependencies((facts.text, *(one.text for one in files)))
-    return Source(facts, tuple(files), above)
+_MAY_IMPORT = re.compile(
+    r"^\s*(?:@.*\s)?(?:import|public|private)\s|::|^\s*@!|@(?:if|elif|else)\b", re.MULTILINE
+)
+"""What a file of plain WGSL has in comments only."""
 
 
-@dataclass
-class _Walk:
-    """A walk over what a file includes, directly or not, that comes to each file once.
+def _load(text: Text, folder: Path, path: Path | None) -> Source:
+    """Return what is at ``path``, or in a Python file in ``folder``, with what it imports."""
+    if _MAY_IMPORT.search(text.text) is not None:
+        (own, *others), offered = link_files(text, folder, path)
+        return Source(own, tuple(others), offered=offered)
+    source = _alone(text)
+    if not source.facts.includes:
+        return source
+    if path is None or not path.resolve().is_relative_to(shaders_folder().resolve()):
+        refuse_include(source.facts, folder)
+    return Source(source.facts, *gather(source.facts, path))
 
-    Attributes:
-        found: The files but for the first.
-        visited: Names of files, and of those that they include: each behind all of these.
-        resolved: Paths without links, by the paths that includes lead to.
-    """
 
-    found: dict[Path, Facts] = field(default_factory=dict["Path", "Facts"])
-    visited: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
-    resolved: dict[Path, Path] = field(default_factory=dict["Path", "Path"])
-
-    def visit(self, facts: Facts, folder: Path, chain: tuple[Path, ...]) -> None:
-        """Visit what a file includes; ``chain`` has the files that led to it, and itself."""
-        names: list[str] = []
-        for include in facts.includes:
-            given = find_included(facts, include.path, include.span.begin, folder)
-            path = self.resolved.get(given) or self.resolved.setdefault(given, given.resolve())
-            if path in chain:
-                circle = " -> ".join(label(p) for p in (*chain[chain.index(path) :], path))
-                message = f"this include closes a cycle: {circle}."
-                raise ShaderError(facts.text.point(message, include.span.begin))
-            if path not in self.found:
-                self.found[path] = read_file(path)
-                self.visit(self.found[path], path.parent, (*chain, path))
-            names.append(self.found[path].file)
-        self.visited.append((facts.file, names))
+@functools.lru_cache(maxsize=1024)
+def _alone(text: Text) -> Source:
+    facts = read(text)
+    if not facts.includes:
+        check_dependencies((facts,))
+    return Source(facts)

@@ -80,7 +80,7 @@ def lower_copy(x: Argument, adapter: Adapter) -> Program:
         tiles = math.ceil(walk.shape[-1] / wide) * math.ceil(walk.shape[-2] / high)
         groups = math.ceil(corners / together) * tiles
     arguments = {"x": view, "y": Argument.made(spec, 0)}
-    one = own_dispatch(adapter, "Copy", f"copy/{name}.wgsl", arguments, params, fold(groups))
+    one = own_dispatch(adapter, "Copy", f"copy/{name}.wesl", arguments, params, fold(groups))
     return Program((one,), (spec,), (0,), (("variant", name),))
 
 

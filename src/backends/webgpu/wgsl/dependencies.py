@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.backends.webgpu.wgsl.facts import Alias, Struct
 from wgsl_kernels.backends.webgpu.wgsl.limits import DECLARATIONS, TYPES
-from wgsl_kernels.backends.webgpu.wgsl.reader import read
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.wgsl.facts import Declaration
+    from wgsl_kernels.backends.webgpu.wgsl.facts import Declaration, Facts
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 
-@functools.lru_cache(maxsize=512)
-def check_dependencies(texts: tuple[Text, ...]) -> None:
+def check_dependencies(files: Sequence[Facts]) -> None:
     """Refuse files in which a declaration needs itself, or a chain of them is too long.
 
     Files that are not understood are left to the compiler, which stops there.
 
     Args:
-        texts: A kernel's files; where two declare a name, the first counts.
+        files: A kernel's files; where two declare a name, the first counts.
 
     Raises:
         ShaderError: The message shows the declaration and the circle.
     """
     declared: dict[str, tuple[Declaration, Text]] = {}
-    for text in reversed(texts):
-        facts = read(text)
+    for facts in reversed(files):
         if not facts.module.is_whole:
             return
-        declared |= {one.name: (one, text) for one in facts.declarations if one.name}
+        declared |= {one.name: (one, facts.text) for one in facts.declarations if one.name}
     _Walk(declared).check()
 
 

@@ -1,4 +1,4 @@
-"""Samples of discrete Fourier transforms, with the bounds that shaders/fft/pass.wgsl states."""
+"""Samples of discrete Fourier transforms, with the bounds that shaders/fft/pass.wesl states."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from wgsl_kernels.backends.webgpu.wgsl.linking.source import (
     Source,
 )
 from wgsl_kernels.backends.webgpu.wgsl.parser import DIRECTIVES, Parser
+from wgsl_kernels.backends.webgpu.wgsl.places import Span
 from wgsl_kernels.backends.webgpu.wgsl.tokens import END, INCLUDE, NAME
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -65,6 +66,7 @@ class _WeslParser(Parser):
         self.imports: list[Import] = []
         self.private: set[int] = set()
         self.is_wildcardable = False
+        self.extra: list[Span] = []
 
     def source_file(self) -> Source:
         """Read the whole file."""
@@ -77,14 +79,17 @@ class _WeslParser(Parser):
             if self.kinds[self.at] is INCLUDE:
                 message = "#include is not known here; want 'import package::module::name;'."
                 raise WantedError(message, self.begins[self.at])
-            if self.texts[self.at] == "@" and self.texts[self.at + 1] == "!":
+            start = self.at
+            if self.texts[start] == "@" and self.texts[start + 1] == "!":
                 stage = self._next_stage(stage, _DIRECTIVES)
                 self._module_attribute()
+                self._note_extra(start)
                 continue
             begin, attributes = self.leading()
             if self._is_import():
                 stage = self._next_stage(stage, _IMPORTS)
                 self._import(begin, turned_off(attributes))
+                self._note_extra(start)
             elif self.texts[self.at] in DIRECTIVES:
                 stage = self._next_stage(stage, _DIRECTIVES)
                 directives.append(self.directive())
@@ -104,7 +109,12 @@ class _WeslParser(Parser):
             frozenset(self.private),
             frozenset(self.conditions),
             self.is_wildcardable,
+            tuple(self.extra),
         )
+
+    def _note_extra(self, start: int) -> None:
+        """Note that the tokens from ``start`` up to the cursor are not WGSL."""
+        self.extra.append(Span(self.begins[start], self.ends[self.at - 1]))
 
     def _next_stage(self, stage: int, wanted: int) -> int:
         if stage > wanted:
@@ -129,6 +139,7 @@ class _WeslParser(Parser):
         word = self.texts[self.at]
         if word in ("public", "private") and self.texts[self.at + 1] in _DECLARED:
             self.at += 1
+            self._note_extra(self.at - 1)
             if not attributes:
                 guard = self.guards.pop(begin, None)
                 begin = self.begins[self.at]

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.wgsl.linking.project import Project
 from wgsl_kernels.backends.webgpu.wgsl.linking.reach import reach
 from wgsl_kernels.backends.webgpu.wgsl.linking.rewrite import with_names
 from wgsl_kernels.backends.webgpu.wgsl.linking.source import DIAGNOSTICS
+from wgsl_kernels.backends.webgpu.wgsl.linking.stand_ins import check_stand_ins
 from wgsl_kernels.backends.webgpu.wgsl.printer import print_declaration, spell
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
 
@@ -38,10 +39,14 @@ class Placed(Generic[_Part]):
 
 @dataclass(frozen=True, slots=True)
 class LinkedModule:
-    """One plain WGSL module; each part knows its file, and each node its place there."""
+    """One plain WGSL module; each part knows its file, and each node its place there.
+
+    ``prelude`` holds the names that it uses and that the caller declares.
+    """
 
     directives: tuple[Placed[tree.Directive], ...]
     declarations: tuple[Placed[tree.Declaration], ...]
+    prelude: frozenset[str] = frozenset()
 
     def types(self) -> Types:
         """Return the types of its expressions."""
@@ -74,11 +79,15 @@ def link_modules(
 def link_project(project: Project, root: ModulePath, mangle: Mangle = "clash") -> LinkedModule:
     """Return the module at ``root`` with all that it needs.
 
+    The prelude's names stay as they are, and nothing that is linked is called so beside them.
+
     Raises:
-        ShaderError: A module is not WESL, or a name or a condition is not known.
+        ShaderError: A module is not WESL, a name or a condition is not known, or a module that
+            stands in for another does not fit it.
     """
     reached = reach(project, root)
-    naming = Naming(reached, root, mangle)
+    check_stand_ins(project, reached)
+    naming = Naming(reached, project, root, mangle)
     declarations = tuple(
         Placed(
             reached.units[target.module].text,
@@ -86,7 +95,8 @@ def link_project(project: Project, root: ModulePath, mangle: Mangle = "clash") -
         )
         for target in reached.order
     )
-    return LinkedModule(tuple(_directives(reached.units.values())), declarations)
+    directives = tuple(_directives(reached.units.values()))
+    return LinkedModule(directives, declarations, project.prelude.names & reached.outside)
 
 
 def _directives(units: Iterable[Unit]) -> Iterable[Placed[tree.Directive]]:

@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.wgsl.predeclared import is_predeclared
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.wgsl.linking.project import ModulePath, Target
+    from wgsl_kernels.backends.webgpu.wgsl.linking.project import ModulePath, Project, Target
     from wgsl_kernels.backends.webgpu.wgsl.linking.reach import Reached
     from wgsl_kernels.backends.webgpu.wgsl.resolve import Symbol
 
@@ -27,15 +27,19 @@ class Naming:
         names: What each declaration is called.
     """
 
-    def __init__(self, reached: Reached, root: ModulePath, mangle: Mangle) -> None:
+    def __init__(
+        self, reached: Reached, project: Project, root: ModulePath, mangle: Mangle
+    ) -> None:
         """Name every declaration: the root's first, then in the order in which they were reached.
 
         Raises:
-            ShaderError: Two names that the host sees clash, or one hides a name of WGSL.
+            ShaderError: Two names that the host sees clash, or one hides a name of WGSL or the
+                prelude.
         """
         self.reached = reached
         self.names: dict[Target, str] = {}
-        self._taken = set(reached.builtins)
+        self._prelude = project.prelude
+        self._taken = set(reached.outside)
         self._next: defaultdict[str, int] = defaultdict(int)
         self._local = {
             symbol.name
@@ -44,11 +48,14 @@ class Naming:
             if not symbol.is_global
         }
         named = [one for one in reached.order if _declared_name(reached.node(one)) is not None]
-        self._name_visible(named, root)
+        self._name_visible(named, root, frozenset(project.stand_ins.values()))
         for target in named:
             if target not in self.names:
                 wanted = self._wanted(target, root, mangle)
-                name = self._fresh(wanted) if wanted in self._taken else wanted
+                clashes = wanted in self._taken or (
+                    target.module != root and self._prelude.keeps(wanted)
+                )
+                name = self._fresh(wanted) if clashes else wanted
                 self.names[target] = name
                 self._taken.add(name)
 
@@ -75,17 +82,25 @@ class Naming:
             self._rename_local(target, name, inner[name], places)
         return places
 
-    def _name_visible(self, named: list[Target], root: ModulePath) -> None:
+    def _name_visible(
+        self, named: list[Target], root: ModulePath, stand_ins: frozenset[ModulePath]
+    ) -> None:
         """Give the names that the host sees, which stay."""
         for target in named:
             name = self.reached.offered.get(target)
-            if name is None and target.module == root and _is_visible(self.reached.node(target)):
-                name = _declared_name(self.reached.node(target))
+            node = self.reached.node(target)
+            if name is None and (
+                (target.module == root and _is_visible(node))
+                or (target.module in stand_ins and _is_override(node))
+            ):
+                name = _declared_name(node)
             if name is None:
                 continue
             if name in self._taken:
-                node = self.reached.node(target)
-                why = "is used as WGSL's own name" if name in self.reached.builtins else "is taken"
+                why = "is taken"
+                if name in self.reached.outside:
+                    whose = "the prelude's" if self._prelude.keeps(name) else "WGSL's own"
+                    why = f"is used as {whose} name"
                 message = f"the host sees {name!r}, but it {why} in what is linked. Rename it."
                 text = self.reached.units[target.module].text
                 raise ShaderError(text.point(message, node.begin))
@@ -106,7 +121,8 @@ class Naming:
         while True:
             found = f"{name}{self._next[name]}"
             self._next[name] += 1
-            if found not in self._taken and found not in self._local and not _is_reserved(found):
+            is_taken = found in self._taken or found in self._local or self._prelude.keeps(found)
+            if not is_taken and not _is_reserved(found):
                 return found
 
     def _rename_local(
@@ -143,6 +159,10 @@ def _is_visible(node: tree.Declaration) -> bool:
     """Say whether the host asks for a declaration by its name."""
     if isinstance(node, tree.Function):
         return any(attribute.name in _STAGES for attribute in node.attributes)
+    return _is_override(node)
+
+
+def _is_override(node: tree.Declaration) -> bool:
     return isinstance(node, tree.Value) and node.keyword == "override"
 
 

@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from wgsl_kernels.backends.webgpu.wgsl.linking.prelude import NO_PRELUDE, Prelude
 from wgsl_kernels.backends.webgpu.wgsl.linking.source import (
     CROSS_PACKAGE_WILDCARD,
     SEPARATOR,
@@ -17,7 +18,7 @@ from wgsl_kernels.backends.webgpu.wgsl.predeclared import PREDECLARED, is_predec
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from wgsl_kernels.backends.webgpu.wgsl.linking.source import Import
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
@@ -58,15 +59,22 @@ class Project:
     Attributes:
         texts: The files, by where they are.
         conditions: What the conditions in them are.
+        prelude: The names that modules may use and nobody here declares.
+        stand_ins: The module that takes a module's place: what it declares is meant wherever the
+            other's declaration of that name is; what it does not declare comes from the other.
+        packages: The names of the packages; by default those of ``texts``.
     """
 
     texts: Mapping[ModulePath, Text]
     conditions: Mapping[str, bool]
+    prelude: Prelude = NO_PRELUDE
+    stand_ins: Mapping[ModulePath, ModulePath] = field(default_factory=dict)
+    packages: Collection[str] = ()
     _units: dict[ModulePath, Unit] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Note which packages there are."""
-        self.packages = {path.package for path in self.texts}
+        self.packages = self.packages or {path.package for path in self.texts}
 
     def unit(self, path: ModulePath) -> Unit | None:
         """Return the module at ``path``, None where there is none."""
@@ -76,7 +84,9 @@ class Project:
         return found
 
     def resolve(self, path: ModulePath, name: str, begin: int) -> Target | None:
-        """Return what ``name`` means in the module at ``path``, None for a name of WGSL.
+        """Return what ``name`` means in the module at ``path``, None for a name from elsewhere.
+
+        WGSL declares such a name, or the prelude does.
 
         Args:
             path: A module.
@@ -99,12 +109,27 @@ class Project:
             found = self._by_wildcard(path, unit, name)
         except _NowhereError as error:
             raise ShaderError(unit.text.point(str(error), begin)) from None
-        if found is None and not is_predeclared(name):
+        if found is None and not self.prelude.has(name, path) and not is_predeclared(name):
             local = unit.names.visible_at(begin)
             candidates = (*unit.declared, *unit.imports, *local, *PREDECLARED)
+            candidates += tuple(self.prelude.names_in(path))
             message = f"nothing is called {name!r} here.{_near(name, candidates)}"
             raise ShaderError(unit.text.point(message, begin))
         return found
+
+    def own(self, path: ModulePath, name: str) -> Target:
+        """Return what the name of a declaration of the module at ``path`` means in that module."""
+        unit = self._known(path)
+        given = None if name in unit.private else self._given(path, path, name, frozenset())
+        return Target(path, unit.declared[name]) if given is None else given
+
+    def slots(self, path: ModulePath) -> Iterable[tuple[str, Target]]:
+        """Yield the names that the module at ``path`` has for others, and what it has for them."""
+        unit = self._known(path)
+        for name in (*unit.declared, *_offered(unit)):
+            found = self._found_in(path, path, name, frozenset())
+            if found is not None and name not in unit.private:
+                yield name, found
 
     def exported(self, path: ModulePath, imported: Import) -> Target:
         """Return what an import of the module at ``path`` names.
@@ -177,6 +202,23 @@ class Project:
     def _member(
         self, asker: ModulePath, module: ModulePath, name: str, seen: frozenset[object]
     ) -> Target | None:
+        """Return what ``name`` is to users of ``module``, which another may stand in for."""
+        found = self._found_in(asker, module, name, seen)
+        given = None if found is None else self._given(asker, module, name, seen)
+        return found if given is None else given
+
+    def _given(
+        self, asker: ModulePath, module: ModulePath, name: str, seen: frozenset[object]
+    ) -> Target | None:
+        """Return what stands in for a declaration of ``module``; its stand-in sees the default."""
+        other = self.stand_ins.get(module)
+        if other is None or other == asker:
+            return None
+        return self._found_in(module, other, name, seen)
+
+    def _found_in(
+        self, asker: ModulePath, module: ModulePath, name: str, seen: frozenset[object]
+    ) -> Target | None:
         """Return what ``module`` declares or imports for others as ``name``."""
         unit = self._known(module)
         at = unit.declared.get(name)
@@ -210,11 +252,15 @@ class Project:
             return ModulePath(first, segments[1:])
         if first == CONSTANTS:
             raise _NowhereError("no constants are given. Pass them in constants=.")
-        near = _near(first, (OWN, *self.packages))
-        raise _NowhereError(f"there is no package {first!r}. Pass it in packages=.{near}")
+        raise _NowhereError(self.no_package(first))
+
+    def no_package(self, name: str) -> str:
+        """Return what to say where a path begins with the name of no package."""
+        near = _near(name, (OWN, *self.packages))
+        return f"there is no package {name!r}. Pass it in packages=.{near}"
 
     def _missing(self, module: ModulePath) -> str:
-        there = [str(one) for one in self.texts if one.package == module.package]
+        there = [str(one) for one in self.texts if one.package == module.package and one != module]
         return f"there is no module {module}.{_near(str(module), there)}"
 
 

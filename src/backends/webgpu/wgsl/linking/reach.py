@@ -21,7 +21,7 @@ class Reached:
         units: The modules of which something is linked, the root first.
         order: The declarations: the root's, then those that they need, nearest first.
         links: For each declaration, what its names from outside of it mean, by their places.
-        builtins: The names of WGSL that are used.
+        outside: The names that are used and not declared here: WGSL's and the prelude's.
         aliases: What the root calls what it imports under another name.
         offered: What the root imports for the host, and its name there.
     """
@@ -29,7 +29,7 @@ class Reached:
     units: dict[ModulePath, Unit] = field(default_factory=dict)
     order: list[Target] = field(default_factory=list)
     links: dict[Target, dict[int, Target]] = field(default_factory=dict)
-    builtins: set[str] = field(default_factory=set)
+    outside: set[str] = field(default_factory=set)
     aliases: dict[Target, str] = field(default_factory=dict)
     offered: dict[Target, str] = field(default_factory=dict)
 
@@ -99,11 +99,11 @@ class _Reaching:
             if use.symbol is None:
                 meant = self.meaning(module, name, use.ident.begin)
             elif use.symbol.is_global:
-                meant = Target(module, unit.declared[name])
+                meant = self.project.own(module, name)
             else:
                 continue
             if meant is None:
-                self.found.builtins.add(name)
+                self.found.outside.add(name)
                 continue
             links[use.ident.begin] = meant
             self.need(meant)
@@ -113,7 +113,7 @@ class _Reaching:
                     self.found.aliases.setdefault(meant, name)
 
     def meaning(self, module: ModulePath, name: str, begin: int) -> Target | None:
-        """Return what a name from outside of its module means, None for one of WGSL."""
+        """Return what a name from outside of its module means, None for one from elsewhere."""
         key = (module, name)
         if key not in self.meanings:
             self.meanings[key] = self.project.resolve(module, name, begin)

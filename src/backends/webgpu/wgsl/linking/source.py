@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.wgsl import tree
+    from wgsl_kernels.backends.webgpu.wgsl.places import Span
 
 SEPARATOR = "::"
 WILDCARD = "*"
@@ -68,6 +69,8 @@ class Source:
         private: Where the declarations begin that no other module may use.
         conditions: The names that the conditions mention.
         is_wildcardable: Whether other packages may import all of its names at once.
+        extra: What is not WGSL, conditions and paths aside: imports, visibility, attributes of
+            the module.
     """
 
     module: tree.Module
@@ -76,3 +79,4 @@ class Source:
     private: frozenset[int]
     conditions: frozenset[str]
     is_wildcardable: bool
+    extra: tuple[Span, ...]

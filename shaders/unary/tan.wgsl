@@ -1,8 +1,0 @@
-// y = tan(x), x in radians
-#include "include/integer.wgsl"
-#include "include/safe_math.wgsl"
-#include "include/trigonometry.wgsl"
-
-fn op(x: T) -> T_y {
-  return T_y(safe_tan(f32(x)));
-}

@@ -1,0 +1,54 @@
+"""The names that a kernel file uses without import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.wgsl.linking.prelude import Prelude
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.wgsl.linking.project import ModulePath
+
+TABLE: Mapping[str, str] = MappingProxyType(
+    {
+        "T": "the element type of the first input, of the output without one",
+        "T_<tensor>": "the element type of a tensor",
+        "T_wide": "what sums of the output's type are kept in: `f32` for `f16`",
+        "attrs": "the attributes, where the file has a `struct Attrs` and no uniform",
+        "<tensor>_rank": "a tensor's number of axes, a `u32`",
+        "has_<tensor>": "whether an optional input was given",
+        "load_<tensor>(i)": "element `i` in row-major order, whatever the layout is",
+        "load4_<tensor>(i)": "four elements from `i` on, `i` a multiple of 4",
+        "load_<tensor>_at(coords)": "the element at coordinates",
+        "Coords_<tensor>": "the type of coordinates, `array<u32, rank>`",
+        "coords_<tensor>(i)": "the coordinates of element `i`",
+        "store_<tensor>(i, value)": "writes element `i` of an output",
+        "store4_<tensor>(i, values)": "writes four elements from `i` on, `i` a multiple of 4",
+        "report_index(bad)": "reports an index of the input `indices` that is out of range",
+        "report_index_of_<tensor>(bad)": "the same for another input",
+        "hold(x)": "`x`, behind which no compiler reassociates",
+        "wk_nan()": "NaN, which no compiler folds",
+        "wk_inf()": "infinity, likewise",
+    }
+)
+"""Each name, as the guide prints it, and what it is. The accessors are a free kernel's."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPrelude(Prelude):
+    """A prelude whose tensors are not known yet.
+
+    All names that nobody declares are left until the kernel is composed, and then refused if the
+    composer does not have them either. Those of no tensor are ``names``.
+    """
+
+    def has(self, name: str, module: ModulePath) -> bool:
+        """Say whether ``name`` may be the composer's: any may."""
+        return "::" not in name
+
+
+PRELUDE = KernelPrelude(frozenset({one.partition("(")[0] for one in TABLE if "<" not in one}), None)
