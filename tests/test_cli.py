@@ -140,6 +140,14 @@ def test_show_prints_what_runs_for_a_kernel_with_the_origin_of_each_line() -> No
 
 
 @pytest.mark.gpu
+def test_show_takes_the_variant_that_a_kernel_is_to_run_as() -> None:
+    for variant in ("rows", "lanes"):
+        done = _run("show", "Sum", "4x100", "--config", variant)
+
+        assert f"configuration: variant {variant}," in done.stdout, done.stderr
+
+
+@pytest.mark.gpu
 def test_show_takes_a_function_of_a_file_and_the_shapes_of_a_sample(tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     file.write_text(
@@ -165,6 +173,7 @@ def test_show_takes_a_function_of_a_file_and_the_shapes_of_a_sample(tmp_path: Pa
         (("Sum", "4y4"), "'4y4' is no shape"),
         (("nowhere.py:step",), "no file nowhere.py"),
         (("Sum", "4", "4"), "Sum has 1 inputs"),
+        (("Sum", "4x100", "--config", "sideways"), "has no variant 'sideways' here; known: lanes"),
     ],
 )
 def test_show_refuses_what_it_cannot_find(arguments: tuple[str, ...], message: str) -> None:

@@ -48,12 +48,13 @@ def show_program(
         list[str] | None, typer.Argument(help="Of a kernel's inputs, as 64x32.")
     ] = None,
     dtype: Annotated[str, typer.Option(help="Of these inputs.")] = "float32",
+    config: Annotated[str | None, typer.Option(help="The variant that a kernel runs as.")] = None,
 ) -> None:
     """Print what runs: the program with its grids and bindings, each line with its origin."""
     from wgsl_kernels.cli.show import show
 
     try:
-        text = show(name, shapes or [], dtype)
+        text = show(name, shapes or [], dtype, config)
     except WgslKernelsError as error:
         Console(stderr=True, highlight=False, markup=False).print(str(error))
         raise typer.Exit(1) from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.signature import find_signature
 
@@ -24,16 +25,19 @@ RUNS = 2
 """Runs before the one that is shown: a function with full control has a program from then on."""
 
 
-def show(name: str, shapes: Sequence[str] = (), dtype: str = "float32") -> str:
+def show(
+    name: str, shapes: Sequence[str] = (), dtype: str = "float32", config: str | None = None
+) -> str:
     """Return what runs, each line of the shaders with its origin.
 
     Args:
         name: A kernel's name, or ``file.py:function``: a function without parameters.
         shapes: Of a kernel's inputs, as ``64x32``; by default those of its first sample.
         dtype: Of these inputs.
+        config: The variant that a kernel runs as, instead of the one that would be taken.
 
     Raises:
-        ArgumentError: There is no such function, or a shape is none.
+        ArgumentError: There is no such function or variant, or a shape is none.
         KernelNotFound: There is no such kernel on the webgpu backend.
     """
     path, colon, function = name.rpartition(":")
@@ -45,9 +49,21 @@ def show(name: str, shapes: Sequence[str] = (), dtype: str = "float32") -> str:
         wk.use_backend("webgpu"),
         wk.config.using(fusion=fusion, small_ops="device", fallback="error"),
     ):
-        for _ in range(RUNS):
-            wk.evaluate(f())
-        return wk.explain(f).show()
+        if config is not None:
+            _check_variant(name, config, f)
+        with contextlib.nullcontext() if config is None else forced(name, config):
+            for _ in range(RUNS):
+                wk.evaluate(f())
+            return wk.explain(f).show()
+
+
+def _check_variant(name: str, config: str, f: Callable[[], Any]) -> None:
+    with watching() as seen:
+        wk.evaluate(f())
+    known = seen.get(name, set())
+    if config not in known:
+        listed = ", ".join(sorted(known)) or "none"
+        raise ArgumentError(f"show: {name} has no variant {config!r} here; known: {listed}.")
 
 
 def _function(path: str, name: str) -> Callable[[], Any]:

@@ -75,7 +75,7 @@ def lower_free(
         tuple(operands),
         call.output_operands(),
         tuple(known),
-        epilogue="elements" if hands_on(call) else "none",
+        epilogue="elements" if accepts_epilogue(call) else "none",
     )
     composed = composition.composed()
     grid = _grid(call, composed, facts, {index for index, _ in filled})
@@ -101,7 +101,7 @@ def prologues(call: Call) -> tuple[int, ...]:
     return tuple(n for n, name in enumerate(call.names) if wgsl_name(name) not in own)
 
 
-def hands_on(call: Call) -> bool:
+def accepts_epilogue(call: Call) -> bool:
     """Say whether every element of the result is written through an accessor.
 
     Where it starts from a number, an element that is never stored keeps that.

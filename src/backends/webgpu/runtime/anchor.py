@@ -10,7 +10,7 @@ from wgsl_kernels.backends.webgpu.composing.reductions import is_normalization
 from wgsl_kernels.backends.webgpu.fusion.graph import pending
 from wgsl_kernels.backends.webgpu.fusion.splice import splice
 from wgsl_kernels.backends.webgpu.lowering.arguments import arguments_of
-from wgsl_kernels.backends.webgpu.lowering.free import hands_on, prologues
+from wgsl_kernels.backends.webgpu.lowering.free import accepts_epilogue, prologues
 from wgsl_kernels.backends.webgpu.lowering.lower import lower
 from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, reads_of
 from wgsl_kernels.backends.webgpu.runtime.launch import ABSENT, VALUE, Entry, ShaderLaunch
@@ -35,8 +35,8 @@ class AnchorLaunch(ShaderLaunch):
     """Runs a kernel with its own loop over elements, or notes that it is to be run.
 
     Attributes:
-        swallows: The inputs that are read through accessors, so that a group can stand for them.
-        hands_on: Whether each element of the result is written through an accessor.
+        accepts_prologue: The inputs that are read through accessors: a group can stand for them.
+        accepts_epilogue: Whether each element of the result is written through an accessor.
         reads: How often an element is read; one group of maps is computed so often.
         waits: Whether it may be put off.
         checked: The device on which it was compiled.
@@ -50,15 +50,15 @@ class AnchorLaunch(ShaderLaunch):
     def __init__(self, session: Session, call: Call, form: Form) -> None:
         super().__init__(session, call)
         self.form = form
-        self.swallows: tuple[int, ...] = (0,)
-        self.hands_on = True
+        self.accepts_prologue: tuple[int, ...] = (0,)
+        self.accepts_epilogue = True
         self.reads = 1
         if form == "free":
-            self.swallows, self.hands_on = prologues(call), hands_on(call)
+            self.accepts_prologue, self.accepts_epilogue = prologues(call), accepts_epilogue(call)
             self.reads = UNKNOWN_READS
         elif form == "window":
             self.reads = reads_of(call.kernel, call.attrs)
-            self.swallows = () if self.reads > MOST_READS else (0,)
+            self.accepts_prologue = () if self.reads > MOST_READS else (0,)
         elif form == "scan" or is_normalization(call.shader.source):
             self.reads = 2
 
@@ -169,7 +169,7 @@ class AnchorLaunch(ShaderLaunch):
         key = tuple([_state_of(one) for one in arrays])
         if self.entries[key] is None:
             self.remember(key, Entry(device, self.lower(arrays, device, None)))
-        self.waits = bool(self.swallows or self.hands_on)
+        self.waits = bool(self.accepts_prologue or self.accepts_epilogue)
 
 
 def _state_of(array: GpuArray | None) -> Any:

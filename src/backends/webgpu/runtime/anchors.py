@@ -192,7 +192,7 @@ class Anchors:
             if inputs[index] is None or inputs[index].op is None:
                 continue
             taken = None
-            if index in op.swallows and not inputs[index].op.is_anchor:
+            if index in op.accepts_prologue and not inputs[index].op.is_anchor:
                 taken = self._swallow(device, anchor, index, left)
             if taken is None:
                 self.evaluator.make(inputs[index], f"{op.kernel} takes buffers")
@@ -209,7 +209,7 @@ class Anchors:
             made by itself.
         """
         anchor = group.leaves[at]
-        if not anchor.op.hands_on or anchor.size != group.nodes[-1].size:
+        if not anchor.op.accepts_epilogue or anchor.size != group.nodes[-1].size:
             return None
         states = self.evaluator.states(device, group, at)
         keeps = group.held_leaves[at]

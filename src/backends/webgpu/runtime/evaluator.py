@@ -129,7 +129,7 @@ class Evaluator:
     def _may_follow(self, group: Group, number: int) -> bool:
         """Say whether a leaf is made by a kernel that the group may follow."""
         op, size = group.leaves[number].op, group.leaves[number].size
-        return op.is_anchor and op.hands_on and size == group.nodes[-1].size
+        return op.is_anchor and op.accepts_epilogue and size == group.nodes[-1].size
 
     def _run(self, device: Device, group: Group) -> None:
         states = self.states(device, group)

@@ -50,7 +50,7 @@ class FunctionLaunch:
 
     is_anchor = True
     weight = 1
-    swallows: tuple[int, ...] = ()
+    accepts_prologue: tuple[int, ...] = ()
     reads = 1
 
     def __init__(
@@ -74,7 +74,7 @@ class FunctionLaunch:
         self.outputs = outputs
         self.large: tuple[Spec, ...] = ()
         only = outputs[0] if outputs is not None and len(outputs) == 1 else None
-        self.hands_on = False
+        self.accepts_epilogue = False
         self._lower = lower
         self._promised = kernel.accepts_epilogue and only is not None and only.size > 0
         self._tries = TRIES if only is not None else 0
@@ -88,9 +88,9 @@ class FunctionLaunch:
         """Return a pending array where the function may wait, else what it gives."""
         session = self.session
         device, fusion = session.open(), session.fusion()
-        waits = self.hands_on and device is self._seen_on
+        waits = self.accepts_epilogue and device is self._seen_on
         if not waits and fusion == "always" and self._promised and _are_flat(arrays):
-            self.hands_on, self._seen_on, waits = True, device, True
+            self.accepts_epilogue, self._seen_on, waits = True, device, True
         if not waits or fusion == "never":
             return self.run_now(arrays)
         assert self.outputs is not None
@@ -119,7 +119,7 @@ class FunctionLaunch:
             return found
         self._tries -= 1
         if trace.is_plain and is_last and _are_flat(arrays):
-            self.hands_on = True
+            self.accepts_epilogue = True
             self._seen_on = device
             self._tries = 0
         return found
