@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.gpu import Gpu
+from wgsl_kernels.backends.webgpu.adapter.policy import GPU, SOFTWARE
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced
 from wgsl_kernels.ops.tilings import (
     ANYHOW,
@@ -25,6 +25,8 @@ from wgsl_kernels.testing.bounds import contains, matmul_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
 
 BACKENDS = ["cpu", "webgpu"]
 EVERYWHERE = pytest.mark.parametrize("backend", BACKENDS)
@@ -138,10 +140,10 @@ def test_operands_in_fours_are_right_whichever_way_they_lie(
 @pytest.mark.parametrize("is_software", [True, False])
 @pytest.mark.parametrize("terms", [65_534, 65_537, 200_001])
 def test_sums_longer_than_a_driver_loops_are_whole(
-    terms: int, is_software: bool, monkeypatch: pytest.MonkeyPatch
+    terms: int, is_software: bool, follow_rules: Callable[[bool], None]
 ) -> None:
+    follow_rules(is_software)
     with wk.use_backend("webgpu"):
-        monkeypatch.setattr(Gpu, "is_software", is_software)
         ones = wk.tensor(np.ones((2, terms), np.float32))
         y = wk.matmul(ones, ones, transpose_b=True)
         assert y.tolist() == [[terms, terms], [terms, terms]]
@@ -154,15 +156,15 @@ def test_many_small_matrices_fill_more_groups_than_one_axis_holds() -> None:
 
 
 @pytest.mark.parametrize("layout", [ANYHOW, FOURS], ids=["anyhow", "fours"])
-@pytest.mark.parametrize("is_software", [True, False])
+@pytest.mark.parametrize("policy", [SOFTWARE, GPU], ids=["software", "gpu"])
 @pytest.mark.parametrize("taps", [1, 9, 100_000])
 @pytest.mark.parametrize("channels", [1, 15, 3_000, 1_000_000])
 @pytest.mark.parametrize("results", [1, 2_000])
 def test_no_part_loops_longer_than_drivers_allow(
-    layout: Layout, is_software: bool, taps: int, channels: int, results: int
+    layout: Layout, policy: Policy, taps: int, channels: int, results: int
 ) -> None:
     product = Product(1, results, results, taps, channels)
-    ways = ways_of(product, layout, is_software)
+    ways = ways_of(product, layout, policy)
     assert ways.static in ways.names
     for way in ways.launches.values():
         tap_block, channel_block = way.fields["tap_block"], way.fields["channel_block"]

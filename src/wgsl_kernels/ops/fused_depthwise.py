@@ -10,12 +10,12 @@ from wgsl_kernels.ops.conv import on_batch
 from wgsl_kernels.ops.convolutions import declare_fused
 from wgsl_kernels.ops.depthwise import BY_CHANNEL, depthwise_conv2d_cpu
 from wgsl_kernels.ops.depthwise_launch import Ends, convolve
-from wgsl_kernels.ops.depthwise_sums import sliding_of
 from wgsl_kernels.ops.epilogue import (
     constants_of,
     end_fields,
     spreads,
 )
+from wgsl_kernels.ops.windows import sliding_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray

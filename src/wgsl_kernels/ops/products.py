@@ -116,10 +116,11 @@ def multiply(
         )
         return y
     gpu.repeats()
-    key = (shaders.whole, dtype, gpu.is_software, gpu.shares_lanes)
+    policy = gpu.policy
+    key = (shaders.whole, dtype, policy)
     job = None if memo is None else memo.get(key)
     if job is None:
-        ways = ways_of(product, layout, gpu.is_software, gpu.shares_lanes)
+        ways = ways_of(product, layout, policy)
         job = Job(ways, (dtype, *ways.shape_class), {})
         if memo is not None:
             memo[key] = job

@@ -12,14 +12,10 @@ from wgsl_kernels.backends.webgpu.variants import size_class
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
+
 ITERATIONS = 60_000
 """Loop iterations of one invocation; some drivers stop silently after 65,535."""
-
-GROUPS_WANTED = 64
-"""Workgroups that keep a GPU busy: a small product with a long sum is split to reach them."""
-
-GROUPS_ON_CPU = 4
-"""Those that keep an adapter busy that is the CPU."""
 
 SHORTEST_SUM = 256
 """Terms that a part sums at least, where it is split for that reason."""
@@ -225,19 +221,18 @@ class Ways:
     shape_class: tuple[object, ...]
 
 
-@functools.lru_cache(maxsize=4096)
-def ways_of(product: Product, layout: Layout, is_software: bool, shares: bool = False) -> Ways:
+@functools.lru_cache(maxsize=512)
+def ways_of(product: Product, layout: Layout, policy: Policy) -> Ways:
     """Return the ways that suit a product's sizes, the operands' layout and the adapter."""
     heights = (1,) if product.rows == 1 else (4, 8) if product.rows > 4 else (4,)
     found = [Tiling(f"rows_{height}", layout.suffix, height) for height in heights]
-    if shares and layout.lanes and product.rows > 4 and product.channels % 4 == 0:
+    if policy.shares_lanes and layout.lanes and product.rows > 4 and product.channels % 4 == 0:
         rows = [height for height in (8, 16, 32) if height < 2 * product.rows]
         found += [Tiling(f"lanes_{height}", layout.lanes, height, shares=True) for height in rows]
     if layout.staged and product.rows > FEW and product.cols > FEW:  # last: it compiles longest
         found += [Tiling(name, layout.staged, 8, down) for name, down in STAGED_DOWN.items()]
-    busy = GROUPS_ON_CPU if is_software else GROUPS_WANTED
-    best = _largest(product, found, busy, is_software=is_software)
-    split = replace(best, name="split", busy=busy)
+    best = _largest(product, found, policy)
+    split = replace(best, name="split", busy=policy.busy_groups)
     is_split = product.cut(split).parts > product.cut(best).parts
     every = [*found, split] if is_split else found
     static = split if is_split else best
@@ -256,7 +251,7 @@ def _way(product: Product, tiling: Tiling) -> Way:
     return Way(tiling.suffix, tiling.constants(), fields, groups, cut.parts, loops)
 
 
-def _largest(product: Product, found: list[Tiling], busy: int, *, is_software: bool) -> Tiling:
+def _largest(product: Product, found: list[Tiling], policy: Policy) -> Tiling:
     """Return the largest tiles that leave a device busy, of the kind that suits the adapter.
 
     On a GPU those in workgroup memory; on a CPU those whose lanes share, unless so much of their
@@ -264,10 +259,10 @@ def _largest(product: Product, found: list[Tiling], busy: int, *, is_software: b
     """
     plain = [one for one in found if not one.down and not one.shares]
     sharing = [one for one in found if one.shares]
-    fitting = [one for one in found if one.down and not is_software] or plain
+    fitting = [one for one in found if one.down and policy.stages_products] or plain
     if sharing and _area(product, sharing[0]) <= LANES_GAIN * _area(product, plain[0]):
         fitting = sharing
-    fits = [one for one in fitting if product.groups(one) >= busy]
+    fits = [one for one in fitting if product.groups(one) >= policy.busy_groups]
     return fits[-1] if fits else fitting[0]
 
 
