@@ -28,14 +28,15 @@ def _webgpu() -> WebGpuBackend:
 
 def _webgpu_priority() -> int | None:
     try:
-        from wgsl_kernels.backends.webgpu.devices.adapter import choose_adapter
+        from wgsl_kernels.backends.webgpu.adapter.policy import policy_of
+        from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 
         choice = choose_adapter()
     except (ImportError, OSError, RuntimeError):  # no GPU library can load here
         return None
     if choice is None:
         return None
-    return SOFTWARE if choice.info.is_software else REAL_GPU
+    return REAL_GPU if policy_of(choice.info).is_preferred_to_cpu else SOFTWARE
 
 
 def register_own() -> None:

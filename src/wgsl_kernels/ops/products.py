@@ -111,10 +111,11 @@ def multiply(
     if product.terms == 0:
         return sum_of_parts(gpu, gpu.empty((0,), sums), gpu.empty(shape, dtype), 0, epilogue)
     gpu.repeats()
-    key = (operands, dtype, gpu.is_software, gpu.shares_lanes)
+    policy = gpu.policy
+    key = (operands, dtype, policy)
     plan = None if memo is None else memo.get(key)
     if plan is None:
-        candidates = candidates_for(product, layout, gpu.is_software, gpu.shares_lanes)
+        candidates = candidates_for(product, layout, policy)
         plan = ProductPlan(candidates, (dtype, *candidates.shape_class), {})
         if memo is not None:
             memo[key] = plan
