@@ -274,11 +274,10 @@ def test_attributes_and_shapes_that_do_not_fit_are_refused(window: Any) -> None:
         run(wk.tensor(np.zeros((1, 2, 2, 1), np.float32)), 2)
 
 
-def test_a_file_that_is_mended_runs_without_being_registered_again(
-    window: Any, tmp_path: Path
-) -> None:
+def test_a_file_that_is_mended_runs_once_it_is_read_again(window: Any, tmp_path: Path) -> None:
     run = window("fn init() -> f32 { return 0.0; }\n")
     with pytest.raises(wk.ShaderError):
         run(wk.tensor([[[[1.0]]]]), 1)
     (tmp_path / "seen.wgsl").write_text(L2)
+    assert wk.reload_kernels() == ["Seen"]
     assert run(wk.tensor([[[[3.0]]]]), 1).tolist() == [[[[3.0]]]]
