@@ -161,7 +161,7 @@ def test_show_takes_a_function_of_a_file_and_the_shapes_of_a_sample(tmp_path: Pa
     function, sample = _run("show", f"{file}:step"), _run("show", "Softmax")
 
     assert "Multiply + Sqrt" in function.stdout, function.stderr
-    assert "unary/sqrt.wgsl:" in function.stdout
+    assert "unary/sqrt.w" in function.stdout
     assert "Softmax" in sample.stdout, sample.stderr
 
 

@@ -308,6 +308,27 @@ class Gpu:
                 is_ours=self._origin.is_ours,
             )
             loaded = self._programs.keep(key, Loaded(device, program))
+        self._run(loaded, arrays)
+
+    def repeats(self) -> None:
+        """Promise that this run does what any other would on arrays that lie as these do.
+
+        Nothing but shapes, dtypes, layouts, attributes, the adapter and what `choose` answers may
+        decide what the function does. If it made its result in one dispatch, that is recorded from
+        then on without a call.
+        """
+        if self._trace is not None:
+            self._trace.repeats = True
+
+    def traced(self, trace: Trace) -> Gpu:
+        """Return the same device for one run that is watched."""
+        found = copy.copy(self)
+        found._trace = trace
+        return found
+
+    def _run(self, loaded: Loaded, arrays: Mapping[str, GpuArray]) -> None:
+        """Run a dispatch's program, or leave it to what watches this run."""
+        device = loaded.device
         given = list(arrays.values())
         for n in loaded.written:
             written = given[n]
@@ -326,22 +347,6 @@ class Gpu:
             loaded.run(given)
         else:
             self._trace.dispatched(loaded, given)
-
-    def repeats(self) -> None:
-        """Promise that this run does what any other would on arrays that lie as these do.
-
-        Nothing but shapes, dtypes, layouts, attributes, the adapter and what `choose` answers may
-        decide what the function does. If it made its result in one dispatch, that is recorded from
-        then on without a call.
-        """
-        if self._trace is not None:
-            self._trace.repeats = True
-
-    def traced(self, trace: Trace) -> Gpu:
-        """Return the same device for one run that is watched."""
-        found = copy.copy(self)
-        found._trace = trace
-        return found
 
     def _formed(
         self, form: DeclaredForm, shader: str, x: GpuArray, y: Spec, attrs: dict[str, Any]

@@ -51,11 +51,7 @@ def lower_custom(
         ShaderError: The shader does not compose.
         ArgumentError: It writes none of the tensors.
     """
-    whole = [
-        name
-        for name, one in arguments.items()
-        if not is_ours and may_end_behind(source, name, one.dtype)
-    ]
+    whole = [] if is_ours else _read_whole(source, arguments)
     composition = composition_of(
         kernel, source, arguments, params=params, constants=constants, whole=whole
     )
@@ -83,3 +79,8 @@ def lower_custom(
     dispatches.append(build(adapter, composition, composed, grid, where, facts))
     reads_whole = frozenset([numbers[name] for name in packed])
     return Program(tuple(dispatches), tuple(buffers), (), (), reads_whole)
+
+
+def _read_whole(source: Source, arguments: Mapping[str, Argument]) -> list[str]:
+    """Return the tensors of which an author's shader may read no view."""
+    return [name for name, one in arguments.items() if may_end_behind(source, name, one.dtype)]

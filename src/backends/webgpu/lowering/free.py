@@ -50,19 +50,8 @@ def lower_free(
         ShaderError: It does not compose.
         ArgumentError: What ``groups=`` returns is no grid, or leaves an output undefined.
     """
-    source, is_ours = call.shader.source, call.shader.origin.is_ours
-    operands: list[Operand] = []
-    bound: dict[str, Argument] = {}
-    packed: list[int] = []
-    for index, (name, one) in enumerate(zip(call.names, arguments, strict=True)):
-        if one is None:
-            operands.append(Operand(name, "float32", 0, "absent"))
-            continue
-        access = _access(call, name, one)
-        if access == "flat" and one.layout is not None:
-            packed.append(index)
-        operands.append(Operand(name, one.dtype, len(one.shape), access))
-        bound[name] = one.contiguous() if access == "flat" else one
+    is_ours = call.shader.origin.is_ours
+    operands, bound, packed = _inputs(call, arguments)
     bound |= call.made()
     facts = {**call.attrs, **tensor_facts(bound)}
     if call.shader.params is not None:
@@ -71,7 +60,7 @@ def lower_free(
     filled = starts(call)
     composition = Composition(
         call.kernel,
-        source,
+        call.shader.source,
         tuple(operands),
         call.output_operands(),
         tuple(known),
@@ -93,6 +82,25 @@ def lower_free(
     dispatches.append(build(adapter, composition, composed, grid, where, facts, prologue=prologue))
     outputs = tuple(range(len(call.outputs)))
     return Program(tuple(dispatches), tuple(buffers), outputs, (), frozenset(packed)), NO_CHOICE
+
+
+def _inputs(
+    call: Call, arguments: Sequence[Argument | None]
+) -> tuple[list[Operand], dict[str, Argument], list[int]]:
+    """Return the inputs for the composer, what they are bound to, and those to be packed first."""
+    operands: list[Operand] = []
+    bound: dict[str, Argument] = {}
+    packed: list[int] = []
+    for index, (name, one) in enumerate(zip(call.names, arguments, strict=True)):
+        if one is None:
+            operands.append(Operand(name, "float32", 0, "absent"))
+            continue
+        access = _access(call, name, one)
+        if access == "flat" and one.layout is not None:
+            packed.append(index)
+        operands.append(Operand(name, one.dtype, len(one.shape), access))
+        bound[name] = one.contiguous() if access == "flat" else one
+    return operands, bound, packed
 
 
 def prologues(call: Call) -> tuple[int, ...]:

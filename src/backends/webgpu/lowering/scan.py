@@ -29,10 +29,13 @@ from wgsl_kernels.engine.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.backends.webgpu.composing.composed import Composed
     from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
     from wgsl_kernels.backends.webgpu.lowering.call import Call
     from wgsl_kernels.backends.webgpu.lowering.choices import Lowered
+
+Stage = tuple[Composition, "Composed", Bound]
 
 IN_FOURS = ("columns", "fours")
 """The methods that load and store four neighbours at a time."""
@@ -61,8 +64,7 @@ def lower_scan(
     facts = dict(call.attrs)
     call.add_facts(facts, arguments)
     layout = _layout(call, adapter, x, facts)
-    static = scan_spread(layout)
-    every = (static, *other_spreads(layout, static))
+    every = ((static := scan_spread(layout)), *other_spreads(layout, static))
     spread = next((one for one in every if one.variant == variant), static)
     facts |= {"wk_parts": spread.parts, "wk_part_size": spread.part_size}
     facts[f"{call.output_names[0]}_size"] = call.outputs[0].size
@@ -87,28 +89,35 @@ def lower_scan(
         epilogue="vec4 alone" if by_fours else "elements",
     )
     grid = fold(-(-spread.invocations // GROUPS[spread.variant]))
-    prologue = frozenset(call.names)
     buffers = call.outputs
     if spread.parts == 1:
-        composed = whole.composed()
-        stages = [(whole, composed, bound)]
+        stages = [(whole, whole.composed(), bound)]
     else:
-        first = replace(whole, options=replace(whole.options, stage="partial"), epilogue="none")
-        last = replace(whole, options=replace(whole.options, stage="final"))
-        composed = first.composed()
-        nbytes = layout.rows * spread.parts * composed.partial_bytes
-        buffers = (*buffers, Spec((-(-nbytes // 4),), "int32"))
-        shares = replace(bound, partials=(Place("buffer", 1), nbytes))
-        stages = [(first, composed, shares), (last, last.composed(), shares)]
+        stages, partials = _stages(whole, bound, layout.rows * spread.parts)
+        buffers = (*buffers, partials)
     dispatches = [
-        build(adapter, one, text, grid, where, facts, prologue=prologue)
+        build(adapter, one, text, grid, where, facts, prologue=frozenset(call.names))
         for one, text, where in stages
     ]
     configuration = (("variant", spread.variant), ("parts", spread.parts))
+    program = Program(tuple(dispatches), buffers, (0,), configuration)
+    return program, _choices(layout, tuple([one.variant for one in every]))
+
+
+def _choices(layout: ScanLayout, names: tuple[str, ...]) -> Choices:
     sizes = (layout.rows, layout.length, layout.inner)
-    names = tuple([one.variant for one in every])
-    choices = Choices(names, ("scan", *map(size_class, sizes)), layout.rows * layout.length)
-    return Program(tuple(dispatches), buffers, (0,), configuration), choices
+    return Choices(names, ("scan", *map(size_class, sizes)), layout.rows * layout.length)
+
+
+def _stages(whole: Composition, bound: Bound, parts: int) -> tuple[list[Stage], Spec]:
+    """Return the two stages of a scan that is done in parts, and what passes between them."""
+    first = replace(whole, options=replace(whole.options, stage="partial"), epilogue="none")
+    last = replace(whole, options=replace(whole.options, stage="final"))
+    composed = first.composed()
+    nbytes = parts * composed.partial_bytes
+    shares = replace(bound, partials=(Place("buffer", 1), nbytes))
+    partials = Spec((-(-nbytes // 4),), "int32")
+    return [(first, composed, shares), (last, last.composed(), shares)], partials
 
 
 def _layout(call: Call, adapter: Adapter, x: Argument, facts: dict[str, Any]) -> ScanLayout:

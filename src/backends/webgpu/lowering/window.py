@@ -72,18 +72,11 @@ def lower_window(
     facts = dict(call.attrs)
     call.add_facts(facts, arguments)
     sliding = sliding_by(call.kernel, x.shape, facts)
-    if sliding.out_shape != output.shape:
-        raise ShapeError(
-            f"{call.kernel}: the windows give {show(sliding.out_shape)}, the signature says "
-            f"{show(output.shape)}."
-        )
+    _check_shape(call, sliding)
     operand = _operand(call, x, facts)
     in_fours = _in_fours(x, operand, output.dtype)
     spread = _spread(sliding, output.size, in_fours=in_fours, unrolls=_can_unroll(call, x))
-    facts |= {f"{call.output_names[0]}_size": output.size, "wk_size": output.size}
-    facts |= {"wk_channels": sliding.channels, "wk_bands": spread.bands}
-    facts |= {"wk_bands_across": spread.across, "wk_extent": spread.extent}
-    facts |= {f"wk_{name}": value for name, value in sliding.fields().items()}
+    facts |= _facts(call, sliding, spread)
     whole = Composition(
         call.kernel,
         call.shader.source,
@@ -113,6 +106,22 @@ def lower_window(
     )
     buffers = (output, Spec((-(-nbytes // 4),), "int32"))
     return Program(dispatches, buffers, (0,), configuration), NO_CHOICE
+
+
+def _check_shape(call: Call, sliding: Sliding) -> None:
+    gives, says = sliding.out_shape, call.outputs[0].shape
+    if gives != says:
+        raise ShapeError(
+            f"{call.kernel}: the windows give {show(gives)}, the signature says {show(says)}."
+        )
+
+
+def _facts(call: Call, sliding: Sliding, spread: _Spread) -> dict[str, Any]:
+    size = call.outputs[0].size
+    facts: dict[str, Any] = {f"{call.output_names[0]}_size": size, "wk_size": size}
+    facts |= {"wk_channels": sliding.channels, "wk_bands": spread.bands}
+    facts |= {"wk_bands_across": spread.across, "wk_extent": spread.extent}
+    return facts | {f"wk_{name}": value for name, value in sliding.fields().items()}
 
 
 def _can_unroll(call: Call, x: Argument) -> bool:
