@@ -44,7 +44,7 @@ build/.system: scripts/setup_system.sh | $(VENV)/.installed
 demo: $(SETUP) ## Train on handwritten digits with both backends; writes build/demo/
 	python $(DEMO)
 
-PYTEST := python -m pytest --numprocesses=$(WORKERS) $(PYTEST_ARGS)
+PYTEST := python -m pytest --numprocesses=$(WORKERS) --durations=25 $(PYTEST_ARGS)
 
 .PHONY: test
 test: $(SETUP) ## The whole suite, each sample in the default mode and in one other

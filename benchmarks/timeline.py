@@ -14,7 +14,7 @@ from benchmarks.replays import training_step
 from benchmarks.results import in_words
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.devices.adapter import choose_adapter
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,13 +1,17 @@
 """What every test runs under: one shader cache for all workers, and the mark of GPU tests."""
 
+import gc
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.modes import FUSION
 
-from wgsl_kernels.engine import context
+from wgsl_kernels.backends.webgpu.adapter import policy
+from wgsl_kernels.engine import context, registry
+from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.config import config
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,6 +37,38 @@ def auto_fusion() -> Iterator[None]:
     """Have kernels fuse as they do by themselves, whatever mode the suite runs in."""
     with config.using(fusion="auto"):
         yield
+
+
+@pytest.fixture
+def follow_rules(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], None]]:
+    """Give what has the device follow a software adapter's rules, or a GPU's, in this test.
+
+    Its own are taken where it is of that kind.
+    """
+    changed = False
+
+    def follow(is_software: bool) -> None:
+        nonlocal changed
+        driver: Any = find_driver("webgpu")
+        device = driver.open()
+        if device.info.is_software != is_software:
+            other = policy.SOFTWARE if is_software else policy.GPU
+            monkeypatch.setattr(device, "policy", other)
+            registry.announce_change()  # what was prepared by other rules is forgotten
+            changed = True
+
+    yield follow
+    if changed:
+        registry.announce_change()
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the tests themselves, which stay to the end.
+
+    They are 600,000 objects; a full collection, of which leak checks make two each, took 0.3 s.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:

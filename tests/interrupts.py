@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LOAD_CONST = dis.opmap["LOAD_CONST"]
 ARRANGING = frozenset(dis.opmap[name] for name in ("NOP", "POP_TOP", "SWAP"))
 """What stands before the three constants where a `with` is left by `return`."""
-SAMPLED = 40
+SAMPLED = 20
 """Lines of one call that are tried, unless all are."""
 
 
@@ -64,7 +64,8 @@ def interrupted(f: Callable[[], object], line: int) -> str:
 
 def _held_devices() -> list[Device]:
     """Return the devices whose locks this thread holds; every other thread would wait for ever."""
-    return [one for one in lifetime.watched() if one.lock._is_owned()]  # type: ignore[attr-defined]
+    locks: list[tuple[Device, Any]] = [(one, one.lock) for one in lifetime.watched()]
+    return [device for device, lock in locks if lock._is_owned()]
 
 
 class _Tracer:

@@ -4,8 +4,8 @@ WGSL_KERNELS_TEST_ENGINE is how kernels run where a test does not say so itself:
 "fused" (from the first time on), or "captured": what rows of the sample tables compute outside a
 tape is a replay, compared with the eager run bit for bit.
 
-WGSL_KERNELS_TEST_MODES=all has every row of the tables run in each layout of its inputs, where it
-otherwise runs in some.
+WGSL_KERNELS_TEST_MODES=all has every row of the tables run in each layout of its inputs and in
+every test, where otherwise tests that take long run some rows of each kernel.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from typing import Any
+import zlib
+from typing import TYPE_CHECKING, Any
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.testing import Sample, all_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ALL_MODES = os.environ.get("WGSL_KERNELS_TEST_MODES") == "all"
 ENGINE = os.environ.get("WGSL_KERNELS_TEST_ENGINE", "auto")
@@ -30,6 +34,24 @@ def rows() -> tuple[Sample, ...]:
     if ENGINE != "captured":
         return samples
     return tuple(dataclasses.replace(one, f=_Replayed(one.f)) for one in samples)
+
+
+def some(samples: Iterable[Sample], one_in: int, test: str) -> list[Sample]:
+    """Return one of ``one_in`` rows of each kernel, at least one, by a hash of row and test.
+
+    So every kernel is in each such test, and the tests together have more of its rows.
+    """
+    by_kernel: dict[str, list[Sample]] = {}
+    for one in samples:
+        by_kernel.setdefault(one.kernel, []).append(one)
+    if ALL_MODES:
+        one_in = 1
+
+    def place(sample: Sample) -> int:
+        return zlib.crc32(f"{test} {sample.id}".encode())
+
+    kept = [sorted(group, key=place)[: -(-len(group) // one_in)] for group in by_kernel.values()]
+    return [one for group in kept for one in group]
 
 
 def bits(result: Any) -> list[tuple[tuple[int, ...], str, Any]]:

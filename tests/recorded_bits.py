@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tests.test_fused_samples import changed, flowing_gradients, unchanged
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.devices.adapter import choose_adapter
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.testing.checks import has_gradient

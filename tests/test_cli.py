@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo, Choice
+from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
+from wgsl_kernels.backends.webgpu.devices.adapters import Choice
 from wgsl_kernels.cli import info
 
 GPU = AdapterInfo(
@@ -125,3 +126,59 @@ def test_tune_shows_and_keeps_what_it_measured(item: str, kernel: str, tmp_path:
     assert kernel in done.stdout
     assert "static" in done.stdout
     assert len(list(tmp_path.glob("tuning/*.json"))) == 1
+
+
+@pytest.mark.gpu
+def test_show_prints_what_runs_for_a_kernel_with_the_origin_of_each_line() -> None:
+    done = _run("show", "Sum", "4x100")
+
+    assert done.returncode == 0, done.stderr
+    assert "configuration: variant " in done.stdout
+    assert "x reads input 0, 1600 bytes" in done.stdout
+    line = next(one for one in done.stdout.splitlines() if "fn init() -> T_wide" in one)
+    assert line.startswith("reduce/sum.wgsl:")
+
+
+@pytest.mark.gpu
+def test_show_takes_the_variant_that_a_kernel_is_to_run_as() -> None:
+    for variant in ("rows", "lanes"):
+        done = _run("show", "Sum", "4x100", "--config", variant)
+
+        assert f"configuration: variant {variant}," in done.stdout, done.stderr
+
+
+@pytest.mark.gpu
+def test_show_takes_a_function_of_a_file_and_the_shapes_of_a_sample(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(
+        "import numpy as np\n"
+        "import wgsl_kernels as wk\n"
+        "x = wk.tensor(np.ones((8, 8), np.float32))\n"
+        "def step():\n"
+        "    return wk.sqrt(x * 2.0)\n"
+    )
+
+    function, sample = _run("show", f"{file}:step"), _run("show", "Softmax")
+
+    assert "Multiply + Sqrt" in function.stdout, function.stderr
+    assert "unary/sqrt.w" in function.stdout
+    assert "Softmax" in sample.stdout, sample.stderr
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("NoSuchKernel",), "no kernel 'NoSuchKernel'"),
+        (("Sum", "4y4"), "'4y4' is no shape"),
+        (("nowhere.py:step",), "no file nowhere.py"),
+        (("Sum", "4", "4"), "Sum has 1 inputs"),
+        (("Sum", "4x100", "--config", "sideways"), "has no variant 'sideways' here; known: lanes"),
+    ],
+)
+def test_show_refuses_what_it_cannot_find(arguments: tuple[str, ...], message: str) -> None:
+    done = _run("show", *arguments)
+
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

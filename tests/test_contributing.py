@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.modes import ALL_MODES
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = (
@@ -20,6 +21,19 @@ COPIED = (
     "pyproject.toml",
     "README.md",
 )
+SUITES = (
+    "numerics",
+    "test_captured_samples.py",
+    "test_coverage.py",
+    "test_edges.py",
+    "test_fused_samples.py",
+    "test_names.py",
+    "test_odd_arguments.py",
+    "test_recorded_bits.py",
+    "test_samples.py",
+    "webgpu/test_wgsl_grammar.py",
+)
+"""What has a test for every kernel or public function; to collect all else takes 5 s."""
 BUILT = shutil.ignore_patterns("_build", "__pycache__")
 BLOCK = re.compile(r"^```(?:wgsl|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The page shows Exp, which exists; the copy gets the same op under a name that is free.
@@ -67,8 +81,9 @@ def test_add_an_op_followed_to_the_letter_gives_an_op_that_passes(tmp_path: Path
     assert found == 1
     samples.write_text(table)
 
+    command = [sys.executable, "-m", "pytest", "-q", "-k", "ExpCopy", "-p", "no:cacheprovider"]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-k", "ExpCopy", "-p", "no:cacheprovider"],
+        [*command, *(() if ALL_MODES else (f"tests/{one}" for one in SUITES))],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
         capture_output=True,

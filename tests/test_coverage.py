@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from tests.modes import ALL_MODES, some
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.coverage import coverage
@@ -65,3 +66,13 @@ def test_coverage_says_which_dtypes_a_kernel_takes() -> None:
         assert row.origin.module == __name__
     finally:
         wk.unregister_kernel("CoverageProbe", "cpu")
+
+
+def test_where_some_rows_run_each_kernel_is_among_them_and_tests_differ() -> None:
+    samples = all_samples()
+    first, second = ([one.id for one in some(samples, 3, test)] for test in ("one", "another"))
+
+    assert {one.kernel for one in some(samples, 3, "one")} == {one.kernel for one in samples}
+    assert first == [one.id for one in some(samples, 3, "one")]
+    assert (len(first) == len(samples)) == ALL_MODES
+    assert (sorted(first) == sorted(second)) == ALL_MODES

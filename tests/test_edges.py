@@ -15,7 +15,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.operands import classify
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.launching import recipe
+from wgsl_kernels.backends.webgpu.lowering import building
 from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.testing import Sample, assert_close
 
@@ -256,7 +256,7 @@ def test_grids_past_the_limit_fold(
         grids.append(ready.groups)
         run(device, ready, storages)
 
-    monkeypatch.setattr(recipe.fold, "__defaults__", (7,))
+    monkeypatch.setattr(building.fold, "__defaults__", (7,))
     monkeypatch.setattr(Device, "run", note)
     wk.random.seed(3)
     found = values(f, arrays, backend)

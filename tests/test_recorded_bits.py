@@ -33,3 +33,8 @@ def test_a_sample_gives_the_bits_that_were_recorded(sample: Sample) -> None:
 
 def test_what_is_recorded_are_samples_that_there_are() -> None:
     assert RECORDED.keys() <= {one.id for one in SAMPLES}
+
+
+def test_no_two_samples_share_a_recording() -> None:
+    names = [one.id for one in SAMPLES]
+    assert sorted(set(names)) == sorted(names)

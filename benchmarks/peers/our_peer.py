@@ -11,7 +11,7 @@ from benchmarks.peers.peer import Peer, Running
 from benchmarks.peers.vocabulary import ADAM_EPSILON, EPSILON, LEARNING_RATE, spoken
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.devices.adapter import choose_adapter
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 
 TOGETHER = 10
 """So many results are evaluated at once: what nobody evaluates is never computed."""

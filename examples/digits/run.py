@@ -27,7 +27,7 @@ from parity import Check, Parity, compare, record
 from pictures import write_overview
 from report import write_report
 from training import Run, Settings, Trainer, train
-from wgsl_kernels.backends.webgpu.devices.adapter import Choice, choose_adapter
+from wgsl_kernels.backends.webgpu.devices.adapters import Choice, choose_adapter
 
 ACCURACY = 0.97
 QUICK_ACCURACY = 0.5

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.abilities import driver_closing, driver_started
 from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.driver import Driver, SimpleDriver
 from wgsl_kernels.engine.errors import AlreadyRegistered, ArgumentError
 from wgsl_kernels.engine.origin import Origin, caller
+from wgsl_kernels.engine.registrations import announce_change
 from wgsl_kernels.engine.registry import backend_closing, backend_started
 
 Priority = int | Callable[[], int | None]
@@ -81,6 +83,7 @@ def find_driver(name: str) -> Driver:
             raise ArgumentError(f"backend {name!r} is unknown; registered: {known}.")
         made = _entries[name].factory()
         driver = cast("Driver", made) if hasattr(made, "prepare") else SimpleDriver(name, made)
+        driver_started(driver)
         _drivers[name] = driver
         backend_started(name, made)
         return driver
@@ -96,7 +99,9 @@ def close_backend(name: str) -> None:
         if _chosen is driver:
             _chosen = None
         backend_closing(name)
+        driver_closing(driver)
         driver.close()
+        announce_change(("backend", name))
 
 
 def running_drivers() -> list[Driver]:

@@ -6,42 +6,46 @@ import functools
 import threading
 import types
 import warnings
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 from weakref import ref
 
-from wgsl_kernels.engine import context, registry
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.captured_run import CapturedRun, GoneError, Trial
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.driver import OtherLayoutError
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import user_place
+from wgsl_kernels.engine.registrations import are_current, changes
+from wgsl_kernels.engine.run import ReplayObserver
 from wgsl_kernels.engine.structure import OpaqueError, signature_of, with_leaves
 from wgsl_kernels.engine.tape import Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from wgsl_kernels.engine.abilities import RecordingDriver
     from wgsl_kernels.engine.driver import Driver
+    from wgsl_kernels.engine.registrations import Uses
     from wgsl_kernels.engine.tensor import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 SIGNATURES_MAX = 32
-"""How many signatures of one function are kept; the oldest goes first."""
+"""How many signatures of one function are kept; what was not used for longest goes first."""
 
-_changes = [0]  # how often a registry has changed
 _recorder: list[ref[Trial]] = []  # of one recording at a time
 _turn = threading.RLock()
 _replaying = threading.RLock()
 
 
-def _note_change() -> None:
-    _changes[0] += 1
+class _Refusal(NamedTuple):
+    """Why one signature cannot be replayed, and the registrations that this comes from."""
 
-
-registry.on_change(_note_change)
+    why: str
+    uses: Uses
 
 
 class Captured(Generic[P, R]):
@@ -61,9 +65,9 @@ class Captured(Generic[P, R]):
         self.why = None
         self._f = f
         self._label = str(getattr(f, "__qualname__", f))
-        self._runs: dict[Hashable, list[CapturedRun] | str] = {}
+        self._runs: dict[Hashable, list[CapturedRun] | _Refusal] = {}
         self._scratch: Any = None
-        self._changes = _changes[0]
+        self._changes = changes[0]
         self._told: set[str] = set()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -74,8 +78,8 @@ class Captured(Generic[P, R]):
             form, leaves = signature_of(args, kwargs)
         except OpaqueError as error:
             return self._eager(str(error), args, kwargs)
-        lying = getattr(driver, "lying", None)
-        if now.watch is not None or lying is None:
+        recording = abilities_of(driver).recording
+        if now.watch is not None or recording is None:
             # inside another capture it becomes part of that
             self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
             return self._plain(leaves, args, kwargs)
@@ -83,22 +87,23 @@ class Captured(Generic[P, R]):
         why = _hindrance(now, checks=switches["check_numerics"])
         if why is not None:
             return self._eager(why, args, kwargs, leaves)
-        if self._changes != _changes[0]:
-            self.dispose()
-            self._changes = _changes[0]
-        laid = [lying(one.array) if _is_plain(one, driver) else None for one in leaves]
+        if self._changes != changes[0]:
+            self._drop_changed()
+        layout_key = recording.layout_key
+        layouts = [layout_key(one.array) if _is_plain(one, driver) else None for one in leaves]
         key: tuple[Hashable, ...]
-        key = (form, tuple(laid), driver.name, switches["fusion"], switches["deterministic"])
+        key = (form, tuple(layouts), driver.name, switches["fusion"], switches["deterministic"])
         if now.gradients:
             key = (*key, *now.gradients.items())
         runs = self._runs.get(key)
-        if isinstance(runs, str):
-            return self._eager(runs, args, kwargs, leaves)
+        if isinstance(runs, _Refusal):
+            return self._eager(runs.why, args, kwargs, leaves)
         if runs is not None:
             self.why = None
             with _replaying:
                 for run in tuple(runs):
                     if run.is_valid:
+                        run.was_used = True
                         try:
                             return cast("R", run(leaves, self._label))
                         except OtherLayoutError:
@@ -110,7 +115,7 @@ class Captured(Generic[P, R]):
             if not driver.supports(leaf.dtype):
                 why = f"{leaf.dtype} tensors cannot live on backend {driver.name!r}"
                 return self._eager(why, args, kwargs, leaves)
-        return self._record(key, driver, leaves, args, kwargs)
+        return self._record(key, recording, leaves, args, kwargs)
 
     def rehearse(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run the function as when it is recorded, so that all is compiled, and record nothing.
@@ -123,9 +128,11 @@ class Captured(Generic[P, R]):
             leaves = signature_of(args, kwargs)[1]
         except OpaqueError:
             return self._f(*args, **kwargs)
-        can = hasattr(driver, "lying") and _hindrance(now, checks=config.check_numerics) is None
-        trial = Trial(driver, None, leaves) if can else None
-        if trial is None or not _begins(trial):
+        recording = abilities_of(driver).recording
+        if recording is None or _hindrance(now, checks=config.check_numerics) is not None:
+            return self._plain(leaves, args, kwargs)
+        trial = Trial(recording, None, leaves)
+        if not _begins(trial):
             return self._plain(leaves, args, kwargs)
         try:
             return trial.run(lambda given: self._plain(given, args, kwargs))[0]
@@ -175,7 +182,7 @@ class Captured(Generic[P, R]):
     def _record(
         self,
         key: Hashable,
-        driver: Driver,
+        driver: RecordingDriver,
         leaves: list[Tensor],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -192,7 +199,7 @@ class Captured(Generic[P, R]):
             raise
         self._make_room()
         if isinstance(run, str):
-            self._runs[key] = run
+            self._runs[key] = _Refusal(run, trial.uses)
             self._tell(run)
         else:
             runs = self._runs.setdefault(key, [])
@@ -201,18 +208,39 @@ class Captured(Generic[P, R]):
             self.why, self._scratch = None, trial.scratch
         return cast("R", result)
 
+    def _drop_changed(self) -> None:
+        """Forget what came from registrations that have changed meanwhile, and nothing else."""
+        self._changes = changes[0]
+        with _replaying:
+            for key, runs in list(self._runs.items()):
+                if isinstance(runs, _Refusal):
+                    is_gone = not are_current(runs.uses)
+                else:
+                    runs[:] = [run for run in runs if are_current(run.uses)]
+                    is_gone = not runs
+                if is_gone:
+                    self._runs.pop(key, None)
+        if not self._runs:
+            self.dispose()
+
     def _make_room(self) -> None:
-        while sum(1 if isinstance(one, str) else len(one) for one in self._runs.values()) >= (
+        while sum(len(one) if isinstance(one, list) else 1 for one in self._runs.values()) >= (
             SIGNATURES_MAX
         ):
             oldest, runs = next(iter(self._runs.items()))
-            if isinstance(runs, str) or len(runs) < 2:
+            if isinstance(runs, list) and runs and runs[0].was_used:  # it gets another turn
+                runs[0].was_used = False
+                runs.append(runs.pop(0))
+                self._runs[oldest] = self._runs.pop(oldest)
+                continue
+            if isinstance(runs, _Refusal) or len(runs) < 2:
                 del self._runs[oldest]
             else:
                 del runs[0]
             self._warn(
                 f"capture: {self._label} was recorded for more than {SIGNATURES_MAX} signatures; "
-                "the oldest go. Pass numbers that change as tensors, and tensors that lie alike."
+                "those not used for longest go. Pass numbers that change as tensors, and tensors "
+                "that lie alike."
             )
 
 
@@ -249,7 +277,7 @@ def _hindrance(now: context.Context, *, checks: bool) -> str | None:
                 "a tape around the call wants to see its kernels; capture the function that "
                 "computes the gradients"
             )
-        if not hasattr(one, "replayed"):
+        if not isinstance(one, ReplayObserver):
             return "an interceptor around the call wants to see its kernels"
     if now.double:
         return "a gradient check in float64 is under way"

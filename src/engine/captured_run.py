@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time as clock
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.exchange import exchange
+from wgsl_kernels.engine.liveness import is_shared
 from wgsl_kernels.engine.origin import user_line
+from wgsl_kernels.engine.run import ReplayObserver
 from wgsl_kernels.engine.structure import OpaqueError, Template, replaced
 from wgsl_kernels.engine.tensor import Tensor, Variable, made
 from wgsl_kernels.engine.watch import Watch, changes_of, stand_in
@@ -18,8 +20,10 @@ from wgsl_kernels.engine.watch import Watch, changes_of, stand_in
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.engine.driver import Driver, Recording, Replay
+    from wgsl_kernels.engine.abilities import RecordingDriver
+    from wgsl_kernels.engine.driver import Driver, Replay
     from wgsl_kernels.engine.exchange import Change
+    from wgsl_kernels.engine.registrations import Key, Uses
     from wgsl_kernels.engine.spec import Spec
 
 
@@ -63,14 +67,15 @@ class Trial(Watch):
     computes must not be made by others before the notes are complete.
     """
 
-    def __init__(self, driver: Driver, scratch: Any, leaves: list[Tensor]) -> None:
+    def __init__(self, driver: RecordingDriver, scratch: Any, leaves: list[Tensor]) -> None:
         super().__init__()
         self._driver = driver
-        self._recording: Recording = driver.record(scratch)  # type: ignore[attr-defined]  # the caller has asked
+        self._recording = driver.record(scratch)
         self._leaves = leaves
         self._arguments: list[_Argument] = []
         self._inputs: list[_Input] = []
         self._read: dict[int, Tensor] = {}
+        self.uses: dict[Key, int] = {}
 
     @property
     def scratch(self) -> Any:
@@ -90,11 +95,16 @@ class Trial(Watch):
         array = source.array
         if array is None or source.driver is not self._driver:
             return source
-        shared = sys.getrefcount(array) > 3  # by others than the source, this line and the call
+        shared = is_shared(source.array, 2)  # by others than the source and the name here
         own = self._recording.own(array, variable.spec, shared)
         self._inputs.append(_Input(ref(variable), own))
         self._read[variable.id] = found = stand_in(variable, own, self._driver)
         return found
+
+    def met(self, uses: Uses) -> None:
+        """Note the registrations that the run comes from; those of its first look at each."""
+        for key, number in uses.items():
+            self.uses.setdefault(key, number)
 
     def crossed(self, tensor: Tensor) -> None:
         """Give up: what crosses between backends crosses the host."""
@@ -175,6 +185,7 @@ class Trial(Watch):
             disposed=[one.place for one in self._arguments if one.moved.is_disposed],
             template=template,
             results=results,
+            uses=self.uses,
         )
 
     def _forget_gone(self) -> None:
@@ -208,7 +219,12 @@ class Trial(Watch):
 
 
 class CapturedRun:
-    """The replay of one signature: tensors in, tensors out, variables changed."""
+    """The replay of one signature: tensors in, tensors out, variables changed.
+
+    Attributes:
+        uses: The registrations that it comes from.
+        was_used: Whether it was replayed since the captured function last asked.
+    """
 
     def __init__(
         self,
@@ -221,7 +237,10 @@ class CapturedRun:
         disposed: list[int],
         template: Template,
         results: list[_Result],
+        uses: Uses,
     ) -> None:
+        self.uses = uses
+        self.was_used = False
         self._driver = driver
         self._replay = replay
         self._arguments = arguments
@@ -249,13 +268,15 @@ class CapturedRun:
         if not now.interceptors:
             results = self._run(leaves)
             return results[0] if self._template.is_bare else self._template.filled(results)
-        recorded = int(getattr(self._driver, "recorded", 0))
+        profiling = abilities_of(self._driver).profiling
+        recorded = 0 if profiling is None else profiling.recorded
         start = clock.perf_counter()
         results = self._run(leaves)
         wall = (clock.perf_counter() - start) * 1e3
-        recorded = int(getattr(self._driver, "recorded", 0)) - recorded
+        recorded = 0 if profiling is None else profiling.recorded - recorded
         for one in now.interceptors:
-            one.replayed(name, self._driver, leaves, results, wall, recorded)  # type: ignore[attr-defined]  # the caller has asked
+            if isinstance(one, ReplayObserver):
+                one.replayed(name, self._driver, leaves, results, wall, recorded)
         return self._template.filled(results)
 
     def _run(self, leaves: list[Tensor]) -> list[Tensor]:

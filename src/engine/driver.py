@@ -58,6 +58,21 @@ class Backend(Protocol):
         """Release everything."""
 
 
+class Shown(Protocol):
+    """A program of dispatches, or one dispatch, that a backend runs: a value to print and compare.
+
+    What it has besides is the backend's; one of the webgpu backend is a
+    `wgsl_kernels.backends.webgpu.lowering.program.Program` or ``Dispatch``.
+    """
+
+    def show(self) -> str:
+        """Return everything, the shaders' texts included, each line with its origin."""
+
+
+Noted = tuple[tuple[str, ...], str, float | None, tuple[Shown, Shown] | None]
+"""Of a dispatch its kernels, its cause, its milliseconds, and its program with itself in it."""
+
+
 class OtherLayoutError(Exception):
     """An input of a replay lies otherwise in memory than the one that was recorded."""
 
@@ -65,14 +80,7 @@ class OtherLayoutError(Exception):
 class Driver(Protocol):
     """What the engine works with: arrays release themselves when the last reference goes.
 
-    Methods may be there besides: ``check_size(spec)``, which raises where an array would be beyond
-    the limit, asked before the host makes its values; ``known(array)``, which returns the values
-    where the host has them, None where the device must be asked; ``record(scratch)``, which returns
-    a `Recording` that may take over the ``scratch`` of an earlier one, and with it
-    ``lying(array)``, which returns what is equal for arrays of one spec where kernels do the same
-    with them;
-    ``compiling(threads, told)``, a context manager that has the block's shaders compiled in threads
-    and gives an object with their count, ``asked``; ``told(done, asked)`` is called with each.
+    What a driver may be able to do besides is in `wgsl_kernels.engine.abilities`.
     """
 
     name: str

@@ -3,8 +3,11 @@
 A backend whose arrays may still be on the host runs these there, where they are tiny. What makes
 the results equal on every adapter: integers and bools are computed as WGSL defines them, float32
 sums, differences and products are rounded once (to nearest, as on all hardware known to us), and
-all else only compares, chooses or moves numbers. What WGSL leaves open is kept away: NaN and
-infinity, subnormals, which may be flushed, and -0, whose sign may be ignored; see `is_regular`.
+all else only compares, chooses or moves numbers. Kernels that WGSL's accuracy table leaves some
+room are not among them: quotients, roots, powers and all that is made of these; nor are sums of
+floats, whose order differs, and float16, which NumPy rounds twice. What else WGSL leaves open is
+kept away: NaN and infinity, subnormals, which may be flushed, and -0, whose sign may be ignored;
+see `is_regular`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ class Explanation:
     """What `explain` saw; print it.
 
     Attributes:
-        dispatches: A row per dispatch, in order, with its kernels and why it was made then.
+        dispatches: A row per dispatch, in order, with its kernels, why it was made then, and the
+            program that it belongs to: its texts, grids, bindings and configuration.
         kernel_runs: How many kernels ran.
         result: What the function returned.
     """
@@ -36,6 +37,22 @@ class Explanation:
         for number, row in enumerate(self.dispatches, start=1):
             why = row.cause or "it is never put off"
             lines.append(f"{number:>4}  {row.label:<{width}}  {why}")
+            if row.dispatch is not None:
+                lines += [f"      {one}" for one in row.dispatch.notes]
+        return "\n".join(lines)
+
+    def show(self) -> str:
+        """Return also what ran: grids, bindings, and the shaders' lines with their origins."""
+        lines = [str(self)]
+        program: Any = None
+        for number, row in enumerate(self.dispatches, start=1):
+            if row.dispatch is None:
+                continue
+            lines.append(f"\n# dispatch {number}, {row.cause or 'never put off'}")
+            if row.program is not program:
+                lines.append(str(row.program).partition("\n1. ")[0])
+            program = row.program
+            lines.append(row.dispatch.show())
         return "\n".join(lines)
 
 

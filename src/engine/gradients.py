@@ -12,7 +12,8 @@ from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.errors import ArgumentError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
-from wgsl_kernels.engine.registry import announce_change, check_free
+from wgsl_kernels.engine.registrations import announce_change, look_up
+from wgsl_kernels.engine.registry import check_free
 from wgsl_kernels.engine.shapes import broadcast_shapes, lengths, show
 from wgsl_kernels.engine.words import shown
 
@@ -114,7 +115,7 @@ def unregister_gradient(name: str) -> None:
     """
     if _rules.pop(name, None) is None:
         raise GradientNotFound(f"{name}: no gradient is registered.")
-    announce_change()
+    announce_change(("gradient", name))
 
 
 def get_gradient(name: str) -> GradientFunction | None:
@@ -123,12 +124,13 @@ def get_gradient(name: str) -> GradientFunction | None:
     Raises:
         ArgumentError: ``name`` is no string.
     """
-    rule = _rules.get(text("get_gradient", "name", name))
+    rule = find_rule(text("get_gradient", "name", name))
     return None if rule is None else rule.func
 
 
 def find_rule(name: str) -> GradientRule | None:
     """Return the entry of the registry, which may say that there is no gradient on purpose."""
+    look_up(("gradient", name))
     return _rules.get(name)
 
 
@@ -163,7 +165,7 @@ def _add(rule: GradientRule, override: bool) -> None:
     what = f"gradient {rule.name!r}"
     check_free(what, None if present is None else present.origin, rule.origin, override)
     _rules[rule.name] = rule
-    announce_change()
+    announce_change(("gradient", rule.name))
 
 
 def keeping_for(

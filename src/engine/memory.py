@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.backends import running_drivers
+from wgsl_kernels.engine.liveness import Marker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.engine.driver import Usage
 
-life: object = object()
+_alive = Marker()
+life: object = _alive.token
 """Every tensor that is not disposed holds this, and nothing else does: so they are counted without
 a finalizer in Python, which would be a tenth of a small op's time."""
-_own = sys.getrefcount(life)
+_named = _alive.holders
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def memory() -> Memory:
     """Return what is alive now; forces no pending work."""
     usage = {driver.name: driver.memory() for driver in running_drivers()}
     return Memory(
-        num_tensors=sys.getrefcount(life) - _own,
+        num_tensors=_alive.holders - _named,
         num_buffers=sum(one.num_buffers for one in usage.values()),
         num_bytes=sum(one.num_bytes for one in usage.values()),
         by_backend=usage,

@@ -18,6 +18,7 @@ from wgsl_kernels.engine.gradients import (
     find_rule,
     missing,
 )
+from wgsl_kernels.engine.registrations import look_up
 from wgsl_kernels.engine.rule_calls import Zeros, call_rule, filled, zeros_for
 from wgsl_kernels.engine.signature import output_names
 from wgsl_kernels.engine.tensor import Tensor
@@ -210,6 +211,7 @@ def entry_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | Entr
     now = context.current()
     if now.watch is not None:
         inputs = now.watch.seen(inputs)
+        look_up(("gradient", plan.name))
     overriding = now.gradients
     form = None if overriding and plan.name in overriding else plan.form or _form_of(plan, inputs)
     if form is None or not isinstance(result, Tensor):

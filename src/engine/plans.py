@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine import registry
+from wgsl_kernels.engine import registrations, registry
 from wgsl_kernels.engine.attributes import plain
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.gradients import Keeping, keeping_for
 from wgsl_kernels.engine.origin import user_place
+from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_names
 from wgsl_kernels.engine.spec import Spec
 
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.driver import Driver, Launch
     from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.registrations import Key, Uses
     from wgsl_kernels.engine.registry import Kernel
 
-PLANS_MAX = 16384
+PLANS_MAX = 2048
+"""Plans that are kept at least."""
 
 
 class Plan:
@@ -36,6 +39,7 @@ class Plan:
         pattern: What the signature says of them, unknown lengths included.
         keeping: What a tape keeps for the registered gradient rule.
         form: What the tape made of that; None before it was needed.
+        uses: The registrations that it came from; that of the gradient rule only a tape needs.
     """
 
     __slots__ = (
@@ -53,6 +57,7 @@ class Plan:
         "outputs",
         "pattern",
         "single",
+        "uses",
     )
 
     name: str
@@ -69,11 +74,38 @@ class Plan:
     single: bool
     keeping: Keeping | None
     form: Any
+    uses: Uses
 
 
-_plans: dict[Any, Plan] = {}
-find_plan = _plans.get
-registry.on_change(_plans.clear)
+def _retire(_: Any, plan: Plan) -> None:
+    """Have a backend forget what it keeps for a plan that goes."""
+    retire = None if plan.casts is not None else getattr(plan.launch, "retire", None)
+    if retire is not None:
+        retire()
+
+
+plans: Recent[Any, Plan] = Recent(PLANS_MAX, _retire)
+"""By name, backend, specs and attributes, as `run` puts them together."""
+find_plan = plans.get
+
+
+def _drop_changed(keys: tuple[Key, ...]) -> None:
+    """Forget the plans that came from registrations that have changed, and no others."""
+    if not keys:
+        plans.clear()
+        return
+    names = {one[1] for one in keys if one[0] == "gradient"}
+
+    def is_gone(key: Any, plan: Plan) -> bool:
+        if plan.name not in names and not any(one in plan.uses for one in keys):
+            return False
+        _retire(key, plan)
+        return True
+
+    plans.drop(is_gone)
+
+
+registrations.on_change(_drop_changed)
 fallbacks: dict[tuple[str, str], int] = {}
 """How often a kernel missing on a backend ran on the CPU instead."""
 
@@ -100,9 +132,30 @@ def make_plan(
         KernelNotFound: No backend that may run it has the kernel for these dtypes.
         ArgumentError, ShapeError, DTypeError: The signature refuses the run.
     """
+    rule: Key = ("gradient", name)
+    number = registrations.number_of(rule)
+    with registrations.noting() as uses:
+        plan = _planned(name, driver, specs, attrs, names)
+    plan.uses = uses
+    if plan.casts is None and plan.driver is not driver:
+        return plan  # remembered, it would neither be counted nor forbidden later on
+    kept = plans.keep(key, plan)
+    if not registrations.are_current({**uses, rule: number}):
+        plans.pop(key, None)  # another thread has changed one meanwhile
+    return kept
+
+
+def _planned(
+    name: str,
+    driver: Driver,
+    specs: Sequence[Any],
+    attrs: dict[str, Any],
+    names: tuple[str, ...],
+) -> Plan:
     plan = Plan()
     plan.name = name
     plan.form = None
+    registrations.look_up(("signature", name))
     declared = find_signature(name)
     if declared is None:
         plan.attrs = {one: plain(value) for one, value in attrs.items()}
@@ -115,11 +168,7 @@ def make_plan(
         plan.casts = declared.casts(specs)
     if plan.casts is None:
         _finish(plan, declared, driver, specs)
-        if plan.driver is not driver:
-            return plan  # remembered, it would neither be counted nor forbidden later on
-    if len(_plans) >= PLANS_MAX:
-        _plans.clear()
-    return _plans.setdefault(key, plan)
+    return plan
 
 
 def _finish(plan: Plan, declared: Signature | None, driver: Driver, specs: Sequence[Any]) -> None:
@@ -151,6 +200,7 @@ def _kernel_for(
 ) -> tuple[Kernel, Driver]:
     dtypes = {one.dtype for one in _flat(specs)}
     dtypes |= set() if inferred is None else {one.dtype for one in inferred.specs}
+    registrations.look_up(("backend", driver.name))
     kernel = registry.get_kernel(name, driver.name)
     if kernel is not None and _serves(kernel, driver, dtypes, specs, inferred):
         return kernel, driver

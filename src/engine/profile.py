@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.backends import running_drivers
 from wgsl_kernels.engine.memory import memory
@@ -18,7 +19,7 @@ from wgsl_kernels.engine.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from wgsl_kernels.engine.driver import Driver
+    from wgsl_kernels.engine.driver import Driver, Noted
     from wgsl_kernels.engine.run import Call, Proceed, Result
     from wgsl_kernels.engine.spec import Shape
 
@@ -55,12 +56,16 @@ class DispatchRow:
         kernels: Several where they were fused.
         device_ms: None where the device cannot tell.
         cause: Why pending work was done then; empty where the op was not put off.
+        program: The program that it belongs to, None where the backend has none; see `explain`.
+        dispatch: Which dispatch of the program it is: its text, grid, bindings and parameters.
     """
 
     backend: str
     kernels: tuple[str, ...]
     device_ms: float | None
     cause: str = ""
+    program: Any = None
+    dispatch: Any = None
 
     @property
     def label(self) -> str:
@@ -182,9 +187,12 @@ def profile(f: Callable[[], Any]) -> Profile:
         evaluate(seen.result)
         synchronize()
     for driver in running_drivers():
-        seen.peak_bytes = max(seen.peak_bytes, int(getattr(driver, "peak_bytes", 0)))
+        profiling = abilities_of(driver).profiling
+        if profiling is not None:
+            seen.peak_bytes = max(seen.peak_bytes, profiling.peak_bytes)
     for name, noted in timings.items():
-        seen.dispatches += [DispatchRow(name, kernels, ms, why) for kernels, why, ms in noted]
+        for kernels, why, ms, origin in noted:
+            seen.dispatches.append(DispatchRow(name, kernels, ms, why, *(origin or ())))
         _attribute(seen.kernels, watcher.spans, name, noted, begun.get(name, 0))
     return seen
 
@@ -198,7 +206,7 @@ def time(f: Callable[[], Any]) -> Times:
         evaluate(f())
         synchronize()
         wall = (clock.perf_counter() - start) * 1e3
-    device = [ms for noted in timings.values() for _, _, ms in noted if ms is not None]
+    device = [ms for noted in timings.values() for _, _, ms, _ in noted if ms is not None]
     return Times(wall, sum(device) if device else None)
 
 
@@ -228,15 +236,12 @@ def synchronize() -> None:
         driver.wait()
 
 
-Noted = tuple[tuple[str, ...], str, float | None]
-"""A dispatch's kernels, its cause and its milliseconds."""
-
-
 @contextmanager
 def _timing() -> Iterator[dict[str, list[Noted]]]:
     """Note the dispatches of a block, by backend."""
     found: dict[str, list[Noted]] = {}
-    timed: list[Any] = [one for one in running_drivers() if hasattr(one, "take_timings")]
+    able = [abilities_of(one).profiling for one in running_drivers()]
+    timed = [one for one in able if one is not None]
     for driver in timed:
         driver.wait()
         driver.profile(True)
@@ -251,7 +256,8 @@ def _timing() -> Iterator[dict[str, list[Noted]]]:
 
 
 def _recorded(driver: Driver) -> int:
-    return int(getattr(driver, "recorded", 0))
+    profiling = abilities_of(driver).profiling
+    return 0 if profiling is None else profiling.recorded
 
 
 def _attribute(
@@ -271,7 +277,7 @@ def _attribute(
     for row, _ in mine:
         waiting.setdefault(row.name, []).append(row)
     ran = {at: row for row, (first, last) in mine for at in range(first - begun, last - begun)}
-    for at, (kernels, cause, ms) in enumerate(noted):
+    for at, (kernels, cause, ms, _) in enumerate(noted):
         owner = ran.get(at)
         if cause:
             owners = [waiting[name].pop(0) for name in kernels if waiting.get(name)]

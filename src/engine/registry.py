@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.errors import AlreadyRegistered, ArgumentError, KernelNotFound
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
+from wgsl_kernels.engine.registrations import announce_change as announce_change
+from wgsl_kernels.engine.registrations import look_up
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Spec
 
 Hook = Callable[[Any], None]
+
+
+class Files(Protocol):
+    """Files that a backend has read for one registration of a kernel."""
+
+    def look_again(self) -> bool:
+        """Read them again; return whether any of them differs."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,8 @@ class Kernel:
     """Returns what a shader calls its inputs, asked where there is no signature."""
     accepts_epilogue: bool = field(default=False, repr=False)
     """Whether ``func`` makes its one result in its last dispatch, which maps of it may join."""
+    files: list[Files] = field(default_factory=list["Files"], repr=False, compare=False)
+    """What was read for it; see `reload_kernels`."""
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -70,19 +82,7 @@ class Kernel:
 
 
 _kernels: dict[tuple[str, str], Kernel] = {}
-_listeners: list[Callable[[], None]] = []
 _started: dict[str, Any] = {}
-
-
-def on_change(listener: Callable[[], None]) -> None:
-    """Call ``listener`` after every change of a registry."""
-    _listeners.append(listener)
-
-
-def announce_change() -> None:
-    """Tell the listeners that a registry has changed."""
-    for listener in _listeners:
-        listener()
 
 
 def check_free(what: str, present: Origin | None, here: Origin, override: bool) -> None:
@@ -146,7 +146,7 @@ def add_kernel(kernel: Kernel, *, override: bool = False) -> None:
     if present is not None:
         unregister_kernel(*key)
     _kernels[key] = kernel
-    announce_change()
+    announce_change(("kernel", *key))
     if kernel.setup is not None and kernel.backend in _started:
         kernel.setup(_started[kernel.backend])
 
@@ -160,9 +160,32 @@ def unregister_kernel(name: str, backend: str) -> None:
     kernel = _kernels.pop((name, backend), None)
     if kernel is None:
         raise KernelNotFound(not_found_message(name, backend))
-    announce_change()
+    announce_change(("kernel", name, backend))
     if kernel.dispose is not None and backend in _started:
         kernel.dispose(_started[backend])
+
+
+def reload_kernels() -> list[str]:
+    """Read the files of all kernels again, as after an edit, and return whose have changed.
+
+    Files are read when a kernel is registered or first runs, and from then on only here. A kernel
+    counts if its own file or one that it imports differs; what came from it is then dropped, as if
+    it had been registered anew, and all else stays as it is: plans, captures, compiled shaders.
+
+    Returns:
+        The names of the kernels, in alphabetical order.
+
+    Example:
+        >>> wk.reload_kernels()
+        []
+    """
+    kernels = list(_kernels.values())
+    files = {id(one): one for kernel in kernels for one in kernel.files}
+    changed = {key for key, one in files.items() if one.look_again()}  # copies share theirs
+    found = [kernel for kernel in kernels if any(id(one) in changed for one in kernel.files)]
+    if found:
+        announce_change(*[("kernel", one.name, one.backend) for one in found])
+    return sorted({one.name for one in found})
 
 
 def get_kernel(name: str, backend: str) -> Kernel | None:
@@ -171,8 +194,9 @@ def get_kernel(name: str, backend: str) -> Kernel | None:
     Raises:
         ArgumentError: One of the names is no string.
     """
-    text("get_kernel", "name", name)
-    return _kernels.get((name, text("get_kernel", "backend", backend)))
+    key = (text("get_kernel", "name", name), text("get_kernel", "backend", backend))
+    look_up(("kernel", *key))
+    return _kernels.get(key)
 
 
 def kernels_for_backend(backend: str) -> list[Kernel]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import active_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import OutOfMemoryError
@@ -23,9 +24,9 @@ def check_room(shape: Shape, dtype: DType) -> None:
         OutOfMemoryError: It may not hold so much.
     """
     driver = active_driver()
-    check = getattr(driver, "check_size", None)
-    if check is not None and driver.supports(dtype):
-        check(Spec(shape, dtype))
+    limited = abilities_of(driver).limited
+    if limited is not None and limited.supports(dtype):
+        limited.check_size(Spec(shape, dtype))
 
 
 def too_large(spec: Spec) -> OutOfMemoryError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.attributes import attr_key, text
@@ -12,7 +12,7 @@ from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_numerics
-from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan
+from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan, plans
 from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.scalars import scalar_tensor
 from wgsl_kernels.engine.signature import find_signature
@@ -74,6 +74,27 @@ class Observer:
 Result = Tensor | tuple[Tensor, ...]
 Proceed = Callable[[Call], Result]
 Interceptor = Callable[[Call, Proceed], Result]
+
+
+@runtime_checkable
+class ReplayObserver(Protocol):
+    """An interceptor that lets captured functions replay, in which no kernel runs by name."""
+
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        """Return what the kernel gives."""
+
+    def replayed(
+        self,
+        name: str,
+        driver: Driver,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        wall_ms: float,
+        dispatches: int,
+    ) -> None:
+        """Note that the captured function ``name`` was replayed, in ``wall_ms`` milliseconds."""
+
+
 """Sees every kernel run of its thread: calls ``proceed(call)`` for the result, once or not."""
 
 _SCALARS = (bool, int, float, complex, str)
@@ -187,7 +208,8 @@ def _execute(
     key: list[Any] = [name, driver.name]
     arrays: list[Any] = []
     is_here = True
-    shown = inputs if now.watch is None else now.watch.seen(inputs)
+    watch = now.watch
+    shown = inputs if watch is None else watch.seen(inputs)
     for value in shown:
         if isinstance(value, Tensor):
             key.append(value.spec)
@@ -214,11 +236,15 @@ def _execute(
     except Exception:  # of the attributes' own making: no dictionary can hold one
         raise _odd_attribute(name, attrs) from None
     if plan is None:
+        plan = plans[found]  # one that was not used lately
+    if plan is None:
         declared = find_signature(name)
         if declared is not None and len(inputs) < len(declared.inputs):
             absent = [None] * (len(declared.inputs) - len(inputs))
             return _execute(name, (*inputs, *absent), attrs, names, call, told)
         plan = make_plan(found, name, driver, [_spec_of(one) for one in inputs], attrs, names)
+    if watch is not None:
+        watch.met(plan.uses)
     if plan.casts is not None:
         return _execute(name, _cast(inputs, plan.casts), attrs, names, call, told)
     if call is not None:

@@ -11,7 +11,8 @@ from wgsl_kernels.engine.dtypes import DType, promote
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
-from wgsl_kernels.engine.registry import announce_change, check_free
+from wgsl_kernels.engine.registrations import announce_change
+from wgsl_kernels.engine.registry import check_free
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import NoShapeError, Spec
 from wgsl_kernels.engine.words import shown
@@ -240,7 +241,7 @@ def define_signature(
         rule=rule,
         origin=origin,
     )
-    announce_change()
+    announce_change(("signature", name))
 
 
 def _written(annotation: Any) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.backends import active_driver
 from wgsl_kernels.engine.capture import Captured
@@ -22,6 +23,9 @@ from wgsl_kernels.engine.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from wgsl_kernels.engine.abilities import Compilation
 
     Told = Callable[[int, int], None]
 
@@ -88,15 +92,16 @@ def warmup(
     count = min(os.cpu_count() or 1, 8) if threads is None else threads
     if count < 1:
         raise ArgumentError(f"warmup: threads is {threads}; want 1 or more.")
-    driver: Any = active_driver()
     watch = Watch()
     fusion = "always" if config.fusion == "auto" else config.fusion
     settings = {**context.current().config, "fusion": fusion}
     start = clock.perf_counter()
     with _shown(progress) as told:
-        parallel = getattr(driver, "compiling", None)
-        block = nullcontext(_Nothing()) if parallel is None else parallel(count, told)
-        tuning = getattr(driver, "tuning", nullcontext) if tune else nullcontext
+        able = abilities_of(active_driver())
+        block: AbstractContextManager[Compilation] = nullcontext(_Nothing())
+        if able.compiling is not None:
+            block = able.compiling.compiling(count, told)
+        tuning = able.tuning.tuning if tune and able.tuning is not None else nullcontext
         around = context.changed(watch=watch, config=settings)
         try:
             with block as compiled, tuning(), hidden_from_tapes(), around:

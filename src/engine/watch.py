@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.exchange import Change
+    from wgsl_kernels.engine.registrations import Uses
 
 New = tuple[Variable, "Any", "Driver"]
 """A variable, the array that it gets (None where it is disposed), and whose that is."""
@@ -75,6 +76,11 @@ class Watch:
 
     def crossed(self, tensor: Tensor) -> None:
         """Hear that a tensor is about to move to another backend."""
+
+    def met(self, uses: Uses) -> None:
+        """Hear of registrations that something was made of."""
+        if self._outer is not None:
+            self._outer.met(uses)
 
     def commit(self, also: Sequence[Change] = ()) -> None:
         """Give all variables their new values, and make the other changes, at once.

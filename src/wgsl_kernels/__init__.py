@@ -62,6 +62,7 @@ from wgsl_kernels.engine.registry import copy_registered_kernels as copy_registe
 from wgsl_kernels.engine.registry import get_kernel as get_kernel
 from wgsl_kernels.engine.registry import kernels_for_backend as kernels_for_backend
 from wgsl_kernels.engine.registry import register_kernel as register_kernel
+from wgsl_kernels.engine.registry import reload_kernels as reload_kernels
 from wgsl_kernels.engine.registry import unregister_kernel as unregister_kernel
 from wgsl_kernels.engine.scopes import dispose as dispose
 from wgsl_kernels.engine.scopes import keep as keep
@@ -74,7 +75,6 @@ from wgsl_kernels.engine.tensor import tensor as tensor
 from wgsl_kernels.engine.tensor import variable as variable
 from wgsl_kernels.engine.warmup import Warmup as Warmup
 from wgsl_kernels.engine.warmup import warmup as warmup
-from wgsl_kernels.ops import on_host as _on_host  # noqa: F401  declares which are exact
 from wgsl_kernels.ops import operators as _operators  # noqa: F401  binds the operators of tensors
 from wgsl_kernels.ops import pool_gradients as _pool_gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops import random as random

@@ -30,7 +30,7 @@ class Guarded:
     """Leaves a lock in each of the ways in which a `with` can be left."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock: Any = threading.RLock()
 
     def through(self) -> int:
         """Leave at the end, by a return and by ``break``."""
@@ -54,7 +54,7 @@ def test_interrupts_are_raised_where_python_raises_them() -> None:
     for line in range(1, lines + 1):
         guarded = Guarded()
         place = interrupted(guarded.through, line)
-        assert not guarded.lock._is_owned(), place  # type: ignore[attr-defined]
+        assert not guarded.lock._is_owned(), place
 
 
 class Model:

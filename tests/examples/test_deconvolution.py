@@ -16,7 +16,8 @@ folder = functools.cache(lambda: Path(mkdtemp()))
 @functools.cache
 def printed_by(backend: str) -> str:
     picture = folder() / f"{backend}.png"
-    return output_of("deconvolution/run.py", "--backend", backend, "--output", picture)
+    arguments = ("--backend", backend, "--steps", "40", "--output", picture)
+    return output_of("deconvolution/run.py", *arguments)
 
 
 @BACKENDS
@@ -43,7 +44,7 @@ def test_the_learned_filter_restores_more_than_interpolation(backend: str) -> No
     interpolated, learned = (float(word) for word in line.split() if word[0].isdigit())
 
     assert interpolated > 24.0
-    assert learned > interpolated + 1.0
+    assert learned > interpolated + 0.5  # 1.3 after the 100 steps of the example itself
 
 
 @BACKENDS

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.fusion import fuser
-from wgsl_kernels.backends.webgpu.launching.map import walk_across
+from wgsl_kernels.backends.webgpu.fusion import groups
+from wgsl_kernels.backends.webgpu.lowering.map import walk_across
 from wgsl_kernels.engine.backends import find_driver
 
 pytestmark = pytest.mark.gpu
@@ -67,10 +67,10 @@ def test_a_software_adapter_goes_along_the_lines_of_what_is_turned(
         seen.append((across, inner, items))
         return walk_across(across, inner, items)
 
-    monkeypatch.setattr(fuser, "walk_across", noted)
+    monkeypatch.setattr(groups, "walk_across", noted)
     driver: Any = find_driver("webgpu")
     with wk.use_backend("webgpu"), wk.config.using(fusion="always"):
         x = wk.tensor(RNG.standard_normal((44, 92)).astype(np.float32))
         wk.evaluate(wk.permute_dims(x, (1, 0)) * 3.0)
 
-    assert seen == ([(92, 11, 1012)] if driver.open().is_software else [])
+    assert seen == ([(92, 11, 1012)] if driver.open().info.is_software else [])

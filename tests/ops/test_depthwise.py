@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.gpu import Gpu
+from wgsl_kernels.backends.cpu import depthwise as depthwise_cpu
 from wgsl_kernels.engine.windows import slide
-from wgsl_kernels.ops import depthwise_launch, depthwise_sums
+from wgsl_kernels.ops import depthwise_launch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,12 +98,13 @@ def test_gradients_agree_with_the_cpu_in_all_shaders_and_in_parts(
     filter_shape: tuple[int, ...],
     is_software: bool,
     iterations: int,
+    follow_rules: Callable[[bool], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     x, filter = drawn(3, 9, 11, filter_shape[2]), drawn(*filter_shape, seed=1)
     with wk.use_backend("cpu"):
         expected = everything(x, filter, **GEOMETRIES[geometry])
-    monkeypatch.setattr(Gpu, "is_software", is_software)
+    follow_rules(is_software)
     monkeypatch.setattr(depthwise_launch, "ITERATIONS", iterations)
     with wk.use_backend("webgpu"):
         found = everything(x, filter, **GEOMETRIES[geometry])
@@ -118,7 +119,7 @@ def test_the_cpu_gives_the_same_block_by_block(
     x, filter = drawn(3, 9, 11, filter_shape[2]), drawn(*filter_shape, seed=1)
     with wk.use_backend("cpu"):
         expected = everything(x, filter, strides=(1, 2), pad="same")
-        monkeypatch.setattr(depthwise_sums, "BLOCK", 700)
+        monkeypatch.setattr(depthwise_cpu, "BLOCK", 700)
         found = everything(x, filter, strides=(1, 2), pad="same")
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
@@ -186,9 +187,9 @@ def test_nan_and_infinity_go_where_they_do_on_the_cpu(
     strides: int,
     filter_shape: tuple[int, ...],
     is_software: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    follow_rules: Callable[[bool], None],
 ) -> None:
-    monkeypatch.setattr(Gpu, "is_software", is_software)
+    follow_rules(is_software)
     x, filter = drawn(1, 7, 9, filter_shape[2]), drawn(*filter_shape, seed=1)
     x[0, 3, 4, 0], x[0, 0, 8, 1] = np.nan, np.inf
     finite = filter.copy()
@@ -225,9 +226,10 @@ def test_the_fused_kernel_is_the_steps_in_one(
     data_format: str,
     is_software: bool,
     backend: str,
-    monkeypatch: pytest.MonkeyPatch,
+    follow_rules: Callable[[bool], None],
 ) -> None:
-    monkeypatch.setattr(Gpu, "is_software", is_software)
+    if backend == "webgpu":
+        follow_rules(is_software)
     x, filter = drawn(2, 5, 7, 4), drawn(2, 2, 4, multiplier, seed=1)
     bias, slopes = drawn(4 * multiplier, seed=2), np.abs(drawn(4 * multiplier, seed=3))
     expected = apply(convolved(x, filter) * 3 + bias, slopes)

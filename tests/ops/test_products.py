@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.gpu import Gpu
+from wgsl_kernels.backends.webgpu.adapter.policy import GPU, SOFTWARE
 from wgsl_kernels.backends.webgpu.products.tilings import (
     ITERATIONS,
     LANES,
@@ -25,6 +26,8 @@ from wgsl_kernels.testing.bounds import contains, matmul_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
 
 BACKENDS = ["cpu", "webgpu"]
 EVERYWHERE = pytest.mark.parametrize("backend", BACKENDS)
@@ -160,16 +163,16 @@ def test_every_tile_gives_the_same_bits(
 
 def test_lanes_share_whatever_the_layout_is() -> None:
     product = Product(1, 511, 511, 1, 511)
-    candidates = candidates_for(product, STRIDED, is_software=True, shares=True)
+    candidates = candidates_for(product, STRIDED, replace(SOFTWARE, shares_lanes=True))
     assert candidates.static == "lanes_32"
     assert set(LANES) < set(candidates.names)
-    assert not set(LANES) & set(candidates_for(product, STRIDED, is_software=True).names)
+    assert not set(LANES) & set(candidates_for(product, STRIDED, SOFTWARE).names)
 
 
 def test_lanes_that_share_split_a_sum_as_others_do() -> None:
     product = Product(1, 18, 3, 180, 18)
-    alone = candidates_for(product, STRIDED, is_software=True)
-    shared = candidates_for(product, STRIDED, is_software=True, shares=True)
+    alone = candidates_for(product, STRIDED, SOFTWARE)
+    shared = candidates_for(product, STRIDED, replace(SOFTWARE, shares_lanes=True))
     assert (alone.static, shared.static) == ("split", "split")
     blocks = [
         [one.by_name["split"].fields[name] for name in ("tap_block", "channel_block")]
@@ -181,10 +184,10 @@ def test_lanes_that_share_split_a_sum_as_others_do() -> None:
 @pytest.mark.parametrize("is_software", [True, False])
 @pytest.mark.parametrize("terms", [65_534, 65_537, 200_001])
 def test_sums_longer_than_a_driver_loops_are_whole(
-    terms: int, is_software: bool, monkeypatch: pytest.MonkeyPatch
+    terms: int, is_software: bool, follow_rules: Callable[[bool], None]
 ) -> None:
+    follow_rules(is_software)
     with wk.use_backend("webgpu"):
-        monkeypatch.setattr(Gpu, "is_software", is_software)
         ones = wk.tensor(np.ones((2, terms), np.float32))
         y = wk.matmul(ones, ones, transpose_b=True)
         assert y.tolist() == [[terms, terms], [terms, terms]]
@@ -197,15 +200,15 @@ def test_many_small_matrices_fill_more_groups_than_one_axis_holds() -> None:
 
 
 @pytest.mark.parametrize("layout", [STRIDED, VEC4_KN], ids=lambda one: one.name)
-@pytest.mark.parametrize("is_software", [True, False])
+@pytest.mark.parametrize("policy", [SOFTWARE, GPU], ids=["software", "gpu"])
 @pytest.mark.parametrize("taps", [1, 9, 100_000])
 @pytest.mark.parametrize("channels", [1, 15, 3_000, 1_000_000])
 @pytest.mark.parametrize("results", [1, 2_000])
 def test_no_part_loops_longer_than_drivers_allow(
-    layout: Layout, is_software: bool, taps: int, channels: int, results: int
+    layout: Layout, policy: Policy, taps: int, channels: int, results: int
 ) -> None:
     product = Product(1, results, results, taps, channels)
-    candidates = candidates_for(product, layout, is_software, is_software)
+    candidates = candidates_for(product, layout, policy)
     assert candidates.static in candidates.names
     for one in candidates.by_name.values():
         tap_block, channel_block = one.fields["tap_block"], one.fields["channel_block"]

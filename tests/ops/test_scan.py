@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.launching import scan as launch_scan
-from wgsl_kernels.backends.webgpu.launching.scan_spreads import ScanLayout, ScanSpread, scan_spread
-from wgsl_kernels.engine import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,25 +52,19 @@ def test_long_rows_and_many_rows_keep_the_promised_accuracy(
     ],
 )
 def test_every_method_gives_the_same_whole_numbers(
-    monkeypatch: pytest.MonkeyPatch,
+    follow_rules: Callable[[bool], None],
     is_software: bool,
     flags: dict[str, bool],
     shape: tuple[int, ...],
     axis: int,
 ) -> None:
-
-    def choose(layout: ScanLayout) -> ScanSpread:
-        return scan_spread(replace(layout, is_software=is_software))
-
-    monkeypatch.setattr(launch_scan, "scan_spread", choose)
-    registry.announce_change()  # what was prepared for another choice is forgotten
+    follow_rules(is_software)
     x = RNG.integers(-9, 9, shape).astype(np.float32)
     with wk.use_backend("cpu"):
         expected = wk.cumulative_sum(x, axis=axis, **flags).numpy()
     with wk.use_backend("webgpu"), wk.config.using(fallback="error"):
         y = wk.cumulative_sum(x, axis=axis, **flags).numpy()
 
-    registry.announce_change()
     np.testing.assert_array_equal(y, expected)
 
 

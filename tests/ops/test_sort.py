@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu import gpu as gpu_module
-from wgsl_kernels.backends.webgpu.gpu import Gpu
-from wgsl_kernels.backends.webgpu.launching.recipe import fold
+from wgsl_kernels.backends.webgpu.adapter import policy
+from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.ops import pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.gpu
 RNG = np.random.default_rng(3)
@@ -18,8 +23,8 @@ LEAST = -(2**31)
 
 
 @pytest.fixture(params=[True, False], ids=["software", "gpu"], autouse=True)
-def _is_software(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Gpu, "is_software", request.param)
+def _is_software(request: pytest.FixtureRequest, follow_rules: Callable[[bool], None]) -> None:
+    follow_rules(request.param)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +69,9 @@ def test_every_method_gives_the_same_order(shape: tuple[int, ...], k: int, metho
 @pytest.fixture
 def _by_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have short rows sorted by digits too, in small parts, on grids that fold early."""
-    monkeypatch.setattr(pairs, "_STAGED_LEAST", 1)
-    monkeypatch.setattr(pairs, "_RADIX_LEAST", 1)
+    monkeypatch.setattr(policy, "DIGITS_LEAST_ON_GPU", 1)
+    monkeypatch.setattr(policy, "DIGITS_LEAST", 1)
+    monkeypatch.setattr(pairs, "DIGITS_LEAST", 1)
     monkeypatch.setattr(pairs, "_PART", 600)
     monkeypatch.setattr(gpu_module, "fold", lambda total: fold(total, 5))
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.testing.bounds import contains
 from wgsl_kernels.testing.samples.spectral import transform_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BACKENDS = ("cpu", "webgpu")
 
@@ -33,9 +37,9 @@ def test_long_rows_of_every_kind_are_within_the_bound(length: int, backend: str)
 @pytest.mark.gpu
 @pytest.mark.parametrize("length", [16, 64, 1024, 16 * 15])
 def test_passes_of_sixteen_are_within_the_bound(
-    length: int, monkeypatch: pytest.MonkeyPatch
+    length: int, follow_rules: Callable[[bool], None]
 ) -> None:
-    monkeypatch.setattr(Gpu, "is_software", False)
+    follow_rules(False)
     x = drawn(5, length)
     wide = x.astype(np.complex128)
     with wk.use_backend("webgpu"), wk.config.using(fallback="error"):

@@ -65,7 +65,7 @@ def tilings_for(layout: Layout) -> list[Tiling]:
 def fits(tiling: Tiling) -> bool:
     """Say whether an invocation has whole loads of a, and the adapter what the tiling wants."""
     driver: Any = find_driver("webgpu")
-    if tiling.shares and not driver.open().info.shares_lanes:
+    if tiling.shares and not driver.open().policy.shares_lanes:
         return False
     return tiling.layout.a != "m" or tiling.rows % 4 == 0
 

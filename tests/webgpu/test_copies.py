@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.gpu import Gpu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,9 +39,9 @@ VIEWS: dict[str, tuple[tuple[int, ...], Callable[[Any, Any], Any]]] = {
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "complex64"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_copy_has_the_elements_of_its_view(
-    view: str, dtype: str, is_software: bool, monkeypatch: pytest.MonkeyPatch
+    view: str, dtype: str, is_software: bool, follow_rules: Callable[[bool], None]
 ) -> None:
-    monkeypatch.setattr(Gpu, "is_software", is_software)
+    follow_rules(is_software)
     shape, turn = VIEWS[view]
     values = RNG.integers(-9, 9, shape).astype(np.complex64 if dtype == "complex64" else dtype)
     with wk.use_backend("webgpu"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import struct
 from typing import TYPE_CHECKING
+from weakref import ref
 
 import numpy as np
 import pytest
 
+from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.devices import pipeline as pipeline_module
-from wgsl_kernels.backends.webgpu.devices.adapter import DEFAULT_LIMITS, list_adapters
+from wgsl_kernels.backends.webgpu.devices.adapters import list_adapters
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.backends.webgpu.devices.status import SLOTS
@@ -79,7 +81,7 @@ def test_default_limits_are_enforced(monkeypatch: pytest.MonkeyPatch) -> None:
     device.close()
 
 
-def test_of_too_many_pipelines_the_one_asked_for_longest_ago_is_let_go(
+def test_of_pipelines_that_nobody_holds_the_one_asked_for_longest_ago_is_let_go(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline_module, "KEPT_PIPELINES", 2)
@@ -87,12 +89,13 @@ def test_of_too_many_pipelines_the_one_asked_for_longest_ago_is_let_go(
     def find(number: int) -> Pipeline:
         return device.pipeline(f"// {number}\n{LENGTHS}", LENGTHS_BINDINGS, "Lengths")
 
-    first, second = find(1), find(2)
-    assert find(1) is first
+    first, second = ref(find(1)), find(2)
+    find(1)
     find(3)
+    find(4)
+    assert first() is None
+    assert find(2) is second
     assert len(device.pipelines) == 2
-    assert find(1) is first
-    assert find(2) is not second
     x, y = device.storage(20), device.storage(8)
     device.dispatch(second, (x, y), None, b"", (1, 1, 1))
     assert device.read(y, 0, 8).view(np.uint32).tolist() == [5, 2]

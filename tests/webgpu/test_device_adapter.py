@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.devices import adapter as adapter_module
-from wgsl_kernels.backends.webgpu.devices.adapter import (
-    AdapterInfo,
-    choose_adapter,
-    default_memory_limit,
-    limits_to_request,
-)
+from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo, described
+from wgsl_kernels.backends.webgpu.adapter.policy import immediate_bytes, policy_of
+from wgsl_kernels.backends.webgpu.devices import adapters as adapter_module
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, limits_to_request
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.engine.errors import ArgumentError
 
@@ -59,7 +57,8 @@ def test_mesas_software_adapters_had_small_pages_before_25(
     name: str, driver: str, kind: str, expected: bool
 ) -> None:
     found = replace(info(0, name, kind, "Vulkan"), driver=driver)
-    assert found.has_small_pages == expected
+    assert policy_of(found).column_strip(1 << 20) == (32 if expected else None)
+    assert policy_of(found).column_strip(1 << 19) is None
 
 
 def test_an_adapter_that_is_not_there_lists_those_that_are(
@@ -85,6 +84,41 @@ def test_unknown_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_software_adapters_may_take_half_of_the_memory_and_gpus_all() -> None:
-    software, gpu = default_memory_limit(FOUND[0][0]), default_memory_limit(FOUND[4][0])
+    software, gpu = (policy_of(FOUND[n][0]).memory_limit for n in (0, 4))
     assert software == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     assert gpu is None
+
+
+def test_adapters_of_one_kind_have_one_policy_and_others_another() -> None:
+    software, gpu, other = (policy_of(FOUND[n][0]) for n in (0, 2, 4))
+    assert gpu is other
+    assert software is not gpu
+    assert {software: 1}.get(gpu) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "features", "expected"),
+    [
+        ("llvmpipe (LLVM 15.0.6, 256 bits)", {"subgroup"}, True),
+        ("llvmpipe (LLVM 15.0.6, 128 bits)", {"subgroup"}, False),
+        ("llvmpipe (LLVM 15.0.6, 256 bits)", set[str](), False),
+        ("SwiftShader Device", {"subgroup"}, False),
+    ],
+)
+def test_lanes_share_where_registers_are_known_to_hold_eight(
+    name: str, features: set[str], expected: bool
+) -> None:
+    facts = {"device": name, "adapter_type": "CPU", "vendor": "", "description": ""}
+    adapter = SimpleNamespace(
+        info={**facts, "backend_type": "Vulkan"}, limits={}, features=features
+    )
+    assert policy_of(described(0, adapter)).shares_lanes == expected
+
+
+def test_parameters_travel_with_a_dispatch_but_on_opengl() -> None:
+    limits = {"max-immediate-size": 4096}
+    vulkan, opengl = FOUND[4][0], FOUND[3][0]
+    assert immediate_bytes(vulkan, limits, {"immediates"}) == 256
+    assert immediate_bytes(vulkan, {"max-immediate-size": 128}, {"immediates"}) == 128
+    assert immediate_bytes(vulkan, limits, set()) == 0
+    assert immediate_bytes(opengl, limits, {"immediates"}) == 0

@@ -13,7 +13,7 @@ import atexit, json
 
 def last():
     device = find_driver("webgpu").open()
-    print(json.dumps([device.is_software, len(device.captures.recorder.records)]))
+    print(json.dumps([device.info.is_software, len(device.captures.recorder.records)]))
 
 atexit.register(last)  # before the package's own, so it is called after that
 import numpy as np

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.products.form import ProductForm
-from wgsl_kernels.engine.registry import get_kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Array = np.ndarray[Any, Any]
 FILES = Path(__file__).parent / "products"
@@ -28,12 +23,12 @@ def run(name: str, **arrays: Array) -> Array:
     return found.numpy()
 
 
-def loads_of(name: str) -> Mapping[str, str]:
-    """Return how the operands of a product were read last."""
-    kernel = get_kernel(name, "webgpu")
-    assert kernel is not None
-    assert isinstance(kernel.func, ProductForm)
-    return {operand: str(one) for operand, one in kernel.func.loads.items()}
+def explained(name: str, **arrays: Array) -> str:
+    """Return what `explain` prints for a kernel that runs for the second time."""
+    inputs = {n: wk.tensor(one) for n, one in arrays.items()}
+    with wk.config.using(small_ops="device"):
+        wk.evaluate(wk.engine().run_kernel(name, inputs))
+        return str(wk.explain(lambda: wk.engine().run_kernel(name, inputs)))
 
 
 def _register(name: str, params: Any, *shapes: str) -> None:
@@ -106,11 +101,29 @@ def test_attention_scores_with_scale_and_mask(sizes: tuple[int, int, int, int]) 
 
 def test_loads_are_vec4_where_that_is_proved_and_the_reason_is_told_where_not() -> None:
     _distances()
-    run("Distances", x=_normal(8, 12), c=_normal(16, 12))
-    assert loads_of("Distances") == {"a": "vec4 loads of x", "b": "vec4 loads of c"}
-    run("Distances", x=_normal(8, 9), c=_normal(16, 9))
-    told = loads_of("Distances")
-    assert told["a"].startswith("scalar loads: depth is 9, no multiple of 4 (")
+    vec4 = explained("Distances", x=_normal(8, 12), c=_normal(16, 12))
+    assert "\n      operand a: vec4 loads of x\n      operand b: vec4 loads of c" in vec4
+    scalar = explained("Distances", x=_normal(8, 9), c=_normal(16, 9))
+    assert "\n      operand a: scalar loads: depth is 9, no multiple of 4 (" in scalar
+    assert "vec4 loads" not in scalar
+
+
+def test_loads_are_told_of_a_fused_program_and_by_show() -> None:
+    _distances()
+    x, c = wk.tensor(_normal(64, 16)), wk.tensor(_normal(32, 16))
+
+    def f() -> wk.Tensor:
+        found = wk.engine().run_kernel("Distances", {"x": x, "c": c})
+        assert isinstance(found, wk.Tensor)
+        return wk.sqrt(found)
+
+    with wk.config.using(fusion="always", small_ops="device"):
+        wk.evaluate(f())
+        wk.evaluate(f())
+        seen = wk.explain(f)
+    assert "Distances + Sqrt" in str(seen)
+    assert "operand b: vec4 loads of c" in str(seen)
+    assert "\n  operand b: vec4 loads of c" in seen.show()
 
 
 def test_maps_are_fused_behind_a_product() -> None:
@@ -205,8 +218,8 @@ def test_what_a_file_or_a_registration_lacks_is_told() -> None:
 
 
 BAD = [
-    ({"depth": -1}, PRODUCT, wk.ArgumentError, "Plain: params= gave depth = -1; want 'depth', the"),
-    ({"rank": 1}, PRODUCT, wk.ArgumentError, "params= gave none; want 'depth', the length of each"),
+    ({"depth": -1}, PRODUCT, wk.ArgumentError, "Plain: params= gave depth = -1; want the length"),
+    ({"rank": 1}, PRODUCT, wk.ArgumentError, "params= gave no 'depth'; want the length"),
     ({"depth": 4, "shift": -1}, PRODUCT, wk.ArgumentError, "params= gave shift = -1; want a"),
     ({"depth": 4}, PRODUCT.replace("params.depth", "params.deep"), wk.ShaderError,
      r"2:\d+: Plain: params has no field 'deep'; known: rows, cols, depth"),

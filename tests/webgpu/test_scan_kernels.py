@@ -106,13 +106,12 @@ def test_a_function_that_does_not_fit_is_shown_with_what_was_wanted(
     assert says in message
 
 
-def test_a_file_that_is_mended_runs_without_being_registered_again(
-    scan: Any, tmp_path: Path
-) -> None:
+def test_a_file_that_is_mended_runs_once_it_is_read_again(scan: Any, tmp_path: Path) -> None:
     run = scan("fn init() -> f32 { return 0.0; }\n")
     with pytest.raises(wk.ShaderError):
         run(wk.tensor([1.0]))
     (tmp_path / "running.wgsl").write_text(MEAN)
+    assert wk.reload_kernels() == ["Running"]
     assert run(wk.tensor([1.0, 3.0])).tolist() == [1.0, 2.0]
 
 

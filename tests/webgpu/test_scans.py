@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +20,8 @@ from tests.webgpu.user_scans import (
 )
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.launching import scan as launch_scan
-from wgsl_kernels.backends.webgpu.launching.scan_spreads import ScanLayout, ScanSpread, scan_spread
+from wgsl_kernels.backends.webgpu.lowering import scan as lower_scan
+from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanLayout, ScanSpread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +97,7 @@ def test_every_method_combines_in_the_order_of_the_scan(
 ) -> None:
     size = part_size if method != "tiles" else max(part_size, 1024)
     size = min(size, -(-shape[axis] // 4) * 4) if method != "tiles" else size
-    monkeypatch.setattr(launch_scan, "scan_spread", spread_by(method, size))
+    monkeypatch.setattr(lower_scan, "scan_spread", spread_by(method, size))
     x = RNG.integers(-9, 3, shape).astype(np.float32)
 
     run = scan(LAST_ABOVE_ZERO)
@@ -115,7 +114,7 @@ def test_every_method_combines_in_the_order_of_the_scan(
 def test_a_linear_recurrence_is_a_scan_of_pairs(
     scan: Any, monkeypatch: pytest.MonkeyPatch, method: str, reverse: bool
 ) -> None:
-    monkeypatch.setattr(launch_scan, "scan_spread", spread_by(method, 1024))
+    monkeypatch.setattr(lower_scan, "scan_spread", spread_by(method, 1024))
     x = RNG.choice([-1.0, 1.0], 5000) + 1j * RNG.integers(-3, 4, 5000)
 
     y = scan(RECURRENCE, "float32")(wk.tensor(x.astype(np.complex64)), reverse=reverse).numpy()
@@ -131,7 +130,7 @@ def test_a_linear_recurrence_is_a_scan_of_pairs(
 def test_an_element_has_the_same_number_in_every_order(
     scan: Any, monkeypatch: pytest.MonkeyPatch, method: str, reverse: bool
 ) -> None:
-    monkeypatch.setattr(launch_scan, "scan_spread", spread_by(method, 1024))
+    monkeypatch.setattr(lower_scan, "scan_spread", spread_by(method, 1024))
     x = RNG.permutation(1500 * 4).reshape(1500, 4).astype(np.float32)
 
     y = scan(PLACE_OF_LARGEST, "int32")(wk.tensor(x), axis=0, reverse=reverse).numpy()
@@ -146,7 +145,7 @@ def test_an_element_has_the_same_number_in_every_order(
 def test_finish_is_told_how_many_elements_were_combined(
     scan: Any, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    monkeypatch.setattr(launch_scan, "scan_spread", spread_by(method, 1024))
+    monkeypatch.setattr(lower_scan, "scan_spread", spread_by(method, 1024))
     x = RNG.integers(-9, 9, 2500).astype(np.float32)
     counts = np.arange(1, 2501, dtype=np.float32)
     run = scan(MEAN)
@@ -164,7 +163,7 @@ def test_finish_is_told_how_many_elements_were_combined(
 def test_a_bool_is_scanned_and_kept_between_two_dispatches(
     scan: Any, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    monkeypatch.setattr(launch_scan, "scan_spread", spread_by(method, 1024))
+    monkeypatch.setattr(lower_scan, "scan_spread", spread_by(method, 1024))
     x = np.arange(3000) == 2047
 
     y = scan(ANY)(wk.tensor(x))
@@ -176,12 +175,9 @@ def test_a_bool_is_scanned_and_kept_between_two_dispatches(
 @pytest.mark.parametrize("is_software", [False, True])
 @pytest.mark.parametrize("text", [LARGE, SUM_OF_MATRICES], ids=["80 bytes", "64 bytes"])
 def test_a_large_accumulator_finds_room_on_every_device(
-    scan: Any, monkeypatch: pytest.MonkeyPatch, text: str, is_software: bool
+    scan: Any, follow_rules: Callable[[bool], None], text: str, is_software: bool
 ) -> None:
-    def choose(layout: ScanLayout) -> ScanSpread:
-        return scan_spread(replace(layout, is_software=is_software))
-
-    monkeypatch.setattr(launch_scan, "scan_spread", choose)
+    follow_rules(is_software)
     x = RNG.integers(-9, 9, (2, 2300)).astype(np.float32)
     y = scan(text)(wk.tensor(x), axis=1).numpy()
     np.testing.assert_array_equal(y, np.cumsum(x, axis=1))

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
+from wgsl_kernels.backends.webgpu.adapter.policy import GPU, SOFTWARE, policy_of
 from wgsl_kernels.backends.webgpu.composing.reductions import CHUNK
-from wgsl_kernels.backends.webgpu.launching.spreads import Layout, Spread, spreads
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.registry import announce_change
+from wgsl_kernels.backends.webgpu.lowering.spreads import Layout, Spread, spreads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
 
 SHAPES: list[tuple[tuple[int, ...], Any]] = [
     ((40_001,), None),
@@ -32,14 +34,13 @@ SHAPES: list[tuple[tuple[int, ...], Any]] = [
 
 
 @pytest.fixture(params=[True, False], ids=["cpu", "gpu"])
-def _adapter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _adapter(
+    request: pytest.FixtureRequest, follow_rules: Callable[[bool], None]
+) -> Iterator[None]:
     """Take the adapter for a CPU, or for a GPU."""
+    follow_rules(request.param)
     with wk.use_backend("webgpu"):
-        backend: Any = find_driver("webgpu")
-        monkeypatch.setattr(backend.open(), "is_software", request.param)
-        announce_change()
         yield
-    announce_change()
 
 
 @pytest.mark.gpu
@@ -85,14 +86,14 @@ def test_the_same_input_gives_the_same_bits() -> None:
         assert runs[0] == runs[1] == runs[2]
 
 
-@pytest.mark.parametrize("is_software", [True, False])
+@pytest.mark.parametrize("policy", [SOFTWARE, GPU], ids=["software", "gpu"])
 @pytest.mark.parametrize("maps", [True, False])
 @pytest.mark.parametrize("count", [1, 5, 64, 5000, 3_000_000])
 @pytest.mark.parametrize(("rows", "inner"), [(1, 1), (3, 1), (64, 64), (70_000, 1), (8192, 1024)])
 def test_no_part_is_longer_than_an_invocation_may_reduce(
-    is_software: bool, maps: bool, count: int, rows: int, inner: int
+    policy: Policy, maps: bool, count: int, rows: int, inner: int
 ) -> None:
-    layout = Layout(rows, count, inner, inner, is_software, maps, has_subgroups=True)
+    layout = Layout(rows, count, inner, inner, policy, maps, has_subgroups=True)
     found = spreads(layout)
     assert {one.variant for one in found} >= {"rows", "lanes", "subgroups"}
     assert ("columns" in {one.variant for one in found}) == (inner >= 4)
@@ -102,18 +103,18 @@ def test_no_part_is_longer_than_an_invocation_may_reduce(
 
 
 def test_a_row_is_a_workgroups_or_a_few_lanes_on_a_gpu_and_an_invocations_on_a_cpu() -> None:
-    on_gpu, on_cpu = (Layout(2048, 2048, 1, 1, is_software) for is_software in (False, True))
+    on_gpu, on_cpu = (Layout(2048, 2048, 1, 1, policy) for policy in (GPU, SOFTWARE))
     assert spreads(on_gpu)[0] == Spread("lanes", 1)
     assert spreads(on_cpu)[0] == Spread("rows", 1)
-    many = Layout(1 << 16, 256, 1, 1, False, has_subgroups=True)
+    many = Layout(1 << 16, 256, 1, 1, GPU, has_subgroups=True)
     assert spreads(many)[0] == Spread("subgroups", 1)
-    columns = Layout(2048, 2048, 2048, 2048, True)
+    columns = Layout(2048, 2048, 2048, 2048, SOFTWARE)
     assert spreads(columns)[0] == Spread("eights", 1)
 
 
 def test_where_pages_are_small_few_of_many_are_touched_in_turn() -> None:
-    large, small = (
-        Layout(2048, rows, 2048, 2048, True, has_small_pages=True) for rows in (2048, 256)
-    )
+    driver = "Mesa 22.3.6 (LLVM 15.0.6)"
+    old = AdapterInfo(0, "llvmpipe", "", driver, "Vulkan", "CPU", {}, frozenset(), True)
+    large, small = (Layout(2048, rows, 2048, 2048, policy_of(old)) for rows in (2048, 256))
     assert spreads(large)[0] == Spread("eights", 64)
     assert spreads(small)[0] == Spread("eights", 1)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo
+from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
+from wgsl_kernels.backends.webgpu.adapter.policy import GPU, SOFTWARE
 from wgsl_kernels.backends.webgpu.devices.timing import Noted
 from wgsl_kernels.backends.webgpu.tuning import tuner as tuning
 from wgsl_kernels.backends.webgpu.tuning import tuning_file
@@ -39,7 +40,7 @@ class FakeDevice:
     """A device whose clock says what each variant takes."""
 
     def __init__(self, seconds: dict[str, float]) -> None:
-        self.info = INFO
+        self.info, self.policy = INFO, GPU
         self.seconds = seconds
         self.is_profiling = False
         self.notes: object = None
@@ -144,7 +145,7 @@ def test_what_a_plan_was_made_of_is_asked_again_when_it_is_time_to_measure(clock
 
 def test_a_software_adapter_is_measured_only_where_that_is_asked_for(clock: Clock) -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
-    device.info = replace(INFO, is_software=True)
+    device.policy = SOFTWARE
     tuner = _tuner(device)
     with wk.config.using(tuning="auto"):
         _chosen(device, tuner)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.launching import window as launch_window
+from wgsl_kernels.backends.webgpu.lowering import window as lower_window
 from wgsl_kernels.engine.windows import sliding_by
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ def first_largest(elements: Any, _n: int) -> int:
 def test_every_geometry_sees_what_lies_on_the_image(
     window: Any, monkeypatch: pytest.MonkeyPatch, shape: Any, size: Any, attrs: Any, loops: int
 ) -> None:
-    monkeypatch.setattr(launch_window, "LOOPS", loops)
-    monkeypatch.setattr(launch_window, "SMALL", min(loops, launch_window.SMALL))
+    monkeypatch.setattr(lower_window, "LOOPS", loops)
+    monkeypatch.setattr(lower_window, "SMALL", min(loops, lower_window.SMALL))
     x = RNG.integers(-4, 4, shape).astype(np.float32)
     given = wk.tensor(x)
 
@@ -274,11 +274,10 @@ def test_attributes_and_shapes_that_do_not_fit_are_refused(window: Any) -> None:
         run(wk.tensor(np.zeros((1, 2, 2, 1), np.float32)), 2)
 
 
-def test_a_file_that_is_mended_runs_without_being_registered_again(
-    window: Any, tmp_path: Path
-) -> None:
+def test_a_file_that_is_mended_runs_once_it_is_read_again(window: Any, tmp_path: Path) -> None:
     run = window("fn init() -> f32 { return 0.0; }\n")
     with pytest.raises(wk.ShaderError):
         run(wk.tensor([[[[1.0]]]]), 1)
     (tmp_path / "seen.wgsl").write_text(L2)
+    assert wk.reload_kernels() == ["Seen"]
     assert run(wk.tensor([[[[3.0]]]]), 1).tolist() == [[[[3.0]]]]

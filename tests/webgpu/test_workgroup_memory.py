@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,11 +13,12 @@ from tests.webgpu.poison import BITS, poison, poisoned
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
-from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.testing import all_samples
 from wgsl_kernels.testing.checks import check_forward
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
 
@@ -74,14 +75,12 @@ def test_a_kernel_is_right_when_workgroup_memory_holds_rubbish(kernel: str) -> N
 
 @pytest.mark.gpu
 def test_copies_are_right_when_workgroup_memory_holds_rubbish(
-    monkeypatch: pytest.MonkeyPatch,
+    follow_rules: Callable[[bool], None],
 ) -> None:
-    backend: Any = find_driver("webgpu")
+    follow_rules(False)
     x = np.random.default_rng(1).normal(0, 1, (3, 100, 77)).astype(np.float32)
-    with wk.use_backend("webgpu"):
-        monkeypatch.setattr(backend.open(), "is_software", False)
-        with poisoned() as met:
-            turned = wk.reshape(wk.matrix_transpose(wk.tensor(x)), (-1,)).numpy()
+    with wk.use_backend("webgpu"), poisoned() as met:
+        turned = wk.reshape(wk.matrix_transpose(wk.tensor(x)), (-1,)).numpy()
     np.testing.assert_array_equal(turned, x.swapaxes(1, 2).reshape(-1))
     assert met == COPIES
 

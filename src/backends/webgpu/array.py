@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 ITEMSIZE = {"float32": 4, "int32": 4, "bool": 4, "float16": 2, "complex64": 8}
 """Bytes of one element in a buffer; the dtypes that live there."""
 
+CHECKED_BYTES = 1 << 18
+"""Smaller arrays are left to the pool's own check."""
+
 Layout = tuple[tuple[int, ...], int]
 """Strides and offset of a view, in elements."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.array import (
+    CHECKED_BYTES,
     ITEMSIZE,
     GpuArray,
     device_bytes,
@@ -20,22 +22,23 @@ from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.composing.operands import classify
 from wgsl_kernels.backends.webgpu.devices.background import Background
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.backends.webgpu.fusion.fuser import Fuser
 from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.host_values import HostValues, PackedValues, host_bytes
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.launching import copying
-from wgsl_kernels.backends.webgpu.launching.filling import fill
-from wgsl_kernels.backends.webgpu.launching.fit import check_fit
-from wgsl_kernels.backends.webgpu.launching.free import FreeLaunch
-from wgsl_kernels.backends.webgpu.launching.function import FunctionLaunch
-from wgsl_kernels.backends.webgpu.launching.launch import CHECKED_BYTES
-from wgsl_kernels.backends.webgpu.launching.map import MapLaunch
-from wgsl_kernels.backends.webgpu.launching.padding import padded
-from wgsl_kernels.backends.webgpu.launching.reduce import ReduceLaunch
-from wgsl_kernels.backends.webgpu.launching.scan import ScanLaunch
-from wgsl_kernels.backends.webgpu.launching.small import launch_where_small
-from wgsl_kernels.backends.webgpu.launching.window import WindowLaunch
+from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
+from wgsl_kernels.backends.webgpu.lowering.call import Call
+from wgsl_kernels.backends.webgpu.lowering.copying import LEAST, copy_call, lower_copy
+from wgsl_kernels.backends.webgpu.lowering.filling import fill
+from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
+from wgsl_kernels.backends.webgpu.lowering.program import Program
+from wgsl_kernels.backends.webgpu.runtime.anchor import AnchorLaunch
+from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
+from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
+from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.runtime.small import launch_where_small
+from wgsl_kernels.backends.webgpu.sources import sources_of
+from wgsl_kernels.backends.webgpu.symbolic import lower_function
 from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
@@ -46,8 +49,7 @@ from wgsl_kernels.engine.errors import (
     DeviceLostError,
     OutOfMemoryError,
 )
-from wgsl_kernels.engine.machine import half_of_memory
-from wgsl_kernels.engine.origin import Origin
+from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
@@ -56,19 +58,14 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.array import Layout
-    from wgsl_kernels.backends.webgpu.launching.filling import Words
-    from wgsl_kernels.backends.webgpu.launching.launch import ShaderLaunch
+    from wgsl_kernels.backends.webgpu.runtime.launch import ShaderLaunch
+    from wgsl_kernels.backends.webgpu.words import Words
+    from wgsl_kernels.engine.driver import Noted
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.registry import Kernel
 
-FORMS: dict[str, type[ShaderLaunch]] = {
-    "map": MapLaunch,
-    "reduce": ReduceLaunch,
-    "scan": ScanLaunch,
-    "window": WindowLaunch,
-    "free": FreeLaunch,
-}
-_COPY = ShaderKernel("Copy", "families/copy.wgsl", Origin(__name__, __file__, 0))
+COPIES_MAX = 512
+"""Layouts of copies, and fills, that are kept ready at least."""
 
 
 class WebGpuBackend:
@@ -78,10 +75,9 @@ class WebGpuBackend:
 
     def __init__(self) -> None:
         self._device: Device | None = None
-        self._copies: dict[tuple[Any, ...], MapLaunch] = {}
-        self._copier = Gpu(self, "Copy", _COPY.origin)
-        self._filler = Gpu(self, "Fill", _COPY.origin)
-        self.fuser = Fuser(self)
+        self._copies: Recent[tuple[Any, ...], MapLaunch | Loaded] = Recent(COPIES_MAX)
+        self._fills: Recent[tuple[Any, ...], Loaded] = Recent(COPIES_MAX)
+        self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self.open()
 
@@ -108,7 +104,7 @@ class WebGpuBackend:
         if limit != "auto":
             return limit if isinstance(limit, int) else None
         device = self._device
-        return half_of_memory() if device is not None and device.is_software else None
+        return None if device is None else device.policy.memory_limit
 
     def supports(self, dtype: DType) -> bool:
         """Say whether buffers can hold ``dtype`` here."""
@@ -158,7 +154,7 @@ class WebGpuBackend:
             DeviceLostError: They were on a device that is lost, and the host has no copy.
         """
         if array.op is not None:
-            self.fuser.make(array, why or "its buffer is needed")
+            self.evaluator.make(array, why or "its buffer is needed")
         device = self.open()
         if array.size == 0 or (array.storage is not None and array.device is device):
             return
@@ -199,28 +195,39 @@ class WebGpuBackend:
     def copy(self, array: GpuArray) -> GpuArray:
         """Return a row-major copy of an array on the device."""
         spec = Spec(array.shape, array.dtype)
-        if array.size >= copying.LEAST:
+        if array.size >= LEAST:
             self.make_resident(array)
             assert array.storage is not None
-            if array.storage.nbytes <= self.open().largest_binding:
+            device = self.open()
+            if array.storage.nbytes <= device.largest_binding:
                 self.check_size(spec)
-                return copying.copied(self._copier, array)
-        key = (array.shape, array.dtype)
-        launch = self._copies.get(key)
-        if launch is None:
-            if len(self._copies) > 1024:
-                self._copies.clear()
-            launch = MapLaunch(self, _COPY, ("x",), {}, (spec,), ("y",))
-            self._copies[key] = launch
+                return self._copied(device, array, spec)
+        launch = self._copies[(spec,)]
+        if not isinstance(launch, MapLaunch):
+            launch = MapLaunch(self, copy_call(spec))
+            self._copies.keep((spec,), launch)
         return launch.run_now([array])[0]
+
+    def _copied(self, device: Device, array: GpuArray, spec: Spec) -> GpuArray:
+        key = (device, spec, array.layout)
+        loaded = self._copies[key]
+        if not isinstance(loaded, Loaded):
+            loaded = Loaded(device, lower_copy(Argument.of(array, 0), device))
+            self._copies.keep(key, loaded)
+        return GpuArray(spec.shape, spec.dtype, spec.size, loaded.make([array]), device)
 
     def fill(self, array: GpuArray, words: Words) -> None:
         """Record that all elements of a new array become one number."""
-        fill(self._filler, array, words)
-
-    def padded(self, array: GpuArray, stride: int) -> GpuArray:
-        """Return a copy of a row-major array that is zero up to a multiple of ``stride`` bytes."""
-        return padded(self._copier, array, stride)
+        if array.storage is None:
+            return
+        device = self.open()
+        key = (device, array.size, array.dtype, words)
+        loaded = self._fills[key]
+        if loaded is None:
+            program = Program((fill(device, Argument.of(array, 0), words),), (), ())
+            loaded = Loaded(device, program)
+            self._fills.keep(key, loaded)
+        loaded.run([array])
 
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array, waiting for the work that computes them."""
@@ -250,7 +257,7 @@ class WebGpuBackend:
         outputs: tuple[Spec, ...] | None,
         output_names: tuple[str, ...],
     ) -> Launch:
-        """Return a launch: along recipes for a shader, a call for a function."""
+        """Return a launch: of programs for a shader, of calls and programs for a function."""
 
         def prepare() -> Launch:
             return self._device_launch(kernel, inputs, attrs, outputs, output_names)
@@ -267,23 +274,26 @@ class WebGpuBackend:
         output_names: tuple[str, ...],
     ) -> Launch:
         if not isinstance(kernel.func, ShaderKernel):
-            gpu = Gpu(self, kernel.name, kernel.origin)
-            return FunctionLaunch(self, kernel, gpu, attrs, outputs)
+            gpu = Gpu(self, kernel.name, kernel.origin, sources_of(kernel))
+            lower = partial(lower_function, gpu)
+            return FunctionLaunch(self, kernel, gpu, attrs, outputs, lower)
         if outputs is None:
             raise ArgumentError(
                 f"{kernel.name}: its output shape is known only after the run; a shader alone "
                 "cannot serve that. Register a function with full control."
             )
         shader = kernel.func
-        source = shader.source
-        form = classify(source, shader.form)
+        form = classify(shader.source, shader.form)
         names = shader.names()
         if len(names) != len(inputs):
             raise ArgumentError(
                 f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
             )
-        launch: ShaderLaunch = FORMS[form](self, shader, names, attrs, outputs, output_names)
-        check_fit(form, launch, inputs)
+        call = Call(shader, tuple(names), attrs, outputs, tuple(output_names))
+        launch: ShaderLaunch = (
+            MapLaunch(self, call) if form == "map" else AnchorLaunch(self, call, form)
+        )
+        check_fit(form, call, inputs)
         return launch
 
     def memory(self) -> Usage:
@@ -323,7 +333,7 @@ class WebGpuBackend:
         """Return a recording that has not begun; see `wgsl_kernels.engine.driver.Recording`."""
         return GpuRecording(self, scratch)
 
-    def lying(self, array: GpuArray) -> Layout | None:
+    def layout_key(self, array: GpuArray) -> Layout | None:
         """Return what a recording needs to know of how an array lies: see `capturing.lying`."""
         return None if array.layout is None else placed(array)[0]
 
@@ -333,10 +343,12 @@ class WebGpuBackend:
 
     def evaluate(self, arrays: list[Any]) -> None:
         """Make what is pending of ``arrays`` and hand over what is recorded."""
+        device = None
         for one in arrays:
             if one.op is not None:
-                self.fuser.make(one, "it is evaluated")
-        self.submit()
+                self.evaluator.make(one, "it is evaluated")
+                device = self._device
+        (device or self.open()).flush()
 
     def wait(self) -> None:
         """Wait for all that was handed over."""
@@ -354,11 +366,19 @@ class WebGpuBackend:
         """The most bytes that live buffers had since `profile` began."""
         return self.open().memory().peak_bytes
 
-    def take_timings(self) -> list[tuple[tuple[str, ...], str, float | None]]:
-        """Return kernels, cause and milliseconds of each dispatch since `profile` began."""
+    def take_timings(self) -> list[Noted]:
+        """Return kernels, cause, milliseconds and program of each dispatch since `profile` began.
+
+        The last is the program, and which of its dispatches it was.
+        """
         noted = self.open().take_timings()
         return [
-            (one.kernels, one.cause, None if one.nanoseconds is None else one.nanoseconds / 1e6)
+            (
+                one.kernels,
+                one.cause,
+                None if one.nanoseconds is None else one.nanoseconds / 1e6,
+                one.origin,
+            )
             for one in noted
         ]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import (
@@ -14,39 +13,43 @@ from wgsl_kernels.backends.webgpu.array import (
     is_row_major,
     view_of,
 )
-from wgsl_kernels.backends.webgpu.composing.source import find_source
-from wgsl_kernels.backends.webgpu.composing.template_files import find_template, source_of
-from wgsl_kernels.backends.webgpu.fusion.extras import ALONE
-from wgsl_kernels.backends.webgpu.fusion.pending import pending_view
+from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.launching.direct import DirectRecipe, build
-from wgsl_kernels.backends.webgpu.launching.filling import words_of
-from wgsl_kernels.backends.webgpu.launching.fit import check_fit
-from wgsl_kernels.backends.webgpu.launching.launch import RECIPES_MAX
-from wgsl_kernels.backends.webgpu.launching.map import MapLaunch
-from wgsl_kernels.backends.webgpu.launching.recipe import fold
-from wgsl_kernels.backends.webgpu.launching.scan import ScanLaunch
-from wgsl_kernels.backends.webgpu.launching.window import WindowLaunch
+from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
+from wgsl_kernels.backends.webgpu.lowering.building import fold
+from wgsl_kernels.backends.webgpu.lowering.call import Call
+from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
+from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.packages import plain_path
+from wgsl_kernels.backends.webgpu.runtime.anchor import AnchorLaunch
+from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
+from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.backends.webgpu.words import words_of
 from wgsl_kernels.engine.attributes import field_key, plain
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.windows import sliding_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
     from wgsl_kernels.backends.webgpu.composing.source import Source
-    from wgsl_kernels.backends.webgpu.fusion.extras import Extras
-    from wgsl_kernels.backends.webgpu.launching.function import Trace
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.backends.webgpu.runtime.trace import Trace
+    from wgsl_kernels.backends.webgpu.sources import Sources
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
 
-REMEMBERED = 4096
+DISPATCHES_MAX = 512
+"""Dispatches of one function for certain shapes that are kept at least: a sort has hundreds."""
+REMEMBERED = 1024
 """Shapes and layouts whose facts are kept at hand."""
 
 
@@ -56,24 +59,30 @@ class Gpu:
     Arrays have ``shape``, ``dtype``, ``size``, ``strides`` and ``offset`` (in elements).
     """
 
-    def __init__(self, backend: WebGpuBackend, kernel: str, origin: Origin) -> None:
+    def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
         self._backend = backend
         self._kernel = kernel
         self._origin = origin
-        self._recipes: dict[Any, DirectRecipe] = {}
-        self._maps: dict[Any, MapLaunch] = {}
-        self._forms: dict[Any, ScanLaunch | WindowLaunch] = {}
+        self._sources = sources
+        self._programs: Recent[Any, Loaded] = Recent(DISPATCHES_MAX)
+        self._maps: Recent[Any, MapLaunch] = Recent(PROGRAMS_MAX)
+        self._forms: Recent[Any, AnchorLaunch] = Recent(PROGRAMS_MAX)
         self._trace: Trace | None = None
+
+    @property
+    def device(self) -> Device:
+        """The device as the backend has it; for the library's own parts."""
+        return self._backend.open()
 
     @property
     def is_software(self) -> bool:
         """Whether the adapter is the CPU, whose workgroup memory is no faster than any other."""
-        return self._backend.open().is_software
+        return self._backend.open().info.is_software
 
     @property
-    def shares_lanes(self) -> bool:
-        """Whether it is, and eight invocations are lanes of a subgroup that can broadcast."""
-        return self._backend.open().info.shares_lanes
+    def policy(self) -> Policy:
+        """What our own kernels do on this kind of adapter and not on another."""
+        return self._backend.open().policy
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new array with undefined values."""
@@ -92,8 +101,7 @@ class Gpu:
         array = self.empty(shape, dtype)
         words = words_of(value, dtype, f"{self._kernel}: value")
         if self._trace is not None:  # what an epilogue does not store must keep the number
-            self._trace.is_plain = False
-            self._trace.extras = None
+            self._trace.fills(array)
         self._backend.fill(array, words)
         return array
 
@@ -104,11 +112,13 @@ class Gpu:
     def read(self, array: GpuArray) -> Array:
         """Return the values of ``array``, waiting for the work that computes them."""
         if self._trace is not None:
-            self._trace.is_plain = False
+            self._trace.has_done(plain=False)
         return self._backend.download(array, Spec(array.shape, array.dtype))
 
     def contiguous(self, array: GpuArray) -> GpuArray:
         """Return ``array`` row-major from its buffer's beginning: itself, or a copy."""
+        if self._trace is not None:
+            self._trace.has_done(plain=True)
         return self._backend.contiguous(array)
 
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
@@ -150,15 +160,15 @@ class Gpu:
         """
         specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
         key = (shader, specs, shape, dtype)
-        launch = self._maps.get(key)
+        launch = self._maps[key]
         if launch is None:
-            kernel = ShaderKernel(self._kernel, shader, self._origin)
+            kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
             outputs = (Spec(tuple(shape), dtype),)
-            launch = MapLaunch(self._backend, kernel, tuple(arrays), {}, outputs, ("y",))
-            check_fit("map", launch, [Spec(one.shape, one.dtype) for one in arrays.values()])
-            if len(self._maps) >= RECIPES_MAX:
-                self._maps.clear()
-            self._maps[key] = launch
+            call = Call(kernel, tuple(arrays), {}, outputs, ("y",))
+            check_fit("map", call, [Spec(one.shape, one.dtype) for one in arrays.values()])
+            launch = self._maps.keep(key, MapLaunch(self._backend, call))
+        if self._trace is not None:
+            self._trace.has_done(plain=True)
         return launch(list(arrays.values()))[0]
 
     def scan(
@@ -216,6 +226,8 @@ class Gpu:
 
         def run_alone(name: str) -> object:
             trace, self._trace = self._trace, None  # what is measured hands no result on
+            if trace is not None:
+                trace.flush()
             try:
                 return run(name)
             finally:
@@ -235,6 +247,7 @@ class Gpu:
         groups: Sequence[int] | None = None,
         constants: Mapping[str, float] | None = None,
         key: Hashable = None,
+        notes: Sequence[str] = (),
     ) -> None:
         """Record one dispatch of a shader with its own ``main``.
 
@@ -249,6 +262,7 @@ class Gpu:
             constants: Values of ``override`` constants.
             key: What stands for all other arguments and the arrays' layouts, if the caller has
                 something: the same key means the same dispatch.
+            notes: Lines that `explain` prints with it.
 
         Raises:
             ShaderError: The shader does not compose or compile.
@@ -277,51 +291,28 @@ class Gpu:
                 None if constants is None else _keyed(constants),
             )
         try:
-            recipe = self._recipes.get(key)
+            loaded = self._programs[key]
         except TypeError:  # lists or arrays among the fields
-            plain_fields = {name: plain(value) for name, value in fields.items()}
+            fields = self.plain_fields(fields)
             self.dispatch(
-                shader, arrays, slots=slots, configuration=configuration, params=plain_fields,
-                groups=groups, constants=constants,
+                shader, arrays, slots=slots, configuration=configuration, params=fields,
+                groups=groups, constants=constants, notes=notes,
             )  # fmt: skip
             return
-
-        def built(extras: Extras) -> DirectRecipe:
-            source = self._source(shader, slots, configuration)
-            return build(
-                device, self._kernel, source, arrays, fields, groups, constants, extras,
+        if loaded is None:
+            program = lower_custom(
+                self._kernel,
+                self._source(shader, slots, configuration),
+                {name: Argument.of(one, n) for n, (name, one) in enumerate(arrays.items())},
+                device,
+                params=fields,
+                groups=groups,
+                constants=constants,
                 is_ours=self._origin.is_ours,
-            )  # fmt: skip
-
-        if recipe is None:
-            recipe = built(ALONE)
-            self._remember(key, recipe)
-        extras = self._extras_for(recipe, arrays)
-        if extras is not ALONE:
-            both = (key, extras.key)
-            recipe = self._recipes.get(both)
-            if recipe is None:
-                recipe = built(extras)
-                self._remember(both, recipe)
-        for name in recipe.written:
-            written = arrays[name]
-            if written.sealed or written.host is not None or written.source is not None:
-                raise ArgumentError(
-                    f"{self._kernel}: the shader writes {name}, which is an input or holds host "
-                    "values; write to an array of gpu.empty()."
-                )
-        for name, array in arrays.items():
-            if name not in recipe.values and (array.storage is None or array.device is not device):
-                self._backend.make_resident(array)
-        if recipe.packed:
-            arrays = {
-                name: self._backend.contiguous(array) if name in recipe.packed else array
-                for name, array in arrays.items()
-            }
-        for name, stride in recipe.padded:
-            arrays = {**arrays, name: self._backend.padded(arrays[name], stride)}
-        if 0 not in recipe.grid:
-            recipe.run(device, arrays, extras)
+                notes=notes,
+            )
+            loaded = self._programs.keep(key, Loaded(device, program))
+        self._run(loaded, arrays)
 
     def repeats(self) -> None:
         """Promise that this run does what any other would on arrays that lie as these do.
@@ -339,55 +330,63 @@ class Gpu:
         found._trace = trace
         return found
 
+    def _run(self, loaded: Loaded, arrays: Mapping[str, GpuArray]) -> None:
+        """Run a dispatch's program, or leave it to what watches this run."""
+        device = loaded.device
+        given = list(arrays.values())
+        for n in loaded.written:
+            written = given[n]
+            if written.sealed or written.host is not None or written.source is not None:
+                name = list(arrays)[n]
+                raise ArgumentError(
+                    f"{self._kernel}: the shader writes {name}, which is an input or holds host "
+                    "values; write to an array of gpu.empty()."
+                )
+        for n in loaded.bound:
+            if given[n].storage is None or given[n].device is not device:
+                self._backend.make_resident(given[n])
+        for n in loaded.packed:
+            given[n] = self._backend.contiguous(given[n])
+        if self._trace is None:
+            loaded.run(given)
+        else:
+            self._trace.dispatched(loaded, given)
+
     def _formed(
         self, form: DeclaredForm, shader: str, x: GpuArray, y: Spec, attrs: dict[str, Any]
     ) -> GpuArray:
         key = (form, shader, x.shape, x.dtype, y, tuple(attrs.items()))
-        launch = self._forms.get(key)
+        launch = self._forms[key]
         if launch is None:
-            kernel = ShaderKernel(self._kernel, shader, self._origin, form=form)
-            made = ScanLaunch if form == "scan" else WindowLaunch
-            launch = made(self._backend, kernel, ("x",), attrs, (y,), ("y",))
-            if len(self._forms) >= RECIPES_MAX:
-                self._forms.clear()
-            self._forms[key] = launch
+            kernel = ShaderKernel(
+                self._kernel, shader, self._origin, form=form, shared=self._sources
+            )
+            call = Call(kernel, ("x",), attrs, (y,), ("y",))
+            launch = self._forms.keep(key, AnchorLaunch(self._backend, call, form))
         if self._trace is not None:
-            self._trace.is_plain = False  # what it dispatches is not noted
+            self._trace.has_done(plain=False)  # what it dispatches is not noted
         may_wait = x.sealed or x.op is not None  # else the kernel may write there again
         return (launch if may_wait else launch.run_now)([x])[0]
 
-    def _extras_for(self, recipe: DirectRecipe, arrays: Mapping[str, GpuArray]) -> Extras:
-        """Note a dispatch of a watched run; return the maps that ride in it."""
-        trace = self._trace
-        if trace is None:
-            return ALONE
-        trace.is_plain &= not recipe.compiled.composed.uses_status
-        trace.recorded.append((recipe, arrays))
-        result = arrays[recipe.hands_on] if recipe.hands_on else None
-        if result is not None and (result.shape, result.dtype) != trace.wanted:
-            result = None
-        trace.written.append(result)
-        if result is None or trace.extras is None:
-            return ALONE
-        trace.taken += 1
-        return trace.extras
+    def plain_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameter fields in plain Python."""
+        return {name: plain(value) for name, value in fields.items()}
 
-    def _remember(self, key: Any, recipe: DirectRecipe) -> None:
-        if len(self._recipes) >= RECIPES_MAX:
-            self._recipes.clear()
-        self._recipes[key] = recipe
+    def extent(self, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
+        """Return the shape as plain ints, elements, bytes and words of an array.
+
+        Raises:
+            ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
+        """
+        return extent(self._kernel, shape, dtype)
 
     def _source(
         self, shader: str, slots: str | Text | None, configuration: Mapping[str, bool | int] | None
     ) -> Source:
-        origin = self._origin
         shader = plain_path(self._kernel, "shader", shader)
-        beside, place = Path(origin.file).parent, origin.inline
-        if slots is None and configuration is None:
-            return find_source(shader, beside, place)
         if slots is not None and not isinstance(slots, Text):
             slots = plain_path(self._kernel, "slots", slots)
-        return source_of(find_template(shader, slots, beside, place).module(configuration or {}))
+        return self._sources.find(shader, slots, configuration)
 
 
 _is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from wgsl_kernels.backends.webgpu.packages import plain_path
+from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
     from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.sources import Sources
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Spec
 
 F = TypeVar("F", bound=Callable[..., Any])
 Grid = tuple[int, ...]
+MakeForm: TypeAlias = "Callable[[str, Any, Origin, frozenset[DType] | None, Any], Kernel]"
+"""Returns the kernel of a name, its source, its place, its dtypes and its ``params=``."""
+_forms: dict[str, MakeForm] = {}
 _OF_X = ("scan", "window")
 """The forms that tell the output's shape of their one input."""
 _WRITTEN: Mapping[str, DType] = MappingProxyType(
@@ -45,7 +49,7 @@ _WRITTEN: Mapping[str, DType] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class ShaderKernel:
-    """A kernel that is a shader; the file is read when it first runs.
+    """A kernel that is a shader; the file is read when it first runs, and when that is asked for.
 
     Attributes:
         name: The kernel's name.
@@ -64,13 +68,17 @@ class ShaderKernel:
     params: Callable[..., dict[str, Any]] | None = None
     form: DeclaredForm | None = None
     init: Mapping[str, complex] = field(default_factory=dict[str, complex])
+    shared: Sources | None = None
+    """The shaders of the kernel with full control that names this one."""
 
     @property
     def source(self) -> Source:
-        """The shader and what it includes, as the files are now."""
-        from wgsl_kernels.backends.webgpu.composing.source import find_source
+        """The shader and what it imports, as the files were when they were looked at."""
+        return self._sources.find(self.given)
 
-        return self._text if "\n" in self.given else find_source(self.given, self._folder, "")
+    def look_again(self) -> bool:
+        """Read the files again; return whether any of them differs."""
+        return self._sources.look_again()
 
     def names(self) -> tuple[str, ...]:
         """Return what the kernel calls its inputs: as its signature has it, else as a map's op.
@@ -103,15 +111,20 @@ class ShaderKernel:
         return allowed_dtypes(self.source, names[0] if names else "y", self.form)
 
     @functools.cached_property
-    def _text(self) -> Source:
-        from wgsl_kernels.backends.webgpu.composing.source import find_source
+    def _sources(self) -> Sources:
+        if self.shared is not None:
+            return self.shared
+        from wgsl_kernels.backends.webgpu.sources import Sources
 
-        name = self.origin.inline
-        return find_source(self.given, self._folder, name)
+        return Sources(self.origin)
 
-    @property
-    def _folder(self) -> Path:
-        return Path(self.origin.file).parent
+
+def add_form(form: str, make: MakeForm) -> None:
+    """Have ``wgsl_kernel(form=form)`` register what ``make`` returns.
+
+    So a form may stand on what runs kernels, which imports this module.
+    """
+    _forms[form] = make
 
 
 @overload
@@ -180,15 +193,13 @@ def wgsl_kernel(
     """
     origin = caller()
     allowed = None if dtypes is None else frozenset(dtypes)
-    if form not in (None, "scan", "window", "product"):
-        want = "'scan', 'window' or 'product', or None for the file's own"
+    if form not in (None, *_OF_X, *_forms):
+        *first, last = map(repr, (*_OF_X, *_forms))
+        want = f"{', '.join(first)} or {last}, or None for the file's own"
         raise ArgumentError(f"{name}: form is {form!r}; want {want}.")
     for word, asked in (("groups", groups), ("params", params)):
-        if asked is not None and not callable(asked):
-            raise ArgumentError(
-                f"{name}: {word} is {shown(asked)}; want a function of shapes and attributes, as "
-                "lambda y_shape: ..."
-            )
+        if asked is not None:
+            function(name, word, asked)
     if init is not None:
         from wgsl_kernels.backends.webgpu.outputs import checked_init
 
@@ -196,14 +207,10 @@ def wgsl_kernel(
         if source is None:
             raise ArgumentError(f"{name}: init is for a shader; in a function, call gpu.full.")
     if form == "product":
-        from wgsl_kernels.backends.webgpu.products.form import product_kernel
-
         if groups is not None or init is not None:
             word = "init" if groups is None else "groups"
-            raise ArgumentError(f"{name}: {word} is for other forms; a product has its own.")
-        made = product_kernel(name, source, origin, params)
-        kernel = Kernel(name, "webgpu", made, origin, allowed, accepts_epilogue=True)
-        add_kernel(kernel, override=override)
+            raise ArgumentError(f"{name}: {word} is for other forms; a {form} has its own.")
+        add_kernel(_forms[form](name, source, origin, allowed, params), override=override)
         return None
     if source is not None:
         given = plain_path(name, "source", source)
@@ -213,7 +220,14 @@ def wgsl_kernel(
 
             look_at_outputs(shader)
         kernel = Kernel(
-            name, "webgpu", shader, origin, allowed, infer=_infer(shader), names=shader.names
+            name,
+            "webgpu",
+            shader,
+            origin,
+            allowed,
+            infer=_infer(shader),
+            names=shader.names,
+            files=[shader],
         )
         add_kernel(kernel, override=override)
         return None

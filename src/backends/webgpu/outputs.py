@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from wgsl_kernels.backends.webgpu.launching.filling import check_number
 from wgsl_kernels.backends.webgpu.wgsl.types import template_of
+from wgsl_kernels.backends.webgpu.words import check_number
 from wgsl_kernels.engine.errors import ArgumentError, WgslKernelsError
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.composing.operands import Form
+    from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm, Form
     from wgsl_kernels.backends.webgpu.composing.source import Source
-    from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
+    from wgsl_kernels.engine.origin import Origin
 
 
 def checked_init(kernel: str, init: Any) -> dict[str, Any]:
@@ -45,7 +45,31 @@ def refuse_init(kernel: str, form: Form) -> None:
         )
 
 
-def look_at_outputs(shader: ShaderKernel) -> None:
+class Shader(Protocol):
+    """A kernel that is a shader, as far as its outputs go."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+
+    @property
+    def origin(self) -> Origin:
+        """Where it was registered."""
+
+    @property
+    def form(self) -> DeclaredForm | None:
+        """What was said of its form."""
+
+    @property
+    def init(self) -> Mapping[str, complex]:
+        """The number that an output starts from, by name."""
+
+    @property
+    def source(self) -> Source:
+        """The shader and what it includes."""
+
+
+def look_at_outputs(shader: Shader) -> None:
     """Say at its registration what is wrong with how a shader's outputs start.
 
     A file that cannot be read is left to the first run, whose error says why.
@@ -66,7 +90,7 @@ def look_at_outputs(shader: ShaderKernel) -> None:
         _warn_of_atomics(shader, source)
 
 
-def _warn_of_atomics(shader: ShaderKernel, source: Source) -> None:
+def _warn_of_atomics(shader: Shader, source: Source) -> None:
     """Warn of outputs that a shader adds to, but that start from what the memory held before."""
     for name, variable in source.variables.items():
         is_output = variable.space == "storage" and variable.access == "read_write"

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,7 +34,7 @@ def shader_package(name: str, path: str | os.PathLike[str]) -> None:
         raise ArgumentError(f"shader_package: name is {name!r}; want letters, digits, underscores.")
     folder = Path(plain_path("shader_package", "path", path))
     if not is_there(folder, Path.is_dir):
-        raise ArgumentError(f"shader_package: path is {clipped(repr(str(folder)))}; want a folder.")
+        raise ArgumentError(f"shader_package: path is {shown(str(folder))}; want a folder.")
     _named[name] = folder.resolve()
 
 
@@ -45,9 +46,8 @@ def plain_path(kernel: str, argument: str, given: object) -> str:
     """
     plain: object = os.fspath(given) if isinstance(given, os.PathLike) else given
     if not isinstance(plain, str):
-        what = clipped(repr(given))
         raise ArgumentError(
-            f"{kernel}: {argument} is {what}; want a path, or WGSL text with lines."
+            f"{kernel}: {argument} is {shown(given)}; want a path, or WGSL text with lines."
         )
     return plain
 

@@ -39,3 +39,23 @@ def tune_kernels(
     except WgslKernelsError as error:
         Console(stderr=True, highlight=False, markup=False).print(str(error))
         raise typer.Exit(1) from None
+
+
+@app.command("show")
+def show_program(
+    name: Annotated[str, typer.Argument(help="A kernel, or file.py:function without parameters.")],
+    shapes: Annotated[
+        list[str] | None, typer.Argument(help="Of a kernel's inputs, as 64x32.")
+    ] = None,
+    dtype: Annotated[str, typer.Option(help="Of these inputs.")] = "float32",
+    config: Annotated[str | None, typer.Option(help="The variant that a kernel runs as.")] = None,
+) -> None:
+    """Print what runs: the program with its grids and bindings, each line with its origin."""
+    from wgsl_kernels.cli.show import show
+
+    try:
+        text = show(name, shapes or [], dtype, config)
+    except WgslKernelsError as error:
+        Console(stderr=True, highlight=False, markup=False).print(str(error))
+        raise typer.Exit(1) from None
+    typer.echo(text)

@@ -8,12 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wgsl_kernels.backends.webgpu.devices.adapter import (
-    AdapterInfo,
-    Choice,
-    choose_adapter,
-    list_adapters,
-)
+from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
+from wgsl_kernels.backends.webgpu.devices.adapters import Choice, choose_adapter, list_adapters
 
 # The limits that decide whether a kernel or a tensor fits, with their unit.
 KEY_LIMITS = {

@@ -37,8 +37,9 @@ def tune(console: Console, only: str = "") -> None:
     with wk.use_backend("webgpu"), wk.config.using(tuning="on", deterministic=False):
         backend = find_driver("webgpu")
         assert isinstance(backend, WebGpuBackend)
-        tuner, info = backend.tuner, backend.open().info
-        sizes = SIZES[: 4 if info.is_software else None]
+        tuner, device = backend.tuner, backend.open()
+        info, largest = device.info, device.policy.largest_tuned
+        sizes = [size for size in SIZES if size <= largest]
         chosen = [item for item in _items(sizes) if only in item[0]]
         found: list[tuple[str, Measurement]] = []
         with tuner.renewing(SECONDS):

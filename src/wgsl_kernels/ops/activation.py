@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import select, silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast, require_dtype, show
@@ -297,3 +298,7 @@ wgsl_kernel("Step", "activation/step.wesl", params=_step_params)
 @gradient("Step")
 def _step_grad(dy: Tensor) -> Tensor:
     return creation.zeros_like(dy)
+
+
+# They compare and choose.
+declare_exact(("Relu", "Relu6"), NUMBERS)

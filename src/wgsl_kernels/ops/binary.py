@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import sequence
 from wgsl_kernels.engine.dtypes import DType, is_float
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast, require_dtype, show
@@ -376,3 +377,8 @@ wgsl_kernel("Sub", "binary/sub.wgsl")
 @gradient("Sub")
 def _subtract_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
     return unbroadcast(dy, a_shape), lambda: unbroadcast(-dy, b_shape)
+
+
+# Rounded once, or not at all; floored quotients of integers only.
+declare_exact(("Add", "Maximum", "Minimum", "Multiply", "SquaredDifference", "Sub"), NUMBERS)
+declare_exact(("FloorDiv",), ("int32", "bool"))

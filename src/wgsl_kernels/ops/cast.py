@@ -11,10 +11,11 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.dtypes import DType, canonical, is_differentiable, numpy_dtype
 from wgsl_kernels.engine.errors import DTypeError
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops.elementwise import as_int32
+from wgsl_kernels.ops.elementwise import NUMBERS, as_int32
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -77,3 +78,7 @@ def _converted(gpu: Gpu, shader: str, x: GpuArray, dtype: DType) -> GpuArray:
 @gradient("Cast")
 def _cast_grad(dy: Tensor, x_dtype: DType) -> Tensor:
     return astype(dy, x_dtype) if is_differentiable(x_dtype) else dy
+
+
+# Rounded once, or not at all.
+declare_exact(("Cast",), NUMBERS)

@@ -9,6 +9,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.dtypes import DTYPES, DType
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import no_gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
@@ -124,3 +125,7 @@ def _not_equal_cpu(a: Array, b: Array) -> Array:
 
 wgsl_kernel("NotEqual", "compare/not_equal.wesl")
 no_gradient("NotEqual", because=BECAUSE)
+
+
+# They compare.
+declare_exact(("Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual"), NUMBERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.cpu.convolution import convolved_cpu
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import (
@@ -19,7 +20,6 @@ from wgsl_kernels.engine.shapes import lengths
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.windows import Padding, Pair, Sliding, slide
 from wgsl_kernels.ops import conv_gradients as _conv_gradients  # noqa: F401  registers kernels
-from wgsl_kernels.ops.columns import convolved_cpu
 from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
 from wgsl_kernels.ops.windows import convolved, wide
 

@@ -13,6 +13,7 @@ from wgsl_kernels.engine.attributes import integer, plain
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, is_float, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.run import run
@@ -23,6 +24,7 @@ from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import ranges
 from wgsl_kernels.ops import shape as shapes
+from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -216,7 +218,7 @@ def _one_hot_webgpu(
 ) -> GpuArray:
     y = gpu.empty((*indices.shape, depth), dtype)
     fours = depth % 4 == 0 and dtype != "complex64"
-    units, turns = y.size // (4 if fours else 1), 16 if gpu.is_software else 1
+    units, turns = y.size // (4 if fours else 1), gpu.policy.units_moved("OneHot")
     if units:
         gpu.dispatch(
             "creation/one_hot_fours.wesl" if fours else "creation/one_hot.wesl",
@@ -329,3 +331,7 @@ def stored(value: Scalar, dtype: DType) -> Scalar:
     if dtype.startswith("complex"):
         return complex(value)
     return value if is_float(dtype) else int(value.real)
+
+
+# They make numbers from none. With several elements they are better fused into what reads them.
+declare_exact(("Fill", "OnesLike", "ZerosLike"), NUMBERS, reads=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.cpu.depthwise import by_channel, spread_out
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
@@ -13,8 +14,13 @@ from wgsl_kernels.ops.conv import conv2d, on_batch
 from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
 from wgsl_kernels.ops.depthwise_gradients import TO_FILTER, TO_INPUT
 from wgsl_kernels.ops.depthwise_launch import convolve
-from wgsl_kernels.ops.depthwise_sums import by_channel, convolved_by_channel, sliding_of, spread_out
-from wgsl_kernels.ops.windows import channels_last, in_format, wide
+from wgsl_kernels.ops.windows import (
+    channels_last,
+    convolved_by_channel,
+    in_format,
+    sliding_of,
+    wide,
+)
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray

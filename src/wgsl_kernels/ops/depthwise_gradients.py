@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.cpu.depthwise import filter_by_channel, input_by_channel, spread_out
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.ops.depthwise_launch import gather_filter, spread_back
-from wgsl_kernels.ops.depthwise_sums import (
-    filter_by_channel,
-    input_by_channel,
-    sliding_of,
-    spread_out,
-)
-from wgsl_kernels.ops.windows import channels_last, in_format, wide
+from wgsl_kernels.ops.windows import channels_last, in_format, sliding_of, wide
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray

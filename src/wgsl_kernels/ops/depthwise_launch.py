@@ -6,15 +6,15 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.adapter.policy import BUSY_GROUPS
 from wgsl_kernels.backends.webgpu.products.dispatching import (
     NO_EPILOGUE,
     Epilogue,
     is_vec4_along,
     sum_of_parts,
 )
-from wgsl_kernels.backends.webgpu.products.tilings import GROUPS_WANTED, ITERATIONS, SHORTEST_SUM
-from wgsl_kernels.engine.windows import CHANNELS
-from wgsl_kernels.ops.depthwise_sums import turned, turns_of
+from wgsl_kernels.backends.webgpu.products.tilings import ITERATIONS, SHORTEST_SUM
+from wgsl_kernels.engine.windows import CHANNELS, turned, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 GROUP = 64
 """Invocations of a workgroup."""
-
-TILE, WIDE_TILE = 4, 8
-"""Places of a line that an invocation of the forward shaders sums."""
 
 ELEMENTS = 3
 """Elements of a window's line that an invocation takes at a time."""
@@ -110,8 +107,7 @@ def _convolve(
     part_rows, part_chunks = _part(sliding)
     parts = _parts(sliding)
     spread = constants["spread"]
-    wide = gpu.is_software and lanes == 4 and sliding.cols.out > TILE
-    tile = WIDE_TILE if wide else TILE
+    tile = gpu.policy.depthwise_tile(lanes, sliding.cols.out)
     tiles = math.ceil(sliding.cols.out / (tile * spread)) * spread
     invocations = parts * sliding.batch * sliding.rows.out * tiles * (depth // lanes)
     params = {
@@ -217,7 +213,7 @@ def gather_filter(gpu: Gpu, sliding: Sliding, x: GpuArray, dy: GpuArray, shape: 
     steps, constants = _steps(sliding)
     once = height * _triples(sliding) * (depth // lanes)
     lines, columns = sliding.batch * sliding.rows.out, sliding.cols.out
-    wanted = math.ceil(GROUPS_WANTED * GROUP / once)
+    wanted = math.ceil(BUSY_GROUPS * GROUP / once)
     part_columns = min(columns, ITERATIONS // 2)
     longest = max(math.ceil(lines / wanted), math.ceil(SHORTEST_SUM / part_columns))
     of_each = part_columns + constants["spread"] + 1

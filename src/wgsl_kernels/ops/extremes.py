@@ -15,6 +15,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.variants import SPREADS, declare
 from wgsl_kernels.engine.attributes import flag
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, reduced, require_dtype
@@ -22,6 +23,7 @@ from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import logical, shape
+from wgsl_kernels.ops.elementwise import NUMBERS
 from wgsl_kernels.ops.reduce import Axes, axes_of, kept, spec_without, spread
 
 
@@ -207,3 +209,7 @@ def _to_equals(dy: Tensor, x: Tensor, y: Tensor, axis: Axes) -> Tensor:
     """Return ``dy`` where x equals its row's extreme, else 0."""
     mask = x == kept(y, x.shape, axis)
     return logical.where(mask, spread(dy, x.shape, axis), as_tensor(0.0, dtype=x.dtype))
+
+
+# They compare and choose.
+declare_exact(("ArgMax", "ArgMin", "Max", "Min"), NUMBERS)

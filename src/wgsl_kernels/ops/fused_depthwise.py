@@ -10,8 +10,8 @@ from wgsl_kernels.ops.conv import on_batch
 from wgsl_kernels.ops.convolutions import declare_fused
 from wgsl_kernels.ops.depthwise import BY_CHANNEL, depthwise_conv2d_cpu
 from wgsl_kernels.ops.depthwise_launch import convolve
-from wgsl_kernels.ops.depthwise_sums import sliding_of
 from wgsl_kernels.ops.epilogue import epilogue_for
+from wgsl_kernels.ops.windows import sliding_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray

@@ -11,6 +11,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.indices import check_indices
 from wgsl_kernels.engine.run import run
@@ -18,6 +19,7 @@ from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops import creation, ranges, segment
 from wgsl_kernels.ops import shape as shapes
+from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -131,16 +133,12 @@ def _gather_v2_webgpu(
     return y
 
 
-_TURNS = 32
-"""Units that an invocation moves on a software adapter; on a GPU neighbours read neighbours."""
-
-
 def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
     """Fill ``y`` with the rows of ``x`` that ``indices`` names."""
     y = arrays["y"]
     fours = sizes.inner % 4 == 0 and y.dtype != "complex64"
     units = y.size // 4 if fours else y.size
-    turns = _TURNS if gpu.is_software else 1
+    turns = gpu.policy.units_moved("GatherV2")
     gpu.dispatch(
         "gather/gather_v2_fours.wesl" if fours else "gather/gather_v2.wesl",
         arrays,
@@ -174,3 +172,7 @@ def _gather_v2_grad(
 
 def _swapped(x: Tensor) -> Tensor:
     return shapes.permute_dims(x, (0, 2, 1, 3))
+
+
+# It moves numbers.
+declare_exact(("GatherV2",), NUMBERS)

@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import integers, plain, sequence
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
@@ -22,6 +23,7 @@ from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import creation, slicing
 from wgsl_kernels.ops import reduce as reductions
 from wgsl_kernels.ops import shape as shapes
+from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -152,7 +154,7 @@ def _pad_v2_webgpu(
         return y
     shape, pairs = _without_seams(x.shape, paddings)
     fours = x.dtype != "complex64" and not any(n % 4 for n in (shape[-1], *pairs[-1]))
-    unit, turns = 4 if fours else 1, _TURNS if gpu.is_software else 1
+    unit, turns = 4 if fours else 1, gpu.policy.units_moved("PadV2")
     params = {
         "before": tuple(before for before, _ in pairs),
         "fill": creation.stored(constant_value, x.dtype),
@@ -171,10 +173,6 @@ def _pad_v2_webgpu(
         groups=gpu.grid(math.ceil(y.size // unit / turns), 64),
     )
     return y
-
-
-_TURNS = 16
-"""Units that an invocation moves on a software adapter; on a GPU neighbours move neighbours."""
 
 
 def _without_seams(shape: Shape, paddings: Pairs) -> tuple[Shape, list[tuple[int, int]]]:
@@ -252,7 +250,7 @@ def _copy_blocks(gpu: Gpu, inputs: list[GpuArray], y: GpuArray, blocks: list[int
     """
     row, start = sum(blocks), 0
     whole = y.dtype == "complex64"
-    turns = _TURNS if gpu.is_software else 1
+    turns = gpu.policy.units_moved("Concat")
     for x, block in zip(inputs, blocks, strict=True):
         size = math.prod(x.shape)
         fours = not whole and not any(one % 4 for one in (block, row, start))
@@ -328,3 +326,7 @@ def _tile_grad(dy: Tensor, x_shape: Shape, reps: Sequence[int]) -> Tensor:
             repeated.append(len(shape))
         shape += [length] if times == 1 else [times, length]
     return reductions.sum(shapes.reshape(dy, shape), axis=repeated) if repeated else dy
+
+
+# They move numbers.
+declare_exact(("Concat", "Pack", "PadV2", "Tile"), NUMBERS)

@@ -9,13 +9,14 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import select
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, no_gradient, unbroadcast
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops.elementwise import broadcast_pair, like_x
+from wgsl_kernels.ops.elementwise import NUMBERS, broadcast_pair, like_x
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape, Spec
@@ -116,3 +117,7 @@ def _select_grad(
 ) -> tuple[None, Tensor, Tensor]:
     dt, de = where(condition, dy, 0.0), where(condition, 0.0, dy)
     return None, unbroadcast(dt, t_shape), unbroadcast(de, e_shape)
+
+
+# They compare and choose.
+declare_exact(("LogicalAnd", "LogicalNot", "LogicalOr", "Select"), NUMBERS)

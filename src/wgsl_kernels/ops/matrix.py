@@ -232,7 +232,7 @@ class _Plan:
     memo: Memo = field(default_factory=Memo)
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=512)
 def _plan(a: ShapeAndLayout, b: ShapeAndLayout, transpose_a: bool, transpose_b: bool) -> _Plan:
     batch = broadcast_shapes(a[0][:-2], b[0][:-2]) or ()
     left = _as_matrices(a, batch, transpose_a)

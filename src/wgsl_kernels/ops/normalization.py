@@ -155,14 +155,14 @@ def _by_channels(
     rows = x.size // channels
     steps = min(_STEPS, rows)
     parts = -(-rows // steps)
+    first, apart = gpu.policy.batch_norm_walk(steps, parts)
     params = {
         "rows": rows,
         "fours": channels // 4,
         "parts": parts,
         "steps": steps,
-        # neighbours on a GPU load neighbouring rows; a CPU's invocation walks along its own
-        "first": steps if gpu.is_software else 1,
-        "apart": 1 if gpu.is_software else parts,
+        "first": first,
+        "apart": apart,
         "variance_epsilon": variance_epsilon,
     }
     present = {name: x if one is None else one for name, one in given.items()}

@@ -5,6 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from wgsl_kernels.backends.webgpu.adapter.policy import (
+    DIGITS_LEAST,
+    MERGED,
+    PARTS,
+    ROWS,
+    SORTED_ALONE_LONGEST,
+    STAGED,
+)
 from wgsl_kernels.backends.webgpu.variants import size_class
 from wgsl_kernels.ops import scan
 
@@ -18,15 +26,7 @@ BLOCK = 1024  # as in sort_block.wesl
 _DIGITS = 256  # as in lib/radix.wesl
 _PART = 4096
 """Pairs of a row that a workgroup takes, 16 to each lane."""
-_STAGED_LEAST = 1 << 14
-"""Pairs of a row from which on a GPU counts digits: that many take 15 dispatches either way."""
-_RADIX_LEAST = 256
-"""Pairs of a row from which on counting digits is worth its memory."""
-_ROWS_ALONE, _LONGEST_ALONE = 16, 8192
-"""As many rows keep a software adapter busy, an invocation each; it stops before 65,535 turns."""
-MERGED, ROWS, PARTS, STAGED = "merged", "digits_rows", "digits", "digits_staged"
 METHODS = (MERGED, ROWS, PARTS, STAGED)
-"""A bitonic sort; counting digits: of a row by an invocation, of parts of it, or by workgroups."""
 
 
 def sorted_pairs(
@@ -55,11 +55,11 @@ def sorted_pairs(
         return pairs
 
     names = [MERGED]
-    if length >= _RADIX_LEAST:
+    if length >= DIGITS_LEAST:
         names += [PARTS, STAGED]
-    if _RADIX_LEAST <= length <= _LONGEST_ALONE:
+    if DIGITS_LEAST <= length <= SORTED_ALONE_LONGEST:
         names.append(ROWS)
-    static = _method(gpu, rows, length)
+    static = gpu.policy.pair_sort(rows, length)
     shape_class = ("pairs", size_class(rows), size_class(length), most < 1 << 16)
     return run(gpu.choose(shape_class, tuple(names), static, run, rows * length))
 
@@ -80,20 +80,6 @@ def filling(
 def _power_of_two(length: int) -> int:
     """Return how many pairs a bitonic sort makes of a row."""
     return 1 << max(length - 1, 0).bit_length()
-
-
-def _method(gpu: Gpu, rows: int, length: int) -> str:
-    """Return how to sort where nothing is measured.
-
-    On a software adapter digits are counted by an invocation alone: of 1 M pairs that took a
-    twentieth of the time of a bitonic sort, whose barriers cost too much there. On a GPU they are
-    counted by workgroups: of 1 M pairs in 4 passes over memory where a bitonic sort takes 65.
-    """
-    if length < (_RADIX_LEAST if gpu.is_software else _STAGED_LEAST):
-        return MERGED
-    if not gpu.is_software:
-        return STAGED
-    return ROWS if rows >= _ROWS_ALONE and length <= _LONGEST_ALONE else PARTS
 
 
 def _sort_pairs(gpu: Gpu, pairs: GpuArray, method: str, passes: int) -> None:

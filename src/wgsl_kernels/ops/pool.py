@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.pooling import (
+    avg_pool_cpu,
+    avg_pool_gradient_cpu,
+    counts,
+    max_pool_cpu,
+)
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient
@@ -18,7 +24,6 @@ from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, tensor
 from wgsl_kernels.engine.windows import Padding, Pair, Sliding, pair, slide
 from wgsl_kernels.ops import logical
 from wgsl_kernels.ops.conv import on_batch
-from wgsl_kernels.ops.pool_cpu import avg_pool_cpu, avg_pool_gradient_cpu, counts, max_pool_cpu
 from wgsl_kernels.ops.windows import wide
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.pool_maxima import chosen_cpu, max_pool_gradient_cpu
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops.pool import check_like, pool_on, pooled, sliding_of, spread_on
-from wgsl_kernels.ops.pool_maxima import chosen_cpu, max_pool_gradient_cpu
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray

@@ -21,6 +21,7 @@ from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.dtypes import DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import no_gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths, require_dtype, show
@@ -227,3 +228,7 @@ def _check_key(kernel: str, key: Spec) -> None:
 
 def _is_int32(number: float) -> bool:
     return -(2**31) <= number < 2**31 and number == math.floor(number)
+
+
+# Integers.
+declare_exact(("AdvanceKey",), ("int32", "bool"))

@@ -16,12 +16,14 @@ from wgsl_kernels.backends.cpu.precision import WIDER, silent
 from wgsl_kernels.backends.cpu.sums import ADD, total
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.variants import SPREADS, declare
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axes, reduced, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import joining, shape
+from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
@@ -254,3 +256,8 @@ def kept(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
 def spread(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
     """Return ``dy`` repeated along the reduced axes."""
     return shape.broadcast_to(kept(dy, x_shape, axis), x_shape)
+
+
+# They compare and choose; the order of a sum of floats differs.
+declare_exact(("All", "Any"), NUMBERS)
+declare_exact(("Prod", "Sum"), ("int32", "bool"))

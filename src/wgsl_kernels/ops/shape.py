@@ -12,11 +12,13 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths, normalize_axes, normalize_axis, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -312,3 +314,11 @@ def reshaped_strides(shape: Shape, strides: Shape, new_shape: Shape) -> Shape | 
         found.append(step)
         left, step = left // length, step * length
     return tuple(reversed(found))
+
+
+# They move numbers; on the device some only look at these in another way.
+declare_exact(
+    ("BroadcastTo", "ExpandDims", "Identity", "Reshape", "Reverse", "Transpose"),
+    NUMBERS,
+    moves=True,
+)

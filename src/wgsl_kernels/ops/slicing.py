@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run, run_many
 from wgsl_kernels.engine.shapes import normalize_axis, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops import creation, joining, shape
 from wgsl_kernels.ops.cuts import Cut, strided_cut
+from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -366,3 +368,7 @@ def _cut_view(gpu: Gpu, x: GpuArray, cut: Cut) -> GpuArray:
     offset = x.offset + sum(b * s for b, s in zip(cut.begin, x.strides, strict=True))
     strides = tuple(a * b for a, b in zip(cut.strides, x.strides, strict=True))
     return gpu.view(x, cut.lengths, strides, offset)
+
+
+# They move numbers; on the device some only look at these in another way.
+declare_exact(("Slice", "SplitV", "StridedSlice", "Unpack"), NUMBERS, moves=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.ordering import can_be_keys, distinct, top_places
+from wgsl_kernels.backends.webgpu.adapter.policy import BLOCKS, REGISTERS
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.variants import declare, size_class
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
@@ -84,7 +85,7 @@ def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
         names.append(REGISTERS)
     if k <= _IN_BLOCKS and length > BLOCK:
         names.append(BLOCKS)
-    wanted = REGISTERS if gpu.is_software else BLOCKS
+    wanted = gpu.policy.top_k
 
     def run(name: str) -> tuple[GpuArray, GpuArray]:
         if name == REGISTERS:
@@ -102,7 +103,7 @@ def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
 
 _IN_REGISTERS = 16  # as in sort/top_k_first.wesl
 _IN_BLOCKS = BLOCK // 4
-REGISTERS, BLOCKS, SORTED = "registers", "blocks", "sorted"
+SORTED = "sorted"
 declare("TopK", (REGISTERS, BLOCKS, SORTED))
 
 

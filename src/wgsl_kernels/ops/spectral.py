@@ -161,8 +161,7 @@ def _transform(gpu: Gpu, x: GpuArray, *, turn: int, scale: float = 1.0) -> GpuAr
 
 def _by_passes(gpu: Gpu, x: GpuArray, turn: int, scale: float = 1.0) -> GpuArray:
     length = x.shape[-1]
-    in_pairs = gpu.is_software and length % 8 == 0
-    most = 16 if not gpu.is_software or length % 32 == 0 else 4
+    in_pairs, most = gpu.policy.transforms_in_pairs(length), gpu.policy.largest_radix(length)
     passes = _passes(length, most)
     in_order = math.prod(radix for radix in passes if radix in _BUTTERFLIES) if in_pairs else 0
     rest = 0 if in_order == length else length
@@ -197,11 +196,7 @@ def _by_passes(gpu: Gpu, x: GpuArray, turn: int, scale: float = 1.0) -> GpuArray
 def _pass_in_pairs(
     gpu: Gpu, arrays: dict[str, GpuArray], radix: int, done: int, turn: int, scale: float
 ) -> None:
-    """Run a pass by 4 or 16, two neighbours to an invocation.
-
-    A software adapter takes as long to load or store one number as two. By pairs of 16 a transform
-    of 64 rows of 1024 took half of what single fours took, on lavapipe.
-    """
+    """Run a pass by 4 or 16, two neighbours to an invocation."""
     x = arrays["x"]
     length = x.shape[-1]
     rows, pairs = x.size // length, length // radix // 2
@@ -227,11 +222,7 @@ _BUTTERFLIES = (4, 16)
 
 
 def _passes(length: int, most: int) -> tuple[int, ...]:
-    """Return the radices, pairs of fours as one pass if ``most`` is 16.
-
-    Such a pass moves the elements once instead of twice; a software adapter, which has few
-    registers and near memory, took twice as long by it where it moves no pairs.
-    """
+    """Return the radices, pairs of fours as one pass if ``most`` is 16."""
     found = radices(length)
     fours = found.count(4) // 2 if most == 16 else 0
     return (*(16,) * fours, *found[2 * fours :])

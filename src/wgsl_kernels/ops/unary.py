@@ -13,6 +13,7 @@ from wgsl_kernels.backends.cpu.maps import mapped
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype
@@ -311,3 +312,7 @@ wgsl_kernel("Square", "unary/square.wesl")
 @gradient("Square")
 def _square_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy * complex.conj(x + x)
+
+
+# Rounded once, or not at all.
+declare_exact(("Abs", "Ceil", "ClipByValue", "Floor", "Neg", "Round", "Sign", "Square"), NUMBERS)

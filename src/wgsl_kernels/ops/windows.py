@@ -11,6 +11,8 @@ from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.windows import Padding, Pair, Sliding, slide
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wgsl_kernels.backends.cpu.kernel import Array
     from wgsl_kernels.engine.spec import Shape, Spec
 
@@ -50,6 +52,26 @@ def slide_filter(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Sliding
             f"{show(filter.shape)}; want filter[2] == {sliding.channels}."
         )
     return sliding
+
+
+def sliding_of(kernel: str, shape: Shape, filter_shape: Shape, **geometry: Any) -> Sliding:
+    """Return how a filter moves over images; without ``dilations`` it reads neighbours."""
+    return slide(kernel, shape, filter_shape, **_dilated(geometry))
+
+
+def convolved_by_channel(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
+    """Return the shape that a depthwise convolution gives; ``geometry`` is its attributes.
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: It cannot be.
+    """
+    sliding = slide_filter(kernel, x, filter, **_dilated(geometry))
+    return sliding.shape_with(filter.shape[2] * filter.shape[3])
+
+
+def _dilated(geometry: Mapping[str, Any]) -> dict[str, Any]:
+    dilations = geometry["dilations"]
+    return {**geometry, "dilations": 1 if dilations is None else dilations}
 
 
 def geometry_of(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.devices.adapter import choose_adapter
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.backends import use_backend
 from wgsl_kernels.engine.registry import unregister_kernel
@@ -20,8 +20,8 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.tensor import tensor
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
     from wgsl_kernels.backends.webgpu.array import GpuArray
-    from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo
     from wgsl_kernels.backends.webgpu.gpu import Gpu
 
 NAN, ONE, BIG = 0x7FC00000, 0x3F800000, 0x7F000000

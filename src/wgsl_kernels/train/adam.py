@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.scopes import keep
 from wgsl_kernels.engine.tensor import tensor
@@ -108,8 +109,8 @@ class Weights:
                 -expm1(number * math.log(beta)) if beta else number * 0.0 + 1.0
                 for beta in self._betas
             )
-        ask: Any = getattr(step.driver, "known", None)
-        known = None if ask is None else ask(step.array)
+        readable = abilities_of(step.driver).host_readable
+        known = None if readable is None else readable.known(step.array)
         if known is not None:
             pairs = zip(self._first, self._last, strict=True)
             places = [first + min(int(known.item()), last) for first, last in pairs]

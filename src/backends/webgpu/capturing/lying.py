@@ -39,7 +39,7 @@ def stretch(array: GpuArray) -> GpuArray:
     return GpuArray((size,), array.dtype, size, array.storage, array.device, layout)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _placed(shape: Shape, layout: Layout, step: int) -> tuple[Layout, int]:
     strides, offset = layout
     start = max(_reach(shape, strides, offset)[0] // step - 1, 0) * step

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
-    from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
 
 
@@ -37,6 +37,7 @@ class Step(NamedTuple):
     params: bytes
     groups: tuple[int, int, int]
     label: Label
+    origin: Origin
 
 
 class Notes:
@@ -109,10 +110,10 @@ class Notes:
         for one in storages:
             if one.block not in values:
                 self.kept.setdefault(one.block, one)
-        pipeline, fitting, params, groups, _, label = ready
+        pipeline, fitting, params, groups, _, label, origin = ready
         places = tuple([values.get(one.block, one.block) for one in storages])
         self.steps.append(
-            Step(pipeline, places, fitting.ranges, fitting.window, params, groups, label)
+            Step(pipeline, places, fitting.ranges, fitting.window, params, groups, label, origin)
         )
 
     def has_read(self) -> None:

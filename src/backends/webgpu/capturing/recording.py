@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, to_device_values
@@ -11,21 +10,22 @@ from wgsl_kernels.backends.webgpu.capturing.notes import Notes
 from wgsl_kernels.backends.webgpu.capturing.ordering import sparing_order
 from wgsl_kernels.backends.webgpu.capturing.replay import GpuReplay, Output, Slot
 from wgsl_kernels.backends.webgpu.capturing.scratch import Plan, Room, Value, Workspace
+from wgsl_kernels.engine.liveness import is_shared
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.capturing.notes import Place, Step
     from wgsl_kernels.backends.webgpu.capturing.ordering import Use
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
 
 
 class GpuRecording:
     """One recording; see `wgsl_kernels.engine.driver.Recording`."""
 
-    def __init__(self, backend: WebGpuBackend, scratch: Any = None) -> None:
+    def __init__(self, backend: Session, scratch: Any = None) -> None:
         self._backend = backend
         self._device = backend.open()
         fits = isinstance(scratch, Workspace) and scratch.device is self._device
@@ -56,12 +56,12 @@ class GpuRecording:
         if layout is not None:
             part = self._backend.copy(stretch(array)).storage
             return GpuArray(spec.shape, spec.dtype, size, part, self._device, layout)
-        is_alone = sys.getrefcount(array.storage) <= 2 and not shared
+        is_alone = not is_shared(array.storage, 1) and not shared
         return array if is_alone else self._backend.copy(array)
 
     def begin(self) -> None:
         """Begin to take notes; what is pending is made first, lest it be made with the run's."""
-        self._backend.fuser.anchors.make_waiting()
+        self._backend.evaluator.make_waiting()
         self._notes.begin()
 
     def refuse(self, why: str) -> None:

@@ -5,31 +5,33 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray, row_major
+from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, ITEMSIZE, GpuArray, row_major
 from wgsl_kernels.backends.webgpu.capturing.lying import placed, stretch
-from wgsl_kernels.backends.webgpu.launching.launch import CHECKED_BYTES
+from wgsl_kernels.backends.webgpu.capturing.program import concatenated
 from wgsl_kernels.engine.driver import OtherLayoutError
+from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.array import Layout
-    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.capturing.notes import Step
     from wgsl_kernels.backends.webgpu.capturing.scratch import Workspace
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch
     from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape, Spec
 
 VARIANTS = 64
-"""Sets of buffers for which a replay remembers its dispatches; a steady loop goes through few."""
+"""Sets of buffers for which a replay remembers its dispatches at least; a steady loop has few."""
 
-GROUPS = 256
-"""Bind groups remembered for one dispatch, on average."""
+GROUPS = 128
+"""Bind groups kept at least for one dispatch, on average."""
 
 
 class Output(NamedTuple):
@@ -95,7 +97,7 @@ class GpuReplay:
 
     def __init__(
         self,
-        backend: WebGpuBackend,
+        backend: Session,
         device: Device,
         steps: list[tuple[Step, list[Block | int]]],
         made: list[Slot],
@@ -108,6 +110,12 @@ class GpuReplay:
     ) -> None:
         self.used = used
         self.dispatches = len(steps)
+        self.program = concatenated(steps, len(layouts), [one.spec for one in made])
+        """What it replays; None where a dispatch was of no program."""
+        whole = self.program
+        self._origins: list[Origin] = [None] * len(steps)
+        if whole is not None:
+            self._origins = [(whole, one) for one in whole.dispatches]
         self._backend = backend
         self._device = device
         self._made = [one.nbytes for one in made]
@@ -126,12 +134,12 @@ class GpuReplay:
         self._rows = [
             Row(step, places, at) for (step, places), at in zip(steps, offsets, strict=True)
         ]
-        self._groups: dict[Any, Group] = {}
+        self._groups: Recent[Any, Group] = Recent(GROUPS * max(len(steps), 1))
         self._fixed = [
             None if row.open else self._dispatch(row, tuple(row.blocks), row.step.ranges)
             for row in self._rows
         ]
-        self._variants: dict[tuple[Block | int, ...], list[Dispatch]] = {}
+        self._variants: Recent[tuple[Block | int, ...], list[Dispatch]] = Recent(VARIANTS)
         device.captures.alive.add(self)
 
     @property
@@ -164,12 +172,12 @@ class GpuReplay:
                 storages.append(allocate(nbytes, "capture"))
             blocks = tuple([one.block for one in storages])
             key: tuple[Block | int, ...] = (*blocks, *starts) if starts else blocks
-            records = self._variants.get(key)
+            records = self._variants[key]
             if records is None:
-                records = self._variants[key] = self._variant(blocks, starts)
+                records = self._variants.keep(key, self._variant(blocks, starts))
             if self._status is not None:
                 device.reports.watch(self._status)
-            device.replay(records, blocks, self._work)
+            device.replay(records, blocks, self._work, self._origins)
         made: list[GpuArray] = []
         for slot, shape, dtype, size, layout, constant in self._outputs:
             if constant is None:
@@ -201,10 +209,8 @@ class GpuReplay:
 
     def forget(self, block: Block) -> None:
         """Drop what names a buffer that leaves the pool."""
-        for blocks in [one for one in self._variants if block in one]:
-            del self._variants[blocks]
-        for key in [one for one, group in self._groups.items() if block in group.blocks]:
-            del self._groups[key]
+        self._variants.drop(lambda blocks, _: block in blocks)
+        self._groups.drop(lambda _, group: block in group.blocks)
 
     def counted(self, use: MemoryUse) -> MemoryUse:
         """Return a count of memory with what this keeps in its own place there."""
@@ -222,18 +228,14 @@ class GpuReplay:
             for place, slot in row.open:
                 row.blocks[place] = blocks[slot]
             records.append(self._dispatch(row, tuple(row.blocks), row.ranges(starts)))
-        while len(self._variants) >= VARIANTS:
-            del self._variants[next(iter(self._variants))]
         return records
 
     def _dispatch(self, row: Row, blocks: tuple[Block, ...], ranges: Ranges) -> Dispatch:
         step = row.step
         key = (step.pipeline.layout, step.window, ranges, blocks)
-        group = self._groups.get(key)
+        group = self._groups[key]
         if group is None:
-            if len(self._groups) >= GROUPS * len(self._rows):
-                self._groups.clear()
             uniform = self._params, step.window
             group = self._device.make_group(step.pipeline, blocks, ranges, uniform)
-            self._groups[key] = group
+            self._groups.keep(key, group)
         return (step.pipeline, group, row.offset, step.groups, step.label)

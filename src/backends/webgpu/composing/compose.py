@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from wgsl_kernels.backends.webgpu.composing.accessors import add_free
 from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
-from wgsl_kernels.backends.webgpu.composing.binding import bind
-from wgsl_kernels.backends.webgpu.composing.composer import Composer
-from wgsl_kernels.backends.webgpu.composing.maps import add_map, can_vec4
-from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm, Form, Operand, classify
-from wgsl_kernels.backends.webgpu.composing.reductions import add_reduction, skeleton_of
-from wgsl_kernels.backends.webgpu.composing.row_loads import Reduction, Stage, Variant
-from wgsl_kernels.backends.webgpu.composing.scans import Method, Scan, add_scan, scan_skeleton
-from wgsl_kernels.backends.webgpu.composing.source import Source, load_file, shaders_folder
-from wgsl_kernels.backends.webgpu.composing.windows import Unit, Window, add_window, window_skeleton
-from wgsl_kernels.backends.webgpu.fusion.attach import (
+from wgsl_kernels.backends.webgpu.composing.attach import (
     AFTER,
     After,
     Before,
@@ -25,6 +16,15 @@ from wgsl_kernels.backends.webgpu.fusion.attach import (
     outputs_of,
     prefix_of,
 )
+from wgsl_kernels.backends.webgpu.composing.binding import bind
+from wgsl_kernels.backends.webgpu.composing.composer import Composer
+from wgsl_kernels.backends.webgpu.composing.maps import add_map, can_vec4
+from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm, Form, Operand, classify
+from wgsl_kernels.backends.webgpu.composing.reductions import add_reduction, skeleton_of
+from wgsl_kernels.backends.webgpu.composing.row_loads import Reduction, Stage, Variant
+from wgsl_kernels.backends.webgpu.composing.scans import Method, Scan, add_scan, scan_skeleton
+from wgsl_kernels.backends.webgpu.composing.source import Source, load_skeleton
+from wgsl_kernels.backends.webgpu.composing.windows import Unit, Window, add_window, window_skeleton
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def compose(
     """
     form = classify(source, options.form)
     skeleton = _skeleton(form, source, options)
-    facts = load_file(shaders_folder() / skeleton).facts if skeleton else None
+    facts = load_skeleton(skeleton).facts if skeleton else None
     leaves = [
         leaf for one in options.before for leaf in leaves_of(one.structure, prefix_of(one.name))
     ]

@@ -16,9 +16,9 @@ from wgsl_kernels.engine.errors import ShaderError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wgsl_kernels.backends.webgpu.composing.attach import After, Before
     from wgsl_kernels.backends.webgpu.composing.operands import Form, Operand
     from wgsl_kernels.backends.webgpu.composing.source import Source
-    from wgsl_kernels.backends.webgpu.fusion.attach import After, Before
     from wgsl_kernels.backends.webgpu.wgsl.facts import Function
 
 VALUE_FIELDS = {

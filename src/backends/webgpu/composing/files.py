@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.packages import clipped, is_there, named_folders
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,8 +41,7 @@ def find_file(given: str, beside: Path) -> Path:
     found = beside / given
     if not is_there(found) and not is_there(found := shaders_folder() / given):
         tried = dict.fromkeys((beside / given, found))
-        name = clipped(repr(given))
-        raise ShaderError(f"shader file {name} is missing; tried {_listed(tried)}.")
+        raise ShaderError(f"shader file {shown(given)} is missing; tried {_listed(tried)}.")
     real = found.resolve()
     if real.suffix not in ENDINGS and not any(real.is_relative_to(one) for one in _roots(beside)):
         raise ShaderError(
@@ -51,15 +51,16 @@ def find_file(given: str, beside: Path) -> Path:
 
 
 def read_text(path: Path) -> Text:
-    """Return what a file holds, which is read again when it has changed.
+    """Return what a file holds, as it is now; who reads it parses no text again.
 
     Raises:
         ShaderError: It cannot be read.
     """
     try:
-        return _read_version(path, path.stat().st_mtime_ns)
+        data = path.read_bytes()
     except OSError as error:
         raise ShaderError(f"{label(path)}: cannot be read: {error.strerror}.") from None
+    return _text(label(path), data)
 
 
 def text_of(name: str, text: str) -> Text:
@@ -78,31 +79,31 @@ def text_of(name: str, text: str) -> Text:
     return Text(name, plain)
 
 
-def label(path: Path) -> str:
-    """Return how errors name ``path``: the package's own shaders by their place among them."""
-    folder = shaders_folder().resolve()
-    resolved = path.resolve()
-    return str(resolved.relative_to(folder)) if resolved.is_relative_to(folder) else str(path)
-
-
-@functools.lru_cache(maxsize=1024)
-def _read_version(path: Path, _modified: int) -> Text:
-    data = path.read_bytes()
+@functools.lru_cache(maxsize=256)
+def _text(name: str, data: bytes) -> Text:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8."
-        raise ShaderError(f"{label(path)}:{line}: {message}") from None
-    return text_of(label(path), text)
+        raise ShaderError(f"{name}:{line}: {message}") from None
+    return text_of(name, text)
+
+
+def label(path: Path) -> str:
+    """Return how errors name ``path``: the package's own shaders by their place among them."""
+    folder = real_folder(shaders_folder())
+    resolved = path.resolve()
+    return str(resolved.relative_to(folder)) if resolved.is_relative_to(folder) else str(path)
 
 
 def _roots(folder: Path) -> tuple[Path, ...]:
-    return (_real(folder), _real(shaders_folder()), *named_folders().values())
+    return (real_folder(folder), real_folder(shaders_folder()), *named_folders().values())
 
 
 @functools.lru_cache(maxsize=256)
-def _real(folder: Path) -> Path:
+def real_folder(folder: Path) -> Path:
+    """Return a folder without links."""
     return folder.resolve()
 
 

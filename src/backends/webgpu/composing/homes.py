@@ -29,15 +29,13 @@ class Home:
         name: What the link calls it; paths call it ``package``.
         folder: Where its modules are.
         packages: The folders of all packages by the names that imports give them, its own too.
-        unread: Dependencies whose files are not known, by name.
-        settings: The files that told so.
+        unread: The dependencies whose files are not known.
     """
 
     name: str
     folder: Path
     packages: Mapping[str, Path]
     unread: frozenset[str]
-    settings: tuple[Path, ...]
 
     def segments(self, file: Path) -> tuple[str, ...]:
         """Return the path within the package of a file that may lie outside of it."""
@@ -59,15 +57,14 @@ def home_of(folder: Path) -> Home:
     """
     packages = {OURS: shaders_folder(), **named_folders()}
     if folder.is_relative_to(shaders_folder()):
-        return Home(OURS, shaders_folder(), packages, frozenset(), ())
+        return Home(OURS, shaders_folder(), packages, frozenset())
     settings = _nearest(folder)
     unread: set[str] = set()
-    read: list[Path] = []
     if settings is not None:
-        folder = _dependencies(settings, packages, unread, read)
+        folder = _dependencies(settings, packages, unread)
     known = next((name for name, one in packages.items() if one == folder.resolve()), OWN)
     packages.setdefault(known, folder)
-    return Home(known, folder, packages, frozenset(unread), tuple(read))
+    return Home(known, folder, packages, frozenset(unread))
 
 
 def _nearest(folder: Path) -> Path | None:
@@ -78,11 +75,8 @@ def _nearest(folder: Path) -> Path | None:
     return next((one / _SETTINGS for one in inside if is_there(one / _SETTINGS)), None)
 
 
-def _dependencies(
-    settings: Path, packages: dict[str, Path], unread: set[str], read: list[Path]
-) -> Path:
+def _dependencies(settings: Path, packages: dict[str, Path], unread: set[str]) -> Path:
     """Note the packages that a wesl.toml and its dependencies name; return its root."""
-    read.append(settings)
     found = _table(settings)
     for name, one in _section(found, "dependencies").items():
         given = one.get("path") if isinstance(one, dict) else None
@@ -92,7 +86,7 @@ def _dependencies(
             other = settings.parent / given
             packages[name] = other
             if is_there(other / _SETTINGS):
-                packages[name] = _dependencies(other / _SETTINGS, packages, unread, read)
+                packages[name] = _dependencies(other / _SETTINGS, packages, unread)
     root = _section(found, "package").get("root", found.get("root", "shaders"))
     return settings.parent / str(root)
 

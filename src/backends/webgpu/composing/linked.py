@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.files import ENDINGS, read_text
+from wgsl_kernels.backends.webgpu.composing.files import ENDINGS, read_text, real_folder
 from wgsl_kernels.backends.webgpu.composing.homes import Home, home_of
 from wgsl_kernels.backends.webgpu.composing.prelude import PRELUDE
-from wgsl_kernels.backends.webgpu.packages import is_there, named_folders
+from wgsl_kernels.backends.webgpu.packages import is_there
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.dependencies import check_dependencies
 from wgsl_kernels.backends.webgpu.wgsl.edited import edited
@@ -26,6 +25,7 @@ from wgsl_kernels.backends.webgpu.wgsl.places import Span
 from wgsl_kernels.backends.webgpu.wgsl.reader import read
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Edit
 from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 _SLOTS = re.compile(r"^// @slots\b", re.MULTILINE)
 """What a module says of itself whose place the kernel's own module takes."""
-_MOST_LINKS = 512
+LINKS_MAX = 128
+"""Linked files that are kept at least: about as many as our own kernels that import."""
 _MOST_LISTED = 2000
 """Modules that are looked at for a name that is like a wrong one."""
 
@@ -47,13 +48,13 @@ class Modules(Mapping[ModulePath, "Text"]):
     """The files of a kernel's packages, each read when it is first asked for.
 
     Attributes:
-        read: When each file was changed last.
+        read: What each file held.
     """
 
     def __init__(self, home: Home, root: ModulePath, text: Text) -> None:
         """Begin with the kernel's own text, which may have no file."""
         self.home = home
-        self.read: dict[Path, int] = {}
+        self.read: dict[Path, Text] = {}
         self._texts: dict[ModulePath, Text] = {root: text}
 
     def __getitem__(self, path: ModulePath) -> Text:
@@ -62,8 +63,7 @@ class Modules(Mapping[ModulePath, "Text"]):
             file = self._file(path)
             if file is None:
                 raise KeyError(path)
-            self.read[file] = file.stat().st_mtime_ns
-            self._texts[path] = read_text(file)
+            self.read[file] = self._texts[path] = read_text(file)
         return self._texts[path]
 
     def __contains__(self, path: object) -> bool:
@@ -92,7 +92,7 @@ class Modules(Mapping[ModulePath, "Text"]):
         for ending in ENDINGS:
             file = folder.joinpath(*above, last + ending)
             if is_there(file):
-                return file if file.resolve().is_relative_to(folder.resolve()) else None
+                return file if file.resolve().is_relative_to(real_folder(folder)) else None
         return None
 
 
@@ -131,19 +131,23 @@ class _Link:
 
     files: tuple[Facts, ...]
     offered: tuple[str, ...]
-    read: Mapping[Path, int]
-    named: Mapping[str, Path]
+    read: Mapping[Path, Text]
+    home: Home
 
-    def holds(self) -> bool:
-        """Say whether all files are still as they were."""
+    def holds(self, folder: Path) -> bool:
+        """Say whether all would be found and read as it was."""
         try:
-            same = all(path.stat().st_mtime_ns == time for path, time in self.read.items())
-        except OSError:
+            same = all(read_text(path) == text for path, text in self.read.items())
+            covered = any(
+                path.suffix == ENDINGS[1] and is_there(path.with_suffix(ENDINGS[0]))
+                for path in self.read
+            )
+            return same and not covered and home_of(folder) == self.home
+        except ShaderError:
             return False
-        return same and dict(self.named) == dict(named_folders())
 
 
-_links: OrderedDict[tuple[Text, Path, Path | None], _Link] = OrderedDict()
+_links: Recent[tuple[Text, Path, Path | None], _Link] = Recent(LINKS_MAX)
 
 
 def link_files(
@@ -163,11 +167,10 @@ def link_files(
             with what does not fit.
     """
     key = (text, folder, file)
-    link = _links.get(key)
-    if link is None or not link.holds():
-        link = _links[key] = _linked(text, folder, file)
-        while len(_links) > _MOST_LINKS:
-            _links.popitem(last=False)
+    link = _links[key]
+    if link is None or not link.holds(folder):
+        _links.pop(key, None)
+        link = _links.keep(key, _linked(text, folder, file))
     return link.files, link.offered
 
 
@@ -182,8 +185,7 @@ def _linked(text: Text, folder: Path, file: Path | None) -> _Link:
     check_stand_ins(project, reached)
     files = tuple(_plain_files(project, reached, root))
     check_dependencies(files)
-    read = modules.read | {path: path.stat().st_mtime_ns for path in home.settings}
-    return _Link(files, tuple(reached.offered.values()), read, dict(named_folders()))
+    return _Link(files, tuple(reached.offered.values()), modules.read, home)
 
 
 def _plain_files(project: Project, reached: Reached, root: ModulePath) -> Iterator[Facts]:
@@ -199,7 +201,7 @@ def _plain_files(project: Project, reached: Reached, root: ModulePath) -> Iterat
                 Edit(Span(begin, idents[begin]), name) for begin, name in places.items()
             )
     for path, unit in reached.units.items():
-        facts = read(_plain(unit.text, tuple(edits.get(path, ()))))
+        facts = read(_plain(unit, tuple(edits.get(path, ()))))
         if path != root:
             declarations = enumerate(facts.declarations)
             found = tuple(one for at, one in declarations if at in kept.get(path, ()))
@@ -207,9 +209,9 @@ def _plain_files(project: Project, reached: Reached, root: ModulePath) -> Iterat
         yield facts
 
 
-@functools.lru_cache(maxsize=512)
-def _plain(text: Text, edits: tuple[Edit, ...]) -> Text:
-    return edited(text, edits, parse_source(text).extra)
+@functools.lru_cache(maxsize=256)
+def _plain(unit: Unit, edits: tuple[Edit, ...]) -> Text:
+    return edited(unit.text, edits, parse_source(unit.text).extra, unit.names)
 
 
 def _idents(unit: Unit, at: int) -> dict[int, int]:

@@ -19,7 +19,7 @@ from wgsl_kernels.backends.webgpu.composing.row_loads import (
     partial_at,
 )
 from wgsl_kernels.backends.webgpu.composing.row_writes import add_writes
-from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.composing.source import load_skeleton
 from wgsl_kernels.backends.webgpu.composing.totals import finished, partials_type, stored_partial
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def add_reduction(reduction: Reduction) -> Function:
 
 def loop_text(name: str) -> str:
     """Return the text of a loop that skeletons share."""
-    return load_file(shaders_folder() / f"families/{name}.wgsl").facts.text.text
+    return load_skeleton(f"families/{name}.wgsl").facts.text.text
 
 
 def _word(composer: Composer, name: str, fact: str = "") -> str:

@@ -1,8 +1,9 @@
-"""Shader files with all that they import, read when first needed and again when they change."""
+"""Shader files with all that they import."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -61,6 +62,12 @@ class Source:
     def files(self) -> tuple[Facts, ...]:
         """The kernel's own file and the others."""
         return (self.facts, *self.included)
+
+    @functools.cached_property
+    def digest(self) -> bytes:
+        """What is equal where all files have the same names and texts."""
+        pairs = [(facts.file, facts.text.text) for facts in self.files]
+        return hashlib.blake2b(repr(pairs).encode(), digest_size=16).digest()
 
     @functools.cached_property
     def functions(self) -> Mapping[str, Function]:
@@ -159,8 +166,14 @@ def text_given(given: str, beside: Path, inline_name: str) -> Text:
 
 
 def load_file(path: Path) -> Source:
-    """Return the source in the file ``path``; unchanged files are read once."""
+    """Return the source in the file ``path`` with all that it imports, as the files are now."""
     return _load(read_text(path), path.parent, path)
+
+
+@functools.lru_cache(maxsize=128)
+def load_skeleton(name: str) -> Source:
+    """Return one of the package's own loops around kernels, with its includes; it is read once."""
+    return load_file(shaders_folder() / name)
 
 
 def load_text(text: str, name: str, beside: Path) -> Source:

@@ -11,14 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.capturing.captures import Captures
+from wgsl_kernels.backends.webgpu.adapter.policy import immediate_bytes, policy_of
 from wgsl_kernels.backends.webgpu.devices import lifetime
-from wgsl_kernels.backends.webgpu.devices.adapter import (
-    choose_adapter,
-    default_memory_limit,
-    immediate_bytes,
-    request_device,
-)
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, request_device
+from wgsl_kernels.backends.webgpu.devices.captures import Captures
 from wgsl_kernels.backends.webgpu.devices.native import load_calls
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure, GroupCache, PipelineCache
 from wgsl_kernels.backends.webgpu.devices.pool import Pool
@@ -35,11 +31,12 @@ from wgsl_kernels.engine.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.capturing.notes import Notes
-    from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo, Choice
+    from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
+    from wgsl_kernels.backends.webgpu.devices.adapters import Choice
+    from wgsl_kernels.backends.webgpu.devices.captures import NoteTaker
     from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Kind, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
-    from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch, Label
     from wgsl_kernels.backends.webgpu.devices.timing import Noted
 
@@ -67,7 +64,7 @@ class Device:
         Args:
             choice: The adapter; by default the one that ``choose_adapter`` takes.
             memory_limit: Asked for the bytes that all buffers may take together, or None, whenever
-                memory grows; by default ``default_memory_limit`` of the adapter.
+                memory grows; by default what the adapter's rules say.
         """
         lifetime.check()
         choice = choice or choose_adapter()
@@ -78,16 +75,16 @@ class Device:
         self._device = request_device(choice, WANTED_FEATURES)
         self.limits: Mapping[str, int] = dict(self._device.limits)
         self.features = frozenset(self._device.features)
-        self.is_software = choice.info.is_software
+        self.policy = policy_of(choice.info)
         self.recorded, self.is_profiling, self.cause = 0, False, ""
         self.lock = threading.RLock()
         self.largest_binding = self.limits["max-storage-buffer-binding-size"]
         self._calls = load_calls()
-        self._recorder = Recorder(self._device, self._calls, self.limits, software=self.is_software)
+        self._recorder = Recorder(self._device, self._calls, self.limits, self.policy)
         self.pool = Pool(
             self._create_buffer,
             largest=self.limits["max-buffer-size"],
-            limit=memory_limit or (lambda: default_memory_limit(self.info)),
+            limit=memory_limit or (lambda: self.policy.memory_limit),
             forget=self._forget,
             settle=self._settle,
         )
@@ -98,9 +95,10 @@ class Device:
             self._device, self._calls, self.limits, self.pool, self._recorder.window
         )
         self._found = self._groups.found
+        self._find = self._found.get
         self.ready = self._groups.ready
         self.reports = Reports(self.put)
-        self.notes: Notes | None = None
+        self.notes: NoteTaker | None = None
         self._watch = Watch(self._device, self._calls, self.has_timestamps)
         self._token = self.pool.allocate(4, "token")
         self.spare = self.pool.allocate(16, "spare")
@@ -248,7 +246,7 @@ class Device:
             blocks = tuple(map(_block, storages))
             fitting = ready.fitting
             key = (fitting, blocks)
-            group = self._found.get(key)
+            group = self._find(key) or self._found[key]
             if group is None:
                 uniform = recorder.params_buffer, fitting.window
                 made = self.make_group(ready.pipeline, blocks, fitting.ranges, uniform)
@@ -257,24 +255,28 @@ class Device:
                 return
             self.recorded += 1
             if self._watch.log is not None:
-                self._watch.log.append((ready.label, self.cause))
+                self._watch.log.append((ready.label, self.cause, ready.origin))
             if self.notes is not None and self.notes.listens():
                 self.notes.dispatched(ready, storages)
             recorder.record(ready, group, blocks)
 
-    def replay(self, records: list[Dispatch], blocks: Sequence[Block], work: int) -> None:
-        """Record dispatches that were checked before; ``blocks`` are the buffers of tensors."""
+    def replay(
+        self, records: list[Dispatch], blocks: Sequence[Block], work: int, origins: Sequence[Origin]
+    ) -> None:
+        """Record dispatches that were checked before, on ``blocks``; ``work`` workgroups in all."""
         with self.lock:
             self._recorder.check()
             self.recorded += len(records)
             if self._watch.log is not None:
-                self._watch.log += [(one[4] or one[0].label, "") for one in records]
+                labels = [one[4] or one[0].label for one in records]
+                self._watch.log += [(one, "", at) for one, at in zip(labels, origins, strict=True)]
             self._recorder.replay(records, blocks, work)
 
     def flush(self) -> None:
         """Submit what is recorded, without waiting."""
         with self.lock:
-            self._recorder.check()
+            if self._recorder.refusal is not None:
+                self._recorder.check()
             self._recorder.submit()
 
     def wait(self) -> None:
@@ -359,7 +361,7 @@ class Device:
         self._recorder.close(reason)
 
     @property
-    def _noting(self) -> Notes | None:
+    def _noting(self) -> NoteTaker | None:
         """What takes notes of the calling thread."""
         return self.notes if self.notes is not None and self.notes.listens() else None
 

@@ -1,9 +1,7 @@
 """What a device must be ready for from outside: a fork, and the end of the process.
 
 A GPU device does not survive ``fork``: the child would hang, so there it raises instead. Software
-devices finish before the process ends: their driver compiles and runs shaders in threads of this
-process, and if one still does while the library is taken down, that ends in a segmentation fault
-(Mesa 22.3, LLVM 15, 2026-11-22).
+devices finish before the process ends: see `Policy.finishes_before_exit`.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ def _refuse_all() -> None:
 
 def _finish() -> None:
     for device in watched():
-        if device.is_software and device.lock.acquire(timeout=PATIENCE):
+        if device.policy.finishes_before_exit and device.lock.acquire(timeout=PATIENCE):
             try:
                 with suppress(Exception):  # it is lost, or has an error that nobody has read
                     device.wait()

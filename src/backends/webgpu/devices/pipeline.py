@@ -7,12 +7,14 @@ are checked here against the device's limits before wgpu sees them.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from weakref import WeakValueDictionary
 
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.backends.webgpu.devices.ready import Fitting, Ready
 from wgsl_kernels.backends.webgpu.devices.recorder import is_empty, shown
 from wgsl_kernels.backends.webgpu.devices.roomy import on_roomy_stack
 from wgsl_kernels.engine.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
 Kind = Literal["read", "read_write", "uniform"]
 Ranges = tuple[tuple[int, int], ...]
 
-KEPT_GROUPS = 4096
-KEPT_PIPELINES = 4096
+KEPT_GROUPS = 1024
+KEPT_LAYOUTS = 256
+"""Bind groups, and layouts of them, that are kept at least."""
+KEPT_PIPELINES = 64
+"""Pipelines that are kept though nothing may need them any more."""
 COMPUTE_STAGE = 4  # wgpu.ShaderStage.COMPUTE
 
 
@@ -71,7 +76,9 @@ class Pipeline:
         refused: Why it cannot be dispatched, if the compiler refused it.
     """
 
-    __slots__ = ("handle", "immediates", "label", "layout", "offsets", "owner", "refused")
+    __slots__ = (
+        "__weakref__", "handle", "immediates", "label", "layout", "offsets", "owner", "refused",
+    )  # fmt: skip
 
     def __init__(
         self, owner: Any, handle: Any, layout: Layout, label: str, immediates: int
@@ -99,7 +106,11 @@ class Group:
 class PipelineCache:
     """The pipelines of one device, by text, entry point, constants and bindings.
 
-    Of too many the one that was not asked for longest is let go; whoever dispatches it holds it.
+    One is kept while a program or a replay holds it; of the others those that were asked for last.
+
+    Attributes:
+        background: What compiles in threads; None where that is not asked for.
+        made: How many pipelines were made so far.
     """
 
     def __init__(
@@ -110,13 +121,15 @@ class PipelineCache:
         self._device = device
         self._calls = calls
         self._limits = limits
-        self._layouts: dict[tuple[Binding, ...], Layout] = {}
-        self._pipelines: dict[object, Pipeline] = {}
+        self._layouts: Recent[tuple[Binding, ...], Layout] = Recent(KEPT_LAYOUTS)
+        self._alive: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
+        self._latest: dict[object, Pipeline] = {}
         self.background: Background | None = None
+        self.made = 0
 
     def __len__(self) -> int:
         """Return how many pipelines are kept."""
-        return len(self._pipelines)
+        return len(self._alive)
 
     def find(
         self,
@@ -139,13 +152,15 @@ class PipelineCache:
         order = tuple(Binding(*one) for one in bindings)
         values = tuple(sorted(constants.items())) if constants else ()
         key = (text, entry, values, order)
-        pipeline = self._pipelines.pop(key, None)
+        pipeline = self._latest.pop(key, None) or self._alive.get(key)
         if pipeline is None:
             self._check_limits(label, order, workgroup_bytes, workgroup_size)
             pipeline = self._compile(text, order, label, dict(values), entry, immediates)
-            while len(self._pipelines) >= KEPT_PIPELINES:
-                del self._pipelines[next(iter(self._pipelines))]
-        self._pipelines[key] = pipeline  # the last of them
+            self._alive[key] = pipeline
+            self.made += 1
+        while len(self._latest) >= KEPT_PIPELINES:
+            del self._latest[next(iter(self._latest))]
+        self._latest[key] = pipeline  # the last of them
         return pipeline
 
     def _check_limits(
@@ -220,9 +235,10 @@ class PipelineCache:
         return Pipeline(owner, self._calls.handle(owner), layout, label, immediates)
 
     def _layout(self, bindings: tuple[Binding, ...]) -> Layout:
-        layout = self._layouts.get(bindings)
+        layout = self._layouts[bindings]
         if layout is None:
-            layout = self._layouts[bindings] = Layout(self._device, bindings, self._immediates)
+            made = Layout(self._device, bindings, self._immediates)
+            layout = self._layouts.keep(bindings, made)
         return layout
 
 
@@ -238,8 +254,8 @@ class GroupCache:
         window: Callable[[int], int],
     ) -> None:
         """Take also what tells how much of the parameters a dispatch with so many bytes sees."""
-        self.found: dict[tuple[object, ...], Group] = {}
-        self._fittings: dict[tuple[Layout, int, Ranges], Fitting] = {}
+        self.found: Recent[tuple[object, ...], Group] = Recent(KEPT_GROUPS, _let_go)
+        self._fittings: Recent[tuple[Layout, int, Ranges], Fitting] = Recent(KEPT_GROUPS)
         self._window = window
         self._most_groups = limits["max-compute-workgroups-per-dimension"]
         self.made = 0
@@ -275,11 +291,11 @@ class GroupCache:
         work = 0 if not inside and is_empty(groups, most, shown(label)) else x * y * z
         seen = 0 if pipeline.layout.uniform is None else self._window(len(params))
         key = (pipeline.layout, seen, ranges)
-        fitting = self._fittings.get(key)
-        if fitting is None:
-            if len(self._fittings) >= KEPT_GROUPS:
-                self._fittings.clear()  # those that dispatches hold stay as good as they were
-            fitting = self._fittings[key] = Fitting(*key)
+        fitting = self._fittings[key]
+        if (
+            fitting is None
+        ):  # one that was forgotten and that a dispatch holds stays as good as ever
+            fitting = self._fittings.keep(key, Fitting(*key))
         return Ready(pipeline, fitting, params, groups, work, label)
 
     def create(
@@ -318,22 +334,17 @@ class GroupCache:
     def forget(self, block: Block) -> None:
         """Drop the bind groups that name ``block``, which leaves the pool."""
         for key in tuple(block.keys):
-            self._drop(key)
+            group = self.found[key]
+            if group is not None:
+                del self.found[key]
+                _let_go(key, group)
 
     def remember(self, key: tuple[object, ...], group: Group) -> Group:
         """Keep a bind group under ``key``, within bounds, and return it."""
-        while len(self.found) >= KEPT_GROUPS:
-            self._drop(next(iter(self.found)))
-        self.found[key] = group
-        self.made += 1
         for block in group.blocks:
             block.keys.add(key)
-        return group
-
-    def _drop(self, key: Any) -> None:
-        group = self.found.pop(key)
-        for block in group.blocks:
-            block.keys.discard(key)
+        self.made += 1
+        return self.found.keep(key, group)
 
     def _check_range(
         self, label: str, binding: Binding, block: Block, offset: int, size: int
@@ -364,6 +375,11 @@ class GroupCache:
                     f"{pipeline.label}: binding {binding.number} is written and shares its buffer "
                     f"with another binding; want one read_write binding for both."
                 )
+
+
+def _let_go(key: tuple[object, ...], group: Group) -> None:
+    for block in group.blocks:
+        block.keys.discard(key)
 
 
 def _layout_entry(binding: Binding) -> dict[str, object]:

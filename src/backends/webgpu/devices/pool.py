@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heapify, heappop, heappush
 from operator import setitem
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
 from wgsl_kernels.engine.errors import OutOfMemoryError
@@ -20,7 +20,6 @@ from wgsl_kernels.engine.errors import OutOfMemoryError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.backends.webgpu.capturing.scratch import Scratch
 
 SMALLEST = 16  # bytes; wgpu aborts on zero-size bindings
 ALIGNMENT = 16  # bytes; array<vec4<f32>> wants whole vectors
@@ -49,9 +48,19 @@ class Block:
         self.capacity = capacity
         self.nbytes = 0
         self.epoch = -1
-        self.keys: set[object] = set()
+        self.keys: set[tuple[object, ...]] = set()
         self.released: object = None
         self.give_back: Callable[[object], None] = partial(setitem, pool.returned, self)
+
+
+class Lender(Protocol):
+    """Serves a thread's allocations in place of the pool."""
+
+    def serves(self) -> bool:
+        """Say whether an allocation of this thread belongs there."""
+
+    def allocate(self, nbytes: int, label: str, what: str) -> Storage:
+        """Return a storage as the pool would."""
 
 
 class Storage:
@@ -148,7 +157,7 @@ class Pool:
         self.live_bytes = 0
         self.peak_bytes = 0
         self.held_bytes = 0
-        self.scratch: Scratch | None = None
+        self.scratch: Lender | None = None
         self._create = create
         self._largest = largest // ALIGNMENT * ALIGNMENT
         self._limit = limit

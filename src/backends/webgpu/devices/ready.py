@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.pipeline import Layout, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
+
+
+Origin = tuple[Any, Any] | None
+"""The program that a dispatch belongs to, and the dispatch there."""
 
 
 class Fitting:
@@ -31,6 +35,7 @@ class Ready(NamedTuple):
         params: The uniform's bytes.
         groups: The grid, which the device can run.
         work: How many workgroups it has; 0: there is nothing to do.
+        origin: The program that it belongs to, and its dispatch there, for who explains it.
     """
 
     pipeline: Pipeline
@@ -39,3 +44,4 @@ class Ready(NamedTuple):
     groups: tuple[int, int, int]
     work: int
     label: Label
+    origin: Origin = None

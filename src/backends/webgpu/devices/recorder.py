@@ -22,6 +22,7 @@ from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError, ShaderErr
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.devices.background import Background
     from wgsl_kernels.backends.webgpu.devices.native import Calls, Copy
     from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Pipeline
@@ -34,8 +35,6 @@ Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
 FULL_BATCH = 64  # dispatches; a submit costs the host as much as 20 of them
 FIRST_BATCH = 16  # after a wait the device is idle: let it begin sooner, then double
 BATCH_WORKGROUPS = 1 << 15  # so much work keeps a device busy while the next batch is recorded
-REPLAYED_BATCH = 512  # of a replay where the device is the host's own cores: encoding first, in
-# one go, takes two thirds of the time that it takes beside the first batch's work
 HELD_BATCH = 128  # while pipelines are compiled in the background
 PARAMS_BYTES = 64 << 10  # parameters of one batch
 PARAMS_WINDOW = 512  # bytes of them that a dispatch sees, so that most share their bind groups
@@ -69,7 +68,7 @@ class Recorder:
     """The dispatches of one device. The caller holds the device's lock."""
 
     def __init__(
-        self, device: Any, calls: Calls, limits: Mapping[str, int], *, software: bool = False
+        self, device: Any, calls: Calls, limits: Mapping[str, int], policy: Policy
     ) -> None:
         self.records: list[Dispatch] = []
         self.epoch = 0
@@ -78,7 +77,7 @@ class Recorder:
         self.timer: Timer | None = None
         self.pipelines: Background | None = None  # being compiled: batches wait for them
         self.batch = FIRST_BATCH
-        self._replayed = REPLAYED_BATCH if software else FULL_BATCH
+        self._replayed = policy.replayed_batch(FULL_BATCH)
         self.work = 0
         self.params = bytearray(PARAMS_BYTES)
         self._pinned = calls.pinned(self.params)
@@ -244,7 +243,8 @@ class Recorder:
             self.submit()
 
     def _submit(self, pieces: Sequence[Piece], reader: Any = None) -> None:
-        self.check()
+        if self.refusal is not None:
+            self.check()
         late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
         refused: Exception | None = None
         try:
@@ -281,7 +281,8 @@ class Recorder:
             start += nbytes
         if timer is None or copies:
             fill = partial(self._fill, records) if records and timer is None else None
-            self._calls.submit(self._device, fill, copies, self._sent(count))
+            sent = partial(delitem, self.records, slice(count))
+            self._calls.submit(self._device, fill, copies, sent)
         self.submits += 1
 
     def _sent(self, count: int) -> Callable[[], None]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.devices.native import Calls
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch, Label
 
 MOST_DISPATCHES = 256  # at a time; a query set holds two stamps for each
@@ -78,23 +79,25 @@ class Timer:
 class Noted(NamedTuple):
     """One dispatch while profiling: its kernels, why it was made when it was, its nanoseconds.
 
-    ``cause`` is empty for a dispatch that the op made at once.
+    ``cause`` is empty for a dispatch that the op made at once. ``origin`` is the program that it
+    belongs to, and its dispatch there.
     """
 
     kernels: tuple[str, ...]
     cause: str
     nanoseconds: int | None
+    origin: Origin = None
 
 
 class Watch:
     """What is noted of a device's dispatches while profiling.
 
     Attributes:
-        log: Label and cause of each dispatch; None while nothing is noted.
+        log: Label, cause and origin of each dispatch; None while nothing is noted.
     """
 
     def __init__(self, device: Any, calls: Calls, has_timestamps: bool) -> None:
-        self.log: list[tuple[Label, str]] | None = None
+        self.log: list[tuple[Label, str, Origin]] | None = None
         self._device = device
         self._calls = calls
         self._has_timestamps = has_timestamps
@@ -119,6 +122,6 @@ class Watch:
             self.log = []
         spent: list[int | None] = [*times, *[None] * (len(log) - len(times))]
         return [
-            Noted((label,) if isinstance(label, str) else label, cause, nanoseconds)
-            for (label, cause), nanoseconds in zip(log, spent, strict=False)
+            Noted((label,) if isinstance(label, str) else label, cause, nanoseconds, origin)
+            for (label, cause, origin), nanoseconds in zip(log, spent, strict=False)
         ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.fusion.pending import TOO_MANY, VIEW, WEIGHT_MAX, weight_of
+from wgsl_kernels.backends.webgpu.fusion.graph import TOO_MANY, VIEW, WEIGHT_MAX, weight_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.fusion.pending import Group
+    from wgsl_kernels.backends.webgpu.fusion.graph import Group
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.indexing import FEW
-from wgsl_kernels.backends.webgpu.fusion.structure import Leaf, Mode
-from wgsl_kernels.backends.webgpu.launching.collapse import collapse
-from wgsl_kernels.backends.webgpu.launching.recipe import broadcast_strides
+from wgsl_kernels.backends.webgpu.composing.structure import Across, Leaf, Mode
+from wgsl_kernels.backends.webgpu.lowering.arguments import broadcast_strides
+from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,23 +20,6 @@ Strides = tuple[int, ...]
 
 LINE = 16
 """Elements of a line of memory: from so many on, lying side by side along an axis matters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Across:
-    """An axis along which what is read lies side by side, while what is written does not.
-
-    Attributes:
-        space: A coordinate system that has the axis.
-        axis: Which one it is there.
-        size: Its length.
-        inner: The items of what follows it.
-    """
-
-    space: int
-    axis: int
-    size: int
-    inner: int
 
 
 class Reading:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.fusion.attach import After, Before
+from wgsl_kernels.backends.webgpu.composing.attach import After, Before
+from wgsl_kernels.backends.webgpu.composing.structure import Step, Structure
 from wgsl_kernels.backends.webgpu.fusion.cut import Part, resolved
+from wgsl_kernels.backends.webgpu.fusion.graph import VIEW
 from wgsl_kernels.backends.webgpu.fusion.modes import Reading, fills
-from wgsl_kernels.backends.webgpu.fusion.pending import VIEW
-from wgsl_kernels.backends.webgpu.fusion.structure import Step, Structure
+from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
+from wgsl_kernels.backends.webgpu.lowering.program import Place
+from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from wgsl_kernels.backends.webgpu.array import GpuArray
-    from wgsl_kernels.backends.webgpu.fusion.pending import Group
+    from wgsl_kernels.backends.webgpu.fusion.graph import Group
     from wgsl_kernels.engine.spec import Shape
 
 
@@ -58,6 +60,7 @@ class Fused:
         plain: What it is for items of one element.
         quads: The same for items of four, None where they do not fit.
         key: What tells it apart from other groups of the same kernel.
+        leaves: What it reads; the one that the kernel gives stands among them.
     """
 
     def __init__(
@@ -70,6 +73,10 @@ class Fused:
         quads = structure_of(group, part, given=given)
         self.quads = None if quads is None or not quads[0].vec4 else quads
         self.kernels = tuple(group.nodes[n].op.kind.kernel for n in part.nodes)
+        arrays = [group.leaves[~ref] for ref in part.leaves]
+        self.leaves = tuple([Argument(one.shape, one.dtype, one.layout) for one in arrays])
+        nodes = [group.nodes[n] for n in part.nodes]
+        self._specs = [Spec(one.shape, one.dtype) for one in nodes]
         self._fixed = {
             f"{prefix}{step}.{name}": value
             for step, number in enumerate(part.nodes)
@@ -95,24 +102,27 @@ class Fused:
         own = {self.prefix + name: value for name, value in chosen[1].facts.items()}
         return {**self._fixed, **own}
 
-    def values(self, group: Group) -> Mapping[str, Any]:
-        """Return the numbers that travel as parameters."""
-        assert self.plain is not None
-        return {
-            f"{self.prefix}wk_x{n}": group.leaves[~self.part.leaves[n]].scalar
-            for n in self.plain[1].values
-        }
+    def values(self, first: int) -> list[tuple[str, int]]:
+        """Return the facts of leaves that travel as parameters, with their numbers as inputs.
 
-    def arrays(self, group: Group) -> dict[str, GpuArray]:
-        """Return the leaves by the names that they have in the kernel."""
+        The first leaf is input ``first``.
+        """
+        assert self.plain is not None
+        return [(f"{self.prefix}wk_x{n}", first + n) for n in self.plain[1].values]
+
+    def arguments(self, first: int) -> dict[str, Argument]:
+        """Return the leaves that are bound, by the names that they have in the kernel."""
         assert self.plain is not None
         return {
-            f"{self.prefix}l{n}": group.leaves[~ref]
-            for n, (ref, leaf) in enumerate(
-                zip(self.part.leaves, self.plain[0].leaves, strict=True)
-            )
+            f"{self.prefix}l{n}": replace(one, place=Place("input", first + n))
+            for n, (one, leaf) in enumerate(zip(self.leaves, self.plain[0].leaves, strict=True))
             if leaf.is_bound
         }
+
+    def made(self) -> list[tuple[str, Spec]]:
+        """Return what an epilogue writes: its name in the kernel, and its spec."""
+        assert self.plain is not None
+        return [(f"{self.prefix}y{step}", self._specs[step]) for step in self.plain[0].outputs]
 
 
 def whole(group: Group) -> Part | None:

@@ -18,7 +18,7 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
 from wgsl_kernels.backends.webgpu.variants import declare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
@@ -97,6 +97,7 @@ def multiply(
     epilogue: Epilogue = NO_EPILOGUE,
     memo: Memo | None = None,
     configuration: Mapping[str, bool | int] = NO_CONFIGURATION,
+    notes: Sequence[str] = (),
 ) -> GpuArray:
     """Return a product as a new array.
 
@@ -117,6 +118,7 @@ def multiply(
         memo: Where to keep what was found out for operands of this layout, if nothing but they,
             ``operands`` and ``dtype`` decides about the other arguments.
         configuration: Further constants of the templates.
+        notes: What `explain` says of the dispatch.
     """
     size = math.prod(shape)
     if size == 0:
@@ -125,10 +127,11 @@ def multiply(
     if product.terms == 0:
         return sum_of_parts(gpu, gpu.empty((0,), sums), gpu.empty(shape, dtype), 0, epilogue)
     gpu.repeats()
-    key = (operands, dtype, gpu.is_software, gpu.shares_lanes)
+    policy = gpu.policy
+    key = (operands, dtype, policy)
     plan = None if memo is None else memo.get(key)
     if plan is None:
-        candidates = candidates_for(product, layout, gpu.is_software, gpu.shares_lanes)
+        candidates = candidates_for(product, layout, policy)
         plan = ProductPlan(candidates, (dtype, *candidates.shape_class), {})
         if memo is not None:
             memo[key] = plan
@@ -160,6 +163,7 @@ def multiply(
             params=dispatch.params,
             groups=dispatch.groups,
             key=None if memo is None else dispatch,
+            notes=notes,
         )
         return y if parts == 1 else sum_of_parts(gpu, to, y, parts, epilogue)
 

@@ -12,14 +12,10 @@ from wgsl_kernels.backends.webgpu.variants import size_class
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
+
 ITERATIONS = 60_000
 """Loop iterations of one invocation; some drivers stop silently after 65,535."""
-
-GROUPS_WANTED = 64
-"""Workgroups that keep a GPU busy: a small product with a long sum is split to reach them."""
-
-GROUPS_ON_CPU = 4
-"""Those that keep an adapter busy that is the CPU."""
 
 SHORTEST_SUM = 256
 """Terms that a part sums at least, where it is split for that reason."""
@@ -266,22 +262,19 @@ class Candidates:
     shape_class: tuple[object, ...]
 
 
-@functools.lru_cache(maxsize=4096)
-def candidates_for(
-    product: Product, layout: Layout, is_software: bool, shares: bool = False
-) -> Candidates:
+@functools.lru_cache(maxsize=512)
+def candidates_for(product: Product, layout: Layout, policy: Policy) -> Candidates:
     """Return the tilings that suit a product's sizes, the operands' layout and the adapter."""
     heights = (1,) if product.rows == 1 else (4, 8) if product.rows > 4 else (4,)
     found = [Tiling(f"rows_{height}", layout, height) for height in heights]
-    if shares and product.rows > 4:
+    if policy.shares_lanes and product.rows > 4:
         found += _sharing(product, layout)
     if product.rows > FEW and product.cols > FEW:  # last: it compiles longest
         staged = layout if layout == VEC4_KN else STRIDED
         rows = STAGED_ROWS
         found += [Tiling(name, staged, rows, down=down) for name, down in STAGED_DOWN.items()]
-    busy = GROUPS_ON_CPU if is_software else GROUPS_WANTED
-    best = _largest(product, found, busy, is_software=is_software)
-    blocks = _split_of(product, found, best, busy, is_software=is_software)
+    best = _largest(product, found, policy)
+    blocks = _split_of(product, found, best, policy)
     by_name = {one.name: _candidate(product.split(one), one) for one in found}
     if blocks is not None:
         by_name["split"] = _candidate(blocks, best)
@@ -292,7 +285,7 @@ def candidates_for(
 
 
 def _split_of(
-    product: Product, found: list[Tiling], best: Tiling, busy: int, *, is_software: bool
+    product: Product, found: list[Tiling], best: Tiling, policy: Policy
 ) -> Product | None:
     """Return the product with its sum split until a device is busy; None where it is anyway.
 
@@ -301,8 +294,8 @@ def _split_of(
     """
     if best.shares and not (best.layout.a and best.layout.b):
         plain = [one for one in found if not one.shares]
-        best = _largest(product, plain, busy, is_software=is_software)
-    split = product.split(replace(best, busy=busy))
+        best = _largest(product, plain, policy)
+    split = product.split(replace(best, busy=policy.busy_groups))
     return split if split.parts > product.split(best).parts else None
 
 
@@ -329,7 +322,7 @@ def _candidate(split: Product, tiling: Tiling) -> Candidate:
     )
 
 
-def _largest(product: Product, found: list[Tiling], busy: int, *, is_software: bool) -> Tiling:
+def _largest(product: Product, found: list[Tiling], policy: Policy) -> Tiling:
     """Return the largest tiles that leave a device busy, of the kind that suits the adapter.
 
     On a GPU those in workgroup memory; on a CPU those whose lanes share, unless so much of their
@@ -337,10 +330,10 @@ def _largest(product: Product, found: list[Tiling], busy: int, *, is_software: b
     """
     plain = [one for one in found if not one.down and not one.shares]
     sharing = [one for one in found if one.name in CHOSEN_LANES]
-    fitting = [one for one in found if one.down and not is_software] or plain
+    fitting = [one for one in found if one.down and policy.stages_products] or plain
     if sharing and _area(product, sharing[0]) <= LANES_GAIN * _area(product, plain[0]):
         fitting = sharing
-    fits = [one for one in fitting if product.groups(one) >= busy]
+    fits = [one for one in fitting if product.groups(one) >= policy.busy_groups]
     return fits[-1] if fits else fitting[0]
 
 

@@ -162,6 +162,15 @@ class Tuner:
             self._measure_for_the_next(key, static, run)
         return found
 
+    def has_decided(self, kernel: str, shape_class: ShapeClass, names: tuple[str, ...]) -> bool:
+        """Say whether `choose` answers at once, without a run of any variant."""
+        if len(names) == 1 or config.deterministic or config.tuning == "off":
+            return True
+        key = (kernel, shape_class, names)
+        if self._asked is not None or key not in self._chosen:
+            return False
+        return self._later.get(key, math.inf) > time.monotonic()
+
     def state(self) -> Hashable:
         """Return what is equal while `choose` need not be asked again; None where it is to be."""
         if _watching or _forced or self._asked is not None:
@@ -229,7 +238,7 @@ class Tuner:
     def _is_on(self, device: Device) -> bool:
         """Say whether choices are measured along the way; by default not on a software adapter."""
         wanted = config.tuning
-        is_on = wanted == "on" or (wanted == "auto" and not device.info.is_software)
+        is_on = wanted == "on" or (wanted == "auto" and device.policy.measures_while_working)
         return is_on and self._spent <= ALONG_THE_WAY
 
     def _wait(self) -> None:

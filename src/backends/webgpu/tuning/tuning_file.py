@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.devices.adapter import AdapterInfo
+    from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
 
 FORMAT = 1
 

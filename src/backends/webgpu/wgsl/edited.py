@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from wgsl_kernels.backends.webgpu.wgsl.places import Span
+    from wgsl_kernels.backends.webgpu.wgsl.resolve import Names
     from wgsl_kernels.backends.webgpu.wgsl.source_map import Edit
 
 
@@ -22,6 +23,8 @@ class EditedText(Text):
     original: Text = field(repr=False, compare=False)
     begins: tuple[int, ...] = field(repr=False, compare=False)
     shifts: tuple[tuple[int, int, int], ...] = field(repr=False, compare=False)
+    known: Names | None = field(default=None, repr=False, compare=False)
+    """The names of its module, where those of the original are the same."""
 
     def place(self, offset: int) -> Place:
         """Return where the author has the character at ``offset``, or what it stands for."""
@@ -36,8 +39,14 @@ class EditedText(Text):
         return self.original.line(number)
 
 
-def edited(original: Text, edits: Iterable[Edit], removed: Iterable[Span]) -> Text:
-    """Return ``original`` with edits made, each within a line, and blanks for what is removed."""
+def edited(
+    original: Text, edits: Iterable[Edit], removed: Iterable[Span], names: Names | None = None
+) -> Text:
+    """Return ``original`` with edits made, each within a line, and blanks for what is removed.
+
+    ``names`` are those of the original's module, with which the text is not read again if it has
+    no edits.
+    """
     letters = original.text
     for span in removed:
         lines = letters[span.begin : span.end].split("\n")
@@ -55,4 +64,11 @@ def edited(original: Text, edits: Iterable[Edit], removed: Iterable[Span]) -> Te
         shifts.append((edit.span.begin, length, edit.span.end))
         at = edit.span.end
     parts.append(letters[at:])
-    return EditedText(original.file, "".join(parts), original, tuple(begins), tuple(shifts))
+    return EditedText(
+        original.file,
+        "".join(parts),
+        original,
+        tuple(begins),
+        tuple(shifts),
+        None if begins else names,
+    )

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.wgsl.edited import EditedText
 from wgsl_kernels.backends.webgpu.wgsl.expressions import WantedError
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.statements import Statements
@@ -46,6 +47,8 @@ def parse(source: Text) -> Module:
     Raises:
         ShaderError: A comment is never closed, brackets do not match, or an include is malformed.
     """
+    if isinstance(source, EditedText) and source.known is not None:
+        return source.known.module
     return Parser(source).module()
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=512)
 def read(source: Text) -> Facts:
     """Return what ``source`` declares.
 

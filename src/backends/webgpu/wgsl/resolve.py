@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.edited import EditedText
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Span
 from wgsl_kernels.backends.webgpu.wgsl.predeclared import PREDECLARED, is_predeclared
@@ -118,6 +119,8 @@ def resolve(source: Text) -> Names:
     Raises:
         ShaderError: See ``parse``.
     """
+    if isinstance(source, EditedText) and source.known is not None:
+        return source.known
     return names_of(parse(source))
 
 

@@ -1,0 +1,38 @@
+"""Which structures were met before: those that are new run map by map, and compile nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.engine.recent import Recent
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.composing.structure import Structure
+    from wgsl_kernels.backends.webgpu.fusion.graph import Group
+
+SEEN_MAX = 4096
+"""Structures that are remembered at least."""
+
+
+class Seen:
+    """The structures that one backend has met."""
+
+    def __init__(self) -> None:
+        self._keys: Recent[Any, bool] = Recent(SEEN_MAX)
+
+    def is_new(self, key: Any) -> bool:
+        """Say whether a structure was never met, and remember it."""
+        if self._keys[key]:
+            return False
+        self._keys.keep(key, True)
+        return True
+
+    def ran_apart(self, structure: Structure) -> None:
+        """Remember maps that ran one by one."""
+        self._keys.keep(structure.maps, True)
+
+    def was_apart(self, group: Group, structure: Structure) -> bool:
+        """Say whether the maps of a group ran before, behind what was made by itself."""
+        if len(structure.steps) == 1:
+            return bool(group.nodes[-1].op.was_alone)
+        return self._keys[structure.maps] is not None

@@ -1,1 +1,0 @@
-"""Launching kernels: from arrays to recorded dispatches, for each form of a kernel."""

@@ -1,0 +1,1 @@
+"""Lowering: from a kernel and the layouts of its tensors to a program."""

@@ -1,0 +1,29 @@
+"""The ways in which one kernel can be done, among which the tuner chooses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.lowering.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a choice is about.
+
+    Attributes:
+        names: The variants that can run, the static choice first.
+        shape_class: What is alike where the same of them is the fastest.
+        work: How many elements the kernel goes through.
+    """
+
+    names: tuple[str, ...] = ()
+    shape_class: tuple[object, ...] = ()
+    work: int = 0
+
+
+NO_CHOICE = Choices()
+Lowered = tuple["Program", Choices]
+"""A program, and what else there is in its place."""

@@ -1,0 +1,94 @@
+"""Lowering what a function with full control dispatches: a shader with its own ``main``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.lowering.arguments import tensor_facts
+from wgsl_kernels.backends.webgpu.lowering.building import Bound, build, fold, grid_of
+from wgsl_kernels.backends.webgpu.lowering.dispatching import composition_of
+from wgsl_kernels.backends.webgpu.lowering.padding import ends_behind, may_end_behind, pad
+from wgsl_kernels.backends.webgpu.lowering.program import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
+    from wgsl_kernels.backends.webgpu.lowering.building import Adapter
+    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
+    from wgsl_kernels.engine.spec import Spec
+
+
+def lower_custom(
+    kernel: str,
+    source: Source,
+    arguments: Mapping[str, Argument],
+    adapter: Adapter,
+    *,
+    params: Mapping[str, Any],
+    groups: Sequence[int] | None = None,
+    constants: Mapping[str, float] | None = None,
+    is_ours: bool = True,
+    first_buffer: int = 0,
+    notes: Sequence[str] = (),
+) -> Program:
+    """Return the program of one dispatch; the tensors that it writes are among its inputs.
+
+    An author's shader sees zeros behind its inputs, which takes a copy; see `padding`.
+
+    Args:
+        kernel: The kernel's name.
+        source: The shader.
+        arguments: The tensors, by the names that the shader gives them.
+        adapter: What it is for.
+        params: Fields of its parameters beside the tensors' facts.
+        groups: Workgroup counts; by default an invocation per element of the first output.
+        constants: Values of its overrides.
+        is_ours: Whether the shader is the package's own.
+        first_buffer: The number of the first buffer that it may make.
+        notes: Lines that `explain` prints with it.
+
+    Raises:
+        ShaderError: The shader does not compose.
+        ArgumentError: It writes none of the tensors.
+    """
+    whole = [] if is_ours else _read_whole(source, arguments)
+    composition = composition_of(
+        kernel,
+        source,
+        arguments,
+        params=params,
+        constants=constants,
+        whole=whole,
+        notes=notes,
+    )
+    packed = [
+        one.name
+        for one in composition.inputs
+        if one.access == "flat" and arguments[one.name].layout is not None
+    ]
+    composed = composition.composed()
+    if groups is None:
+        x, y, z = composed.workgroup_size
+        grid = fold(-(-arguments[composition.outputs[0].name].size // (x * y * z)))
+    else:
+        grid = grid_of(kernel, groups)
+    bound = {n: one.contiguous() if n in packed else one for n, one in arguments.items()}
+    facts = {**tensor_facts(bound), **params}
+    dispatches: list[Dispatch] = []
+    buffers: list[Spec] = []
+    for name, stride in () if is_ours else ends_behind(composed, composition.inputs, bound):
+        dispatch, spec, bound[name] = pad(adapter, bound[name], stride, first_buffer + len(buffers))
+        dispatches.append(dispatch)
+        buffers.append(spec)
+    numbers = {name: n for n, name in enumerate(arguments)}
+    where = Bound(bound, numbers=numbers)
+    dispatches.append(build(adapter, composition, composed, grid, where, facts))
+    reads_whole = frozenset([numbers[name] for name in packed])
+    return Program(tuple(dispatches), tuple(buffers), (), (), reads_whole)
+
+
+def _read_whole(source: Source, arguments: Mapping[str, Argument]) -> list[str]:
+    """Return the tensors of which an author's shader may read no view."""
+    return [name for name, one in arguments.items() if may_end_behind(source, name, one.dtype)]

@@ -1,0 +1,150 @@
+"""Lowering maps: one dispatch, several where a tensor is above the binding limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE
+from wgsl_kernels.backends.webgpu.composing.compose import Options
+from wgsl_kernels.backends.webgpu.composing.eligible import reports
+from wgsl_kernels.backends.webgpu.composing.operands import Operand
+from wgsl_kernels.backends.webgpu.lowering.arguments import broadcast_strides
+from wgsl_kernels.backends.webgpu.lowering.building import Bound, Composition, build, fold
+from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
+from wgsl_kernels.backends.webgpu.lowering.program import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.composed import Composed
+    from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
+    from wgsl_kernels.backends.webgpu.lowering.building import Adapter
+    from wgsl_kernels.backends.webgpu.lowering.call import Call
+    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch, Grid
+
+GROUP = 64
+RUN = 16
+"""Items of a run in families/map_across.wgsl."""
+
+
+def lower_map(
+    call: Call,
+    arguments: Sequence[Argument | None],
+    adapter: Adapter,
+    shared: tuple[int, ...] = (),
+) -> Program:
+    """Return the program of a map.
+
+    Args:
+        call: The kernel.
+        arguments: Its inputs.
+        adapter: What it is for.
+        shared: The inputs that are the same array as one before.
+
+    Raises:
+        ShaderError: It does not compose.
+        OutOfMemoryError: A binding is above the adapter's limit.
+    """
+    spec, output = call.outputs[0], call.output_names[0]
+    views = {
+        index: one
+        for index, one in enumerate(arguments)
+        if one is not None
+        and not one.is_value
+        and not (one.layout is None and one.shape == spec.shape)
+    }
+    strided = list(views)
+    shape, strides, _ = collapse(
+        spec.shape, [broadcast_strides(one, spec.shape) for one in views.values()]
+    )
+    operands: list[Operand] = []
+    facts: dict[str, Any] = {**call.attrs, f"{output}_size": spec.size, "wk_shape": shape}
+    facts |= {"wk_run_bits": adapter.policy.run_bits, "wk_first": 0}
+    for index, (name, one) in enumerate(zip(call.names, arguments, strict=True)):
+        if one is None:
+            operands.append(Operand(name, "float32", 0, "absent"))
+        elif one.is_value:
+            operands.append(Operand(name, one.dtype, 0, "value"))
+        elif index in strided:
+            operands.append(Operand(name, one.dtype, len(shape), "strided"))
+            facts[f"wk_{name}_strides"] = strides[strided.index(index)]
+            facts[f"wk_{name}_offset"] = one.offset
+        else:
+            operands.append(Operand(name, one.dtype, len(one.shape), "flat"))
+    call.add_facts(facts, arguments)
+    composition = Composition(
+        call.kernel,
+        call.shader.source,
+        tuple(operands),
+        call.output_operands(),
+        (*call.attrs, *(one for one in facts if one not in call.attrs)),
+        # behind the last element a vec4 has no index that may be reported
+        Options(vec4=not reports(call.shader.source), held=tuple([call.names[n] for n in shared])),
+    )
+    composed = composition.composed()
+    return Program(
+        _dispatches(call, arguments, adapter, composition, composed, facts), (spec,), (0,)
+    )
+
+
+def _dispatches(
+    call: Call,
+    arguments: Sequence[Argument | None],
+    adapter: Adapter,
+    composition: Composition,
+    composed: Composed,
+    facts: dict[str, Any],
+) -> tuple[Dispatch, ...]:
+    spec = call.outputs[0]
+    bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
+    sizes = [one.bound_bytes for one in bound.arguments.values()]
+    if max(sizes) <= adapter.largest_binding or composed.uses_status or not composed.vec4:
+        items = -(-spec.size // 4) if composed.vec4 else spec.size
+        grid = map_grid(adapter, items)
+        return (build(adapter, composition, composed, grid, bound, facts),)
+    return _in_parts(call, adapter, composition, composed, bound, facts)
+
+
+def _in_parts(
+    call: Call,
+    adapter: Adapter,
+    composition: Composition,
+    composed: Composed,
+    bound: Bound,
+    facts: dict[str, Any],
+) -> tuple[Dispatch, ...]:
+    """Split a map over contiguous tensors that are above the binding limit at aligned offsets."""
+    slots = [one for one in composed.bindings if one.role == "tensor"]
+    sizes = {one.name: ITEMSIZE[bound.arguments[one.name].dtype] for one in slots}
+    step = adapter.largest_binding // max(sizes.values()) // 256 * 256
+    total = call.outputs[0].size
+    found: list[Dispatch] = []
+    for first in range(0, total, step):
+        count = min(step, total - first)
+        windows = {n: (first * size, -(-count * size // 16) * 16) for n, size in sizes.items()}
+        own = {**facts, f"{call.output_names[0]}_size": count, "wk_first": first}
+        grid = map_grid(adapter, -(-count // 4))
+        part = replace(bound, windows=windows)
+        found.append(build(adapter, composition, composed, grid, part, own))
+    return tuple(found)
+
+
+def map_grid(adapter: Adapter, items: int) -> Grid:
+    """Return the workgroups of a map over ``items`` items."""
+    return fold(-(-items // (GROUP * max(adapter.policy.map_run(items, GROUP), 1))))
+
+
+def walk_across(across: int, inner: int, items: int) -> tuple[dict[str, int], Grid]:
+    """Return the facts and the grid of families/map_across.wgsl.
+
+    Args:
+        across: The length of the axis that invocations go along.
+        inner: The items of what follows it.
+        items: All of them.
+    """
+    bits = min((-(-across // RUN) - 1).bit_length(), 3)
+    beside = 8 >> bits
+    tiles = items // (across * inner) * -(-across // (RUN << bits)) * -(-inner // beside)
+    facts = {"wk_run_bits": bits, "wk_across": across, "wk_inner": inner}
+    return facts, fold(-(-tiles * 8 // GROUP))

@@ -1,0 +1,164 @@
+"""Lowering scans: one dispatch where an invocation takes a whole row, else two."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.array import row_major
+from wgsl_kernels.backends.webgpu.composing.compose import Options
+from wgsl_kernels.backends.webgpu.composing.operands import Operand
+from wgsl_kernels.backends.webgpu.composing.totals import total_bytes, types_before
+from wgsl_kernels.backends.webgpu.lowering.building import Bound, Composition, build, fold
+from wgsl_kernels.backends.webgpu.lowering.choices import Choices
+from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
+from wgsl_kernels.backends.webgpu.lowering.program import Place, Program
+from wgsl_kernels.backends.webgpu.lowering.reduce import reduced_axes
+from wgsl_kernels.backends.webgpu.lowering.scan_spreads import (
+    GROUPS,
+    ScanLayout,
+    other_spreads,
+    scan_spread,
+)
+from wgsl_kernels.backends.webgpu.variants import size_class
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.composed import Composed
+    from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
+    from wgsl_kernels.backends.webgpu.lowering.building import Adapter
+    from wgsl_kernels.backends.webgpu.lowering.call import Call
+    from wgsl_kernels.backends.webgpu.lowering.choices import Lowered
+
+Stage = tuple[Composition, "Composed", Bound]
+
+IN_FOURS = ("columns", "fours")
+"""The methods that load and store four neighbours at a time."""
+
+
+def lower_scan(
+    call: Call,
+    arguments: Sequence[Argument | None],
+    adapter: Adapter,
+    variant: str | None = None,
+) -> Lowered:
+    """Return the program of a scan of its one input along one axis, and the methods that serve.
+
+    Args:
+        call: The kernel.
+        arguments: Its input.
+        adapter: What it is for.
+        variant: By which method; by default as the rule has it.
+
+    Raises:
+        ShaderError: It does not compose.
+        ArgumentError: There is not one axis.
+    """
+    x = arguments[0]
+    assert x is not None
+    facts = dict(call.attrs)
+    call.add_facts(facts, arguments)
+    layout = _layout(call, adapter, x, facts)
+    every = ((static := scan_spread(layout)), *other_spreads(layout, static))
+    spread = next((one for one in every if one.variant == variant), static)
+    facts |= {"wk_parts": spread.parts, "wk_part_size": spread.part_size}
+    facts[f"{call.output_names[0]}_size"] = call.outputs[0].size
+    operand = _operand(call, x, facts)
+    by_fours = spread.variant in IN_FOURS
+    bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
+    whole = Composition(
+        call.kernel,
+        call.shader.source,
+        (operand,),
+        call.output_operands(),
+        tuple(facts),
+        Options(
+            form="scan",
+            variant=spread.variant,
+            stage="whole",
+            wide=by_fours and operand.access == "flat",
+            exclusive=bool(facts.get("exclusive", False)),
+            reverse=bool(facts.get("reverse", False)),
+            even=spread.variant == "fours" and layout.length % 4 == 0,
+        ),
+        epilogue="vec4 alone" if by_fours else "elements",
+    )
+    grid = fold(-(-spread.invocations // GROUPS[spread.variant]))
+    buffers = call.outputs
+    if spread.parts == 1:
+        stages = [(whole, whole.composed(), bound)]
+    else:
+        stages, partials = _stages(whole, bound, layout.rows * spread.parts)
+        buffers = (*buffers, partials)
+    dispatches = [
+        build(adapter, one, text, grid, where, facts, prologue=frozenset(call.names))
+        for one, text, where in stages
+    ]
+    configuration = (("variant", spread.variant), ("parts", spread.parts))
+    program = Program(tuple(dispatches), buffers, (0,), configuration)
+    return program, _choices(layout, tuple([one.variant for one in every]))
+
+
+def _choices(layout: ScanLayout, names: tuple[str, ...]) -> Choices:
+    sizes = (layout.rows, layout.length, layout.inner)
+    return Choices(names, ("scan", *map(size_class, sizes)), layout.rows * layout.length)
+
+
+def _stages(whole: Composition, bound: Bound, parts: int) -> tuple[list[Stage], Spec]:
+    """Return the two stages of a scan that is done in parts, and what passes between them."""
+    first = replace(whole, options=replace(whole.options, stage="partial"), epilogue="none")
+    last = replace(whole, options=replace(whole.options, stage="final"))
+    composed = first.composed()
+    nbytes = parts * composed.partial_bytes
+    shares = replace(bound, partials=(Place("buffer", 1), nbytes))
+    partials = Spec((-(-nbytes // 4),), "int32")
+    return [(first, composed, shares), (last, last.composed(), shares)], partials
+
+
+def _layout(call: Call, adapter: Adapter, x: Argument, facts: dict[str, Any]) -> ScanLayout:
+    """Return what the spread depends on; add what the skeletons ask for to ``facts``."""
+    axis = _axis(call, x)
+    lengths = x.shape or (1,)
+    length, inner = lengths[axis], math.prod(lengths[axis + 1 :])
+    rows = x.size // length
+    output, source = call.outputs[0].dtype, call.shader.source
+    types = types_before(source, call.names[0], x.dtype, call.output_names[0], output)
+    facts |= {"wk_rows": rows, "wk_length": length, "wk_inner": inner}
+    return ScanLayout(
+        rows,
+        length,
+        inner,
+        adapter.policy,
+        can_vec4="complex64" not in (x.dtype, output),
+        total_bytes=total_bytes(source, types),
+    )
+
+
+def _axis(call: Call, x: Argument) -> int:
+    if not x.shape:
+        return 0
+    axes = reduced_axes(call, x)
+    if len(axes) != 1:
+        raise ArgumentError(
+            f"{call.kernel}: a scan goes along one axis of {show(x.shape)}; want the "
+            "attribute axis, one number."
+        )
+    return axes[0]
+
+
+def _operand(call: Call, x: Argument, facts: dict[str, Any]) -> Operand:
+    """Return the input as the composer wants it; add its layout to ``facts``."""
+    name = call.names[0]
+    if x.is_value:
+        return Operand(name, x.dtype, 0, "value")
+    if x.layout is None:
+        return Operand(name, x.dtype, len(x.shape))
+    shape, (strides, _), _ = collapse(x.shape, [x.strides, row_major(x.shape)])
+    facts |= {"wk_shape": shape, f"wk_{name}_strides": strides}
+    facts[f"wk_{name}_offset"] = x.offset
+    return Operand(name, x.dtype, len(shape), "strided")

@@ -1,0 +1,201 @@
+"""Lowering windows over images: one dispatch, or two where windows have very many elements."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.composing.compose import Options
+from wgsl_kernels.backends.webgpu.composing.operands import Operand
+from wgsl_kernels.backends.webgpu.composing.totals import held, types_before
+from wgsl_kernels.backends.webgpu.lowering.building import FOLD, Bound, Composition, build, fold
+from wgsl_kernels.backends.webgpu.lowering.choices import NO_CHOICE
+from wgsl_kernels.backends.webgpu.lowering.program import Place, Program
+from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.windows import Sliding, pair, sliding_by
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.windows import Unit
+    from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
+    from wgsl_kernels.backends.webgpu.lowering.building import Adapter
+    from wgsl_kernels.backends.webgpu.lowering.call import Call
+    from wgsl_kernels.backends.webgpu.lowering.choices import Lowered
+
+SMALL = 25
+"""Elements of a window up to which the loops over it are unrolled."""
+LOOPS = 32_768
+"""Turns of its loops that an invocation takes at most: some drivers stop it silently at 65,535."""
+PER_LINE = 2
+"""Turns that a line takes beside those for its elements."""
+GROUP = 64
+MOST_READS = 4
+"""How often an element may be read for maps in front to be computed each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """What an invocation takes, the overrides and the grid of that, and the bands of a window."""
+
+    unit: Unit
+    constants: dict[str, float]
+    grid: tuple[int, int, int]
+    extent: tuple[int, int]
+    across: int
+    bands: int
+
+
+def lower_window(
+    call: Call,
+    arguments: Sequence[Argument | None],
+    adapter: Adapter,
+    variant: str | None = None,
+) -> Lowered:
+    """Return the program of a window over its one input: images, channels last.
+
+    Args:
+        call: The kernel.
+        arguments: Its input.
+        adapter: What it is for.
+        variant: There is one way alone.
+
+    Raises:
+        ShaderError: It does not compose.
+        ShapeError: The windows give another shape than the signature.
+    """
+    x, output = arguments[0], call.outputs[0]
+    assert x is not None
+    facts = dict(call.attrs)
+    call.add_facts(facts, arguments)
+    sliding = sliding_by(call.kernel, x.shape, facts)
+    _check_shape(call, sliding)
+    operand = _operand(call, x, facts)
+    in_fours = _in_fours(x, operand, output.dtype)
+    spread = _spread(sliding, output.size, in_fours=in_fours, unrolls=_can_unroll(call, x))
+    facts |= _facts(call, sliding, spread)
+    whole = Composition(
+        call.kernel,
+        call.shader.source,
+        (operand,),
+        call.output_operands(),
+        tuple(facts),
+        Options(form="window", variant=spread.unit, stage="whole", wide=in_fours),
+        tuple(spread.constants.items()),
+        epilogue="vec4 alone" if in_fours and spread.bands == 1 else "elements",
+    )
+    bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
+    configuration = (("unit", spread.unit), ("bands", spread.bands))
+    prologue = frozenset(call.names)
+    if spread.bands == 1:
+        text = whole.composed()
+        one = build(adapter, whole, text, spread.grid, bound, facts, prologue=prologue)
+        return Program((one,), call.outputs, (0,), configuration), NO_CHOICE
+    first = replace(whole, options=replace(whole.options, stage="partial"), epilogue="none")
+    last = replace(whole, options=replace(whole.options, stage="final", wide=False))
+    text = first.composed()
+    nbytes = output.size * spread.bands * text.partial_bytes
+    bound = replace(bound, partials=(Place("buffer", 1), nbytes))
+    grid = fold(-(-output.size // GROUP))
+    dispatches = (
+        build(adapter, first, text, spread.grid, bound, facts, prologue=prologue),
+        build(adapter, last, last.composed(), grid, bound, facts),
+    )
+    buffers = (output, Spec((-(-nbytes // 4),), "int32"))
+    return Program(dispatches, buffers, (0,), configuration), NO_CHOICE
+
+
+def _check_shape(call: Call, sliding: Sliding) -> None:
+    gives, says = sliding.out_shape, call.outputs[0].shape
+    if gives != says:
+        raise ShapeError(
+            f"{call.kernel}: the windows give {show(gives)}, the signature says {show(says)}."
+        )
+
+
+def _facts(call: Call, sliding: Sliding, spread: _Spread) -> dict[str, Any]:
+    size = call.outputs[0].size
+    facts: dict[str, Any] = {f"{call.output_names[0]}_size": size, "wk_size": size}
+    facts |= {"wk_channels": sliding.channels, "wk_bands": spread.bands}
+    facts |= {"wk_bands_across": spread.across, "wk_extent": spread.extent}
+    return facts | {f"wk_{name}": value for name, value in sliding.fields().items()}
+
+
+def _can_unroll(call: Call, x: Argument) -> bool:
+    """Say whether the accumulator can be held between two turns of an unrolled loop."""
+    source = call.shader.source
+    output = call.output_names[0], call.outputs[0].dtype
+    types = types_before(source, call.names[0], x.dtype, *output)
+    return held(types, source.functions["init"].returns or "", "total") is not None
+
+
+def _operand(call: Call, x: Argument, facts: dict[str, Any]) -> Operand:
+    """Return the input as the composer wants it; add its layout to ``facts``."""
+    name = call.names[0]
+    if x.is_value or x.size == 0:
+        facts |= {"wk_x_strides": (0, 0, 0, 0), "wk_x_offset": 0}
+        facts.setdefault(f"{name}_value", 0)
+        return Operand(name, x.dtype, 0, "value")
+    facts |= {"wk_x_strides": x.strides, "wk_x_offset": x.offset}
+    return Operand(name, x.dtype, 4, "flat" if x.layout is None else "strided")
+
+
+def reads_of(kernel: str, attrs: Mapping[str, Any]) -> int:
+    """Return how many windows see an element."""
+    if "filter_size" not in attrs:  # what params= returns is known later
+        return MOST_READS + 1
+    size = attrs["filter_size"]
+    strides = attrs.get("strides")
+    every = pair(kernel, "strides", size if strides is None else strides)
+    window = pair(kernel, "filter_size", size)
+    return math.prod(-(-one // step) for one, step in zip(window, every, strict=True))
+
+
+def _in_fours(array: Argument, operand: Operand, output: str) -> bool:
+    """Say whether four neighbouring channels can be read together."""
+    if operand.access == "value" or "complex64" in (array.dtype, output):
+        return False
+    *steps, last = array.strides
+    plain = last == 1 and not any(one % 4 for one in (array.offset, *steps))
+    return plain and array.shape[3] % 4 == 0
+
+
+def _spread(sliding: Sliding, size: int, *, in_fours: bool, unrolls: bool) -> _Spread:
+    rows, cols = sliding.rows, sliding.cols
+    window = (rows.window, cols.window)
+    if in_fours and unrolls and _is_small(sliding):
+        depth = sliding.channels // 4
+        across = min(1 << (depth - 1).bit_length(), 16)
+        pairs = -(-cols.out // 2)
+        down = min(1 << (pairs - 1).bit_length(), GROUP // across)
+        constants: dict[str, float] = {"WK_HIGH": rows.window, "WK_WIDE": cols.window}
+        constants |= {"WK_DOWNWARD": rows.dilation, "WK_RIGHTWARD": cols.dilation}
+        constants |= {"WK_ACROSS": across, "WK_DOWN": down, "WK_WHOLE": _are_whole(sliding)}
+        lines = sliding.batch * rows.out
+        grid = (-(-depth // across), -(-pairs // down), lines)
+        return _Spread("small", constants, grid, window, 1, 1)
+    extent, across, bands = window, 1, 1
+    if rows.window * (cols.window + PER_LINE) > LOOPS:
+        wide = min(cols.window, LOOPS)
+        extent = (max(LOOPS // (wide + PER_LINE), 1), wide)
+        across = -(-cols.window // wide)
+        bands = across * -(-rows.window // extent[0])
+    units = size // (4 if in_fours else 1) * bands
+    dilated: dict[str, float] = {"WK_DILATED": max(rows.dilation, cols.dilation) > 1}
+    grid = fold(-(-units // GROUP))
+    return _Spread("fours" if in_fours else "one", dilated, grid, extent, across, bands)
+
+
+def _is_small(sliding: Sliding) -> bool:
+    """Say whether windows are small and the grid has room."""
+    rows, cols = sliding.rows, sliding.cols
+    lines = sliding.batch * rows.out
+    return rows.window * cols.window <= SMALL and max(lines, cols.out, sliding.channels) <= FOLD
+
+
+def _are_whole(sliding: Sliding) -> bool:
+    """Say whether all windows lie on the image."""
+    return all(one.before == 0 and one.after == 0 for one in (sliding.rows, sliding.cols))

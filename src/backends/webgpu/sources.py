@@ -1,0 +1,83 @@
+"""The shaders of one registration: each is read once, and again when that is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from wgsl_kernels.backends.webgpu.composing.source import find_source
+from wgsl_kernels.backends.webgpu.composing.template_files import find_template, source_of
+from wgsl_kernels.engine.errors import WgslKernelsError
+from wgsl_kernels.engine.recent import Recent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
+    from wgsl_kernels.engine.origin import Origin
+    from wgsl_kernels.engine.registry import Kernel
+
+Asked: TypeAlias = "tuple[str, str | Text | None, tuple[tuple[str, bool | int], ...] | None]"
+"""A shader, what fills its slots, and its configuration."""
+
+SOURCES_MAX = 128
+"""Shaders of one kernel that are kept at least; a function may write texts without end."""
+
+
+class Sources:
+    """What a kernel's author named as shaders, with what they import."""
+
+    def __init__(self, origin: Origin) -> None:
+        self._folder = Path(origin.file).parent
+        self._inline = origin.inline
+        self._found: Recent[Asked, Source] = Recent(SOURCES_MAX)
+
+    def find(
+        self,
+        given: str,
+        slots: str | Text | None = None,
+        configuration: Mapping[str, bool | int] | None = None,
+    ) -> Source:
+        """Return the source for a path or WGSL text, as it was when it was first asked for.
+
+        Args:
+            given: The path or text; of a template with slots or a configuration, a path.
+            slots: The module that fills a template's slots: a path or text.
+            configuration: Values of a template's constants.
+
+        Raises:
+            ShaderError: There is no such file, a module is missing, or a text cannot be read.
+            ArgumentError: The configuration is not as the template declares it.
+        """
+        asked = (given, slots, None if configuration is None else tuple(configuration.items()))
+        found = self._found[asked]
+        return self._found.keep(asked, self._read(asked)) if found is None else found
+
+    def look_again(self) -> bool:
+        """Read all of them again; return whether any of the texts differs."""
+        before = self._found.held
+        self._found.drop(self._differs)
+        return self._found.held < before
+
+    def _differs(self, asked: Asked, found: Source) -> bool:
+        try:
+            return self._read(asked).digest != found.digest
+        except WgslKernelsError:
+            return True  # it raises where the kernel runs next
+
+    def _read(self, asked: Asked) -> Source:
+        given, slots, configuration = asked
+        if slots is None and configuration is None:
+            return find_source(given, self._folder, self._inline)
+        template = find_template(given, slots, self._folder, self._inline)
+        return source_of(template.module(dict(configuration or ())))
+
+
+def sources_of(kernel: Kernel) -> Sources:
+    """Return the shaders that a kernel with full control names while it runs."""
+    for one in kernel.files:
+        if isinstance(one, Sources):
+            return one
+    kernel.files.append(made := Sources(kernel.origin))
+    return made

@@ -1,0 +1,117 @@
+"""What ``wgsl-kernels show`` does: print what runs for a kernel, or for a function of a file."""
+
+from __future__ import annotations
+
+import contextlib
+import runpy
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
+from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
+from wgsl_kernels.engine.signature import find_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.engine.spec import Shape
+
+
+RUNS = 2
+"""Runs before the one that is shown: a function with full control has a program from then on."""
+
+
+def show(
+    name: str, shapes: Sequence[str] = (), dtype: str = "float32", config: str | None = None
+) -> str:
+    """Return what runs, each line of the shaders with its origin.
+
+    Args:
+        name: A kernel's name, or ``file.py:function``: a function without parameters.
+        shapes: Of a kernel's inputs, as ``64x32``; by default those of its first sample.
+        dtype: Of these inputs.
+        config: The variant that a kernel runs as, instead of the one that would be taken.
+
+    Raises:
+        ArgumentError: There is no such function or variant, or a shape is none.
+        KernelNotFound: There is no such kernel on the webgpu backend.
+    """
+    path, colon, function = name.rpartition(":")
+    if colon and Path(path).suffix == ".py":
+        f, fusion = _function(path, function), "always"
+    else:
+        f, fusion = _kernel(name, shapes, dtype), "never"
+    with (
+        wk.use_backend("webgpu"),
+        wk.config.using(fusion=fusion, small_ops="device", fallback="error"),
+    ):
+        if config is not None:
+            _check_variant(name, config, f)
+        with contextlib.nullcontext() if config is None else forced(name, config):
+            for _ in range(RUNS):
+                wk.evaluate(f())
+            return wk.explain(f).show()
+
+
+def _check_variant(name: str, config: str, f: Callable[[], Any]) -> None:
+    with watching() as seen:
+        wk.evaluate(f())
+    known = seen.get(name, set())
+    if config not in known:
+        listed = ", ".join(sorted(known)) or "none"
+        raise ArgumentError(f"show: {name} has no variant {config!r} here; known: {listed}.")
+
+
+def _function(path: str, name: str) -> Callable[[], Any]:
+    if not Path(path).is_file():
+        raise ArgumentError(f"show: there is no file {path}.")
+    found = runpy.run_path(path, run_name="<show>").get(name)
+    if not callable(found):
+        raise ArgumentError(f"show: {path} defines no function {name}.")
+
+    def called() -> Any:
+        return found()
+
+    return called
+
+
+def _kernel(name: str, shapes: Sequence[str], dtype: str) -> Callable[[], Any]:
+    if wk.get_kernel(name, "webgpu") is None:
+        raise KernelNotFound(f"show: there is no kernel {name!r} on the webgpu backend.")
+    if not shapes:
+        return _sampled(name)
+    declared = find_signature(name)
+    kernel = wk.get_kernel(name, "webgpu")
+    assert kernel is not None
+    names = tuple([one.name for one in declared.inputs]) if declared else tuple(kernel.input_names)
+    if len(shapes) > len(names):
+        raise ArgumentError(f"show: {name} has {len(names)} inputs, {', '.join(names)}.")
+    ones = [np.ones(_shape(one), np.float32) for one in shapes]
+    with wk.use_backend("cpu"):
+        inputs = [wk.tensor(wk.astype(wk.tensor(one), dtype).numpy(), dtype=dtype) for one in ones]
+    given: dict[str, Any] = dict(zip(names, inputs, strict=False))
+    given |= dict.fromkeys(names[len(inputs) :])
+    return lambda: wk.engine().run_kernel(name, given, {})
+
+
+def _sampled(name: str) -> Callable[[], Any]:
+    from wgsl_kernels.testing.inputs import arrays_for
+    from wgsl_kernels.testing.samples import all_samples
+
+    sample = next((one for one in all_samples() if one.kernel == name), None)
+    if sample is None:
+        raise ArgumentError(f"show: {name} has no sample; give the shapes of its inputs, as 64x64.")
+    tensors = [wk.tensor(one) for one in arrays_for(sample)]
+    return partial(sample.f, *tensors, **sample.attrs)
+
+
+def _shape(text: str) -> Shape:
+    with contextlib.suppress(ValueError):
+        sizes = tuple([int(one) for one in text.split("x")]) if text != "scalar" else ()
+        if all(one >= 0 for one in sizes):
+            return sizes
+    raise ArgumentError(f"show: {text!r} is no shape; want sizes, as 64x32, or scalar.")

@@ -1,0 +1,84 @@
+"""Convolution on the CPU in several parts: against a sum over the elements of the filter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from wgsl_kernels.backends.cpu import convolution
+from wgsl_kernels.engine.windows import slide
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.windows import Sliding
+
+Array = np.ndarray[Any, Any]
+
+CASES: list[dict[str, Any]] = [
+    {"strides": 1, "pad": "same"},
+    {"strides": 1, "pad": "valid", "dilations": (1, 2)},
+    {"strides": (2, 3), "pad": "same"},
+    {"strides": (2, 1), "pad": 2, "dilations": (2, 1), "dim_rounding_mode": "ceil"},
+    {"strides": 1, "pad": ((0, 0), (4, 1), (3, 0), (0, 0))},
+]
+
+
+def _by_elements(sliding: Sliding, x: Array, filter: Array) -> Array:
+    """Return the convolution of channels-last images, one element of the filter at a time."""
+    padded = sliding.padded(x)
+    y: Array = np.zeros(sliding.shape_with(filter.shape[3]))
+    for down in range(filter.shape[0]):
+        for right in range(filter.shape[1]):
+            part = padded[:, sliding.rows.places(down), sliding.cols.places(right)]
+            y += part @ filter[down, right]
+    return y
+
+
+@pytest.fixture(params=[(1, 1), (60, 1), (1 << 17, 256)], ids=["lines", "images", "whole"])
+def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lay out a line at a time, several images, or all at once."""
+    size, places = request.param
+    monkeypatch.setattr(convolution, "PART", size * 12)
+    monkeypatch.setattr(convolution, "SPREAD", size * 12)
+    monkeypatch.setattr(convolution, "PLACES", places)
+
+
+@pytest.mark.usefixtures("parts")
+@pytest.mark.parametrize("window", [(2, 3), (1, 1)])
+@pytest.mark.parametrize("geometry", CASES, ids=str)
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_parts_make_up_the_convolution_and_its_gradients(
+    data_format: str, geometry: dict[str, Any], window: tuple[int, int]
+) -> None:
+    rng = np.random.default_rng(7)
+    x, filter = rng.normal(size=(3, 7, 6, 2)), rng.normal(size=(*window, 2, 4))
+    last = slide("Conv2D", x.shape, filter.shape, **geometry)
+    expected = _by_elements(last, x, filter)
+    dy = np.asarray(rng.normal(size=expected.shape))
+
+    to_front = (0, 3, 1, 2) if data_format == "NCHW" else (0, 1, 2, 3)
+    moved = x.transpose(to_front)
+    margins = geometry["pad"]
+    if data_format == "NCHW" and isinstance(margins, tuple):
+        geometry = {**geometry, "pad": tuple(margins[axis] for axis in to_front)}
+    sliding = slide("Conv2D", moved.shape, filter.shape, **geometry, data_format=data_format)
+
+    y = convolution.convolved_cpu(sliding, moved, filter)
+    np.testing.assert_allclose(y, expected.transpose(to_front), atol=1e-12)
+
+    # Each gradient is the transpose of a linear map: <dy, conv(x, f)> = <dx, x> = <df, f>.
+    product = float(np.vdot(dy, expected))
+    given = dy.transpose(to_front)
+    dx = convolution.input_gradient_cpu(sliding, given, filter)
+    other = rng.normal(size=x.shape)
+    assert dx.shape == moved.shape
+    assert np.vdot(dx, moved) == pytest.approx(product)
+    assert np.vdot(dx, other.transpose(to_front)) == pytest.approx(
+        np.vdot(dy, _by_elements(last, other, filter))
+    )
+    df = convolution.filter_gradient_cpu(sliding, moved, given, filter.shape)
+    turned = rng.normal(size=filter.shape)
+    assert df.shape == filter.shape
+    assert np.vdot(df, filter) == pytest.approx(product)
+    assert np.vdot(df, turned) == pytest.approx(np.vdot(dy, _by_elements(last, x, turned)))

@@ -1,0 +1,182 @@
+"""Files of kernels: read where they are registered or asked for again, and at no other time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
+from wgsl_kernels.engine.backends import find_driver
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("registries_as_before")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a kernel that adds what the module that it imports says."""
+    (tmp_path / "mine.wesl").write_text(
+        "import package::by::BY;\nfn op(x: T) -> T { return x + T(BY); }\n"
+    )
+    write(tmp_path, 1)
+    return tmp_path
+
+
+def write(folder: Path, by: float) -> None:
+    """Change the imported module; its size and the time of its change stay as they are."""
+    path = folder / "by.wgsl"
+    path.write_text(f"const BY = {by}.0;\n")
+    os.utime(path, ns=(10**18, 10**18))
+
+
+def register(folder: Path) -> None:
+    """Register the kernel, from one place."""
+    wk.wgsl_kernel("Mine", folder / "mine.wesl")
+
+
+def mine(x: wk.Tensor) -> Any:
+    """Run it."""
+    return wk.engine().run_kernel("Mine", {"x": x})
+
+
+def test_registering_again_from_the_same_place_takes_the_new_text_of_a_module(
+    folder: Path,
+) -> None:
+    x = wk.tensor(np.zeros(100, np.float32))
+    fast = wk.capture(lambda x: mine(x) * 2.0)
+    for by in (1, 2, 3, 2):
+        write(folder, by)
+        register(folder)
+        assert mine(x).numpy()[0] == by
+        assert fast(x).numpy()[0] == 2 * by
+        assert fast(x).numpy()[0] == 2 * by
+
+
+def test_an_edit_is_seen_when_it_is_asked_for_and_at_every_shape(folder: Path) -> None:
+    register(folder)
+    small, large = (wk.tensor(np.zeros(n, np.float32)) for n in (100, 200))
+    fast = wk.capture(lambda x: wk.sqrt(mine(x) * 4.0))
+    assert mine(small).numpy()[0] == 1.0
+    assert fast(small).numpy()[0] == 2.0
+    write(folder, 4)
+    assert mine(large).numpy()[0] == 1.0  # as at the shapes before
+    assert fast(small).numpy()[0] == 2.0
+
+    assert wk.reload_kernels() == ["Mine"]
+    assert mine(small).numpy()[0] == mine(large).numpy()[0] == 4.0
+    assert fast(small).numpy()[0] == 4.0
+    assert wk.reload_kernels() == []
+
+
+def test_nothing_is_made_anew_where_no_file_has_changed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(folder)
+    x = wk.tensor(np.zeros(100, np.float32))
+    runs: list[int] = []
+
+    def f(x: wk.Tensor) -> Any:
+        runs.append(1)
+        return mine(x) * 2.0
+
+    fast = wk.capture(f)
+    fast(x)
+    mine(x).numpy()
+    write(folder, 1)  # the same text
+    assert wk.reload_kernels() == []
+    monkeypatch.setattr(PipelineCache, "_compile", None)
+    fast(x)
+    mine(x).numpy()
+    assert runs == [1]
+
+
+def test_known_and_new_shapes_read_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    register(folder)
+    mine(wk.tensor(np.zeros(100, np.float32))).numpy()
+
+    def refuse(path: Path, *args: Any, **keywords: Any) -> Any:
+        raise AssertionError(f"{path} is looked at")
+
+    for name in ("read_bytes", "stat", "is_file", "resolve"):
+        monkeypatch.setattr(Path, name, refuse)
+    for size in (100, 101, 5000):
+        assert mine(wk.tensor(np.zeros(size, np.float32))).numpy()[0] == 1.0
+
+
+def test_a_file_that_is_lost_counts_as_changed_and_is_named_where_the_kernel_runs(
+    folder: Path,
+) -> None:
+    register(folder)
+    x = wk.tensor(np.zeros(100, np.float32))
+    mine(x).numpy()
+    (folder / "by.wgsl").unlink()
+    assert mine(x).numpy()[0] == 1.0
+    assert wk.reload_kernels() == ["Mine"]
+    with pytest.raises(wk.ShaderError, match="there is no module package::by"):
+        mine(x)
+    write(folder, 6)
+    assert mine(x).numpy()[0] == 6.0
+
+
+def test_a_file_that_appears_before_the_one_that_was_found_counts_as_changed(
+    tmp_path: Path,
+) -> None:
+    wk.signature("Mine")(lambda x, /: x.like())
+    wk.wgsl_kernel("Mine", tmp_path / "own.wesl", override=True)
+    (tmp_path / "own.wesl").write_text(
+        "import package::by::BY;\nfn op(x: T) -> T { return x + T(BY); }\n"
+    )
+    (tmp_path / "by.wgsl").write_text("const BY = 1.0;\n")
+    x = wk.tensor(np.zeros(100, np.float32))
+    assert mine(x).numpy()[0] == 1.0
+    (tmp_path / "by.wesl").write_text("const BY = 2.0;\n")
+    assert wk.reload_kernels() == ["Mine"]
+    assert mine(x).numpy()[0] == 2.0
+    (tmp_path / "shaders").mkdir()
+    (tmp_path / "shaders" / "by.wesl").write_text("const BY = 3.0;\n")
+    (tmp_path / "wesl.toml").write_text("[package]\n")
+    assert wk.reload_kernels() == ["Mine"]
+    assert mine(x).numpy()[0] == 3.0
+
+
+def test_files_that_a_function_names_are_read_once_for_all_shapes(folder: Path) -> None:
+    shader = folder / "own.wgsl"
+    main = """@group(0) @binding(0) var<storage, read> x: array<T>;
+@group(0) @binding(1) var<storage, read_write> y: array<T>;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x < arrayLength(&x)) { y[id.x] = x[id.x] + T(%d); }
+}
+"""
+    shader.write_text(main % 1)
+    wk.signature("Mine")(lambda x, /: x.like())
+
+    @wk.wgsl_kernel("Mine")
+    def _mine(gpu: Any, x: Any) -> Any:
+        y = gpu.empty(x.shape, x.dtype)
+        gpu.dispatch(str(shader), {"x": x, "y": y})
+        return gpu.map(str(folder / "mine.wesl"), {"x": y}, x.shape, x.dtype)
+
+    small, large = (wk.tensor(np.zeros(n, np.float32)) for n in (100, 200))
+    assert mine(small).numpy()[0] == 2.0
+    shader.write_text(main % 5)
+    write(folder, 3)
+    assert mine(large).numpy()[0] == 2.0
+    assert wk.reload_kernels() == ["Mine"]
+    assert mine(small).numpy()[0] == mine(large).numpy()[0] == 8.0
+
+
+def test_pipelines_and_texts_of_a_kernel_that_is_replaced_go(folder: Path) -> None:
+    device = find_driver("webgpu").open()  # type: ignore[attr-defined]  # it is ours
+    x = wk.tensor(np.zeros(100, np.float32))
+    held: list[int] = []
+    for by in range(200):
+        write(folder, by)
+        register(folder)
+        assert mine(x).numpy()[0] == by
+        held.append(len(device.pipelines))
+    assert max(held[100:]) <= held[100]
