@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.testing.bounds import matmul_bound
+from wgsl_kernels.testing.sample import Sample
 
 Array = np.ndarray[Any, Any]
 FILES = Path(__file__).parent / "products"
@@ -17,10 +19,12 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("registries_as_before")]
 
 
 def run(name: str, **arrays: Array) -> Array:
-    """Return what a kernel makes of arrays."""
-    found = wk.engine().run_kernel(name, {n: wk.tensor(one) for n, one in arrays.items()})
-    assert isinstance(found, wk.Tensor)
-    return found.numpy()
+    """Return what a kernel makes of arrays: the first time by a call, then by a program."""
+    inputs = {n: wk.tensor(one) for n, one in arrays.items()}
+    runs = [wk.engine().run_kernel(name, inputs) for _ in range(3)]
+    found = [one.numpy() for one in runs if isinstance(one, wk.Tensor)]
+    assert len({one.tobytes() for one in found}) == 1
+    return found[-1]
 
 
 def explained(name: str, **arrays: Array) -> str:
@@ -220,6 +224,8 @@ def test_what_a_file_or_a_registration_lacks_is_told() -> None:
 BAD = [
     ({"depth": -1}, PRODUCT, wk.ArgumentError, "Plain: params= gave depth = -1; want the length"),
     ({"rank": 1}, PRODUCT, wk.ArgumentError, "params= gave no 'depth'; want the length"),
+    ({"depth": 4, "taps": 1}, PRODUCT, wk.ArgumentError, "params has the field 'taps', a name"),
+    ({"depth": 4, "a b": 1}, PRODUCT, wk.ArgumentError, "params= gave a field 'a b'; want a name"),
     ({"depth": 4, "shift": -1}, PRODUCT, wk.ArgumentError, "params= gave shift = -1; want a"),
     ({"depth": 4}, PRODUCT.replace("params.depth", "params.deep"), wk.ShaderError,
      r"2:\d+: Plain: params has no field 'deep'; known: rows, cols, depth"),
@@ -247,3 +253,138 @@ def test_an_output_of_one_axis_is_refused() -> None:
     wk.wgsl_kernel("Plain", PRODUCT, form="product", params=lambda: {"depth": 4})
     with pytest.raises(wk.ShapeError, match=r"its output is \[4\]; want at least two axes"):
         run("Plain", a=_normal(4, 4), b=_normal(4, 4))
+
+
+def _checked(text: str = PRODUCT) -> None:
+    """Register a product of matrices on both backends, with a gradient."""
+
+    @wk.signature("Checked")
+    def _(a: wk.Spec, b: wk.Spec, /) -> wk.Spec:
+        if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+            raise wk.ShapeError(f"Checked: b is {list(b.shape)}; want [{a.shape[-1]}, columns].")
+        return a.like(shape=(a.shape[0], b.shape[1]))
+
+    @wk.cpu_kernel("Checked")
+    def _(a: Array, b: Array) -> Array:
+        product: Array = np.matmul(a, b)
+        return product
+
+    @wk.gradient("Checked")
+    def _(dy: wk.Tensor, a: wk.Tensor, b: wk.Tensor) -> tuple[wk.Tensor, wk.Tensor]:
+        return _product(dy, wk.transpose(b)), _product(wk.transpose(a), dy)
+
+    wk.wgsl_kernel("Checked", text, form="product", params=lambda a_shape: {"depth": a_shape[-1]})
+
+
+def _product(a: Any, b: Any) -> wk.Tensor:
+    found = wk.engine().run_kernel("Checked", {"a": a, "b": b})
+    assert isinstance(found, wk.Tensor)
+    return found
+
+
+VIEWS = PRODUCT.replace("load_a(row * params.depth + k)", "load_a_at(Coords_a(row, k))")
+
+
+def test_every_check_of_a_kernel_holds_for_a_users_product() -> None:
+    _checked(VIEWS)
+    shapes = [((5, 7), (7, 3)), ((8, 12), (12, 16)), ((1, 4), (4, 1)), ((3, 600), (600, 5))]
+    samples = [Sample("Checked", _product, pair, bound=matmul_bound()) for pair in shapes]
+    report = wk.testing.check_kernel("Checked", samples)
+    assert report.passed, report
+    checks = {(row.check, row.backend) for row in report.rows}
+    assert {("forward", "webgpu"), ("gradient parity", "webgpu"), ("leaks", "webgpu")} <= checks
+
+
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+def test_bad_inputs_are_told_alike_on_both_backends(backend: str) -> None:
+    _checked()
+    square = _normal(4, 4)
+    with wk.use_backend(backend):
+        run_kernel = wk.engine().run_kernel
+        with pytest.raises(wk.ArgumentError, match=r"^Checked: input 'b' is missing"):
+            run_kernel("Checked", {"a": wk.tensor(square)})
+        with pytest.raises(wk.ArgumentError, match=r"^Checked: input 'c' is unknown; known: a, b"):
+            run_kernel("Checked", {"a": wk.tensor(square), "c": wk.tensor(square)})
+        with pytest.raises(wk.ArgumentError, match=r"^Checked: attribute 'axis' is unknown"):
+            run_kernel("Checked", {"a": wk.tensor(square), "b": wk.tensor(square)}, {"axis": 1})
+        with pytest.raises(wk.ShapeError, match=r"^Checked: b is \[3, 4\]; want \[4, columns\]"):
+            _product(wk.tensor(square), wk.tensor(_normal(3, 4)))
+
+
+def test_a_product_without_a_signature_is_refused() -> None:
+    wk.wgsl_kernel("Unsigned", PRODUCT, form="product", params=lambda: {"depth": 4})
+    with pytest.raises(wk.ArgumentError, match=r"^Unsigned: a product shader needs a signature"):
+        run("Unsigned", a=_normal(4, 4), b=_normal(4, 4))
+
+
+def test_names_that_products_use_themselves_are_refused() -> None:
+    @wk.signature("Reserved")
+    def _(a: wk.Spec, finish: wk.Spec, /) -> wk.Spec:
+        return a
+
+    wk.wgsl_kernel("Reserved", PRODUCT, form="product", params=lambda: {"depth": 4})
+    with pytest.raises(wk.ArgumentError, match=r"^Reserved: it has the input 'finish', a name"):
+        run("Reserved", a=_normal(4, 4), finish=_normal(4, 4))
+
+
+def test_a_signature_of_several_outputs_is_refused() -> None:
+    @wk.signature("Plain")
+    def _(a: wk.Spec, b: wk.Spec, /) -> tuple[wk.Spec, wk.Spec]:
+        return a, b
+
+    wk.wgsl_kernel("Plain", PRODUCT, form="product", params=lambda: {"depth": 4})
+    with pytest.raises(wk.ArgumentError, match=r"^Plain: its signature gives 2 outputs; want one"):
+        run("Plain", a=_normal(4, 4), b=_normal(4, 4))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+@pytest.mark.parametrize("depth", [8, 7])
+def test_elements_of_each_dtype_are_summed_in_a_wide_one(dtype: wk.DType, depth: int) -> None:
+    """The inputs have the names of the operands, and are read by index and by accessor."""
+    _plain(
+        """
+fn a_at(batch: u32, row: u32, k: u32) -> T_a { return load_a(row * params.depth + k); }
+fn b_at(batch: u32, k: u32, col: u32) -> T_b { return b[k * params.cols + col]; }
+"""
+    )
+    a, b = (draw.integers(-4, 5, shape).astype(np.float32) for shape in ((6, depth), (depth, 12)))
+    found = run("Plain", a=a.astype(dtype), b=b.astype(dtype))
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, (a @ b).astype(dtype))
+
+
+@pytest.mark.parametrize("depth", [8, 7])
+def test_an_element_of_another_type_than_declared_is_refused_in_every_layout(depth: int) -> None:
+    _plain(PRODUCT.replace("load_a(", "a[").replace("+ k)", "+ k]"))
+    a, b = np.ones((4, depth), np.int32), np.ones((depth, 4), np.int32)
+    with pytest.raises(wk.ShaderError, match=r"^Plain: <inline in .*: the shader does not compile"):
+        run("Plain", a=a, b=b)
+
+
+def test_an_edited_file_is_read_again_on_request(tmp_path: Path) -> None:
+    file = tmp_path / "edited.wgsl"
+    file.write_text(PRODUCT)
+    _plain(str(file))
+    a, b = _normal(4, 8), _normal(8, 4)
+    before = run("Plain", a=a, b=b)
+    assert wk.reload_kernels() == []
+    finish = "fn finish(sum: f32, b: u32, i: u32, j: u32) -> f32 { return sum * 2.0; }"
+    file.write_text(PRODUCT + finish)
+    np.testing.assert_array_equal(run("Plain", a=a, b=b), before)
+    assert wk.reload_kernels() == ["Plain"]
+    np.testing.assert_array_equal(run("Plain", a=a, b=b), before * 2)
+    file.write_text("// Nothing.\n")
+    assert wk.reload_kernels() == ["Plain"]
+    with pytest.raises(wk.ShaderError, match=r"edited\.wgsl: a product wants fn a_at\("):
+        run("Plain", a=a, b=b)
+    file.write_text(PRODUCT)
+    assert wk.reload_kernels() == ["Plain"]
+    np.testing.assert_array_equal(run("Plain", a=a, b=b), before)
+
+
+def test_a_captured_product_is_replayed() -> None:
+    _checked()
+    step = wk.capture(lambda a, b: _product(a, b) + 1.0)
+    for _ in range(3):
+        a, b = wk.tensor(_normal(8, 12)), wk.tensor(_normal(12, 4))
+        np.testing.assert_allclose(step(a, b).numpy(), a.numpy() @ b.numpy() + 1, 1e-5, 1e-5)

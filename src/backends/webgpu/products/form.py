@@ -12,7 +12,12 @@ from wgsl_kernels.backends.webgpu.lowering.arguments import Argument, tensor_fac
 from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.backends.webgpu.products.dispatching import Epilogue, declare_product, multiply
 from wgsl_kernels.backends.webgpu.products.tilings import Product
-from wgsl_kernels.backends.webgpu.products.written import read_product, write_product
+from wgsl_kernels.backends.webgpu.products.written import (
+    OWN_FIELDS,
+    SLOT_NAMES,
+    read_product,
+    write_product,
+)
 from wgsl_kernels.backends.webgpu.templates.vectors import VEC4
 from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
 from wgsl_kernels.engine.attributes import plain
@@ -25,7 +30,7 @@ from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
@@ -80,6 +85,7 @@ class ProductForm:
         rows, cols = spec.shape[-2:]
         asked = {n: facts[n] for n in file.fields() if n in facts and n not in fields}
         fields = {**fields, **asked}
+        self._check_names(fields, OWN_FIELDS, "params has the field")
         strided = [name for name, one in given.items() if one.layout is not None]
         written = write_product(file, list(given), strided, (rows, cols, depth), fields)
         return self.run(gpu, given, spec, fields, written)
@@ -147,13 +153,7 @@ class ProductForm:
             ArgumentError: It has no signature, or an input has a name that the form needs.
         """
         names = tuple([one.name for one in self._signature.inputs])
-        for name in names:
-            if name in _OWN_NAMES:
-                taken = ", ".join(_OWN_NAMES)
-                raise ArgumentError(
-                    f"{self.name}: input {name!r} has a name that products use themselves; want "
-                    f"another than {taken}."
-                )
+        self._check_names(names, (*_OWN_NAMES, *SLOT_NAMES), "it has the input")
         return names
 
     def infer(self, specs: list[Spec], attrs: dict[str, Any]) -> NoReturn:
@@ -197,6 +197,14 @@ class ProductForm:
                 f"{self.name}: {message}; want the length of each sum, an int from 0."
             )
         return found
+
+    def _check_names(self, names: Iterable[str], taken: Sequence[str], what: str) -> None:
+        for name in names:
+            if name in taken:
+                raise ArgumentError(
+                    f"{self.name}: {what} {name!r}, a name that products use themselves; want "
+                    f"another than {', '.join(taken)}."
+                )
 
     @property
     def _signature(self) -> Signature:

@@ -34,6 +34,11 @@ OWN_FIELDS = (
     "across",
 )  # fmt: skip
 """What the templates want to know."""
+SLOT_NAMES = (
+    "a_at", "b_at", "b_vec4", "term", "finish", "row_at", "place_at", "fetch_a", "col_at",
+    "b_start", "b_step", "fetch_b", "term4", "store", "store4",
+)  # fmt: skip
+"""The functions that the templates import from a kernel's module."""
 
 
 @dataclass(frozen=True)
@@ -175,16 +180,26 @@ def _functions(
 ) -> list[str]:
     """Return the slots that follow from the user's functions."""
     lines = [one.text for one in loads.values() if isinstance(one, Vec4Load) and one.text]
-    if layout.a:
+    if not layout.a:
         lines.append(
-            f"fn load_a(place: {SLOTS}::Place, channel: u32) -> vec4<Sum> "
+            f"fn fetch_a(place: {SLOTS}::Place, channel: u32) -> Sum "
+            "{ return Sum(a_at(place.batch, place.row, channel)); }"
+        )
+    else:
+        lines.append(
+            f"fn fetch_a(place: {SLOTS}::Place, channel: u32) -> vec4<Sum> "
             f"{{ return vec4<Sum>({VEC4_OF}a_at(place.batch, place.row, channel)); }}"
         )
-    if layout.b:
+    if not layout.b:
+        lines.append(
+            f"fn fetch_b(col: {SLOTS}::Col, start: u32, k: u32) -> Sum "
+            "{ return Sum(b_at(col.batch, start + k, col.col)); }"
+        )
+    else:
         own = layout.b == "k" and "b_vec4" in file.functions
         name = "b_vec4" if own else f"{VEC4_OF}b_at"
         lines.append(
-            f"fn load_b(col: {SLOTS}::Col, start: u32, k: u32) -> vec4<Sum> "
+            f"fn fetch_b(col: {SLOTS}::Col, start: u32, k: u32) -> vec4<Sum> "
             f"{{ return vec4<Sum>({name}(col.batch, start + k, col.col)); }}"
         )
     if "b_at" not in file.functions:
@@ -231,6 +246,8 @@ def _params(file: ProductFile, fields: Mapping[str, Any]) -> str:
 
 
 def _type_of(kernel: str, name: str, value: object) -> str:
+    if not name.isidentifier():
+        raise ArgumentError(f"{kernel}: params= gave a field {name!r}; want a name of WGSL.")
     if isinstance(value, bool) or (isinstance(value, int) and value >= 0):
         return "u32"
     if isinstance(value, float):

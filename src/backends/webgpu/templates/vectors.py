@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
-VEC4 = "_vec4"
+VEC4 = "_as_vec4"
 """What a buffer that is bound as vec4 is called behind its own name."""
 VEC4_OF = "wk_vec4_of_"
 """What the vec4 form of an element function is called before its own name."""
@@ -131,8 +131,9 @@ class _Widening:
             if isinstance(statement, tree.Value) and statement.value is not None:
                 lines.append(self.let(statement, statement.value))
             elif isinstance(statement, tree.Return) and statement.value is not None:
-                value, _ = self.value(statement.value)
-                lines.append(f"return vec4<{spell(function.returns)}>({value});")
+                value, is_vector = self.value(statement.value)
+                given = value if is_vector else f"vec4<{spell(function.returns)}>({value})"
+                lines.append(f"return {given};")
             else:
                 _refuse("it has statements beside let and return", statement)
         if not self.buffers:
