@@ -27,10 +27,12 @@ import wgsl_kernels as wk
 assert "wgpu" not in sys.modules, "importing the package must not load wgpu"
 assert (files("wgsl_kernels.shaders") / "unary" / "exp.wesl").is_file(), "no shaders in the wheel"
 
-from wgsl_kernels.backends.webgpu.devices.adapter import choose_adapter
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 
 for name in ["cpu", "webgpu"] if choose_adapter() else ["cpu"]:
     with wk.use_backend(name):
         assert wk.exp(wk.tensor([0.0, 1.0])).numpy()[0] == 1.0
-    print(f"{name}: exp runs from the wheel")
+        assert wk.matmul(wk.ones((3, 5)), wk.ones((5, 2))).tolist() == [[5.0, 5.0]] * 3
+        assert wk.sum(wk.ones((70, 3)), axis=0).tolist() == [70.0] * 3
+    print(f"{name}: a map, a product and a sum run from the wheel")
 END

@@ -116,7 +116,7 @@ def test_modules_come_once_and_only_what_is_used(tmp_path: Path) -> None:
     assert composed.text.count("fn fb") == 1
     assert "unused" not in composed.text
     assert "fn hold" in composed.text
-    assert load_file(tmp_path / "k.wesl").included[0] is source.included[0]
+    assert load_file(tmp_path / "k.wesl").imported[0] is source.imported[0]
 
 
 @pytest.mark.gpu
@@ -142,7 +142,7 @@ def test_a_module_that_has_changed_is_read_again(tmp_path: Path) -> None:
     for value in ("1.0", "2.0"):
         (tmp_path / "a.wgsl").write_text(f"fn f(x: f32) -> f32 {{ return {value}; }}\n")
         os.utime(tmp_path / "a.wgsl", (float(value), float(value)))
-        facts = load_file(tmp_path / "k.wesl").included[0]
+        facts = load_file(tmp_path / "k.wesl").imported[0]
         assert value in facts.text.text
 
 

@@ -1,6 +1,6 @@
 """Putting a composed text together: the author's files, what they ask for, and a skeleton.
 
-Only what is used is written: of included files the declarations that are reached, of the
+Only what is used is written: of imported files the declarations that are reached, of the
 composer's own functions those that somebody names.
 """
 
@@ -75,14 +75,14 @@ class Assembly:
 
     def resolve(self) -> None:
         """Find all that the author's text and the skeleton need, and write it."""
-        included = self._included_names()
+        imported = self._imported_names()
         pending = [n for d in self._kept(self.source.facts) for n in sorted(d.needs)]
         pending += self.source.offered
         if self.skeleton is not None:
             pending += sorted(self.skeleton.needs)
             self._note_fields(self.skeleton)
         reached: set[int] = set()
-        for facts in self.source.included:
+        for facts in self.source.imported:
             for declaration in facts.declarations:
                 if isinstance(declaration, Other) or not facts.is_whole:
                     reached.add(id(declaration))
@@ -92,17 +92,16 @@ class Assembly:
             if name in self.used:
                 continue
             self.used.add(name)
-            if name in included:
-                for declaration in included[name]:
+            if name in imported:
+                for declaration in imported[name]:
                     reached.add(id(declaration))
                     pending += sorted(declaration.needs)
             elif name in self.helpers and name not in self.source.declared:
                 pending += self._write(name)
-        for facts in self.source.included:
+        for facts in self.source.imported:
             kept = tuple(d for d in facts.declarations if id(d) in reached)
             self.reached[facts.file] = kept
-            if not self.source.above:
-                self._refuse_accessors(kept)
+            self._refuse_accessors(kept)
 
     def refuse_unknown(self, kernel: str, known: Collection[str]) -> None:
         """Refuse a name that the author uses and that nobody declares.
@@ -137,7 +136,7 @@ class Assembly:
     def declarations(self) -> Iterable[Declaration]:
         """Return the author's declarations that the text keeps."""
         yield from self._kept(self.source.facts)
-        for facts in self.source.included:
+        for facts in self.source.imported:
             yield from self.reached[facts.file]
 
     def compose(self, head: str, tail: str) -> SourceMap:
@@ -151,11 +150,10 @@ class Assembly:
                     text.generate("\n")
         main = self.source.facts
         removed = [directive.span for directive in main.directives]
-        removed += [include.span for include in main.includes]
         removed += [declaration.span for declaration in self.dropped]
         edits = _in_order([*self.edits.get(main.file, []), *(Edit(span, "") for span in removed)])
         text.quote(main.text, Span(0, len(main.text.text)), edits)
-        for facts in self.source.included:
+        for facts in self.source.imported:
             edits = _in_order(self.edits.get(facts.file, []))
             for declaration in self.reached[facts.file]:
                 text.generate("\n")
@@ -167,13 +165,12 @@ class Assembly:
             self._quote_skeleton(text, self.skeleton)
         return text.finish()
 
-    def _included_names(self) -> dict[str, list[Declaration]]:
-        included: dict[str, list[Declaration]] = {}
-        for facts in self.source.included:
+    def _imported_names(self) -> dict[str, list[Declaration]]:
+        imported: dict[str, list[Declaration]] = {}
+        for facts in self.source.imported:
             for declaration in facts.declarations:
-                if not self.source.replaces(declaration.name, facts):
-                    included.setdefault(declaration.name, []).append(declaration)
-        return included
+                imported.setdefault(declaration.name, []).append(declaration)
+        return imported
 
     def _kept(self, facts: Facts) -> tuple[Declaration, ...]:
         return tuple(d for d in facts.declarations if not any(d is one for one in self.dropped))

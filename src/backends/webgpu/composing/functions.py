@@ -113,7 +113,7 @@ class Functions:
         special |= {name for name in assembly.written if name not in COMMON_FUNCTIONS}
         for name in assembly.written.keys() & COMMON_FUNCTIONS.keys():
             self.common[name] = assembly.written[name]
-        reached = [(facts, d) for facts in source.included for d in assembly.reached[facts.file]]
+        reached = [(facts, d) for facts in source.imported for d in assembly.reached[facts.file]]
         special |= self._not_shared(reached, special)
         new = {name: prefix + name for name in special}
         if self.prefix:
@@ -135,7 +135,7 @@ class Functions:
             self.pieces.append((facts.text, declaration.span, edits))
 
     def _not_shared(self, reached: list[tuple[Facts, Declaration]], special: set[str]) -> set[str]:
-        """Return the included declarations that this kernel cannot share with the others.
+        """Return the imported declarations that this kernel cannot share with the others.
 
         They depend on its types, or another file has lent the text another of the same name.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.files import (
@@ -14,7 +14,6 @@ from wgsl_kernels.backends.webgpu.composing.files import (
     text_of,
 )
 from wgsl_kernels.backends.webgpu.composing.files import shaders_folder as shaders_folder
-from wgsl_kernels.backends.webgpu.composing.include_reader import gather
 from wgsl_kernels.backends.webgpu.composing.includes import refuse_include
 from wgsl_kernels.backends.webgpu.composing.linked import link_files
 from wgsl_kernels.backends.webgpu.wgsl.dependencies import check_dependencies
@@ -43,14 +42,12 @@ class Source:
 
     Attributes:
         facts: The kernel's own file.
-        included: The others.
-        above: Which files include a file, directly or not, by the names that errors give them.
+        imported: The others.
         offered: What its own file has by ``public import``: an entry point, a form's functions.
     """
 
     facts: Facts
-    included: tuple[Facts, ...] = ()
-    above: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    imported: tuple[Facts, ...] = ()
     offered: tuple[str, ...] = ()
 
     @property
@@ -61,7 +58,7 @@ class Source:
     @functools.cached_property
     def files(self) -> tuple[Facts, ...]:
         """The kernel's own file and the others."""
-        return (self.facts, *self.included)
+        return (self.facts, *self.imported)
 
     @functools.cached_property
     def digest(self) -> bytes:
@@ -99,20 +96,6 @@ class Source:
     def declared(self) -> frozenset[str]:
         """The names that the files declare at module level."""
         return frozenset(d.name for facts in self.files for d in facts.declarations if d.name)
-
-    def replaces(self, name: str, facts: Facts) -> bool:
-        """Say whether a file that includes another declares ``name`` in its place."""
-        above = self.above.get(facts.file, frozenset())
-        return any(file in above for file in self._files_with.get(name, ()))
-
-    @functools.cached_property
-    def _files_with(self) -> Mapping[str, frozenset[str]]:
-        """The files that declare each name."""
-        found: dict[str, set[str]] = {}
-        for facts in self.files:
-            for declaration in facts.declarations:
-                found.setdefault(declaration.name, set()).add(facts.file)
-        return {name: frozenset(files) for name, files in found.items()}
 
     @functools.cached_property
     def _texts(self) -> Mapping[int, Text]:
@@ -172,7 +155,7 @@ def load_file(path: Path) -> Source:
 
 @functools.lru_cache(maxsize=128)
 def load_skeleton(name: str) -> Source:
-    """Return one of the package's own loops around kernels, with its includes; it is read once."""
+    """Return one of the package's own loops around kernels; it is read once."""
     return load_file(shaders_folder() / name)
 
 
@@ -193,11 +176,9 @@ def _load(text: Text, folder: Path, path: Path | None) -> Source:
         (own, *others), offered = link_files(text, folder, path)
         return Source(own, tuple(others), offered=offered)
     source = _alone(text)
-    if not source.facts.includes:
-        return source
-    if path is None or not path.resolve().is_relative_to(shaders_folder().resolve()):
+    if source.facts.includes:
         refuse_include(source.facts, folder)
-    return Source(source.facts, *gather(source.facts, path))
+    return source
 
 
 @functools.lru_cache(maxsize=1024)

@@ -166,6 +166,8 @@ class AnchorLaunch(ShaderLaunch):
             return
         if any(one.bound_bytes > device.largest_binding for one in present):
             return
+        for spec in self.large:
+            self.session.check_size(spec)
         key = tuple([_state_of(one) for one in arrays])
         if self.entries[key] is None:
             self.remember(key, Entry(device, self.lower(arrays, device, None)))

@@ -24,19 +24,24 @@ VALUE, ABSENT = "value", "absent"
 
 
 class Entry:
-    """A loaded program, and those of the other variants that there are."""
+    """A loaded program, and those of the other variants that there are.
 
-    __slots__ = ("choices", "loaded", "others")
+    Attributes:
+        has_choice: Whether there are any.
+    """
+
+    __slots__ = ("choices", "has_choice", "loaded", "others")
 
     def __init__(self, device: Device, lowered: Lowered) -> None:
         program, self.choices = lowered
         self.loaded = Loaded(device, program)
+        self.has_choice = len(self.choices.names) > 1
         self.others: dict[str, Loaded] = {}
 
     @property
     def is_open(self) -> bool:
         """Whether the tuner is to be asked: there is a choice, and it is worth measuring."""
-        return len(self.choices.names) > 1 and (self.choices.work >= WORTH or is_asked())
+        return self.has_choice and (self.choices.work >= WORTH or is_asked())
 
 
 class ShaderLaunch:
@@ -76,7 +81,18 @@ class ShaderLaunch:
         key = self.key_of(device, arrays)
         for spec in self.large:
             self.session.check_size(spec)
-        return self.arrays_of(self.loaded_for(device, key, arrays), arrays)
+        entry = self.entries[key]
+        if entry is None or entry.has_choice:
+            loaded = self.loaded_for(device, key, arrays)
+        else:
+            loaded = entry.loaded
+        if loaded.packed or not loaded.makes_one:
+            return self.arrays_of(loaded, arrays)
+        for n in loaded.bound:
+            if arrays[n].storage is None:
+                self.session.make_resident(arrays[n])
+        only = self.outputs[0]
+        return (GpuArray(only.shape, only.dtype, only.size, loaded.make(arrays), device),)
 
     def key_of(self, device: Device, arrays: Sequence[Any]) -> Any:
         """Have the inputs on the device that are read there; return what tells programs apart."""

@@ -137,8 +137,9 @@ class MapLaunch(ShaderLaunch):
         largest = device.largest_binding
         if kind is None or any(one.bound_bytes > largest for one in arguments):
             return
-        fits = self.nbytes[0] <= largest
-        if fits and call.shader.origin.is_ours and self.session.fusion() == "always":
+        if self.nbytes[0] > largest:
+            return  # whether there can be such an array is asked before it is lowered
+        if call.shader.origin.is_ours and self.session.fusion() == "always":
             self._may_wait(kind, arguments)
             return
         states = [VALUE if one.is_value else one.layout for one in arguments]
