@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.kernel import add_form
 from wgsl_kernels.engine.backends import register_backend
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.backend import CpuBackend
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.engine.registry import Kernel
 
 REAL_GPU, CPU, SOFTWARE = 20, 10, 0
 """Priorities: a real GPU, then the CPU, then a software adapter."""
@@ -39,7 +41,14 @@ def _webgpu_priority() -> int | None:
     return REAL_GPU if policy_of(choice.info).is_preferred_to_cpu else SOFTWARE
 
 
+def _product(*given: Any) -> Kernel:
+    from wgsl_kernels.backends.webgpu.products.form import product_kernel
+
+    return product_kernel(*given)
+
+
 def register_own() -> None:
     """Register ``cpu`` and ``webgpu``; nothing is started."""
+    add_form("product", _product)
     register_backend("cpu", _cpu, CPU)
     register_backend("webgpu", _webgpu, _webgpu_priority)

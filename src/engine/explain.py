@@ -37,6 +37,8 @@ class Explanation:
         for number, row in enumerate(self.dispatches, start=1):
             why = row.cause or "it is never put off"
             lines.append(f"{number:>4}  {row.label:<{width}}  {why}")
+            if row.dispatch is not None:
+                lines += [f"      {one}" for one in row.dispatch.notes]
         return "\n".join(lines)
 
     def show(self) -> str:

@@ -1,7 +1,7 @@
 """The shaders that the pages and the examples show serve every float dtype of the device."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ import wgsl_kernels as wk
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ROOT / "docs" / "linking.md"  # shows modules for wk.link, not kernels
+PRODUCTS = ROOT / "docs" / "products.md"
 FILES = [
     ROOT / "README.md",
-    *sorted(set((ROOT / "docs").glob("*.md")) - {MODULES}),
+    *sorted(set((ROOT / "docs").glob("*.md")) - {MODULES, PRODUCTS}),
     *sorted((ROOT / "examples").rglob("*.py")),
 ]
 QUOTED = re.compile(r'"""\n(.*?)"""', re.DOTALL)
@@ -24,9 +25,9 @@ FORMS: dict[str, Any] = {"up to k": "scan", "over the window": "window"}
 pytestmark = pytest.mark.gpu
 
 
-def shaders() -> Iterator[Any]:
+def shaders(files: Iterable[Path] = FILES) -> Iterator[Any]:
     """Yield the shaders of each file that define a kernel."""
-    for file in FILES:
+    for file in files:
         text = file.read_text(encoding="utf-8")
         found = FENCED.findall(text) + QUOTED.findall(text)
         defining = [one for one in found if re.search(r"^fn |^@compute", one, re.MULTILINE)]
@@ -69,14 +70,70 @@ def test_a_shader_shown_gives_the_same_for_each_float_dtype(shader: str) -> None
         wk.signature("Shown")(shapes)
     wk.wgsl_kernel("Shown", shader, form=form)
     results = {}
+    for dtype in float_dtypes():
+        found = run_shown(arrays, dtype, attrs)
+        results[dtype] = list(found if outputs[1:] else [found])
+    hold_alike(results)
+
+
+def float_dtypes() -> list[str]:
+    """Return the float dtypes that the device has."""
     with wk.use_backend("webgpu"):
         supports = wk.tensor([0.0]).driver.supports
-        for dtype in ("float32", "float16"):
-            if supports(dtype):
-                given = {name: wk.tensor(x, dtype=dtype) for name, x in arrays.items()}
-                found = wk.engine().run_kernel("Shown", given, attrs)
-                results[dtype] = [y.numpy() for y in (found if outputs[1:] else [found])]
+    return [dtype for dtype in ("float32", "float16") if supports(dtype)]
+
+
+def run_shown(arrays: dict[str, Any], dtype: str, attrs: dict[str, Any] | None = None) -> Any:
+    """Return what the kernel gives for ``arrays``, those of floats in ``dtype``, on the host."""
+    with wk.use_backend("webgpu"):
+        given = {
+            name: wk.tensor(x, dtype=dtype if x.dtype.kind == "f" else "int32")
+            for name, x in arrays.items()
+        }
+        found = wk.engine().run_kernel("Shown", given, attrs)
+        return found.numpy() if isinstance(found, wk.Tensor) else [y.numpy() for y in found]
+
+
+def hold_alike(results: dict[str, list[Any]]) -> None:
+    """Hold the results of each dtype against those in float32."""
     assert all(y.dtype == dtype for dtype, ys in results.items() for y in ys)
     for ys in results.values():
         for y, want in zip(ys, results["float32"], strict=True):
             np.testing.assert_allclose(y, want, rtol=2e-2, atol=2e-2)
+
+
+def int8_rows(x: wk.Spec, weights: wk.Spec, scale: wk.Spec, /) -> wk.Spec:
+    return x.like(shape=(x.shape[0], scale.shape[0]))
+
+
+def distances(x: wk.Spec, c: wk.Spec, /) -> wk.Spec:
+    return x.like(shape=(x.shape[0], c.shape[0]))
+
+
+def scores(q: wk.Spec, keys: wk.Spec, /) -> wk.Spec:
+    return q.like(shape=(*q.shape[:-1], keys.shape[-2]))
+
+
+PRODUCTS_SHOWN: dict[str, tuple[Any, dict[str, tuple[int, ...]]]] = {
+    "weights[": (int8_rows, {"x": (5, 8), "weights": (12, 2), "scale": (12,)}),
+    "c[": (distances, {"x": (5, 8), "c": (12, 8)}),
+    "keys[": (scores, {"q": (2, 5, 8), "keys": (2, 12, 8)}),
+}
+"""The signature and the inputs' shapes of each product that is shown, by what its shader has."""
+
+
+@pytest.mark.parametrize("shader", list(shaders([PRODUCTS])))
+def test_a_product_shown_gives_the_same_for_each_float_dtype(shader: str) -> None:
+    rule, shapes = next(one for words, one in PRODUCTS_SHOWN.items() if words in shader)
+    draw = np.random.default_rng(0)
+    arrays: dict[str, Any] = {name: draw.uniform(0.5, 2.0, shape) for name, shape in shapes.items()}
+    if "weights" in arrays:
+        arrays["weights"] = draw.integers(1, 128, (12, 8), dtype=np.int8).view(np.int32)
+
+    def fields() -> dict[str, float]:
+        scale = {"scale": 0.5} if "params.scale" in shader else {}
+        return {"depth": 8, **scale}
+
+    wk.signature("Shown")(rule)
+    wk.wgsl_kernel("Shown", shader, form="product", params=fields)
+    hold_alike({dtype: [run_shown(arrays, dtype)] for dtype in float_dtypes()})

@@ -11,8 +11,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter.policy import GPU, SOFTWARE
-from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
-from wgsl_kernels.ops.tilings import (
+from wgsl_kernels.backends.webgpu.products.tilings import (
     ITERATIONS,
     LANES,
     STRIDED,
@@ -22,6 +21,7 @@ from wgsl_kernels.ops.tilings import (
     Product,
     candidates_for,
 )
+from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.testing.bounds import contains, matmul_bound
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from wgsl_kernels.backends.webgpu.composing.compose import compose
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
 from wgsl_kernels.backends.webgpu.composing.template_files import find_template, source_of
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.ops.tilings import (
+from wgsl_kernels.backends.webgpu.products.tilings import (
     LANES,
     REGISTERS,
     STAGED,
@@ -26,6 +25,7 @@ from wgsl_kernels.ops.tilings import (
     Layout,
     Tiling,
 )
+from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

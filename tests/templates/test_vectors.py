@@ -27,20 +27,21 @@ def widened(body: str, along: str = "k") -> Vec4Load | ScalarLoads:
 
 
 PROVED = [
-    ("return x[row * params.depth + k];", "return vec4<f32>(x_vec4[(row*params.depth+k) / 4u]);"),
+    ("return x[row * params.depth + k];",
+     "return x_as_vec4[(row*params.depth+k) / 4u];"),
     ("return load_x(k + 4u * (row + batch * params.rows));",
-     "return vec4<f32>(x_vec4[(k+4u*(row+batch*params.rows)) / 4u]);"),
+     "return x_as_vec4[(k+4u*(row+batch*params.rows)) / 4u];"),
     ("let at = row * params.depth; return x[at + k] * 2.0;",
-     "let at = row * params.depth; return vec4<f32>(x_vec4[(at+k) / 4u] * 2.0);"),
+     "let at = row * params.depth; return x_as_vec4[(at+k) / 4u] * 2.0;"),
     ("let i = (row << 2u) + k; let v = x[i]; return v - w[row];",
-     "let i = (row << 2u) + k; let v = x_vec4[(i) / 4u]; return vec4<f32>(v - w[row]);"),
+     "let i = (row << 2u) + k; let v = x_as_vec4[(i) / 4u]; return v - w[row];"),
     ("return fma(x[k], w[k + N], f32(row));",
-     "return vec4<f32>(fma(x_vec4[(k) / 4u], w_vec4[(k+N) / 4u], vec4(f32(row))));"),
+     "return fma(x_as_vec4[(k) / 4u], w_as_vec4[(k+N) / 4u], vec4(f32(row)));"),
     ("return select(0.0, f32(x[k]), x[k] > 1.0);",
-     "return vec4<f32>(select(vec4(0.0), vec4<f32>(x_vec4[(k) / 4u]), "
-     "x_vec4[(k) / 4u] > vec4(1.0)));"),
+     "return select(vec4(0.0), vec4<f32>(x_as_vec4[(k) / 4u]), "
+     "x_as_vec4[(k) / 4u] > vec4(1.0));"),
     ("return max(-(x[k + row * 8u]), w[batch]) / params.scale;",
-     "return vec4<f32>(max(-(x_vec4[(k+row*8u) / 4u]), vec4(w[batch])) / params.scale);"),
+     "return max(-(x_as_vec4[(k+row*8u) / 4u]), vec4(w[batch])) / params.scale;"),
 ]  # fmt: skip
 
 
@@ -48,10 +49,10 @@ PROVED = [
 def test_four_elements_are_one_load_where_it_is_proved(body: str, lines: str) -> None:
     found = widened(body)
     assert isinstance(found, Vec4Load), found
-    head = "fn a_at_vec4(batch: u32, row: u32, k: u32) -> vec4<f32>"
+    head = "fn wk_vec4_of_a_at(batch: u32, row: u32, k: u32) -> vec4<f32>"
     assert found.text == f"{head} {{ {lines} }}"
     assert parse(Text("b.wgsl", found.text)).problems == ()
-    assert set(found.buffers) == {name for name in ("x", "w") if f"{name}_vec4" in lines}
+    assert set(found.buffers) == {name for name in ("x", "w") if f"{name}_as_vec4" in lines}
 
 
 REASONS = [
@@ -97,4 +98,4 @@ def test_a_parameter_may_shadow_a_buffer() -> None:
 def test_the_same_function_along_another_parameter() -> None:
     found = widened("return x[k * params.depth + row];", "row")
     assert isinstance(found, Vec4Load)
-    assert "x_vec4[(k*params.depth+row) / 4u]" in found.text
+    assert "x_as_vec4[(k*params.depth+row) / 4u]" in found.text

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.composing.files import read_text, shaders_folder
 from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse, parse_expression
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.printer import print_module, spell
@@ -105,7 +106,7 @@ def in_function(body: str) -> str:
 
 @pytest.mark.parametrize("path", SHADERS, ids=lambda p: str(p.relative_to(shaders_folder())))
 def test_a_shader_is_the_same_when_printed_and_read_again(path: Path) -> None:
-    read = load_file(path).facts.module
+    read = parse_source(read_text(path)).module
     printed = print_module(read).composed.text
 
     assert read.is_whole

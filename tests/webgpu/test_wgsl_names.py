@@ -6,12 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.composing.files import read_text, shaders_folder
+from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.printer import print_declaration, print_module
 from wgsl_kernels.backends.webgpu.wgsl.rename import fresh, rename, renamed
-from wgsl_kernels.backends.webgpu.wgsl.resolve import Names, resolve
+from wgsl_kernels.backends.webgpu.wgsl.resolve import Names, names_of, resolve
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -134,10 +135,11 @@ def test_names_that_are_known_from_elsewhere_are_no_problem() -> None:
 def test_our_shaders_name_nothing_that_neither_they_nor_the_composer_declare() -> None:
     given = ("wk_", "load", "store", "hold", "coords_", "Coords_", "has_", "attrs", "report_")
     files = shaders_folder().rglob("*.w[eg]sl")
-    texts = [load_file(path).facts.text.text for path in files]
-    declared = {s.name for text in texts for s in names(text).symbols if s.is_global}
-    for text in texts:
-        unresolved = {use.ident.name for use in names(text).unresolved} - declared
+    sources = [parse_source(read_text(path)) for path in files]
+    found = [(names_of(one.module), {each.name for each in one.imports}) for one in sources]
+    declared = {s.name for known, _ in found for s in known.symbols if s.is_global}
+    for known, imported in found:
+        unresolved = {use.ident.name for use in known.unresolved} - declared - imported
         strange = {n for n in unresolved if not n.startswith((*given, "T_")) and n != "T"}
         assert all(name.endswith("_rank") for name in strange), strange
 

@@ -25,6 +25,7 @@ from wgsl_kernels.backends.webgpu.runtime.anchor import AnchorLaunch
 from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.words import words_of
 from wgsl_kernels.engine.attributes import field_key, plain
 from wgsl_kernels.engine.errors import ArgumentError
@@ -240,12 +241,13 @@ class Gpu:
         shader: str,
         arrays: Mapping[str, GpuArray],
         *,
-        slots: str | None = None,
+        slots: str | Text | None = None,
         configuration: Mapping[str, bool | int] | None = None,
         params: Mapping[str, Any] | None = None,
         groups: Sequence[int] | None = None,
         constants: Mapping[str, float] | None = None,
         key: Hashable = None,
+        notes: Sequence[str] = (),
     ) -> None:
         """Record one dispatch of a shader with its own ``main``.
 
@@ -260,6 +262,7 @@ class Gpu:
             constants: Values of ``override`` constants.
             key: What stands for all other arguments and the arrays' layouts, if the caller has
                 something: the same key means the same dispatch.
+            notes: Lines that `explain` prints with it.
 
         Raises:
             ShaderError: The shader does not compose or compile.
@@ -293,7 +296,7 @@ class Gpu:
             fields = self.plain_fields(fields)
             self.dispatch(
                 shader, arrays, slots=slots, configuration=configuration, params=fields,
-                groups=groups, constants=constants,
+                groups=groups, constants=constants, notes=notes,
             )  # fmt: skip
             return
         if loaded is None:
@@ -306,6 +309,7 @@ class Gpu:
                 groups=groups,
                 constants=constants,
                 is_ours=self._origin.is_ours,
+                notes=notes,
             )
             loaded = self._programs.keep(key, Loaded(device, program))
         self._run(loaded, arrays)
@@ -377,11 +381,12 @@ class Gpu:
         return extent(self._kernel, shape, dtype)
 
     def _source(
-        self, shader: str, slots: str | None, configuration: Mapping[str, bool | int] | None
+        self, shader: str, slots: str | Text | None, configuration: Mapping[str, bool | int] | None
     ) -> Source:
-        given = None if slots is None else plain_path(self._kernel, "slots", slots)
         shader = plain_path(self._kernel, "shader", shader)
-        return self._sources.find(shader, given, configuration)
+        if slots is not None and not isinstance(slots, Text):
+            slots = plain_path(self._kernel, "slots", slots)
+        return self._sources.find(shader, slots, configuration)
 
 
 _is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.engine.attributes import function
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 Grid = tuple[int, ...]
+MakeForm: TypeAlias = "Callable[[str, Any, Origin, frozenset[DType] | None, Any], Kernel]"
+"""Returns the kernel of a name, its source, its place, its dtypes and its ``params=``."""
+_forms: dict[str, MakeForm] = {}
 _OF_X = ("scan", "window")
 """The forms that tell the output's shape of their one input."""
 _WRITTEN: Mapping[str, DType] = MappingProxyType(
@@ -116,13 +119,21 @@ class ShaderKernel:
         return Sources(self.origin)
 
 
+def add_form(form: str, make: MakeForm) -> None:
+    """Have ``wgsl_kernel(form=form)`` register what ``make`` returns.
+
+    So a form may stand on what runs kernels, which imports this module.
+    """
+    _forms[form] = make
+
+
 @overload
 def wgsl_kernel(
     name: str,
     source: str | os.PathLike[str],
     *,
     dtypes: Iterable[DType] | None = None,
-    form: DeclaredForm | None = None,
+    form: DeclaredForm | Literal["product"] | None = None,
     groups: Callable[..., Grid] | None = None,
     params: Callable[..., dict[str, Any]] | None = None,
     init: Mapping[str, complex] | None = None,
@@ -141,7 +152,7 @@ def wgsl_kernel(
     source: str | os.PathLike[str] | None = None,
     *,
     dtypes: Iterable[DType] | None = None,
-    form: DeclaredForm | None = None,
+    form: DeclaredForm | Literal["product"] | None = None,
     groups: Callable[..., Grid] | None = None,
     params: Callable[..., dict[str, Any]] | None = None,
     init: Mapping[str, complex] | None = None,
@@ -160,7 +171,8 @@ def wgsl_kernel(
         dtypes: The dtypes of its first input; by default what the file's types allow.
         form: What the file's ``init`` and ``combine`` make: running totals along an axis
             (``"scan"``), or totals of windows over images (``"window"``); by default the file
-            tells the form.
+            tells the form. ``"product"``: its ``a_at`` and ``b_at`` are the elements of a product
+            of matrices.
         groups: Returns the workgroup counts; its parameter names say what it needs (``y_shape``,
             an attribute). By default one invocation per element of the first output.
         params: Returns parameter fields that no attribute or shape gives, by name.
@@ -181,8 +193,9 @@ def wgsl_kernel(
     """
     origin = caller()
     allowed = None if dtypes is None else frozenset(dtypes)
-    if form not in (None, "scan", "window"):
-        want = "'scan' or 'window', or None for the file's own"
+    if form not in (None, *_OF_X, *_forms):
+        *first, last = map(repr, (*_OF_X, *_forms))
+        want = f"{', '.join(first)} or {last}, or None for the file's own"
         raise ArgumentError(f"{name}: form is {form!r}; want {want}.")
     for word, asked in (("groups", groups), ("params", params)):
         if asked is not None:
@@ -193,6 +206,12 @@ def wgsl_kernel(
         init = checked_init(name, init)
         if source is None:
             raise ArgumentError(f"{name}: init is for a shader; in a function, call gpu.full.")
+    if form == "product":
+        if groups is not None or init is not None:
+            word = "init" if groups is None else "groups"
+            raise ArgumentError(f"{name}: {word} is for other forms; a {form} has its own.")
+        add_kernel(_forms[form](name, source, origin, allowed, params), override=override)
+        return None
     if source is not None:
         given = plain_path(name, "source", source)
         shader = ShaderKernel(name, given, origin, groups, params, form, init or {})

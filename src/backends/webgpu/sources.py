@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.engine.origin import Origin
     from wgsl_kernels.engine.registry import Kernel
 
-Asked: TypeAlias = "tuple[str, str | None, tuple[tuple[str, bool | int], ...] | None]"
+Asked: TypeAlias = "tuple[str, str | Text | None, tuple[tuple[str, bool | int], ...] | None]"
 """A shader, what fills its slots, and its configuration."""
 
 SOURCES_MAX = 128
@@ -35,7 +36,7 @@ class Sources:
     def find(
         self,
         given: str,
-        slots: str | None = None,
+        slots: str | Text | None = None,
         configuration: Mapping[str, bool | int] | None = None,
     ) -> Source:
         """Return the source for a path or WGSL text, as it was when it was first asked for.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.spec import Shape
@@ -213,23 +214,24 @@ class SymbolicGpu(Gpu):
         shader: str,
         arrays: Mapping[str, GpuArray],
         *,
-        slots: str | None = None,
+        slots: str | Text | None = None,
         configuration: Mapping[str, bool | int] | None = None,
         params: Mapping[str, Any] | None = None,
         groups: Sequence[int] | None = None,
         constants: Mapping[str, float] | None = None,
         key: Hashable = None,
+        notes: Sequence[str] = (),
     ) -> None:
         """Note one dispatch of a shader with its own ``main``."""
         record = self._record
         source = self._source(shader, slots, configuration)
         given = {name: self._known(one) for name, one in arrays.items()}
-        program = self._lowered(source, given, params or {}, groups, constants)
+        program = self._lowered(source, given, params or {}, groups, constants, notes)
         if program.packed:
             names = list(given)
             for n in program.packed:
                 given[names[n]] = self.contiguous(given[names[n]])
-            program = self._lowered(source, given, params or {}, groups, constants)
+            program = self._lowered(source, given, params or {}, groups, constants, notes)
         last = program.dispatches[-1]
         for one in last.writes:
             if one.place.kind == "input":
@@ -262,6 +264,7 @@ class SymbolicGpu(Gpu):
         params: Mapping[str, Any],
         groups: Sequence[int] | None,
         constants: Mapping[str, float] | None,
+        notes: Sequence[str],
     ) -> Program:
         return lower_custom(
             self._kernel,
@@ -273,6 +276,7 @@ class SymbolicGpu(Gpu):
             constants=constants,
             is_ours=self._origin.is_ours,
             first_buffer=len(self._record.buffers),
+            notes=notes,
         )
 
     def _copy(self, x: Argument, made: GpuArray) -> None:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.cpu.convolution import convolved_cpu
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import lengths
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.engine.windows import Padding, Pair, Sliding, slide
-from wgsl_kernels.ops import conv_gradients as _conv_gradients  # noqa: F401  registers kernels
-from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
-from wgsl_kernels.ops.products import (
+from wgsl_kernels.backends.webgpu.products.dispatching import (
     NO_EPILOGUE,
     Epilogue,
     declare_product,
     is_vec4_along,
     multiply,
 )
-from wgsl_kernels.ops.tilings import STRIDED, VEC4_KN, VEC4_N, Layout, Product
+from wgsl_kernels.backends.webgpu.products.tilings import STRIDED, VEC4_KN, VEC4_N, Layout, Product
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import lengths
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.windows import Padding, Pair, Sliding, slide
+from wgsl_kernels.ops import conv_gradients as _conv_gradients  # noqa: F401  registers kernels
+from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
 from wgsl_kernels.ops.windows import convolved, wide
 
 if TYPE_CHECKING:

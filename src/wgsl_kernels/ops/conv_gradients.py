@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.cpu.convolution import filter_gradient_cpu, input_gradient_cpu
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.products.dispatching import (
+    declare_product,
+    is_vec4_along,
+    multiply,
+)
+from wgsl_kernels.backends.webgpu.products.tilings import STRIDED, VEC4_KK, VEC4_MN, Product
 from wgsl_kernels.engine.windows import slide
-from wgsl_kernels.ops.products import declare_product, is_vec4_along, multiply
-from wgsl_kernels.ops.tilings import STRIDED, VEC4_KK, VEC4_MN, Product
 from wgsl_kernels.ops.windows import wide
 
 if TYPE_CHECKING:

@@ -7,9 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.policy import BUSY_GROUPS
+from wgsl_kernels.backends.webgpu.products.dispatching import (
+    NO_EPILOGUE,
+    Epilogue,
+    is_vec4_along,
+    sum_of_parts,
+)
+from wgsl_kernels.backends.webgpu.products.tilings import ITERATIONS, SHORTEST_SUM
 from wgsl_kernels.engine.windows import CHANNELS, turned, turns_of
-from wgsl_kernels.ops.products import NO_EPILOGUE, Epilogue, is_vec4_along, sum_of_parts
-from wgsl_kernels.ops.tilings import ITERATIONS, SHORTEST_SUM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

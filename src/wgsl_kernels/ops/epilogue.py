@@ -8,12 +8,12 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.precision import select, silent
+from wgsl_kernels.backends.webgpu.products.dispatching import Epilogue
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import unbroadcast
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, show
 from wgsl_kernels.ops import logical
-from wgsl_kernels.ops.products import Epilogue
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.kernel import Array

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.products.dispatching import declare_product
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.windows import Padding, Pair, slide
 from wgsl_kernels.ops.conv import CONVOLUTION, conv2d_cpu, convolved_webgpu, on_batch
 from wgsl_kernels.ops.convolutions import declare_fused
 from wgsl_kernels.ops.epilogue import epilogue_for
-from wgsl_kernels.ops.products import declare_product
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray

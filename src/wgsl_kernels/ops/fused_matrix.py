@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.products.dispatching import declare_product
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
@@ -23,7 +24,6 @@ from wgsl_kernels.ops.matrix import (
     product_shape,
     product_webgpu,
 )
-from wgsl_kernels.ops.products import declare_product
 from wgsl_kernels.ops.windows import wide
 
 if TYPE_CHECKING:

@@ -13,13 +13,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.errors import ShapeError
-from wgsl_kernels.engine.gradients import gradient, unbroadcast
-from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
-from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops.products import (
+from wgsl_kernels.backends.webgpu.products.dispatching import (
     NO_EPILOGUE,
     Epilogue,
     Memo,
@@ -27,7 +21,7 @@ from wgsl_kernels.ops.products import (
     is_vec4_contiguous,
     multiply,
 )
-from wgsl_kernels.ops.tilings import (
+from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VEC4_KK,
     VEC4_KN,
@@ -36,6 +30,12 @@ from wgsl_kernels.ops.tilings import (
     Layout,
     Product,
 )
+from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray

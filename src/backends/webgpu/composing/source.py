@@ -141,6 +141,13 @@ def find_source(given: str, beside: Path, inline_name: str) -> Source:
     return _load(read_text(path), path.parent, path)
 
 
+def text_given(given: str, beside: Path, inline_name: str) -> Text:
+    """Return the text of one file that an author named; see ``find_source``."""
+    if "\n" in given:
+        return text_of(inline_name, given)
+    return read_text(find_file(given, beside))
+
+
 def load_file(path: Path) -> Source:
     """Return the source in the file ``path`` with all that it imports, as the files are now."""
     return _load(read_text(path), path.parent, path)

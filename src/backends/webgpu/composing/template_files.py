@@ -20,6 +20,7 @@ from wgsl_kernels.backends.webgpu.wgsl.dependencies import check_dependencies
 from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
 from wgsl_kernels.backends.webgpu.wgsl.linking.project import OWN, ModulePath
 from wgsl_kernels.backends.webgpu.wgsl.linking.source import SEPARATOR
+from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.reader import read
 
 if TYPE_CHECKING:
@@ -27,17 +28,16 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.homes import Home
     from wgsl_kernels.backends.webgpu.templates.template import TemplateModule
-    from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 _INLINE_PATH = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)+")
 
 
-def find_template(given: str, slots: str | None, beside: Path, inline_name: str) -> Template:
+def find_template(given: str, slots: str | Text | None, beside: Path, inline_name: str) -> Template:
     """Return a template with the module that fills its slots.
 
     Args:
         given: The template's path: beside the author's file, then among the package's shaders.
-        slots: Likewise that of the kernel's module, or its text if it holds a newline.
+        slots: Likewise that of the kernel's module, or its text.
         beside: The folder of the author's Python file.
         inline_name: The file name that errors give to text.
 
@@ -48,9 +48,10 @@ def find_template(given: str, slots: str | None, beside: Path, inline_name: str)
     root = files.add(find_file(given, beside))
     if slots is None:
         return Template(tuple(files.texts.items()), root)
-    if "\n" in slots:
-        own = ModulePath(files.package(beside)[0], (inline_name,))
-        files.take(own, text_of(inline_name, slots))
+    if isinstance(slots, Text) or "\n" in slots:
+        text = slots if isinstance(slots, Text) else text_of(inline_name, slots)
+        own = ModulePath(files.package(beside)[0], (text.file,))
+        files.take(own, text)
     else:
         own = files.add(find_file(slots, beside))
     return Template(tuple(files.texts.items()), root, own)

@@ -71,6 +71,7 @@ class Composition:
         options: The choices.
         constants: Values of overrides.
         epilogue: What may follow in the dispatch.
+        notes: Lines that `explain` prints with it.
     """
 
     kernel: str
@@ -81,6 +82,7 @@ class Composition:
     options: Options = PLAIN
     constants: tuple[tuple[str, float], ...] = ()
     epilogue: Epilogue = "none"
+    notes: tuple[str, ...] = ()
 
     def composed(self) -> Composed:
         """Return the text, composed anew unless some program has it.

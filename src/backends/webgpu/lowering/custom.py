@@ -31,6 +31,7 @@ def lower_custom(
     constants: Mapping[str, float] | None = None,
     is_ours: bool = True,
     first_buffer: int = 0,
+    notes: Sequence[str] = (),
 ) -> Program:
     """Return the program of one dispatch; the tensors that it writes are among its inputs.
 
@@ -46,6 +47,7 @@ def lower_custom(
         constants: Values of its overrides.
         is_ours: Whether the shader is the package's own.
         first_buffer: The number of the first buffer that it may make.
+        notes: Lines that `explain` prints with it.
 
     Raises:
         ShaderError: The shader does not compose.
@@ -53,7 +55,13 @@ def lower_custom(
     """
     whole = [] if is_ours else _read_whole(source, arguments)
     composition = composition_of(
-        kernel, source, arguments, params=params, constants=constants, whole=whole
+        kernel,
+        source,
+        arguments,
+        params=params,
+        constants=constants,
+        whole=whole,
+        notes=notes,
     )
     packed = [
         one.name

@@ -29,6 +29,7 @@ def composition_of(
     params: Mapping[str, Any],
     constants: Mapping[str, float] | None = None,
     whole: Collection[str] = (),
+    notes: Sequence[str] = (),
 ) -> Composition:
     """Return how a shader is composed for these tensors.
 
@@ -39,6 +40,7 @@ def composition_of(
         params: Fields of its parameters beside the tensors' facts.
         constants: Values of its overrides.
         whole: The tensors that it may not read as views.
+        notes: Lines that `explain` prints with it.
 
     Raises:
         ArgumentError: It writes none of the tensors.
@@ -61,6 +63,7 @@ def composition_of(
         tuple(params),
         constants=tuple((constants or {}).items()),
         epilogue=_epilogue(source, outputs),
+        notes=tuple(notes),
     )
 
 

@@ -204,6 +204,11 @@ class Dispatch:
         return tuple(one for one in self.bindings if one.access != "read")
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What its kernel says of it."""
+        return () if self.composition is None else self.composition.notes
+
+    @property
     def label(self) -> str | tuple[str, ...]:
         """The kernel's name, or all names, as recorders want it."""
         return self.kernels[0] if len(self.kernels) == 1 else self.kernels
@@ -218,6 +223,7 @@ class Dispatch:
             epilogue = "an epilogue" if self.accepts_epilogue else "no epilogue"
             accepted = prologue if self.accepts_prologue else "no prologue"
             lines.append(f"  accepts {accepted}, {epilogue}")
+        lines += [f"  {one}" for one in self.notes]
         if self.cut:
             lines.append(f"  ends here: a dispatch has at most {self.cut}")
         return "\n".join(lines)

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
-VEC4 = "_vec4"
+VEC4 = "_as_vec4"
 """What a buffer that is bound as vec4 is called behind its own name."""
+VEC4_OF = "wk_vec4_of_"
+"""What the vec4 form of an element function is called before its own name."""
 
 _NAMES = (
     "abs acos acosh asin asinh atan atanh ceil clamp cos cosh exp exp2 floor fma fract "
@@ -53,7 +55,7 @@ class Vec4Load:
     """Four elements at once.
 
     Attributes:
-        text: The function, named like the element function with ``_vec4`` behind it.
+        text: The function, called ``wk_vec4_of_`` and the element function's name.
         buffers: The buffers that it reads as vec4.
     """
 
@@ -129,14 +131,15 @@ class _Widening:
             if isinstance(statement, tree.Value) and statement.value is not None:
                 lines.append(self.let(statement, statement.value))
             elif isinstance(statement, tree.Return) and statement.value is not None:
-                value, _ = self.value(statement.value)
-                lines.append(f"return vec4<{spell(function.returns)}>({value});")
+                value, is_vector = self.value(statement.value)
+                given = value if is_vector else f"vec4<{spell(function.returns)}>({value})"
+                lines.append(f"return {given};")
             else:
                 _refuse("it has statements beside let and return", statement)
         if not self.buffers:
             _refuse(f"no buffer is read along {self.indices.along}", function)
         parameters = ", ".join(f"{p.ident.name}: {spell(p.type)}" for p in function.parameters)
-        head = f"fn {function.ident.name}{VEC4}({parameters}) -> vec4<{spell(function.returns)}>"
+        head = f"fn {VEC4_OF}{function.ident.name}({parameters}) -> vec4<{spell(function.returns)}>"
         return Vec4Load(f"{head} {{ {' '.join(lines)} }}", tuple(self.buffers))
 
     def let(self, node: tree.Value, value: tree.Expression) -> str:

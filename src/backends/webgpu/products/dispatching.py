@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.products.tilings import (
+    STRIDED,
+    VARIANTS,
+    Candidates,
+    Layout,
+    Product,
+    candidates_for,
+)
 from wgsl_kernels.backends.webgpu.variants import declare
-from wgsl_kernels.ops.tilings import STRIDED, VARIANTS, Candidates, Layout, Product, candidates_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape
 
@@ -33,14 +42,17 @@ class Epilogue:
         arrays: What it reads.
         configuration: Its constants.
         fields: Fields of the uniform struct.
+        adds: What adds parts to the result in another way than ``sum_of_parts``.
     """
 
     arrays: Mapping[str, GpuArray] = field(default_factory=dict[str, "GpuArray"])
     configuration: Mapping[str, int] = field(default_factory=dict[str, int])
     fields: Mapping[str, Any] = field(default_factory=lambda: {"leakyrelu_alpha": 0.0})
+    adds: Callable[[GpuArray, GpuArray, int], GpuArray] | None = None
 
 
 NO_EPILOGUE = Epilogue()
+NO_CONFIGURATION: Mapping[str, bool | int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,7 +86,7 @@ Memo = dict[tuple[object, ...], ProductPlan]
 
 def multiply(
     gpu: Gpu,
-    operands: str,
+    operands: str | Text,
     product: Product,
     arrays: Mapping[str, GpuArray],
     shape: Shape,
@@ -84,6 +96,8 @@ def multiply(
     layout: Layout = STRIDED,
     epilogue: Epilogue = NO_EPILOGUE,
     memo: Memo | None = None,
+    configuration: Mapping[str, bool | int] = NO_CONFIGURATION,
+    notes: Sequence[str] = (),
 ) -> GpuArray:
     """Return a product as a new array.
 
@@ -93,7 +107,7 @@ def multiply(
     Args:
         gpu: The device.
         operands: The module that says how elements are read and stored, under
-            ``shaders/operands``.
+            ``shaders/operands``, or its text.
         product: The sizes.
         arrays: What it reads, by binding.
         shape: The result's shape.
@@ -103,6 +117,8 @@ def multiply(
         epilogue: What becomes of the sums.
         memo: Where to keep what was found out for operands of this layout, if nothing but they,
             ``operands`` and ``dtype`` decides about the other arguments.
+        configuration: Further constants of the templates.
+        notes: What `explain` says of the dispatch.
     """
     size = math.prod(shape)
     if size == 0:
@@ -130,7 +146,7 @@ def multiply(
                 one.template,
                 {**params, **epilogue.fields, **one.fields, "part_size": size},
                 gpu.grid(one.groups, 1),
-                {**one.configuration, **end, "INTEGER": dtype == "int32"},
+                {**one.configuration, **configuration, **end, "INTEGER": dtype == "int32"},
             ),
         )
 
@@ -147,6 +163,7 @@ def multiply(
             params=dispatch.params,
             groups=dispatch.groups,
             key=None if memo is None else dispatch,
+            notes=notes,
         )
         return y if parts == 1 else sum_of_parts(gpu, to, y, parts, epilogue)
 
@@ -166,6 +183,8 @@ def sum_of_parts(
         count: How many parts there are; the sums of none are 0.
         epilogue: What becomes of the sums.
     """
+    if epilogue.adds is not None:
+        return epilogue.adds(parts, y, count)
     cols = y.shape[-1] if y.shape else 1
     gpu.dispatch(
         SUM_OF_PARTS,
