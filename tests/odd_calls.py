@@ -107,7 +107,7 @@ ELSEWHERE = {
     ),
     "changes the process's backend": "set_backend",
     "takes nothing": (
-        "engine backends get_backend coverage gradients_in_force memory flush synchronize "
+        "engine backends get_backend coverage ledger gradients_in_force memory flush synchronize "
         "reload_kernels"
     ),
     "takes a function, which is called": "warmup override_gradient",

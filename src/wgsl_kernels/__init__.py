@@ -188,6 +188,7 @@ from wgsl_kernels.ops.sort import topk as topk
 from wgsl_kernels.ops.sort import unique as unique
 from wgsl_kernels.ops.spectral import fft as fft
 from wgsl_kernels.ops.spectral import ifft as ifft
+from wgsl_kernels.ops.standards import ledger as ledger
 from wgsl_kernels.ops.statistics import moments as moments
 from wgsl_kernels.ops.statistics import std as std
 from wgsl_kernels.ops.statistics import var as var
