@@ -74,6 +74,7 @@ _STRIDED: dict[str, Callable[[], Any]] = {"strides": _is((1, 1))}
 _IMAGES: dict[str, Callable[[], Any]] = {"x": _images, "filter": _filter}
 _COMPLEX: dict[str, Callable[[], Any]] = {"input": lambda: wk.tensor([1j, 2.0, 3.0])}
 _BOOLS = dict.fromkeys("xab", lambda: wk.tensor([True, False]))
+_WHOLES = dict.fromkeys("xab", lambda: wk.tensor([1, 2, 5]))
 _ROW: dict[str, Callable[[], Any]] = dict.fromkeys(("x1", "x2"), lambda: wk.tensor([1.0, 2.0, 3.0]))
 _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "strided_slice": _STRIDED, "conv2d": _IMAGES, "fused_conv2d": _IMAGES,
@@ -86,7 +87,9 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
         "pointwise_filter": lambda: wk.ones((1, 1, 2, 3)),
     },
     "avg_pool": {"x": _images}, "max_pool": {"x": _images}, "fft": _COMPLEX, "ifft": _COMPLEX,
-    "logical_and": _BOOLS, "logical_or": _BOOLS, "logical_not": _BOOLS, "all": _BOOLS,
+    "logical_and": _BOOLS, "logical_xor": _BOOLS, "bitwise_and": _WHOLES, "bitwise_or": _WHOLES,
+    "bitwise_xor": _WHOLES, "bitwise_invert": _WHOLES, "bitwise_left_shift": _WHOLES,
+    "bitwise_right_shift": _WHOLES, "logical_or": _BOOLS, "logical_not": _BOOLS, "all": _BOOLS,
     "any": _BOOLS, "dot": _ROW, "outer": _ROW, "step": {"alpha": _is(0.5)},
     "leaky_relu": {"alpha": _is(0.5)}, "string_split": {"input": lambda: wk.tensor(["a b", "c"])},
     "batch_norm": {

@@ -83,6 +83,7 @@ from wgsl_kernels.ops.activation import leaky_relu as leaky_relu
 from wgsl_kernels.ops.activation import prelu as prelu
 from wgsl_kernels.ops.activation import relu as relu
 from wgsl_kernels.ops.activation import relu6 as relu6
+from wgsl_kernels.ops.activation import selu as selu
 from wgsl_kernels.ops.activation import sigmoid as sigmoid
 from wgsl_kernels.ops.activation import softplus as softplus
 from wgsl_kernels.ops.activation import step as step
@@ -96,7 +97,16 @@ from wgsl_kernels.ops.binary import multiply as multiply
 from wgsl_kernels.ops.binary import pow as pow
 from wgsl_kernels.ops.binary import squared_difference as squared_difference
 from wgsl_kernels.ops.binary import subtract as subtract
+from wgsl_kernels.ops.bitwise import bitwise_and as bitwise_and
+from wgsl_kernels.ops.bitwise import bitwise_invert as bitwise_invert
+from wgsl_kernels.ops.bitwise import bitwise_left_shift as bitwise_left_shift
+from wgsl_kernels.ops.bitwise import bitwise_or as bitwise_or
+from wgsl_kernels.ops.bitwise import bitwise_right_shift as bitwise_right_shift
+from wgsl_kernels.ops.bitwise import bitwise_xor as bitwise_xor
 from wgsl_kernels.ops.cast import astype as astype
+from wgsl_kernels.ops.classify import isfinite as isfinite
+from wgsl_kernels.ops.classify import isinf as isinf
+from wgsl_kernels.ops.classify import isnan as isnan
 from wgsl_kernels.ops.compare import equal as equal
 from wgsl_kernels.ops.compare import greater as greater
 from wgsl_kernels.ops.compare import greater_equal as greater_equal
@@ -132,10 +142,20 @@ from wgsl_kernels.ops.extremes import argmax as argmax
 from wgsl_kernels.ops.extremes import argmin as argmin
 from wgsl_kernels.ops.extremes import max as max
 from wgsl_kernels.ops.extremes import min as min
+from wgsl_kernels.ops.float_pairs import copysign as copysign
+from wgsl_kernels.ops.float_pairs import hypot as hypot
+from wgsl_kernels.ops.float_pairs import logaddexp as logaddexp
+from wgsl_kernels.ops.float_pairs import nextafter as nextafter
+from wgsl_kernels.ops.float_pairs import remainder as remainder
 from wgsl_kernels.ops.fused import fused_conv2d as fused_conv2d
 from wgsl_kernels.ops.fused_depthwise import fused_depthwise_conv2d as fused_depthwise_conv2d
 from wgsl_kernels.ops.fused_matrix import fused_mat_mul as fused_mat_mul
 from wgsl_kernels.ops.gather import take as take
+from wgsl_kernels.ops.hyperbolic import acosh as acosh
+from wgsl_kernels.ops.hyperbolic import asinh as asinh
+from wgsl_kernels.ops.hyperbolic import atanh as atanh
+from wgsl_kernels.ops.hyperbolic import cosh as cosh
+from wgsl_kernels.ops.hyperbolic import sinh as sinh
 from wgsl_kernels.ops.joining import concat as concat
 from wgsl_kernels.ops.joining import pad as pad
 from wgsl_kernels.ops.joining import stack as stack
@@ -143,6 +163,7 @@ from wgsl_kernels.ops.joining import tile as tile
 from wgsl_kernels.ops.logical import logical_and as logical_and
 from wgsl_kernels.ops.logical import logical_not as logical_not
 from wgsl_kernels.ops.logical import logical_or as logical_or
+from wgsl_kernels.ops.logical import logical_xor as logical_xor
 from wgsl_kernels.ops.logical import where as where
 from wgsl_kernels.ops.losses import huber_loss as huber_loss
 from wgsl_kernels.ops.losses import mean_squared_error as mean_squared_error
@@ -194,6 +215,10 @@ from wgsl_kernels.ops.statistics import std as std
 from wgsl_kernels.ops.statistics import var as var
 from wgsl_kernels.ops.strings import SplitStrings as SplitStrings
 from wgsl_kernels.ops.strings import string_split as string_split
+from wgsl_kernels.ops.trigonometry import acos as acos
+from wgsl_kernels.ops.trigonometry import asin as asin
+from wgsl_kernels.ops.trigonometry import atan as atan
+from wgsl_kernels.ops.trigonometry import atan2 as atan2
 from wgsl_kernels.ops.unary import abs as abs
 from wgsl_kernels.ops.unary import ceil as ceil
 from wgsl_kernels.ops.unary import clip as clip
@@ -226,8 +251,12 @@ div = divide
 fill = full
 floor_div = floor_divide
 gather = take
+is_finite = isfinite
+is_inf = isinf
+is_nan = isnan
 log_sum_exp = logsumexp
 mat_mul = matmul
+mod = remainder
 mul = multiply
 neg = negative
 outer_product = outer

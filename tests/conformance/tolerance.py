@@ -51,7 +51,15 @@ CHOOSING = frozenset({"indices", "segment_ids", "input", "output"})  # they add 
 
 # The function of shaders/lib that a kernel is made of.
 FUNCTIONS = {
+    "Acos": "safe_acos",
+    "Acosh": "safe_acosh",
+    "Asin": "safe_asin",
+    "Asinh": "safe_asinh",
+    "Atan": "safe_atan",
+    "Atan2": "safe_atan2",
+    "Atanh": "safe_atanh",
     "Cos": "safe_cos",
+    "Cosh": "safe_cosh",
     "Elu": "safe_expm1",
     "EluGrad": "safe_expm1",
     "Exp": "safe_exp",
@@ -59,12 +67,15 @@ FUNCTIONS = {
     "FloorDiv": "floor_div_f32",
     "Log": "safe_log",
     "Log1p": "safe_log1p",
+    "Mod": "floor_mod_f32",
+    "Selu": "safe_expm1",
     "Pow": "safe_pow",
     "RealDiv": "safe_div",
     "Reciprocal": "safe_div",
     "Rsqrt": "safe_rsqrt",
     "Sigmoid": "safe_sigmoid",
     "Sin": "safe_sin",
+    "Sinh": "safe_sinh",
     "Softplus": "safe_softplus",
     "Sqrt": "safe_sqrt",
     "Tan": "safe_tan",
@@ -98,6 +109,11 @@ def _bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Boun
         return lambda _, expected: of_inputs([np.asarray(inputs["input"])], expected)
     if kernel == "Cumsum":
         return _cumsum_bound(inputs, attrs)
+    if kernel == "LinSpace":  # the record adds up the step
+        size = max(abs(attrs["start"]), abs(attrs["stop"]))
+        return bounds.absolute(2 * attrs["num"] * EPS * size)
+    if kernel == "ComplexAbs":
+        return bounds.ulp(10)
     if kernel == "Erf":
         return bounds.plus(bounds.safe("safe_erf"), bounds.absolute(ERF_ERROR))
     if kernel in ("Cumprod", "Prod"):
