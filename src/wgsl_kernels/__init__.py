@@ -103,6 +103,9 @@ from wgsl_kernels.ops.bitwise import bitwise_left_shift as bitwise_left_shift
 from wgsl_kernels.ops.bitwise import bitwise_or as bitwise_or
 from wgsl_kernels.ops.bitwise import bitwise_right_shift as bitwise_right_shift
 from wgsl_kernels.ops.bitwise import bitwise_xor as bitwise_xor
+from wgsl_kernels.ops.blocks import batch_to_space_nd as batch_to_space_nd
+from wgsl_kernels.ops.blocks import depth_to_space as depth_to_space
+from wgsl_kernels.ops.blocks import space_to_batch_nd as space_to_batch_nd
 from wgsl_kernels.ops.cast import astype as astype
 from wgsl_kernels.ops.classify import isfinite as isfinite
 from wgsl_kernels.ops.classify import isinf as isinf
@@ -129,6 +132,10 @@ from wgsl_kernels.ops.creation import zeros as zeros
 from wgsl_kernels.ops.creation import zeros_like as zeros_like
 from wgsl_kernels.ops.depthwise import depthwise_conv2d as depthwise_conv2d
 from wgsl_kernels.ops.depthwise import separable_conv2d as separable_conv2d
+from wgsl_kernels.ops.diagonals import band_part as band_part
+from wgsl_kernels.ops.diagonals import diag as diag
+from wgsl_kernels.ops.diagonals import tril as tril
+from wgsl_kernels.ops.diagonals import triu as triu
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
@@ -151,6 +158,7 @@ from wgsl_kernels.ops.fused import fused_conv2d as fused_conv2d
 from wgsl_kernels.ops.fused_depthwise import fused_depthwise_conv2d as fused_depthwise_conv2d
 from wgsl_kernels.ops.fused_matrix import fused_mat_mul as fused_mat_mul
 from wgsl_kernels.ops.gather import take as take
+from wgsl_kernels.ops.gather import take_along_axis as take_along_axis
 from wgsl_kernels.ops.hyperbolic import acosh as acosh
 from wgsl_kernels.ops.hyperbolic import asinh as asinh
 from wgsl_kernels.ops.hyperbolic import atanh as atanh
@@ -172,8 +180,16 @@ from wgsl_kernels.ops.losses import softmax_cross_entropy as softmax_cross_entro
 from wgsl_kernels.ops.matrix import dot as dot
 from wgsl_kernels.ops.matrix import matmul as matmul
 from wgsl_kernels.ops.matrix import outer as outer
+from wgsl_kernels.ops.moving import broadcast_args as broadcast_args
+from wgsl_kernels.ops.moving import flip_left_right as flip_left_right
+from wgsl_kernels.ops.moving import mirror_pad as mirror_pad
+from wgsl_kernels.ops.moving import moveaxis as moveaxis
+from wgsl_kernels.ops.moving import repeat as repeat
+from wgsl_kernels.ops.moving import roll as roll
 from wgsl_kernels.ops.normalization import batch_norm as batch_norm
 from wgsl_kernels.ops.normalization import layer_norm as layer_norm
+from wgsl_kernels.ops.places import gather_nd as gather_nd
+from wgsl_kernels.ops.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
 from wgsl_kernels.ops.pool import max_pool as max_pool
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
@@ -230,6 +246,8 @@ from wgsl_kernels.ops.unary import rsqrt as rsqrt
 from wgsl_kernels.ops.unary import sign as sign
 from wgsl_kernels.ops.unary import sqrt as sqrt
 from wgsl_kernels.ops.unary import square as square
+from wgsl_kernels.ops.updates import sparse_to_dense as sparse_to_dense
+from wgsl_kernels.ops.updates import tensor_scatter_update as tensor_scatter_update
 from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
 
