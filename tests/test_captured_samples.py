@@ -24,6 +24,7 @@ READS = {
     "NonMaxSuppressionV3",
     "NonMaxSuppressionV4",
     "NonMaxSuppressionV5",
+    "BroadcastArgs",
     "RaggedGather",
     "Unique",
 }
