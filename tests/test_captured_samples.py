@@ -25,6 +25,7 @@ READS = {
     "NonMaxSuppressionV4",
     "NonMaxSuppressionV5",
     "BroadcastArgs",
+    "NonZero",
     "RaggedGather",
     "Unique",
 }

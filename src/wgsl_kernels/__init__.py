@@ -122,6 +122,10 @@ from wgsl_kernels.ops.complex import imag as imag
 from wgsl_kernels.ops.complex import real as real
 from wgsl_kernels.ops.conv import conv2d as conv2d
 from wgsl_kernels.ops.conv import conv2d_transpose as conv2d_transpose
+from wgsl_kernels.ops.counting import bincount as bincount
+from wgsl_kernels.ops.counting import count_nonzero as count_nonzero
+from wgsl_kernels.ops.counting import dense_bincount as dense_bincount
+from wgsl_kernels.ops.counting import nonzero as nonzero
 from wgsl_kernels.ops.creation import eye as eye
 from wgsl_kernels.ops.creation import full as full
 from wgsl_kernels.ops.creation import full_like as full_like
@@ -188,6 +192,11 @@ from wgsl_kernels.ops.moving import repeat as repeat
 from wgsl_kernels.ops.moving import roll as roll
 from wgsl_kernels.ops.normalization import batch_norm as batch_norm
 from wgsl_kernels.ops.normalization import layer_norm as layer_norm
+from wgsl_kernels.ops.ordered import argsort as argsort
+from wgsl_kernels.ops.ordered import lower_bound as lower_bound
+from wgsl_kernels.ops.ordered import searchsorted as searchsorted
+from wgsl_kernels.ops.ordered import sort as sort
+from wgsl_kernels.ops.ordered import upper_bound as upper_bound
 from wgsl_kernels.ops.places import gather_nd as gather_nd
 from wgsl_kernels.ops.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
@@ -289,6 +298,7 @@ reverse2d = flip
 reverse3d = flip
 reverse4d = flip
 scalar = tensor
+search_sorted = searchsorted
 slice1d = slice
 slice2d = slice
 slice3d = slice
