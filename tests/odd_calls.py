@@ -67,7 +67,8 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     ),
     **dict.fromkeys(["bias", "prelu_activation_weights", "output_ragged_rank", "name"], _is(None)),
     "offset": _is(None), "scale": _is(None), "trainable": _is(False),
-    "descending": _is(False), "stable": _is(True), "sorter": _is(None),
+    "align_corners": _is(False), "half_pixel_centers": _is(True), "depth_radius": _is(1),
+    "beta": _is(0.5), "descending": _is(False), "stable": _is(True), "sorter": _is(None),
     "source": lambda: np.ones((2, 2), "f4"), "tape": _is(None), "learning_rate": _is(0.1),
     "momentum": _is(0.9), "use_nesterov": _is(True), "beta1": _is(0.9), "beta2": _is(0.99),
 }  # fmt: skip
@@ -117,6 +118,8 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "searchsorted": {"x1": lambda: wk.tensor([1.0, 2.0, 4.0]), "side": _is("right")},
     "lower_bound": {"sorted_sequence": lambda: wk.tensor([[0.0, 1.0], [2.0, 3.0]])},
     "upper_bound": {"sorted_sequence": lambda: wk.tensor([[0.0, 1.0], [2.0, 3.0]])},
+    "resize_bilinear": {"images": _images}, "resize_nearest_neighbor": {"images": _images},
+    "local_response_normalization": {"x": _images, "bias": _is(1.0), "alpha": _is(1.0)},
     "mirror_pad": {"mode": _is("reflect")}, "repeat": {"repeats": _is(2)},
     "roll": {"shift": _is(1)},
     "moveaxis": {"source": _is(0), "destination": _is(-1)},

@@ -172,6 +172,9 @@ from wgsl_kernels.ops.joining import concat as concat
 from wgsl_kernels.ops.joining import pad as pad
 from wgsl_kernels.ops.joining import stack as stack
 from wgsl_kernels.ops.joining import tile as tile
+from wgsl_kernels.ops.local_response import (
+    local_response_normalization as local_response_normalization,
+)
 from wgsl_kernels.ops.logical import logical_and as logical_and
 from wgsl_kernels.ops.logical import logical_not as logical_not
 from wgsl_kernels.ops.logical import logical_or as logical_or
@@ -212,6 +215,8 @@ from wgsl_kernels.ops.reduce import any as any
 from wgsl_kernels.ops.reduce import mean as mean
 from wgsl_kernels.ops.reduce import prod as prod
 from wgsl_kernels.ops.reduce import sum as sum
+from wgsl_kernels.ops.resize import resize_bilinear as resize_bilinear
+from wgsl_kernels.ops.resize import resize_nearest_neighbor as resize_nearest_neighbor
 from wgsl_kernels.ops.scan import cumulative_prod as cumulative_prod
 from wgsl_kernels.ops.scan import cumulative_sum as cumulative_sum
 from wgsl_kernels.ops.segment import unsorted_segment_sum as unsorted_segment_sum

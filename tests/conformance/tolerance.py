@@ -30,9 +30,11 @@ def _names(text: str) -> frozenset[str]:
 # One rounding at the most, so nothing but a flushed subnormal may differ.
 EXACT = _names(
     """
-    Abs Add BroadcastTo Cast Ceil ClipByValue Complex Concat ExpandDims Fill Floor GatherV2 Identity
-    Imag Max MaxPool Maximum Min Minimum Neg OneHot OnesLike Pack PadV2 RaggedGather Real
-    Relu Relu6 Reshape Reverse Round Select Sign Slice SplitV Step StridedSlice Sub Tile TopK
+    Abs Add BatchToSpaceND BroadcastTo Cast Ceil ClipByValue Complex Concat ExpandDims Fill Floor
+    GatherV2 Identity DepthToSpace Diag FlipLeftRight GatherNd Imag IsFinite IsInf IsNan
+    MatrixBandPart Max MaxPool MaxPoolWithArgmax Maximum Min Minimum MirrorPad Neg OneHot OnesLike
+    Pack PadV2 RaggedGather Real Relu Relu6 Reshape ResizeNearestNeighbor Reverse Round Select Sign
+    Slice SpaceToBatchND SparseToDense SplitV Step StridedSlice Sub TensorScatterUpdate Tile TopK
     Transpose Unique Unpack ZerosLike
     """
 )
@@ -109,6 +111,14 @@ def _bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Boun
         return lambda _, expected: of_inputs([np.asarray(inputs["input"])], expected)
     if kernel == "Cumsum":
         return _cumsum_bound(inputs, attrs)
+    if kernel == "ResizeBilinear":  # between elements, none of which is larger
+        return bounds.absolute(12 * EPS * float(np.max(np.abs(inputs["images"]), initial=0)))
+    if kernel == "LRNGrad":
+        x, y, dy = (np.abs(np.asarray(inputs[name], np.float64)) for name in ("x", "y", "dy"))
+        crossed = 2 * attrs["alpha"] * attrs["beta"] * np.max(np.sum(x * y, -1), initial=0)
+        return bounds.absolute(16 * EPS * float(np.max(dy, initial=0)) * (1 + float(crossed)))
+    if kernel == "LRN":
+        return bounds.relative(64 * EPS)
     if kernel == "LinSpace":  # the record adds up the step
         size = max(abs(attrs["start"]), abs(attrs["stop"]))
         return bounds.absolute(2 * attrs["num"] * EPS * size)
