@@ -204,8 +204,11 @@ from wgsl_kernels.ops.places import gather_nd as gather_nd
 from wgsl_kernels.ops.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
 from wgsl_kernels.ops.pool import max_pool as max_pool
+from wgsl_kernels.ops.pool_places import max_pool_with_argmax as max_pool_with_argmax
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
 from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather
+from wgsl_kernels.ops.ragged_range import RaggedNumbers as RaggedNumbers
+from wgsl_kernels.ops.ragged_range import ragged_range as ragged_range
 from wgsl_kernels.ops.random import random_normal as random_normal
 from wgsl_kernels.ops.random import random_uniform as random_uniform
 from wgsl_kernels.ops.ranges import arange as arange
@@ -237,6 +240,12 @@ from wgsl_kernels.ops.softmax import logsumexp as logsumexp
 from wgsl_kernels.ops.softmax import softmax as softmax
 from wgsl_kernels.ops.sort import topk as topk
 from wgsl_kernels.ops.sort import unique as unique
+from wgsl_kernels.ops.sparse import FilledRows as FilledRows
+from wgsl_kernels.ops.sparse import SparseIndices as SparseIndices
+from wgsl_kernels.ops.sparse import sparse_fill_empty_rows as sparse_fill_empty_rows
+from wgsl_kernels.ops.sparse import sparse_reshape as sparse_reshape
+from wgsl_kernels.ops.sparse_segments import sparse_segment_mean as sparse_segment_mean
+from wgsl_kernels.ops.sparse_segments import sparse_segment_sum as sparse_segment_sum
 from wgsl_kernels.ops.spectral import fft as fft
 from wgsl_kernels.ops.spectral import ifft as ifft
 from wgsl_kernels.ops.standards import ledger as ledger
@@ -245,6 +254,10 @@ from wgsl_kernels.ops.statistics import std as std
 from wgsl_kernels.ops.statistics import var as var
 from wgsl_kernels.ops.strings import SplitStrings as SplitStrings
 from wgsl_kernels.ops.strings import string_split as string_split
+from wgsl_kernels.ops.texts import NGrams as NGrams
+from wgsl_kernels.ops.texts import static_regex_replace as static_regex_replace
+from wgsl_kernels.ops.texts import string_n_grams as string_n_grams
+from wgsl_kernels.ops.texts import string_to_hash_bucket_fast as string_to_hash_bucket_fast
 from wgsl_kernels.ops.trigonometry import acos as acos
 from wgsl_kernels.ops.trigonometry import asin as asin
 from wgsl_kernels.ops.trigonometry import atan as atan

@@ -32,21 +32,25 @@ _OURS = """
     logSumExp:logsumexp losses.huberLoss:huber_loss losses.meanSquaredError:mean_squared_error
     losses.sigmoidCrossEntropy:sigmoid_cross_entropy
     losses.softmaxCrossEntropy:softmax_cross_entropy lowerBound:lower_bound matMul:matmul max
-    maximum maxPool:max_pool mean min minimum mirrorPad:mirror_pad mod:remainder moments
-    mul:multiply neg:negative notEqual:not_equal oneHot:one_hot ones onesLike:ones_like
-    outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad pad4d:pad pow prelu prod
-    raggedGather:ragged_gather randomNormal:random_normal randomUniform:random_uniform range:arange
-    real reciprocal relu relu6 reshape reverse1d:flip reverse2d:flip reverse3d:flip reverse4d:flip
-    reverse:flip round rsqrt scalar:tensor scatterND:scatter_nd searchSorted:searchsorted selu
+    maximum maxPool:max_pool maxPoolWithArgmax:max_pool_with_argmax mean min minimum
+    mirrorPad:mirror_pad mod:remainder moments mul:multiply neg:negative notEqual:not_equal
+    oneHot:one_hot ones onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad
+    pad4d:pad pow prelu prod raggedGather:ragged_gather raggedRange:ragged_range
+    randomNormal:random_normal randomUniform:random_uniform range:arange real reciprocal relu relu6
+    reshape reverse1d:flip reverse2d:flip reverse3d:flip reverse4d:flip reverse:flip round rsqrt
+    scalar:tensor scatterND:scatter_nd searchSorted:searchsorted selu
     separableConv2d:separable_conv2d sigmoid sign sin sinh slice slice1d:slice slice2d:slice
     slice3d:slice slice4d:slice softmax softplus spaceToBatchND:space_to_batch_nd
+    sparse.sparseFillEmptyRows:sparse_fill_empty_rows sparse.sparseReshape:sparse_reshape
+    sparse.sparseSegmentMean:sparse_segment_mean sparse.sparseSegmentSum:sparse_segment_sum
     sparseToDense:sparse_to_dense spectral.fft:fft spectral.ifft:ifft split sqrt square
     squaredDifference:squared_difference squeeze stack step stridedSlice:strided_slice
-    string.stringSplit:string_split sub:subtract sum tan tanh tensor tensor1d:tensor tensor2d:tensor
-    tensor3d:tensor tensor4d:tensor tensor5d:tensor tensor6d:tensor
-    tensorScatterUpdate:tensor_scatter_update tile topk transpose:permute_dims unique
-    unsortedSegmentSum:unsorted_segment_sum unstack upperBound:upper_bound variable where zeros
-    zerosLike:zeros_like
+    string.staticRegexReplace:static_regex_replace string.stringNGrams:string_n_grams
+    string.stringSplit:string_split string.stringToHashBucketFast:string_to_hash_bucket_fast
+    sub:subtract sum tan tanh tensor tensor1d:tensor tensor2d:tensor tensor3d:tensor tensor4d:tensor
+    tensor5d:tensor tensor6d:tensor tensorScatterUpdate:tensor_scatter_update tile topk
+    transpose:permute_dims unique unsortedSegmentSum:unsorted_segment_sum unstack
+    upperBound:upper_bound variable where zeros zerosLike:zeros_like
 """
 
 _PLANNED = """
@@ -56,12 +60,9 @@ _PLANNED = """
     image.nonMaxSuppressionWithScore image.rgbToGrayscale image.rotateWithOffset image.threshold
     image.transform irfft linalg.gramSchmidt linalg.qr logSigmoid losses.absoluteDifference
     losses.computeWeightedLoss losses.cosineDistance losses.hingeLoss losses.logLoss maxPool3d
-    maxPoolWithArgmax meshgrid movingAverage multinomial multiRNNCell norm pool raggedRange
-    raggedTensorToTensor randomGamma randomStandardNormal randomUniformInt rfft signal.frame
-    signal.hammingWindow signal.hannWindow signal.stft sparse.sparseFillEmptyRows
-    sparse.sparseReshape sparse.sparseSegmentMean sparse.sparseSegmentSum spectral.irfft
-    spectral.rfft string.staticRegexReplace string.stringNGrams string.stringToHashBucketFast
-    truncatedNormal
+    meshgrid movingAverage multinomial multiRNNCell norm pool raggedTensorToTensor randomGamma
+    randomStandardNormal randomUniformInt rfft signal.frame signal.hammingWindow signal.hannWindow
+    signal.stft spectral.irfft spectral.rfft truncatedNormal
 """
 
 
