@@ -81,6 +81,15 @@ _SEGMENTS: dict[str, Callable[[], Any]] = {
     "data": _matrix,
     "segment_ids": lambda: wk.tensor([0, 1]),
 }
+_BOXES: dict[str, Callable[[], Any]] = {
+    "boxes": lambda: wk.tensor([[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.1]]),
+    "scores": lambda: wk.tensor([0.5, 0.75]),
+    "max_output_size": _is(2),
+    "iou_threshold": _is(0.5),
+    "score_threshold": _is(0.1),
+    "soft_nms_sigma": _is(0.5),
+    "pad_to_max_output_size": _is(True),
+}
 _ROW: dict[str, Callable[[], Any]] = dict.fromkeys(("x1", "x2"), lambda: wk.tensor([1.0, 2.0, 3.0]))
 _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "strided_slice": _STRIDED, "conv2d": _IMAGES, "fused_conv2d": _IMAGES,
@@ -150,6 +159,9 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
         "separator": _is("|"), "n_gram_widths": _is((2,)), "left_pad": _is("l"),
         "right_pad": _is("r"), "pad_width": _is(-1), "preserve_short_sequences": _is(False),
     },
+    "dilation2d": {"x": _images, "filter": lambda: wk.ones((2, 2, 2))},
+    "non_max_suppression": _BOXES, "non_max_suppression_with_score": _BOXES,
+    "non_max_suppression_padded": _BOXES,
     "mirror_pad": {"mode": _is("reflect")}, "repeat": {"repeats": _is(2)},
     "roll": {"shift": _is(1)},
     "moveaxis": {"source": _is(0), "destination": _is(-1)},

@@ -140,6 +140,7 @@ from wgsl_kernels.ops.diagonals import band_part as band_part
 from wgsl_kernels.ops.diagonals import diag as diag
 from wgsl_kernels.ops.diagonals import tril as tril
 from wgsl_kernels.ops.diagonals import triu as triu
+from wgsl_kernels.ops.dilation import dilation2d as dilation2d
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
@@ -254,6 +255,13 @@ from wgsl_kernels.ops.statistics import std as std
 from wgsl_kernels.ops.statistics import var as var
 from wgsl_kernels.ops.strings import SplitStrings as SplitStrings
 from wgsl_kernels.ops.strings import string_split as string_split
+from wgsl_kernels.ops.suppression import PaddedBoxes as PaddedBoxes
+from wgsl_kernels.ops.suppression import ScoredBoxes as ScoredBoxes
+from wgsl_kernels.ops.suppression import non_max_suppression as non_max_suppression
+from wgsl_kernels.ops.suppression import non_max_suppression_padded as non_max_suppression_padded
+from wgsl_kernels.ops.suppression import (
+    non_max_suppression_with_score as non_max_suppression_with_score,
+)
 from wgsl_kernels.ops.texts import NGrams as NGrams
 from wgsl_kernels.ops.texts import static_regex_replace as static_regex_replace
 from wgsl_kernels.ops.texts import string_n_grams as string_n_grams
