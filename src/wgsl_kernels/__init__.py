@@ -1,5 +1,6 @@
 """Tensors and gradients whose kernels are WGSL compute shaders, with NumPy beside them."""
 
+import math as _math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -120,6 +121,25 @@ from wgsl_kernels.ops.complex import complex as complex
 from wgsl_kernels.ops.complex import conj as conj
 from wgsl_kernels.ops.complex import imag as imag
 from wgsl_kernels.ops.complex import real as real
+from wgsl_kernels.ops.compositions import UniqueAll as UniqueAll
+from wgsl_kernels.ops.compositions import UniqueCounts as UniqueCounts
+from wgsl_kernels.ops.compositions import UniqueInverse as UniqueInverse
+from wgsl_kernels.ops.compositions import broadcast_arrays as broadcast_arrays
+from wgsl_kernels.ops.compositions import diff as diff
+from wgsl_kernels.ops.compositions import div_no_nan as div_no_nan
+from wgsl_kernels.ops.compositions import empty as empty
+from wgsl_kernels.ops.compositions import empty_like as empty_like
+from wgsl_kernels.ops.compositions import log_sigmoid as log_sigmoid
+from wgsl_kernels.ops.compositions import meshgrid as meshgrid
+from wgsl_kernels.ops.compositions import positive as positive
+from wgsl_kernels.ops.compositions import signbit as signbit
+from wgsl_kernels.ops.compositions import tensordot as tensordot
+from wgsl_kernels.ops.compositions import trunc as trunc
+from wgsl_kernels.ops.compositions import unique_all as unique_all
+from wgsl_kernels.ops.compositions import unique_counts as unique_counts
+from wgsl_kernels.ops.compositions import unique_inverse as unique_inverse
+from wgsl_kernels.ops.compositions import unique_values as unique_values
+from wgsl_kernels.ops.compositions import vecdot as vecdot
 from wgsl_kernels.ops.conv import conv2d as conv2d
 from wgsl_kernels.ops.conv import conv2d_transpose as conv2d_transpose
 from wgsl_kernels.ops.counting import bincount as bincount
@@ -285,6 +305,13 @@ from wgsl_kernels.ops.updates import sparse_to_dense as sparse_to_dense
 from wgsl_kernels.ops.updates import tensor_scatter_update as tensor_scatter_update
 from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
+
+# The constants of the array API standard.
+e = _math.e
+inf = _math.inf
+nan = _math.nan
+newaxis = None
+pi = _math.pi
 
 # What TensorFlow.js calls them; ops/names.py is the table, and a test holds these lines to it.
 arg_max = argmax

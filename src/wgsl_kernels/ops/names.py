@@ -21,20 +21,21 @@ _OURS = """
     complex concat concat1d:concat concat2d:concat concat3d:concat concat4d:concat conv2d
     conv2dTranspose:conv2d_transpose cos cosh cumprod:cumulative_prod cumsum:cumulative_sum
     denseBincount:dense_bincount depthToSpace:depth_to_space depthwiseConv2d:depthwise_conv2d diag
-    dilation2d div:divide dot elu equal erf exp expandDims:expand_dims expm1 eye fft fill:full floor
-    floorDiv:floor_divide fused.conv2d:fused_conv2d fused.depthwiseConv2d:fused_depthwise_conv2d
-    fused.matMul:fused_mat_mul gather:take gatherND:gather_nd greater greaterEqual:greater_equal
-    ifft imag image.flipLeftRight:flip_left_right image.nonMaxSuppression:non_max_suppression
+    dilation2d div:divide divNoNan:div_no_nan dot elu equal erf exp expandDims:expand_dims expm1 eye
+    fft fill:full floor floorDiv:floor_divide fused.conv2d:fused_conv2d
+    fused.depthwiseConv2d:fused_depthwise_conv2d fused.matMul:fused_mat_mul gather:take
+    gatherND:gather_nd greater greaterEqual:greater_equal ifft imag
+    image.flipLeftRight:flip_left_right image.nonMaxSuppression:non_max_suppression
     image.nonMaxSuppressionPadded:non_max_suppression_padded
     image.nonMaxSuppressionWithScore:non_max_suppression_with_score
     image.resizeBilinear:resize_bilinear image.resizeNearestNeighbor:resize_nearest_neighbor
     isFinite:isfinite isInf:isinf isNaN:isnan leakyRelu:leaky_relu less lessEqual:less_equal
     linalg.bandPart:band_part linspace localResponseNormalization:local_response_normalization log
     log1p logicalAnd:logical_and logicalNot:logical_not logicalOr:logical_or logicalXor:logical_xor
-    logSoftmax:log_softmax logSumExp:logsumexp losses.huberLoss:huber_loss
+    logSigmoid:log_sigmoid logSoftmax:log_softmax logSumExp:logsumexp losses.huberLoss:huber_loss
     losses.meanSquaredError:mean_squared_error losses.sigmoidCrossEntropy:sigmoid_cross_entropy
     losses.softmaxCrossEntropy:softmax_cross_entropy lowerBound:lower_bound matMul:matmul max
-    maximum maxPool:max_pool maxPoolWithArgmax:max_pool_with_argmax mean min minimum
+    maximum maxPool:max_pool maxPoolWithArgmax:max_pool_with_argmax mean meshgrid min minimum
     mirrorPad:mirror_pad mod:remainder moments mul:multiply neg:negative notEqual:not_equal
     oneHot:one_hot ones onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad
     pad4d:pad pow prelu prod raggedGather:ragged_gather raggedRange:ragged_range
@@ -56,14 +57,14 @@ _OURS = """
 """
 
 _PLANNED = """
-    avgPool3d basicLSTMCell confusionMatrix conv1d conv3d conv3dTranspose cosineWindow divNoNan
-    dropout einsum enclosingPowerOfTwo ensureShape euclideanNorm image.cropAndResize
-    image.grayscaleToRGB image.rgbToGrayscale image.rotateWithOffset image.threshold image.transform
-    irfft linalg.gramSchmidt linalg.qr logSigmoid losses.absoluteDifference
-    losses.computeWeightedLoss losses.cosineDistance losses.hingeLoss losses.logLoss maxPool3d
-    meshgrid movingAverage multinomial multiRNNCell norm pool raggedTensorToTensor randomGamma
-    randomStandardNormal randomUniformInt rfft signal.frame signal.hammingWindow signal.hannWindow
-    signal.stft spectral.irfft spectral.rfft truncatedNormal
+    avgPool3d basicLSTMCell confusionMatrix conv1d conv3d conv3dTranspose cosineWindow dropout
+    einsum enclosingPowerOfTwo ensureShape euclideanNorm image.cropAndResize image.grayscaleToRGB
+    image.rgbToGrayscale image.rotateWithOffset image.threshold image.transform irfft
+    linalg.gramSchmidt linalg.qr losses.absoluteDifference losses.computeWeightedLoss
+    losses.cosineDistance losses.hingeLoss losses.logLoss maxPool3d movingAverage multinomial
+    multiRNNCell norm pool raggedTensorToTensor randomGamma randomStandardNormal randomUniformInt
+    rfft signal.frame signal.hammingWindow signal.hannWindow signal.stft spectral.irfft
+    spectral.rfft truncatedNormal
 """
 
 
