@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from wgsl_kernels.engine.driver import Driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Mapping
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.engine.driver import Noted, Recording
@@ -76,6 +76,12 @@ class TuningDriver(Driver, Protocol):
 
     def tuning(self) -> AbstractContextManager[None]:
         """Measure in the block what is worth it and not known."""
+
+    def choices(self) -> dict[str, Any]:
+        """Return what was chosen in this process, as JSON can hold it."""
+
+    def load_choices(self, choices: Mapping[str, Any]) -> None:
+        """Take over what `choices` has returned, for what is not chosen yet."""
 
 
 @runtime_checkable

@@ -54,7 +54,7 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.array import Layout
@@ -328,6 +328,14 @@ class WebGpuBackend:
     def tuning(self) -> AbstractContextManager[None]:
         """Measure in a block what is worth it and not known: see `Tuner.tuning`."""
         return self.tuner.tuning()
+
+    def choices(self) -> dict[str, Any]:
+        """Return what the tuner has chosen: see `Tuner.choices`."""
+        return self.tuner.choices()
+
+    def load_choices(self, choices: Mapping[str, Any]) -> None:
+        """Have the tuner take over choices: see `Tuner.load_choices`."""
+        self.tuner.load_choices(choices)
 
     def record(self, scratch: Any = None) -> GpuRecording:
         """Return a recording that has not begun; see `wgsl_kernels.engine.driver.Recording`."""

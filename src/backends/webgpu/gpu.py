@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.array import (
     is_row_major,
     view_of,
 )
+from wgsl_kernels.backends.webgpu.choosing import Chooser
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
@@ -34,7 +35,7 @@ from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.windows import sliding_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
@@ -53,21 +54,17 @@ REMEMBERED = 1024
 """Shapes and layouts whose facts are kept at hand."""
 
 
-class Gpu:
+class Gpu(Chooser):
     """The device, to a kernel registered with ``@wgsl_kernel`` or ``register_kernel``.
 
     Arrays have ``shape``, ``dtype``, ``size``, ``strides`` and ``offset`` (in elements).
     """
 
     def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
-        self._backend = backend
-        self._kernel = kernel
-        self._origin = origin
-        self._sources = sources
+        super().__init__(backend, kernel, origin, sources)
         self._programs: Recent[Any, Loaded] = Recent(DISPATCHES_MAX)
         self._maps: Recent[Any, MapLaunch] = Recent(PROGRAMS_MAX)
         self._forms: Recent[Any, AnchorLaunch] = Recent(PROGRAMS_MAX)
-        self._trace: Trace | None = None
 
     @property
     def device(self) -> Device:
@@ -213,28 +210,6 @@ class Gpu:
         attrs = {name: plain(value) for name, value in attrs.items()}
         shape = sliding_by(self._kernel, x.shape, attrs).out_shape
         return self._formed("window", shader, x, Spec(shape, dtype), attrs)
-
-    def choose(
-        self,
-        shape_class: tuple[object, ...],
-        names: tuple[str, ...],
-        static: str,
-        run: Callable[[str], object],
-        work: float,
-    ) -> str:
-        """Return which of the kernel's variants to run; `tuning.tuner.Tuner` says how."""
-
-        def run_alone(name: str) -> object:
-            trace, self._trace = self._trace, None  # what is measured hands no result on
-            if trace is not None:
-                trace.flush()
-            try:
-                return run(name)
-            finally:
-                self._trace = trace
-
-        tuner = self._backend.tuner
-        return tuner.choose(self._kernel, shape_class, names, static, run_alone, work)
 
     def dispatch(
         self,
