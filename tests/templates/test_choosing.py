@@ -65,7 +65,7 @@ def test_a_space_that_is_too_large_is_refused(tmp_path: Path) -> None:
     values = " ".join(map(str, range(1, 66)))
     (tmp_path / "one.wesl").write_text(f"const TILE = 1u; // @tune {values}\n")
     template = find_template("one.wesl", None, tmp_path, "<inline>")
-    with pytest.raises(wk.ArgumentError, match=r"one\.wesl has 65 configurations here; want at most"):
+    with pytest.raises(wk.ArgumentError, match=r"one\.wesl has 65 configurations here"):
         _choice(template)
     rules = (lambda one: one["TILE"] < 9,)
     assert len(_choice(template, rules=rules).choice.names) == 8
