@@ -90,7 +90,7 @@ class Captured(Generic[P, R]):
         if self._changes != changes[0]:
             self._drop_changed()
         layout_key = recording.layout_key
-        layouts = [layout_key(one.array) if _is_plain(one, driver) else None for one in leaves]
+        layouts = [layout_key(one._array) if _is_plain(one, driver) else None for one in leaves]
         key: tuple[Hashable, ...]
         key = (form, tuple(layouts), driver.name, switches["fusion"], switches["deterministic"])
         if now.gradients:
@@ -266,7 +266,7 @@ def _recording() -> Trial | None:
 
 def _is_plain(leaf: Tensor, driver: Driver) -> bool:
     """Say whether how a tensor lies belongs to the signature: of variables each replay looks."""
-    return leaf.driver is driver and leaf.array is not None and not leaf.is_variable
+    return leaf._driver is driver and leaf._array is not None and not leaf.is_variable
 
 
 def _hindrance(now: context.Context, *, checks: bool) -> str | None:

@@ -213,9 +213,9 @@ def _execute(
     for value in shown:
         if isinstance(value, Tensor):
             key.append(value.spec)
-            array = value.array
+            array = value._array
             arrays.append(array)
-            if array is None or value.driver is not driver:
+            if array is None or value._driver is not driver:
                 is_here = False
         elif value is None:
             key.append(None)
@@ -300,8 +300,8 @@ def _on(driver: Driver, value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, Tensor):
-        return value.array_on(driver)
-    return [one.array_on(driver) for one in value]
+        return value._array_on(driver)
+    return [one._array_on(driver) for one in value]
 
 
 def _cast(inputs: tuple[Any, ...], casts: Sequence[DType | None]) -> tuple[Any, ...]:

@@ -34,7 +34,7 @@ def values(*shape: int) -> wk.Tensor:
 
 def recorded_by(x: wk.Tensor) -> int:
     """Return how many dispatches the tensor's backend was given so far."""
-    profiling = abilities_of(x.driver).profiling
+    profiling = abilities_of(x._driver).profiling
     assert profiling is not None
     return profiling.recorded
 
@@ -287,7 +287,7 @@ def test_a_loop_that_reads_once_a_turn_makes_no_pipeline_after_its_second() -> N
         for _ in range(5):
             loss = optimizer.minimize(lambda: wk.mean(wk.square(wk.tanh(x @ w) - 0.5)), [w])
             loss.item()
-            device = x.driver.open()  # type: ignore[attr-defined]  # of the webgpu backend
+            device = x._driver.open()  # type: ignore[attr-defined]  # of the webgpu backend
             counts.append(device.pipelines.made)
 
     assert counts[1] == counts[-1]
@@ -297,7 +297,7 @@ def test_a_kernel_that_was_put_off_names_the_line_of_the_op_too() -> None:
     x, w = values(256, 1024), values(1024, 1024)
     wk.evaluate(x @ w)
     y = x @ w  # that line
-    device = x.driver.open()  # type: ignore[attr-defined]  # of the webgpu backend
+    device = x._driver.open()  # type: ignore[attr-defined]  # of the webgpu backend
     gc.collect()
     device.trim()
     limit = device.memory().num_bytes + 1000

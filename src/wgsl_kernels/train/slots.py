@@ -36,7 +36,7 @@ def is_counted(name: str) -> bool:
 
 def name_of(owner: Variable) -> str:
     """Return what state of a variable is called without a mapping that says where it stands."""
-    return f"{owner.name}@{PROCESS}-{owner.id}" if is_counted(owner.name) else owner.name
+    return f"{owner.name}@{PROCESS}-{owner._id}" if is_counted(owner.name) else owner.name
 
 
 class _Owned:
@@ -94,7 +94,7 @@ class Slots:
 
     def of(self, target: Variable) -> tuple[Variable, ...]:
         """Return the variable's slots, made of zeros or of loaded state when first asked for."""
-        owned = self._owned.get(target.id)
+        owned = self._owned.get(target._id)
         if owned is not None:
             owned.heir = None
             return owned.slots
@@ -106,7 +106,7 @@ class Slots:
         state = self._waiting.get(name, {})
         for kind, value in state.items():
             self._check_fits(f"{name}/{kind}", value, target)
-        self._remember(target.id)
+        self._remember(target._id)
         made = self._put(target, state)
         self._waiting = {one: state for one, state in self._waiting.items() if one != name}
         return made
@@ -183,15 +183,15 @@ class Slots:
                     raise ArgumentError(self._without_owner(owner))
                 waiting[owner] = part
                 continue
-            if target.id in claimed:
+            if target._id in claimed:
                 raise ArgumentError(
                     f"{self._optimizer}: the state of {owner!r} is the second for one variable, "
                     f"{target.name!r}; want one."
                 )
             for kind, value in part.items():
                 self._check_fits(f"{owner}/{kind}", value, target)
-            claimed[target.id] = (target, part)
-        lacking = [name for name, one in known.items() if one.id not in claimed]
+            claimed[target._id] = (target, part)
+        lacking = [name for name, one in known.items() if one._id not in claimed]
         if lacking and waiting:
             raise ArgumentError(
                 f"{self._optimizer}: the state has no '{lacking[0]}/{self._kinds[0]}'; it has that "
@@ -202,15 +202,15 @@ class Slots:
     def take(self, claims: Claims) -> None:
         """Take state over; variables that it has nothing of begin anew."""
         self._remember(None)
-        claimed = {target.id for target, _ in claims.claimed}
+        claimed = {target._id for target, _ in claims.claimed}
         for number, owned in list(self._owned.items()):
             if number not in claimed and owned.owner() is not None:
                 for slot in owned.slots:
                     slot.assign(_zeros(slot))
         for target, state in claims.claimed:
-            present = self._owned.get(target.id)
+            present = self._owned.get(target._id)
             if present is None:
-                self._remember(target.id)
+                self._remember(target._id)
                 self._put(target, state)
                 continue
             for kind, slot in zip(self._kinds, present.slots, strict=True):
@@ -238,7 +238,7 @@ class Slots:
         slots: tuple[Variable, ...],
         heir: weakref.ref[Variable] | str | None = None,
     ) -> None:
-        back, number = weakref.ref(self), target.id
+        back, number = weakref.ref(self), target._id
 
         def gone(_: object) -> None:
             if (own := back()) is not None:
@@ -257,7 +257,7 @@ class Slots:
             self._is_checked = False
             return
         original = owned.heir()
-        if original is not None and original.id not in self._owned:
+        if original is not None and original._id not in self._owned:
             self._own(original, owned.slots)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Slots:
