@@ -9,13 +9,18 @@ import numpy as np
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.precision import select, silent
 from wgsl_kernels.backends.webgpu.products.dispatching import Epilogue
+from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import unbroadcast
+from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, show
+from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.ops import logical
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.backends.cpu.kernel import Array
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
@@ -24,7 +29,56 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensor import Tensor
 
 ACTIVATIONS = ("linear", "relu", "relu6", "elu", "sigmoid", "leakyrelu", "prelu")
-"""Names of activations; shaders know them by their numbers here."""
+"""Activations that fused kernels do themselves, as TensorFlow.js's do; shaders know them by their
+numbers here. Any other kernel of one input is run on the result."""
+
+
+def own_activation(kernel: str, activation: str) -> tuple[str, Callable[[Tensor], Tensor]]:
+    """Return the activation that a fused kernel does itself, and what is done to its result.
+
+    Args:
+        kernel: The fused kernel's name.
+        activation: One of `ACTIVATIONS`, or a kernel of one input: by its name, or by that in
+            snake_case. A map is fused into the product's dispatch.
+
+    Raises:
+        ArgumentError: It is neither. The second raises so where the kernel changes the shape.
+    """
+    if activation in ACTIVATIONS:
+        return activation, _unchanged
+    given = text(kernel, "activation", activation)
+    words = "".join([one[:1].upper() + one[1:] for one in given.split("_")])
+    for name in (given, words):
+        backends = [one for one in ("cpu", "webgpu") if get_kernel(name, one) is not None]
+        if backends:
+            break
+    else:
+        raise ArgumentError(
+            f"{kernel}: activation is {given!r}; want one of {', '.join(ACTIVATIONS)}, or the name "
+            "of a kernel of one input."
+        )
+    declared, found = find_signature(name), get_kernel(name, backends[0])
+    assert found is not None
+    inputs = found.input_names if declared is None else [one.name for one in declared.inputs]
+    if len(inputs) != 1:
+        raise ArgumentError(
+            f"{kernel}: activation is {given!r}, a kernel of {len(inputs)} inputs; want one."
+        )
+
+    def after(y: Tensor) -> Tensor:
+        result = run(name, y)
+        if result.shape != y.shape:
+            raise ArgumentError(
+                f"{kernel}: activation {given!r} makes {show(result.shape)} of {show(y.shape)}; "
+                "want the same shape."
+            )
+        return result
+
+    return "linear", after
+
+
+def _unchanged(y: Tensor) -> Tensor:
+    return y
 
 
 def check_epilogue(
