@@ -65,9 +65,9 @@ class CompilingDriver(Driver, Protocol):
     """Compiles shaders in threads."""
 
     def compiling(
-        self, threads: int, told: Callable[[int, int], None]
+        self, threads: int, notify: Callable[[int, int], None]
     ) -> AbstractContextManager[Compilation]:
-        """Compile the block's shaders in threads; ``told(done, asked)`` is called with each."""
+        """Compile the block's shaders in threads; ``notify(done, asked)`` is called with each."""
 
 
 @runtime_checkable

@@ -208,7 +208,7 @@ def _differentiate(
     inputs = [as_tensor(x) for x in xs]
     for x in inputs:
         _check_source(caller, x)
-    inputs = _told_apart(inputs)
+    inputs = _distinct(inputs)
     tape = Tape()
     with recording(tape):
         for x in inputs:
@@ -226,7 +226,7 @@ def _differentiate(
     return value, tuple(found[x._id] for x in inputs)
 
 
-def _told_apart(inputs: list[Tensor]) -> list[Tensor]:
+def _distinct(inputs: list[Tensor]) -> list[Tensor]:
     """Return the inputs, each tensor that was given before replaced by one of the same values.
 
     A tape tells tensors apart by their ids. The op that makes the other is one that tapes around

@@ -68,7 +68,7 @@ class Captured(Generic[P, R]):
         self._runs: dict[Hashable, list[CapturedRun] | _Refusal] = {}
         self._scratch: Any = None
         self._changes = changes[0]
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Replay the function for these arguments, or run and record it."""
@@ -84,7 +84,7 @@ class Captured(Generic[P, R]):
             self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
             return self._plain(leaves, args, kwargs)
         switches = config.switches(now)
-        why = _hindrance(now, checks=switches["check_numerics"])
+        why = _why_not_capturable(now, checks=switches["check_numerics"])
         if why is not None:
             return self._eager(why, args, kwargs, leaves)
         if self._changes != changes[0]:
@@ -129,7 +129,8 @@ class Captured(Generic[P, R]):
         except OpaqueError:
             return self._f(*args, **kwargs)
         recording = abilities_of(driver).recording
-        if recording is None or _hindrance(now, checks=config.check_numerics) is not None:
+        why = _why_not_capturable(now, checks=config.check_numerics)
+        if recording is None or why is not None:
             return self._plain(leaves, args, kwargs)
         trial = Trial(recording, None, leaves)
         if not _begins(trial):
@@ -175,8 +176,8 @@ class Captured(Generic[P, R]):
         self._warn(f"capture: {self._label} runs without replay: {why}.")
 
     def _warn(self, message: str) -> None:
-        if message not in self._told:
-            self._told.add(message)
+        if message not in self._warned:
+            self._warned.add(message)
             warnings.warn_explicit(message, RuntimeWarning, *user_place())
 
     def _record(
@@ -269,7 +270,7 @@ def _is_plain(leaf: Tensor, driver: Driver) -> bool:
     return leaf._driver is driver and leaf._array is not None and not leaf.is_variable
 
 
-def _hindrance(now: context.Context, *, checks: bool) -> str | None:
+def _why_not_capturable(now: context.Context, *, checks: bool) -> str | None:
     """Return why a call can neither be recorded nor replayed now."""
     for one in now.interceptors:
         if isinstance(one, Tape):

@@ -333,7 +333,7 @@ def test_the_oldest_that_waits_takes_its_last_map_along_though_nothing_waits_for
 def test_what_is_remembered_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     backend: Any = find_driver("webgpu")
     fusing = backend.evaluator
-    for kept in (fusing._programs, fusing.anchors._fused, fusing.anchors._known):
+    for kept in (fusing._programs, fusing.fusible_kernels._fused, fusing.fusible_kernels._known):
         kept.clear()
         monkeypatch.setattr(kept, "most", 3)
     x = values(16, 16)
@@ -346,5 +346,5 @@ def test_what_is_remembered_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch
 
     assert 3 <= fusing._programs.held <= 6
     assert len(fusing._texts) <= 12
-    assert 1 <= fusing.anchors._fused.held <= 6
-    assert fusing.anchors._known.held <= 6
+    assert 1 <= fusing.fusible_kernels._fused.held <= 6
+    assert fusing.fusible_kernels._known.held <= 6

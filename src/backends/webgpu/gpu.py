@@ -22,7 +22,7 @@ from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.packages import plain_path
-from wgsl_kernels.backends.webgpu.runtime.anchor import AnchorLaunch
+from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
@@ -64,7 +64,7 @@ class Gpu(Chooser):
         super().__init__(backend, kernel, origin, sources)
         self._programs: Recent[Any, Loaded] = Recent(DISPATCHES_MAX)
         self._maps: Recent[Any, MapLaunch] = Recent(PROGRAMS_MAX)
-        self._forms: Recent[Any, AnchorLaunch] = Recent(PROGRAMS_MAX)
+        self._forms: Recent[Any, FusibleLaunch] = Recent(PROGRAMS_MAX)
 
     @property
     def device(self) -> Device:
@@ -311,7 +311,7 @@ class Gpu(Chooser):
         given = list(arrays.values())
         for n in loaded.written:
             written = given[n]
-            if written.sealed or written.host is not None or written.source is not None:
+            if written.immutable or written.host is not None or written.source is not None:
                 name = list(arrays)[n]
                 raise ArgumentError(
                     f"{self._kernel}: the shader writes {name}, which is an input or holds host "
@@ -337,11 +337,11 @@ class Gpu(Chooser):
                 self._kernel, shader, self._origin, form=form, shared=self._sources
             )
             call = Call(kernel, ("x",), attrs, (y,), ("y",))
-            launch = self._forms.keep(key, AnchorLaunch(self._backend, call, form))
+            launch = self._forms.keep(key, FusibleLaunch(self._backend, call, form))
         if self._trace is not None:
             self._trace.has_done(plain=False)  # what it dispatches is not noted
-        may_wait = x.sealed or x.op is not None  # else the kernel may write there again
-        return (launch if may_wait else launch.run_now)([x])[0]
+        may_defer = x.immutable or x.op is not None  # else the kernel may write there again
+        return (launch if may_defer else launch.run_now)([x])[0]
 
     def plain_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return parameter fields in plain Python."""

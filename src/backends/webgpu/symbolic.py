@@ -81,7 +81,7 @@ def lower_function(
             continue
         stand: Any = _Stand(Place("input", n), one.storage.nbytes)
         made = GpuArray(one.shape, one.dtype, one.size, stand, device, one.layout)
-        made.sealed = True
+        made.immutable = True
         inputs.append(made)
     record = _Record(inputs)
     try:
@@ -177,7 +177,7 @@ class SymbolicGpu(Gpu):
                 nbytes = device_bytes(array.size, array.dtype)
                 stand: Any = _Stand(Place("input", n), nbytes)
                 found = GpuArray(array.shape, array.dtype, array.size, stand, self.device)
-                found.sealed = True
+                found.immutable = True
                 return found
         made = self.empty(array.shape, array.dtype)
         if array.size:

@@ -170,7 +170,7 @@ def epilogue_for(
         if given is None:
             continue
         own = aligned(given.shape, data_format), aligned(given.strides, data_format)
-        strides = spread_strides(*own, len(shape))
+        strides = broadcast_strides(*own, len(shape))
         is_along_last = not any(strides[:-1])
         kept = slice(-1, None) if is_along_last else slice(None)
         arrays[name] = gpu.view(given, shape[kept], strides[kept], given.offset)
@@ -184,18 +184,18 @@ ALONG_LAST, FOR_EACH = 1, 2
 _CONSTANTS = {"bias": "BIAS", "prelu_activation_weights": "SLOPES"}
 
 
-def spread(gpu: Gpu, given: GpuArray | None, shape: Shape, dtype: DType) -> GpuArray:
+def broadcast_view(gpu: Gpu, given: GpuArray | None, shape: Shape, dtype: DType) -> GpuArray:
     """Return a view of ``given`` in ``shape``, with strides of 0 where it is broadcast.
 
     Where it is absent, what is returned only fills its binding.
     """
     if given is None:
         given = gpu.empty((), dtype)
-    strides = spread_strides(given.shape, given.strides, len(shape))
+    strides = broadcast_strides(given.shape, given.strides, len(shape))
     return gpu.view(given, shape, strides, given.offset)
 
 
-def spread_strides(shape: Shape, strides: Shape, ndim: int) -> Shape:
+def broadcast_strides(shape: Shape, strides: Shape, ndim: int) -> Shape:
     """Return the strides of an array seen with ``ndim`` axes: 0 where it is broadcast."""
     own = tuple(0 if length == 1 else step for length, step in zip(shape, strides, strict=True))
     return (0,) * (ndim - len(own)) + own
@@ -239,8 +239,8 @@ def finished(
         z += bias.astype(z.dtype, copy=False).reshape(aligned(bias.shape, data_format))
     if slopes is None:
         return activated(z, activation, np.asarray(alpha or 0, z.dtype))
-    spread_slopes = slopes.astype(z.dtype, copy=False).reshape(aligned(slopes.shape, data_format))
-    return activated(z, activation, spread_slopes)
+    wide_slopes = slopes.astype(z.dtype, copy=False).reshape(aligned(slopes.shape, data_format))
+    return activated(z, activation, wide_slopes)
 
 
 def needs_sum(activation: str, alpha: float | None) -> bool:
@@ -280,8 +280,8 @@ def end_gradients(
     return dz, None if bias is None else _summed_to(dz, bias, data_format), d_slopes
 
 
-def _summed_to(d_spread: Tensor, given: Tensor, data_format: str) -> Tensor:
+def _summed_to(d_broadcast: Tensor, given: Tensor, data_format: str) -> Tensor:
     """Return the gradient of an input that was broadcast to the result."""
     return run(
-        "Reshape", unbroadcast(d_spread, aligned(given.shape, data_format)), shape=given.shape
+        "Reshape", unbroadcast(d_broadcast, aligned(given.shape, data_format)), shape=given.shape
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, ITEMSIZE, GpuArray, row_major
-from wgsl_kernels.backends.webgpu.capturing.lying import placed, stretch
+from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of, stretch
 from wgsl_kernels.backends.webgpu.capturing.program import concatenated
 from wgsl_kernels.engine.driver import OtherLayoutError
 from wgsl_kernels.engine.recent import Recent
@@ -193,7 +193,7 @@ class GpuReplay:
 
         What does not begin where a binding may is copied.
         """
-        own, start = placed(array)
+        own, start = layout_of(array)
         if own != layout:
             raise OtherLayoutError
         first = start * ITEMSIZE[array.dtype]

@@ -50,7 +50,7 @@ class Entry:
 class ShaderLaunch:
     """Runs one shader kernel; maps and other forms differ in what may follow or precede them."""
 
-    is_anchor = False
+    is_fusible = False
 
     def __init__(self, session: Session, call: Call) -> None:
         outputs = call.outputs
