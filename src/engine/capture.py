@@ -241,7 +241,7 @@ class Captured(Generic[P, R]):
             self._warn(
                 f"capture: {self._label} was recorded for more than {SIGNATURES_MAX} signatures; "
                 "those not used for longest go. Pass numbers that change as tensors, and tensors "
-                "that lie alike."
+                "of the same layout."
             )
 
 
@@ -266,7 +266,7 @@ def _recording() -> Trial | None:
 
 
 def _is_plain(leaf: Tensor, driver: Driver) -> bool:
-    """Say whether how a tensor lies belongs to the signature: of variables each replay looks."""
+    """Say whether a tensor's layout belongs to the signature: of variables each replay looks."""
     return leaf._driver is driver and leaf._array is not None and not leaf.is_variable
 
 
@@ -296,7 +296,7 @@ def capture(f: Callable[P, R]) -> Captured[P, R]:
     that they have then, and so do optimizers and `wk.random`. Everything else is as it was when
     ``f`` ran: Python numbers and attributes that it reads, tensors that it closes over, what it
     prints or appends. Python values among the arguments belong to the signature, as do shapes and
-    dtypes of tensors, and how views among them lie in memory; NumPy arrays become tensors before
+    dtypes of tensors, and the layouts of views among them; NumPy arrays become tensors before
     ``f`` sees them.
 
     ``f`` runs as ever, with a warning once for each reason and the reason in ``why``, where a

@@ -262,7 +262,7 @@ class CapturedRun:
 
         Raises:
             GoneError: A variable was collected; nothing was done then.
-            OtherLayoutError: One lies otherwise than it did; nothing was done then either.
+            OtherLayoutError: One has another layout than it had; nothing was done then either.
         """
         now = context.current()
         if not now.interceptors:

@@ -290,7 +290,7 @@ class Gpu(Chooser):
         self._run(loaded, arrays)
 
     def repeats(self) -> None:
-        """Promise that this run does what any other would on arrays that lie as these do.
+        """Promise that this run does what any other would on arrays of these layouts.
 
         Nothing but shapes, dtypes, layouts, attributes, the adapter and what `choose` answers may
         decide what the function does. If it made its result in one dispatch, that is recorded from

@@ -39,7 +39,7 @@ class GpuRecording:
         return self._notes.why
 
     def own(self, array: GpuArray, spec: Spec, shared: bool) -> GpuArray:
-        """Return an array that lies as this one, in a buffer that nothing else has."""
+        """Return an array of this one's layout, in a buffer that nothing else has."""
         with self._notes.paused():
             return self._own(array, spec, shared)
 

@@ -126,7 +126,7 @@ class Group:
                 self._hold_under_views()
 
     def key(self) -> tuple[Any, ...]:
-        """Return what is equal where the same dispatches do, but for how the leaves lie."""
+        """Return what is equal where the same dispatches do, but for the leaves' layouts."""
         return (tuple(map(_op, self.nodes)), tuple(self.refs), tuple(self.held))
 
     def _hold_under_views(self) -> None:
