@@ -20,7 +20,7 @@ SETUP := $(VENV)/.installed build/.system
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(SETUP) ## Make .venv, install everything at the locked versions, and a driver where there is none
@@ -78,6 +78,10 @@ lint: $(SETUP) ## ruff, mypy, pyright, import-linter and typos
 	pyright --warnings
 	lint-imports
 	typos
+
+.PHONY: other-compilers
+other-compilers: $(SETUP) ## Link the templates with npm's wesl and compile them with Tint, where Node is
+	python -m tests.templates.other_compilers
 
 .PHONY: docs
 docs: $(SETUP) ## Build docs/_build/html; a warning is an error
