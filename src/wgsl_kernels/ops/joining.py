@@ -121,7 +121,7 @@ def _pairs(paddings: Any, ndim: int) -> Any:
 def _pad_v2_signature(x: Spec, /, *, paddings: Pairs, constant_value: creation.Scalar = 0) -> Spec:
     require_dtype("PadV2", "x", x, *creation.NUMERIC)
     creation.fitting("PadV2", "constant_value", constant_value, x.dtype)
-    if not _are_pairs(paddings, x.ndim):
+    if not are_pairs(paddings, x.ndim):
         raise ShapeError(
             f"PadV2: paddings is {shown(paddings)} and x has shape {show(x.shape)}; "
             "want for each axis a pair of lengths of at least 0."
@@ -130,7 +130,8 @@ def _pad_v2_signature(x: Spec, /, *, paddings: Pairs, constant_value: creation.S
     return x.like(shape=tuple(before + length + after for length, (before, after) in grown))
 
 
-def _are_pairs(paddings: Any, ndim: int) -> bool:
+def are_pairs(paddings: Any, ndim: int) -> bool:
+    """Say whether this is for each axis a pair of lengths of at least 0."""
     return (
         isinstance(paddings, tuple)
         and len(paddings) == ndim
@@ -148,6 +149,11 @@ def _pad_v2_cpu(x: Array, *, paddings: Pairs, constant_value: creation.Scalar) -
 def _pad_v2_webgpu(
     gpu: Gpu, x: GpuArray, *, paddings: Pairs, constant_value: creation.Scalar
 ) -> GpuArray:
+    return padded(gpu, x, paddings, constant_value)
+
+
+def padded(gpu: Gpu, x: GpuArray, paddings: Pairs, constant_value: creation.Scalar) -> GpuArray:
+    """Return ``x`` with elements of one value around it."""
     grown = zip(x.shape, paddings, strict=True)
     y = gpu.empty(tuple(before + n + after for n, (before, after) in grown), x.dtype)
     if not y.size:
