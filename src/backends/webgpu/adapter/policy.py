@@ -73,6 +73,7 @@ class Policy:
     _is_software: bool
     shares_lanes: bool = False
     _has_small_pages: bool = False
+    _compiles_late: bool = False
 
     # Products and convolutions
 
@@ -306,6 +307,14 @@ class Policy:
         """
         return 512 if self._is_software else full
 
+    def compiling_threads(self, processors: int) -> int:
+        """Return how many threads have the driver compile what will run soon; below 2: none.
+
+        Mesa's llvmpipe compiles at the first dispatch, in one thread for each device. More than 4
+        would seldom have something to do, and each takes 10 MiB (Mesa 25.0, 2026-11-22).
+        """
+        return min(processors, 4) if self._compiles_late else 0
+
     @property
     def finishes_before_exit(self) -> bool:
         """Whether the process waits for the device before it ends.
@@ -322,15 +331,19 @@ def policy_of(info: AdapterInfo) -> Policy:
     shares = info.lanes >= SHARING and "subgroup" in info.features
     # Mesa's software adapters before 25 take the host's memory in pages of 4 KiB.
     mesa = info.mesa_version
-    return _policy(info.is_software, shares, info.is_software and mesa is not None and mesa < 25)
+    has_small_pages = info.is_software and mesa is not None and mesa < 25
+    compiles_late = info.is_software and mesa is not None and info.backend == "Vulkan"
+    return _policy(info.is_software, shares, has_small_pages, compiles_late)
 
 
 @functools.cache  # one object for each kind
-def _policy(is_software: bool, shares_lanes: bool, has_small_pages: bool) -> Policy:
-    return Policy(is_software, shares_lanes, has_small_pages)
+def _policy(
+    is_software: bool, shares_lanes: bool, has_small_pages: bool, compiles_late: bool
+) -> Policy:
+    return Policy(is_software, shares_lanes, has_small_pages, compiles_late)
 
 
-SOFTWARE, GPU = _policy(True, False, False), _policy(False, False, False)
+SOFTWARE, GPU = _policy(True, False, False, False), _policy(False, False, False, False)
 """The rules for a software adapter and for a GPU of which nothing else is known."""
 
 
