@@ -14,7 +14,6 @@ from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, reques
 from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
 from wgsl_kernels.backends.webgpu.devices.compiled import DIGEST, Compiled, mesa_cache
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.backends.webgpu.devices.native import load_calls
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +67,7 @@ def test_shaders_of_one_batch_are_compiled_ahead_once_and_a_single_one_is_not(fo
     for asked in (2, 0):  # the second time the driver is known to have the code
         device = Device(choice)
         known = Compiled(choice.info, folder)
-        ahead = Ahead(2, open_device, load_calls(), known)
+        ahead = Ahead(2, open_device, known)
         device._recorder.ahead = device.pipelines.ahead = ahead
         texts = [adding(number) for number in range(3)]
         assert run(device, texts[:1]) == [1.0]
@@ -84,7 +83,7 @@ def test_what_cannot_be_compiled_ahead_runs_all_the_same(folder: Path) -> None:
     choice = choose_adapter()
     assert choice is not None
     device = Device(choice)
-    ahead = Ahead(2, partial(request_device, choice), load_calls(), Compiled(choice.info, folder))
+    ahead = Ahead(2, partial(request_device, choice), Compiled(choice.info, folder))
     device._recorder.ahead = device.pipelines.ahead = ahead
 
     large = adding(5, 1 << 16)  # more than the buffers that stand in for a shader's

@@ -20,6 +20,7 @@ from wgsl_kernels.backends.webgpu.adapter.policy import policy_of
 from wgsl_kernels.backends.webgpu.devices.adapters import request_device
 from wgsl_kernels.backends.webgpu.devices.bindings import Layout
 from wgsl_kernels.backends.webgpu.devices.compiled import Compiled, mesa_cache
+from wgsl_kernels.backends.webgpu.devices.native import load_calls
 from wgsl_kernels.backends.webgpu.devices.roomy import start_roomy
 from wgsl_kernels.engine.machine import cores
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.devices.adapters import Choice
     from wgsl_kernels.backends.webgpu.devices.bindings import Binding
-    from wgsl_kernels.backends.webgpu.devices.native import Calls
 
 BOUND_BYTES = 64 << 10
 """Bytes of the buffers that stand in for a shader's; one that wants more is left to the device."""
@@ -38,13 +38,13 @@ COPY_SRC, COPY_DST, MAP_READ, STORAGE, UNIFORM = 4, 8, 1, 128, 64  # wgpu.Buffer
 _logger = logging.getLogger("wgsl_kernels")
 
 
-def ahead_for(choice: Choice, calls: Calls) -> Ahead | None:
+def ahead_for(choice: Choice) -> Ahead | None:
     """Return what compiles ahead for devices of an adapter; None where that gains nothing."""
     threads = policy_of(choice.info).compiling_threads(cores())
     cache = mesa_cache() if threads > 1 else None
     if cache is None:
         return None
-    return Ahead(threads, partial(request_device, choice), calls, Compiled(choice.info, cache))
+    return Ahead(threads, partial(request_device, choice), Compiled(choice.info, cache))
 
 
 class Shader(NamedTuple):
@@ -72,20 +72,16 @@ class Ahead:
         pending: How many shaders were asked for since the last wait; from 2 on threads compile.
     """
 
-    def __init__(
-        self, threads: int, open_device: Callable[[], Any], calls: Calls, compiled: Compiled
-    ) -> None:
+    def __init__(self, threads: int, open_device: Callable[[], Any], compiled: Compiled) -> None:
         """Open nothing yet.
 
         Args:
             threads: How many compile.
             open_device: Returns a new device like the one in use.
-            calls: The calls of both.
             compiled: What the driver is known to have compiled before.
         """
         self._threads = threads
         self._open_device = open_device
-        self._calls = calls
         self._compiled = compiled
         self.pending = 0
         self._first: Shader | None = None
@@ -138,16 +134,16 @@ class Ahead:
     def _compile(self, shader: Shader) -> None:
         helper = getattr(self._own, "helper", None)
         if helper is None:
-            helper = self._own.helper = _Helper(self._open_device(), self._calls)
+            helper = self._own.helper = _Helper(self._open_device())
         helper.compile(shader)
 
 
 class _Helper:
     """A device that only compiles, with buffers that stand in for all that shaders bind."""
 
-    def __init__(self, device: Any, calls: Calls) -> None:
+    def __init__(self, device: Any) -> None:
         self._device = device
-        self._calls = calls
+        self._calls = load_calls()  # its own, since one may submit from one thread only
         usages = {"read": STORAGE, "read_write": STORAGE, "uniform": UNIFORM}
         self._bound = {
             kind: device.create_buffer(size=BOUND_BYTES, usage=usage)

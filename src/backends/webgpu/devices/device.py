@@ -89,7 +89,7 @@ class Device:
         )
         self.immediates = immediate_bytes(self.info, self.limits, self.features)
         self.pipelines = PipelineCache(self._device, self._calls, self.limits, self.immediates)
-        self._recorder.ahead = self.pipelines.ahead = ahead_for(choice, self._calls)
+        self._recorder.ahead = self.pipelines.ahead = ahead_for(choice)
         self.captures = Captures(self._recorder, self.pipelines)
         self._groups = GroupCache(
             self._device, self._calls, self.limits, self.pool, self._recorder.window
