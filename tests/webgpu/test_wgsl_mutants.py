@@ -16,6 +16,7 @@ from wgsl_kernels.backends.webgpu.composing.operands import (
     allowed_dtypes,
     classify,
 )
+from wgsl_kernels.backends.webgpu.composing.skeletons import Skeleton
 from wgsl_kernels.backends.webgpu.composing.source import Source, load_text, shaders_folder
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.tokens import scan
@@ -35,7 +36,10 @@ VARIANTS: dict[Form, tuple[Options, ...]] = {
     "map": (Options(), Options(vec4=True)),
     "free": (Options(),),
     "reduce": tuple(Options(variant=name, kept=1) for name in ("rows", "lanes", "columns")),
-    "scan": (Options(form="scan", variant="one"), Options(form="scan", variant="tiles")),
+    "scan": tuple(
+        Options(form="scan", loop=Skeleton(f"templates/{name}.wesl"))
+        for name in ("scan", "scan_tiles")
+    ),
     "window": tuple(Options(form="window", variant=name) for name in ("one", "fours", "small")),
 }
 

@@ -22,8 +22,8 @@ from wgsl_kernels.backends.webgpu.composing.maps import add_map, can_vec4
 from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm, Form, Operand, classify
 from wgsl_kernels.backends.webgpu.composing.reductions import add_reduction, skeleton_of
 from wgsl_kernels.backends.webgpu.composing.row_loads import Reduction, Stage, Variant
-from wgsl_kernels.backends.webgpu.composing.scans import Method, Scan, add_scan, scan_skeleton
-from wgsl_kernels.backends.webgpu.composing.source import Source, load_skeleton
+from wgsl_kernels.backends.webgpu.composing.scans import add_scan
+from wgsl_kernels.backends.webgpu.composing.skeletons import Skeleton
 from wgsl_kernels.backends.webgpu.composing.windows import Unit, Window, add_window, window_skeleton
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.composed import Composed
+    from wgsl_kernels.backends.webgpu.composing.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,12 @@ class Options:
         form: What the kernel is registered as, where its functions do not tell.
         vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
         held: Inputs of a map that are the same array as another: their loads are held.
-        variant: How a reduction, a scan or a window is spread over invocations; see
-            ``Reduction``, ``Scan``, ``Window``.
+        loop: What is around a scan's functions.
+        variant: How a reduction or a window is spread over invocations; see
+            ``Reduction``, ``Window``.
         stage: Which part of it this is.
         kept: How many leading axes of a reduction's input remain.
         wide: Whether it binds its input as vec4.
-        exclusive: Whether a scan leaves out the element itself.
-        reverse: Whether a scan goes from the last element to the first.
-        even: Whether the length of a scan's rows is a multiple of four.
         packed: Whether a reduction's parts lie along x in the grid, behind the rows.
         entry: A free kernel's entry point, where it has several.
         before: Groups of maps that stand for inputs.
@@ -58,13 +57,11 @@ class Options:
     form: DeclaredForm | None = None
     vec4: bool = False
     held: tuple[str, ...] = ()
-    variant: Variant | Method | Unit = "lanes"
+    loop: Skeleton | None = None
+    variant: Variant | Unit = "lanes"
     stage: Stage = "whole"
     kept: int = 0
     wide: bool = False
-    exclusive: bool = False
-    reverse: bool = False
-    even: bool = False
     packed: bool = False
     entry: str | None = None
     before: tuple[Before, ...] = ()
@@ -97,7 +94,7 @@ def compose(
     """
     form = classify(source, options.form)
     skeleton = _skeleton(form, source, options)
-    facts = load_skeleton(skeleton).facts if skeleton else None
+    facts = skeleton.facts() if skeleton else None
     leaves = [
         leaf for one in options.before for leaf in leaves_of(one.structure, prefix_of(one.name))
     ]
@@ -116,6 +113,8 @@ def compose(
         before={one.name: one for one in options.before},
         after=options.after,
     )
+    if skeleton is not None:
+        composer.assembly.offers |= skeleton.offers()
     attach(composer)
     try:
         return _bound(composer, options)
@@ -123,15 +122,15 @@ def compose(
         raise ShaderError(f"{error}{source.syntax_error}") from None
 
 
-def _skeleton(form: Form, source: Source, options: Options) -> str | None:
-    """Return the path of the loop around the author's functions, None where it is their own."""
-    if form == "scan":
-        return scan_skeleton(options.variant, options.stage)
+def _skeleton(form: Form, source: Source, options: Options) -> Skeleton | None:
+    """Return the loop around the author's functions, None where it is their own."""
+    if options.loop is not None:
+        return options.loop
     if form == "window":
-        return window_skeleton(options.variant, options.stage)
+        return Skeleton(window_skeleton(options.variant, options.stage))
     if form == "reduce":
-        return skeleton_of(source, cast("Variant", options.variant), options.stage)
-    return "families/map.wgsl" if form == "map" else None
+        return Skeleton(skeleton_of(source, cast("Variant", options.variant), options.stage))
+    return Skeleton("families/map.wgsl") if form == "map" else None
 
 
 def _bound(composer: Composer, options: Options) -> Composed:
@@ -141,9 +140,7 @@ def _bound(composer: Composer, options: Options) -> Composed:
     if composer.form == "map":
         start = add_map(composer, vec4=vec4, held=options.held)
     elif composer.form == "scan":
-        method = cast("Method", options.variant)
-        flags = options.wide, options.exclusive, options.reverse, options.even
-        start = add_scan(Scan(composer, method, options.stage, *flags))
+        start = add_scan(composer, options.stage, wide=options.wide)
     elif composer.form == "window":
         unit = cast("Unit", options.variant)
         start = add_window(Window(composer, unit, options.stage, options.wide))

@@ -65,7 +65,6 @@ class Composer:
         after: The group of maps that the output is handed on to.
         partials: The element type of the array of partial results, None without one.
         writes_partials: Whether partial results are written rather than read.
-        workgroup_bytes: Workgroup memory of generated text.
     """
 
     kernel: str
@@ -81,7 +80,6 @@ class Composer:
     uses_status: bool = False
     partials: str | None = None
     writes_partials: bool = False
-    workgroup_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Offer what every form may name."""
@@ -129,10 +127,10 @@ class Composer:
     @functools.cached_property
     def types(self) -> Types:
         """Sizes of all types of the text."""
-        source = self.source
-        return Types.of(
-            source.structs, source.aliases, self.aliases, source.constants, self.constants
-        )
+        source, aliases = self.source, self.aliases
+        if self.form in ("reduce", "scan", "window"):
+            aliases = {**aliases, "wk_Total": source.functions["init"].returns or ""}
+        return Types.of(source.structs, source.aliases, aliases, source.constants, self.constants)
 
     def element_type(self, operand: Operand) -> str:
         """Return the type that ``T_<name>`` stands for in this form."""

@@ -15,6 +15,7 @@ from wgsl_kernels.engine.errors import ShaderError
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.operands import Operand
+    from wgsl_kernels.backends.webgpu.composing.row_loads import Stage
     from wgsl_kernels.backends.webgpu.composing.source import Source
 
 
@@ -42,6 +43,22 @@ def loaded_partial(composer: Composer, place: str) -> str:
 def stored_partial(composer: Composer, place: str) -> str:
     """Return the statement that leaves the accumulator ``total`` in a place."""
     return f"{PARTIALS}[{place}] = {'u32(total)' if is_bool(composer) else 'total'};"
+
+
+def add_partials(composer: Composer, stage: Stage) -> None:
+    """Add how accumulators are read and written that lie between two dispatches."""
+    if stage == "whole":
+        return
+    loaded, stored = loaded_partial(composer, "i"), stored_partial(composer, "i")
+    helpers = composer.assembly.helpers
+    load, store = (
+        "fn wk_load_total(i: u32) -> wk_Total",
+        "fn wk_store_total(i: u32, total: wk_Total)",
+    )
+    helpers["wk_load_total"] = lambda: f"{load} {{ return {loaded}; }}"
+    helpers["wk_store_total"] = lambda: f"{store} {{ {stored} }}"
+    composer.partials = partials_type(composer)
+    composer.writes_partials = stage == "partial"
 
 
 def total_bytes(source: Source, types: Types) -> int:
