@@ -223,10 +223,8 @@ def _workgroup_bytes(composer: Composer) -> int:
     skeleton = composer.assembly.skeleton
     for variable in () if skeleton is None else skeleton.variables.values():
         if variable.space == "workgroup":  # an array of accumulators
-            element, count = template_of(variable.type)[1]
-            lanes = int(evaluate(count, skeleton.constants, {})) if skeleton else 0
             init = composer.source.functions["init"]
-            total += round_up(_layout(composer, element, init).stride * lanes, 16)
+            total += round_up(_layout(composer, variable.type, init).size, 16)
     return total
 
 

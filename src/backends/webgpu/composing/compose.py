@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.accessors import add_free
 from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
@@ -19,9 +19,13 @@ from wgsl_kernels.backends.webgpu.composing.attach import (
 from wgsl_kernels.backends.webgpu.composing.binding import bind
 from wgsl_kernels.backends.webgpu.composing.composer import Composer
 from wgsl_kernels.backends.webgpu.composing.maps import add_map, can_vec4
+from wgsl_kernels.backends.webgpu.composing.normalizations import add_writes
 from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm, Form, Operand, classify
-from wgsl_kernels.backends.webgpu.composing.reductions import add_reduction, skeleton_of
-from wgsl_kernels.backends.webgpu.composing.row_loads import Reduction, Stage, Variant
+from wgsl_kernels.backends.webgpu.composing.reductions import (
+    Reduction,
+    add_reduction,
+    is_normalization,
+)
 from wgsl_kernels.backends.webgpu.composing.scans import add_scan
 from wgsl_kernels.backends.webgpu.composing.skeletons import Skeleton
 from wgsl_kernels.backends.webgpu.composing.windows import Unit, Window, add_window, window_skeleton
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +47,11 @@ class Options:
         form: What the kernel is registered as, where its functions do not tell.
         vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
         held: Inputs of a map that are the same array as another: their loads are held.
-        loop: What is around a scan's functions.
-        variant: How a reduction or a window is spread over invocations; see
-            ``Reduction``, ``Window``.
+        loop: What is around a reduction's or a scan's functions.
+        variant: How a window is spread over invocations; see ``Window``.
         stage: Which part of it this is.
         kept: How many leading axes of a reduction's input remain.
         wide: Whether it binds its input as vec4.
-        packed: Whether a reduction's parts lie along x in the grid, behind the rows.
         entry: A free kernel's entry point, where it has several.
         before: Groups of maps that stand for inputs.
         after: The group of maps that the output is handed on to.
@@ -58,11 +61,10 @@ class Options:
     vec4: bool = False
     held: tuple[str, ...] = ()
     loop: Skeleton | None = None
-    variant: Variant | Unit = "lanes"
+    variant: Unit = "one"
     stage: Stage = "whole"
     kept: int = 0
     wide: bool = False
-    packed: bool = False
     entry: str | None = None
     before: tuple[Before, ...] = ()
     after: After | None = None
@@ -93,7 +95,7 @@ def compose(
         ShaderError: The source does not fit the tensors; the message points at the line.
     """
     form = classify(source, options.form)
-    skeleton = _skeleton(form, source, options)
+    skeleton = _skeleton(form, options)
     facts = skeleton.facts() if skeleton else None
     leaves = [
         leaf for one in options.before for leaf in leaves_of(one.structure, prefix_of(one.name))
@@ -122,14 +124,15 @@ def compose(
         raise ShaderError(f"{error}{source.syntax_error}") from None
 
 
-def _skeleton(form: Form, source: Source, options: Options) -> Skeleton | None:
+def _skeleton(form: Form, options: Options) -> Skeleton | None:
     """Return the loop around the author's functions, None where it is their own."""
+    if form == "reduce":
+        loop = options.loop or Skeleton("templates/reduce_lanes.wesl")
+        return loop.given(WIDE=options.wide and options.stage != "final")
     if options.loop is not None:
         return options.loop
     if form == "window":
         return Skeleton(window_skeleton(options.variant, options.stage))
-    if form == "reduce":
-        return Skeleton(skeleton_of(source, cast("Variant", options.variant), options.stage))
     return Skeleton("families/map.wgsl") if form == "map" else None
 
 
@@ -142,12 +145,13 @@ def _bound(composer: Composer, options: Options) -> Composed:
     elif composer.form == "scan":
         start = add_scan(composer, options.stage, wide=options.wide)
     elif composer.form == "window":
-        unit = cast("Unit", options.variant)
-        start = add_window(Window(composer, unit, options.stage, options.wide))
+        start = add_window(Window(composer, options.variant, options.stage, options.wide))
     elif composer.form == "reduce":
-        variant = cast("Variant", options.variant)
-        chosen = variant, options.stage, options.kept, options.wide, options.packed
-        start = add_reduction(Reduction(composer, *chosen))
+        beside = options.loop is not None and options.loop.value("ROWS", 1) > 1
+        reduction = Reduction(composer, options.stage, options.kept, options.wide, beside=beside)
+        start = add_reduction(reduction)
+        if is_normalization(composer.source) and options.stage in ("whole", "apply"):
+            add_writes(reduction)
     else:
         start = add_free(composer, options.entry)
     return bind(composer, start, vec4=vec4)

@@ -113,7 +113,8 @@ class Composer:
     def aliases(self) -> Mapping[str, str]:
         """The element types that the composer names: ``T``, ``T_<name>`` and ``T_wide``.
 
-        The last is what sums of the first output's type are kept in: f32 for f16.
+        The last is what sums of the first output's type are kept in: f32 for f16. Templates of
+        accumulators have ``wk_Total``, ``wk_Input`` and ``wk_Result`` besides.
         """
         aliases = {"T": self.element_type(self.operands[0])} if self.operands else {}
         if self.outputs:
@@ -122,15 +123,19 @@ class Composer:
         for operand in self.operands:
             for name in operand.spellings:
                 aliases[f"T_{name}"] = self.element_type(operand)
+        if self.form in ("reduce", "scan", "window"):
+            aliases["wk_Input"] = self.element_type(self.inputs[0])
+            aliases["wk_Result"] = self.element_type(self.outputs[0])
+            aliases["wk_Total"] = self.source.functions["init"].returns or ""
         return aliases
 
     @functools.cached_property
     def types(self) -> Types:
         """Sizes of all types of the text."""
-        source, aliases = self.source, self.aliases
-        if self.form in ("reduce", "scan", "window"):
-            aliases = {**aliases, "wk_Total": source.functions["init"].returns or ""}
-        return Types.of(source.structs, source.aliases, aliases, source.constants, self.constants)
+        source = self.source
+        return Types.of(
+            source.structs, source.aliases, self.aliases, source.constants, self.constants
+        )
 
     def element_type(self, operand: Operand) -> str:
         """Return the type that ``T_<name>`` stands for in this form."""

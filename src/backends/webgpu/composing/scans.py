@@ -15,7 +15,7 @@ from wgsl_kernels.backends.webgpu.composing.totals import add_partials
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.operands import Operand
-    from wgsl_kernels.backends.webgpu.composing.row_loads import Stage
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
     from wgsl_kernels.backends.webgpu.wgsl.facts import Function
 
 

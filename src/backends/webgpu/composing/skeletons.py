@@ -31,6 +31,14 @@ class Skeleton:
     path: str
     configuration: tuple[tuple[str, bool | int], ...] = ()
 
+    def given(self, **values: bool | int) -> Skeleton:
+        """Return it with further values."""
+        return Skeleton(self.path, (*self.configuration, *values.items()))
+
+    def value(self, name: str, default: bool | int) -> bool | int:
+        """Return what a constant is given here."""
+        return dict(self.configuration).get(name, default)
+
     def facts(self) -> Facts:
         """Return its text without the slots, which the kernel declares."""
         return _facts(self)

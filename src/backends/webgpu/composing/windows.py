@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.composing.assembly import Offer
 from wgsl_kernels.backends.webgpu.composing.elements import add_elements, load_text
-from wgsl_kernels.backends.webgpu.composing.reductions import loop_text
+from wgsl_kernels.backends.webgpu.composing.source import load_skeleton
 from wgsl_kernels.backends.webgpu.composing.totals import (
     held,
     loaded_partial,
@@ -19,7 +18,7 @@ from wgsl_kernels.backends.webgpu.composing.totals import (
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composer import Composer
-    from wgsl_kernels.backends.webgpu.composing.row_loads import Stage
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
     from wgsl_kernels.backends.webgpu.wgsl.facts import Function
 
 Unit = Literal["one", "fours", "small"]
@@ -66,7 +65,7 @@ def add_window(window: Window) -> Function:
     offers["wk_x_strides"] = Offer("vec4<u32>", "wk_x_strides")
     offers |= {name: Offer("u32", name) for name in WORDS}
     offers |= {name: Offer("vec2<u32>", name) for name in PAIRS}
-    helpers["wk_window_at"] = functools.partial(loop_text, "window_part")
+    helpers["wk_window_at"] = lambda: load_skeleton("families/window_part.wgsl").facts.text.text
     helpers["wk_load"] = lambda: load_text(composer, composer.inputs[0], "i")
     in_bands = stage == "partial"
     helpers["wk_band"] = lambda: _BAND if in_bands else _ONE_BAND

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.composed import Composed
-    from wgsl_kernels.backends.webgpu.composing.row_loads import Stage
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
     from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
     from wgsl_kernels.backends.webgpu.lowering.call import Call

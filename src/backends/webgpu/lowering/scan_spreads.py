@@ -10,7 +10,7 @@ from wgsl_kernels.backends.webgpu.composing.skeletons import Skeleton
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
-    from wgsl_kernels.backends.webgpu.composing.row_loads import Stage
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
 
 Method = Literal["one_by_one", "columns", "fours", "tiles"]
 """``one_by_one``: an invocation takes a part of a row; ``columns``: of four neighbouring rows;

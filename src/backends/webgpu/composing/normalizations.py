@@ -5,56 +5,31 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.row_loads import places
+from wgsl_kernels.backends.webgpu.composing.reductions import places
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.composing.operands import Operand
-    from wgsl_kernels.backends.webgpu.composing.row_loads import Reduction
-
-JOINED = """fn wk_total(row: u32, base: u32) -> wk_Total {
-  var total = init();
-  for (var part = 0u; part < wk_parts(); part++) {
-    total = combine(total, wk_partial(row, part));
-  }
-  return total;
-}"""
-JOINED_BY_LANES = """fn wk_lane_total(row: u32, base: u32, lane: u32) -> wk_Total {
-  var total = init();
-  for (var part = lane; part < wk_parts(); part += GROUP) {
-    total = combine(total, wk_partial(row, part));
-  }
-  return total;
-}"""
-_FOUR_TOTALS = "array<wk_Total, 4>"
-_WRITE_FOUR = """fn wk_write4(base: u32, there: u32, i: u32, total: wk_Settled) {
-  wk_put(there, i, wk_applied(wk_quad(base, i), i, total));
-}"""
+    from wgsl_kernels.backends.webgpu.composing.reductions import Reduction
 
 
 def add_writes(reduction: Reduction) -> None:
-    """Add what the normalizing skeletons call: a row's total, and the stores."""
+    """Add what the templates of normalizations call beside those of reductions."""
     composer = reduction.composer
     output = composer.outputs[0]
     _check(reduction)
     helpers = composer.assembly.helpers
-    joins = reduction.stage == "apply"
-    helpers["wk_total"] = lambda: JOINED if joins else _WHOLE_TOTAL
-    helpers["wk_totals"] = lambda: _JOINED_TOTALS if joins else _WHOLE_TOTALS
-    helpers["wk_lane_total"] = lambda: JOINED_BY_LANES if joins else _WHOLE_LANE
     helpers["wk_Settled"] = lambda: f"alias wk_Settled = {_settled_type(reduction)};"
     helpers["wk_settled"] = lambda: _settled(reduction)
     helpers["wk_y_begin"] = lambda: places(reduction, output, "y_")[0]
     helpers["wk_y_place"] = lambda: places(reduction, output, "y_")[1]
     helpers["wk_store"] = lambda: _store(reduction)
     helpers["wk_store4"] = lambda: _store4(reduction)
-    helpers["wk_write"] = lambda: _write(reduction)
-    helpers["wk_write4"] = lambda: _WRITE_FOUR
     helpers["wk_applied"] = lambda: _applied(reduction)
-    helpers["wk_put"] = lambda: _put(reduction)
-    helpers["wk_write_across"] = lambda: _write_across(reduction)
+    helpers["wk_applied4"] = lambda: _applied4(reduction)
+    helpers["wk_applied_across"] = lambda: _applied_across(reduction)
     for operand in _others(reduction):
         name = f"wk_{operand.wgsl}"
         helpers[f"{name}_at"] = functools.partial(_other, reduction, operand)
@@ -114,7 +89,7 @@ def _others_at(reduction: Reduction, write: str) -> dict[str, str]:
 
 def _other(reduction: Reduction, operand: Operand) -> str:
     """Return the function that loads element ``i`` of a further input, which has one per column."""
-    place = "[i]" if reduction.variant == "columns" else "[i / 4u][i % 4u]"
+    place = "[i]" if reduction.beside else "[i / 4u][i % 4u]"
     value = _value_of(reduction, operand, place) or f"{operand.value_type}()"
     return f"fn wk_{operand.wgsl}_at(i: u32) -> {operand.value_type} {{ return {value}; }}"
 
@@ -133,22 +108,19 @@ def _value_of(reduction: Reduction, operand: Operand, place: str) -> str | None:
     if operand.access == "value":
         return composer.value(operand)
     wide = f"vec4<{operand.storage_type}>"
-    element = operand.storage_type if reduction.variant == "columns" else wide
+    element = operand.storage_type if reduction.beside else wide
     return f"{composer.variable(operand, element)}{place}"
 
 
-def _write(reduction: Reduction) -> str:
-    others = _others_at(reduction, "{}_at(i)")
-    call = _call(reduction, "wk_load(wk_place(base, i))", "i", "total", others)
-    return (
-        "fn wk_write(base: u32, there: u32, i: u32, total: wk_Settled) "
-        f"{{ wk_store(wk_y_place(there, i), {call}); }}"
-    )
-
-
 def _applied(reduction: Reduction) -> str:
+    """Return the function from one element, ``i`` of its row, to its result."""
+    call = _call(reduction, "x", "i", "total", _others_at(reduction, "{}_at(i)"))
+    signature = "fn wk_applied(x: wk_Input, i: u32, total: wk_Settled) -> wk_Result"
+    return f"{signature} {{ return {call}; }}"
+
+
+def _applied4(reduction: Reduction) -> str:
     """Return the function from four elements of one row, which begin at ``i``, to their results."""
-    composer = reduction.composer
     names = [f"wk_{one.wgsl}" for one in _others(reduction)]
     loads = "".join(f"  let {name} = {name}_four(i);\n" for name in names)
     calls = [
@@ -161,42 +133,23 @@ def _applied(reduction: Reduction) -> str:
         )
         for lane in range(4)
     ]
-    given, made = composer.inputs[0].value_type, f"vec4<{composer.outputs[0].value_type}>"
-    signature = f"fn wk_applied(x: vec4<{given}>, i: u32, total: wk_Settled) -> {made}"
-    return f"{signature} {{\n{loads}  return {made}({', '.join(calls)});\n}}"
+    signature = "fn wk_applied4(x: vec4<wk_Input>, i: u32, total: wk_Settled)"
+    return _vec4_function(signature, loads, calls)
 
 
-def _put(reduction: Reduction) -> str:
-    """Return the function that stores four elements of one row."""
-    if reduction.wide:
-        stores = "wk_store4(wk_y_place(there, i), value);"
-    else:
-        stores = "\n  ".join(
-            f"wk_store(wk_y_place(there, i + {lane}u), value[{lane}]);" for lane in range(4)
-        )
-    made = f"vec4<{reduction.composer.outputs[0].value_type}>"
-    return f"fn wk_put(there: u32, i: u32, value: {made}) {{\n  {stores}\n}}"
-
-
-def _write_across(reduction: Reduction) -> str:
+def _applied_across(reduction: Reduction) -> str:
+    """Return the function from elements ``i`` of four rows to their results."""
     others = _others_at(reduction, "{}")
     names = [f"wk_{one.wgsl}" for one in _others(reduction)]
     loads = "".join(f"  let {name} = {name}_at(i);\n" for name in names)
     calls = [_call(reduction, f"x[{lane}]", "i", f"totals[{lane}]", others) for lane in range(4)]
-    value = f"vec4<{reduction.composer.outputs[0].value_type}>({', '.join(calls)})"
-    if reduction.wide:
-        stores = "wk_store4(place, value);"
-    else:
-        stores = "\n  ".join(
-            f"if (done < {lane + 1}u) {{ wk_store(place + {lane}u, value[{lane}]); }}"
-            for lane in range(4)
-        )
-    signature = "base: u32, there: u32, i: u32, done: u32, totals: array<wk_Settled, 4>"
-    return (
-        f"fn wk_write_across({signature}) {{\n"
-        f"  let x = wk_beside(wk_place(base, i));\n{loads}"
-        f"  let value = {value};\n  let place = wk_y_place(there, i);\n  {stores}\n}}"
-    )
+    signature = "fn wk_applied_across(x: vec4<wk_Input>, i: u32, totals: array<wk_Settled, 4>)"
+    return _vec4_function(signature, loads, calls)
+
+
+def _vec4_function(signature: str, loads: str, calls: list[str]) -> str:
+    value = f"vec4<wk_Result>({', '.join(calls)})"
+    return f"{signature} -> vec4<wk_Result> {{\n{loads}  return {value};\n}}"
 
 
 def _store(reduction: Reduction) -> str:
@@ -220,22 +173,3 @@ def _store4(reduction: Reduction) -> str:
         return f"{signature} {{\n  " + "\n  ".join(stores) + "\n}"
     array = composer.variable(output, f"vec4<{output.storage_type}>")
     return f"{signature} {{ {array}[place / 4u] = value; }}"
-
-
-_WHOLE_TOTAL = (
-    "fn wk_total(row: u32, base: u32) -> wk_Total { return wk_along(base, 0u, wk_length()); }"
-)
-_WHOLE_TOTALS = (
-    f"fn wk_totals(row: u32, base: u32) -> {_FOUR_TOTALS} "
-    "{ return wk_across(base, 0u, wk_length()); }"
-)
-_WHOLE_LANE = (
-    "fn wk_lane_total(row: u32, base: u32, lane: u32) -> wk_Total "
-    "{ return wk_strided(base, 0u, wk_length(), lane); }"
-)
-_JOINED_TOTALS = f"""fn wk_totals(row: u32, base: u32) -> {_FOUR_TOTALS} {{
-  return {_FOUR_TOTALS}(
-    wk_total(row, base), wk_total(row + 1u, base),
-    wk_total(row + 2u, base), wk_total(row + 3u, base)
-  );
-}}"""
