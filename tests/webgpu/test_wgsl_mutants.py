@@ -44,7 +44,10 @@ VARIANTS: dict[Form, tuple[Options, ...]] = {
         Options(form="scan", loop=Skeleton(f"templates/{name}.wesl"))
         for name in ("scan", "scan_tiles")
     ),
-    "window": tuple(Options(form="window", variant=name) for name in ("one", "fours", "small")),
+    "window": tuple(
+        Options(form="window", loop=Skeleton("templates/window.wesl", flags))
+        for flags in ((), (("VEC4", True),), (("JOINS", True),))
+    ),
 }
 
 

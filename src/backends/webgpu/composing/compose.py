@@ -27,8 +27,8 @@ from wgsl_kernels.backends.webgpu.composing.reductions import (
     is_normalization,
 )
 from wgsl_kernels.backends.webgpu.composing.scans import add_scan
-from wgsl_kernels.backends.webgpu.composing.skeletons import Skeleton
-from wgsl_kernels.backends.webgpu.composing.windows import Unit, Window, add_window, window_skeleton
+from wgsl_kernels.backends.webgpu.composing.skeletons import MAP, Skeleton
+from wgsl_kernels.backends.webgpu.composing.windows import add_window
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ class Options:
         form: What the kernel is registered as, where its functions do not tell.
         vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
         held: Inputs of a map that are the same array as another: their loads are held.
-        loop: What is around a reduction's or a scan's functions.
-        variant: How a window is spread over invocations; see ``Window``.
+        loop: What is around the functions of a reduction, a scan or a window.
         stage: Which part of it this is.
         kept: How many leading axes of a reduction's input remain.
         wide: Whether it binds its input as vec4.
@@ -61,7 +60,6 @@ class Options:
     vec4: bool = False
     held: tuple[str, ...] = ()
     loop: Skeleton | None = None
-    variant: Unit = "one"
     stage: Stage = "whole"
     kept: int = 0
     wide: bool = False
@@ -95,7 +93,8 @@ def compose(
         ShaderError: The source does not fit the tensors; the message points at the line.
     """
     form = classify(source, options.form)
-    skeleton = _skeleton(form, options)
+    vec4 = form == "map" and options.vec4 and can_vec4(tuple(inputs), outputs[0])
+    skeleton = _skeleton(form, options, vec4=vec4)
     facts = skeleton.facts() if skeleton else None
     leaves = [
         leaf for one in options.before for leaf in leaves_of(one.structure, prefix_of(one.name))
@@ -119,33 +118,26 @@ def compose(
         composer.assembly.offers |= skeleton.offers()
     attach(composer)
     try:
-        return _bound(composer, options)
+        return _bound(composer, options, vec4=vec4)
     except ShaderError as error:
         raise ShaderError(f"{error}{source.syntax_error}") from None
 
 
-def _skeleton(form: Form, options: Options) -> Skeleton | None:
+def _skeleton(form: Form, options: Options, *, vec4: bool) -> Skeleton | None:
     """Return the loop around the author's functions, None where it is their own."""
     if form == "reduce":
         loop = options.loop or Skeleton("templates/reduce_lanes.wesl")
         return loop.given(WIDE=options.wide and options.stage != "final")
-    if options.loop is not None:
-        return options.loop
-    if form == "window":
-        return Skeleton(window_skeleton(options.variant, options.stage))
-    return Skeleton("families/map.wgsl") if form == "map" else None
+    return MAP.given(VEC4=vec4) if form == "map" else options.loop
 
 
-def _bound(composer: Composer, options: Options) -> Composed:
-    vec4 = (
-        composer.form == "map" and options.vec4 and can_vec4(composer.inputs, composer.outputs[0])
-    )
+def _bound(composer: Composer, options: Options, *, vec4: bool) -> Composed:
     if composer.form == "map":
         start = add_map(composer, vec4=vec4, held=options.held)
     elif composer.form == "scan":
         start = add_scan(composer, options.stage, wide=options.wide)
     elif composer.form == "window":
-        start = add_window(Window(composer, options.variant, options.stage, options.wide))
+        start = add_window(composer, options.stage, wide=options.wide)
     elif composer.form == "reduce":
         beside = options.loop is not None and options.loop.value("ROWS", 1) > 1
         reduction = Reduction(composer, options.stage, options.kept, options.wide, beside=beside)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 
-SKELETON = frozenset({"GROUP", "main"})
+SKELETON = frozenset({"main"})
 """What the skeleton declares."""
 
 

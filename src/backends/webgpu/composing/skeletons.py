@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.assembly import Offer
 from wgsl_kernels.backends.webgpu.composing.files import shaders_folder
-from wgsl_kernels.backends.webgpu.composing.source import load_skeleton
 from wgsl_kernels.backends.webgpu.composing.template_files import find_template
 from wgsl_kernels.backends.webgpu.wgsl.reader import read
 
@@ -48,6 +47,11 @@ class Skeleton:
         return _offers(self.path)
 
 
+MAP = Skeleton("templates/map.wesl")
+STRUCT = "wk_Params"
+"""What slots call the struct of the parameters that they want of the host, in ``wk_params``."""
+
+
 @functools.lru_cache(maxsize=64)
 def _template(path: str) -> Template:
     return find_template(path, None, shaders_folder(), path)
@@ -55,8 +59,6 @@ def _template(path: str) -> Template:
 
 @functools.lru_cache(maxsize=256)
 def _facts(skeleton: Skeleton) -> Facts:
-    if skeleton.path.endswith(".wgsl"):
-        return load_skeleton(skeleton.path).facts
     found = _template(skeleton.path).module(dict(skeleton.configuration), leaves_slots=True)
     return read(found.text)
 
@@ -64,12 +66,8 @@ def _facts(skeleton: Skeleton) -> Facts:
 @functools.lru_cache(maxsize=64)
 def _offers(path: str) -> Mapping[str, Offer]:
     found: dict[str, Offer] = {}
-    for text in () if path.endswith(".wgsl") else _template(path).slot_texts:
+    for text in _template(path).slot_texts:
         struct = read(text).structs.get(STRUCT)
         for field in () if struct is None else struct.fields:
             found[field.name] = Offer(field.type, field.name)
     return found
-
-
-STRUCT = "wk_Params"
-"""What slots call the struct of the parameters that they want of the host, in ``wk_params``."""

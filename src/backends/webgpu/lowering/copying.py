@@ -20,7 +20,7 @@ from wgsl_kernels.engine.spec import Spec
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
 
-_COPY = ShaderKernel("Copy", "families/copy.wgsl", Origin(__name__, __file__, 0))
+_COPY = ShaderKernel("Copy", "copy/copy.wgsl", Origin(__name__, __file__, 0))
 LEAST = 4096
 """Elements from which on a copy is worth a kernel of its own; below, the copying map does."""
 _LEAST_ACROSS = 4
