@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.files import ENDINGS, read_text, real_folder
 from wgsl_kernels.backends.webgpu.composing.homes import Home, home_of
-from wgsl_kernels.backends.webgpu.composing.prelude import PRELUDE
 from wgsl_kernels.backends.webgpu.packages import is_there
+from wgsl_kernels.backends.webgpu.templates.prelude import PRELUDE
 from wgsl_kernels.backends.webgpu.templates.template import is_slots
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.dependencies import check_dependencies
