@@ -31,7 +31,7 @@ VALUE_FIELDS = {
 @functools.cache
 def common_functions() -> Mapping[str, str]:
     """Return the functions that are the same for every kernel, as the package's file has them."""
-    facts = load_file(shaders_folder() / "templates" / "common.wgsl").facts
+    facts = load_file(shaders_folder() / "templates" / "any_kernel.wgsl").facts
     text = facts.text.text
     return {name: text[one.span.begin : one.span.end] for name, one in facts.functions.items()}
 
