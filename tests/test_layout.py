@@ -1,5 +1,6 @@
 """The house rules that no other tool holds: what is where, how long it is, what it is called."""
 
+import ast
 import os
 import re
 import tomllib
@@ -88,6 +89,20 @@ def test_no_file_is_longer_than_400_lines() -> None:
     lengths = {file: len(file.read_text().splitlines()) for file in _files(".py", ".wesl", ".wgsl")}
 
     assert {file: lines for file, lines in lengths.items() if lines > MAX_LINES} == {}
+
+
+def test_no_function_of_the_webgpu_backend_is_longer_than_60_lines() -> None:
+    """Docstrings are not counted."""
+    long: list[str] = []
+    for file in (ROOT / "src" / "backends" / "webgpu").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                said = node.body[0] if ast.get_docstring(node) is not None else None
+                skipped = 0 if said is None else (said.end_lineno or 0) - said.lineno + 1
+                if (node.end_lineno or 0) - node.lineno + 1 - skipped > 60:
+                    long.append(f"{file.name}: {node.name}")
+
+    assert long == []
 
 
 def test_shaders_are_few_and_none_is_only_imports_and_a_main() -> None:
