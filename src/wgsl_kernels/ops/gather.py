@@ -140,8 +140,9 @@ def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
     units = y.size // 4 if fours else y.size
     turns = gpu.policy.units_moved("GatherV2")
     gpu.dispatch(
-        "gather/gather_v2_fours.wesl" if fours else "gather/gather_v2.wesl",
+        "gather/gather_v2.wesl",
         arrays,
+        configuration={"VEC4": fours},
         params={**asdict(sizes), "units": units, "turns": turns},
         groups=gpu.grid(math.ceil(units / turns), 64),
     )

@@ -164,11 +164,12 @@ def _pad_v2_webgpu(
     flat = gpu.contiguous(x)
     y_shape = tuple(before + n + after for n, (before, after) in zip(shape, pairs, strict=True))
     gpu.dispatch(
-        "joining/pad_v2_fours.wesl" if fours else "joining/pad_v2.wesl",
+        "joining/pad_v2.wesl",
         {
             "x": gpu.view(flat, shape, row_major(shape), flat.offset),
             "y": gpu.view(y, y_shape, row_major(y_shape), 0),
         },
+        configuration={"VEC4": fours},
         params=params,
         groups=gpu.grid(math.ceil(y.size // unit / turns), 64),
     )
@@ -257,8 +258,9 @@ def _copy_blocks(gpu: Gpu, inputs: list[GpuArray], y: GpuArray, blocks: list[int
         units = size // 4 if fours else size
         if size:
             gpu.dispatch(
-                "joining/copy_block_fours.wesl" if fours else "joining/copy_block.wesl",
+                "joining/copy_block.wesl",
                 {"x": x, "y": y},
+                configuration={"VEC4": fours},
                 params={
                     "block": block,
                     "row": row,

@@ -128,27 +128,23 @@ def multiply(
         return sum_of_parts(gpu, gpu.empty((0,), sums), gpu.empty(shape, dtype), 0, epilogue)
     gpu.repeats()
     policy = gpu.policy
+    kept = {} if memo is None else memo
     key = (operands, dtype, policy)
-    plan = None if memo is None else memo.get(key)
+    plan = kept.get(key)
     if plan is None:
-        candidates = candidates_for(product, layout, policy)
-        plan = ProductPlan(candidates, (dtype, *candidates.shape_class), {})
-        if memo is not None:
-            memo[key] = plan
+        plan = kept[key] = _plan(candidates_for(product, layout, policy), dtype)
     candidates = plan.candidates
 
     def dispatch_of(name: str) -> ProductDispatch:
         one = candidates.by_name[name]
         end = epilogue.configuration if one.parts == 1 else {}
-        return plan.dispatches.setdefault(
-            name,
-            ProductDispatch(
-                one.template,
-                {**params, **epilogue.fields, **one.fields, "part_size": size},
-                gpu.grid(one.groups, 1),
-                {**one.configuration, **configuration, **end, "INTEGER": dtype == "int32"},
-            ),
+        made = ProductDispatch(
+            one.template,
+            {**params, **epilogue.fields, **one.fields, "part_size": size},
+            gpu.grid(one.groups, 1),
+            {**one.configuration, **configuration, **end, "INTEGER": dtype == "int32"},
         )
+        return plan.dispatches.setdefault(name, made)
 
     def run(name: str) -> GpuArray:
         dispatch = plan.dispatches.get(name) or dispatch_of(name)
@@ -167,8 +163,12 @@ def multiply(
         )
         return y if parts == 1 else sum_of_parts(gpu, to, y, parts, epilogue)
 
-    static = candidates.static
-    return run(gpu.choose(plan.shape_class, candidates.names, static, run, product.work))
+    names = candidates.names
+    return run(gpu.choose(plan.shape_class, names, candidates.static, run, product.work))
+
+
+def _plan(candidates: Candidates, dtype: DType) -> ProductPlan:
+    return ProductPlan(candidates, (dtype, *candidates.shape_class), {})
 
 
 def sum_of_parts(
