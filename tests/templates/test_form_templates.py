@@ -6,7 +6,8 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.templates.test_product_templates import check_compiles, template_of
+from tests.templates.corners import template_of
+from tests.templates.test_product_templates import check_compiles
 
 from wgsl_kernels.backends.webgpu.composing.skeletons import MAP, Skeleton
 from wgsl_kernels.backends.webgpu.composing.source import shaders_folder

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape
@@ -71,12 +72,12 @@ class ProductPlan:
 
     Attributes:
         candidates: How it can be summed.
-        shape_class: What a choice among them holds for.
+        choice: What the tuner is asked.
         dispatches: That of each candidate that ran, without the one that adds parts.
     """
 
     candidates: Candidates
-    shape_class: tuple[object, ...]
+    choice: Choice
     dispatches: dict[str, ProductDispatch]
 
 
@@ -128,11 +129,12 @@ def multiply(
         return sum_of_parts(gpu, gpu.empty((0,), sums), gpu.empty(shape, dtype), 0, epilogue)
     gpu.repeats()
     policy = gpu.policy
-    kept = {} if memo is None else memo
     key = (operands, dtype, policy)
-    plan = kept.get(key)
+    plan = None if memo is None else memo.get(key)
     if plan is None:
-        plan = kept[key] = _plan(candidates_for(product, layout, policy), dtype)
+        plan = _plan(gpu, operands, candidates_for(product, layout, policy), dtype)
+        if memo is not None:
+            memo[key] = plan
     candidates = plan.candidates
 
     def dispatch_of(name: str) -> ProductDispatch:
@@ -163,12 +165,14 @@ def multiply(
         )
         return y if parts == 1 else sum_of_parts(gpu, to, y, parts, epilogue)
 
-    names = candidates.names
-    return run(gpu.choose(plan.shape_class, names, candidates.static, run, product.work))
+    return run(gpu.decide(plan.choice, run, product.work))
 
 
-def _plan(candidates: Candidates, dtype: DType) -> ProductPlan:
-    return ProductPlan(candidates, (dtype, *candidates.shape_class), {})
+def _plan(gpu: Gpu, operands: str | Text, candidates: Candidates, dtype: DType) -> ProductPlan:
+    shape_class = (dtype, *candidates.shape_class)
+    ways = {n: (one.template, one.configuration) for n, one in candidates.by_name.items()}
+    choice = gpu.product_choice(operands, shape_class, candidates.static, ways)
+    return ProductPlan(candidates, choice, {})
 
 
 def sum_of_parts(
