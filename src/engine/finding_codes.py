@@ -62,6 +62,7 @@ right    error   wrong-at-size          values outside of the bound at another s
 right    error   wrong-view             values outside of the bound for another layout in memory
 right    error   wrong-nonfinite        NaN or infinity that is lost, or comes from nowhere
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
+right    warning claimed-dtype          a dtype that coverage() claims and that does not compile
 right    error   wrong-fused            other bits where the kernel shares a dispatch with maps
 right    error   wrong-captured         other bits where the kernel is replayed
 right    error   unstable               other bits from run to run

@@ -61,7 +61,8 @@ class Finding:
         """``file:line:column`` as editors read it, "" without a place."""
         if not self.file:
             return ""
-        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        parts = [self.file, self.line, self.column]
+        return ":".join(str(one) for one in parts if one)
 
     def with_evidence(self, **facts: str) -> Finding:
         """Return the same finding with more evidence."""

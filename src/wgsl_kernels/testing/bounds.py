@@ -213,6 +213,17 @@ def matmul_bound(transpose_a: bool = False, transpose_b: bool = False, extra: in
     return sum_of_terms(count, magnitude)
 
 
+def tolerance(rtol: float | None, atol: float | None, ulps: float | None) -> Bound:
+    """Allow the largest of what is given: relative, absolute, in units in the last place."""
+
+    def bound(inputs: Sequence[Array], expected: Array) -> Interval:
+        with np.errstate(all="ignore"):
+            error = (atol or 0.0) + (rtol or 0.0) * np.abs(expected)
+        return _around(expected, np.maximum(error, max(ulps or 0.0, 0.5) * _spacing(expected)))
+
+    return bound
+
+
 def contains(interval: Interval, actual: Array) -> Array:
     """Return, per element, whether ``actual`` lies in the interval; NaN lies only in NaN."""
     low, high = interval

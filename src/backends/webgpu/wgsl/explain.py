@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose

@@ -109,9 +109,10 @@ def _kinds(body: tree.Node) -> dict[int, Kind]:
             for one in node.arguments:
                 if isinstance(one, tree.Unary) and one.operator == "&":
                     note(one.operand, "atomic" if is_atomic and not sets else "mark")
-        elif isinstance(node, (tree.Value, tree.Var)) and node.value is not None:
-            if isinstance(node.value, tree.Unary) and node.value.operator == "&":
-                note(node.value.operand, "mark")
+        elif isinstance(node, (tree.Value, tree.Var)):
+            given = node.value
+            if isinstance(given, tree.Unary) and given.operator == "&":
+                note(given.operand, "mark")
     return found
 
 

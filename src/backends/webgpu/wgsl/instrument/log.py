@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.wgsl.places import Span
 
-Event: TypeAlias = Literal["outside", "write-race", "read-race", "unset", "runaway", "said", "failed"]
+Event: TypeAlias = Literal[
+    "outside", "write-race", "read-race", "unset", "runaway", "said", "failed"
+]
 
 EVENTS: tuple[Event, ...] = (
     "outside",
@@ -69,7 +71,7 @@ class Record(NamedTuple):
 
     site: Site
     event: Event
-    index: int
+    at: int
     length: int
     invocation: int
     other: int

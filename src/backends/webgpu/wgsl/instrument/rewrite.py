@@ -222,7 +222,9 @@ class _Writer:
 
         An expression is met before those inside of it.
         """
-        self.inserted.append((at, -len(self.inserted) - _MANY if closes else len(self.inserted), what))
+        self.inserted.append(
+            (at, -len(self.inserted) - _MANY if closes else len(self.inserted), what)
+        )
 
     def applied(self) -> str:
         """Return the text with all that was put in."""
@@ -253,7 +255,9 @@ def jumps_in_loop(node: tree.Loop) -> frozenset[str]:
 
 def _has_calls(node: tree.Expression) -> bool:
     """Say whether an expression must not be computed twice."""
-    return any(isinstance(one, (tree.Call, tree.Index)) and _is_dear(one) for one in descendants(node))
+    return any(
+        isinstance(one, (tree.Call, tree.Index)) and _is_dear(one) for one in descendants(node)
+    )
 
 
 def _is_dear(node: tree.Node) -> bool:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.inference.infer import infer
 from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import BOOL, Struct, Vector, value_of
+from wgsl_kernels.backends.webgpu.wgsl.lint.hazards import overflow_remarks
 from wgsl_kernels.backends.webgpu.wgsl.lint.mixtures import mixed
-from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import Remark, functions_of, root_of
 from wgsl_kernels.backends.webgpu.wgsl.lint.portability import name_remarks
+from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import Remark, functions_of, root_of
 from wgsl_kernels.backends.webgpu.wgsl.lint.spellings import remedy_for
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Span
@@ -45,8 +46,10 @@ def diagnose(text: Text, known: Collection[str] = ()) -> list[Remark]:
     found += _unknown(text, names, known)
     found += _immutable(module, names)
     found += _without_return(module)
+    types = infer(module.declarations)
+    found += overflow_remarks(module, types)
     if not known:
-        found += _misfits(module)
+        found += _misfits(module, types)
     return sorted(found, key=_begin)
 
 
@@ -150,9 +153,8 @@ def _returns(node: tree.Statement | tree.Continuing | None) -> bool:
     return False
 
 
-def _misfits(module: tree.Module) -> Iterator[Remark]:
+def _misfits(module: tree.Module, types: Types) -> Iterator[Remark]:
     """Yield types that do not fit together."""
-    types = infer(module.declarations)
     told = {one.span.begin for one in _immutable(module, names_of(module))}
     for declaration in module.declarations:
         for node in descendants(declaration):

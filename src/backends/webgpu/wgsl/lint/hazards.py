@@ -35,6 +35,10 @@ def hazard_remarks(module: tree.Module, types: Types) -> Iterator[Remark]:
         for node in descendants(function.body):
             if isinstance(node, tree.Binary):
                 yield from _of_binary(node, types)
+
+
+def overflow_remarks(module: tree.Module, types: Types) -> Iterator[Remark]:
+    """Yield a remark for each constant that its type cannot hold."""
     for node in module.declarations:
         yield from _overflows(node, types)
 
@@ -81,10 +85,15 @@ def _overflows(node: tree.Declaration, types: Types) -> Iterator[Remark]:
                 value = bare(argument)
                 if isinstance(value, tree.Literal) and _above(value.text, "f16"):
                     yield _overflow(value, "f16")
-        elif isinstance(one, tree.Binary) and one.operator == "/" and _is_zero(bare(one.right)):
-            if isinstance(bare(one.left), tree.Literal):
-                words = "a constant divided by 0 does not compile. Use wk_inf() or wk_nan()."
-                yield Remark("literal-overflow", words, one.span)
+        elif isinstance(one, tree.Binary) and _is_infinite(one):
+            words = "a constant divided by 0 does not compile. Use wk_inf() or wk_nan()."
+            yield Remark("literal-overflow", words, one.span)
+
+
+def _is_infinite(node: tree.Binary) -> bool:
+    """Say whether an expression is a number divided by 0."""
+    is_number = isinstance(bare(node.left), tree.Literal)
+    return node.operator == "/" and is_number and _is_zero(bare(node.right))
 
 
 def _too_large(node: tree.Literal, text: str, types: Types) -> Iterator[Remark]:

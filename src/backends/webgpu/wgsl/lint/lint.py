@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.wgsl.inference.infer import infer
-from wgsl_kernels.backends.webgpu.wgsl.lint.hazards import hazard_remarks
+from wgsl_kernels.backends.webgpu.wgsl.lint.hazards import hazard_remarks, overflow_remarks
 from wgsl_kernels.backends.webgpu.wgsl.lint.loops import loop_remarks
 from wgsl_kernels.backends.webgpu.wgsl.lint.memory import memory_remarks
 from wgsl_kernels.backends.webgpu.wgsl.lint.portability import (
@@ -36,6 +36,7 @@ def lint(text: Text, *, default_grid: bool = False) -> list[Remark]:
     found = [
         *barrier_remarks(module),
         *hazard_remarks(module, types),
+        *overflow_remarks(module, types),
         *memory_remarks(module),
         *loop_remarks(module),
         *name_remarks(module),

@@ -59,7 +59,7 @@ def _inside(node: tree.Node, around: int) -> Iterator[Remark]:
 
 
 def _word(node: tree.Node) -> str:
-    return {tree.Loop: "loop", tree.While: "while", tree.For: "for"}[type(node)]  # type: ignore[index]  # those alone
+    return {tree.Loop: "loop", tree.While: "while", tree.For: "for"}[type(node)]
 
 
 def _is_endless(node: tree.Loop | tree.While | tree.For) -> bool:

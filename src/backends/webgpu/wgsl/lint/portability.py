@@ -78,10 +78,11 @@ def _members(function: tree.Function, name: str) -> set[str]:
     found: set[str] = set()
     inner: set[int] = set()
     for node in descendants(function.body):
-        if isinstance(node, tree.Access) and isinstance(node.base, tree.Name):
-            if node.base.name == name:
-                found.add(node.member.name)
-                inner.add(id(node.base))
+        if not isinstance(node, tree.Access) or not isinstance(node.base, tree.Name):
+            continue
+        if node.base.name == name:
+            found.add(node.member.name)
+            inner.add(id(node.base))
     for node in descendants(function.body):
         if isinstance(node, tree.Name) and node.name == name and id(node) not in inner:
             found.add("")

@@ -69,7 +69,7 @@ def builtin_named(parameter: tree.Parameter) -> str:
 
 
 def root_of(node: tree.Expression) -> tree.Name | None:
-    """Return the variable that an expression is a part of: ``a`` of ``a[i].x``, ``*a`` or ``&a``."""
+    """Return the variable that an expression is part of: ``a`` of ``a[i].x``, ``*a``, ``&a``."""
     while True:
         if isinstance(node, (tree.Index, tree.Access)):
             node = node.base
@@ -116,8 +116,6 @@ def jumps_in(node: tree.Node | None) -> frozenset[str]:
     elif isinstance(node, tree.Switch):
         for clause in node.clauses:
             found |= jumps_in(clause.body) - {"break"}
-    elif isinstance(node, tree.Continuing):
-        found = jumps_in(node.body)
-    elif isinstance(node, tree.Round):
+    elif isinstance(node, (tree.Continuing, tree.Round)):
         found = jumps_in(node.body)
     return found

@@ -1,0 +1,109 @@
+"""Is it safe: what shaders that watch themselves noted, and elements that nobody writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+from wgsl_kernels.backends.webgpu.runtime.watching import poisoned, watching
+from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.testing.checking.subject import Subject, once
+from wgsl_kernels.testing.checks import only
+from wgsl_kernels.testing.evaluation import outputs_of
+from wgsl_kernels.testing.inputs import tensors_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.runtime.watching import Event
+    from wgsl_kernels.engine.findings import Finding
+    from wgsl_kernels.testing.checking.cases import Array, Case
+
+POISONS = (0x7FC0DEAD, 0)
+"""What new memory holds: a NaN as a float and a large number as an integer; and zeros."""
+
+
+def _device() -> Device:
+    driver = find_driver("webgpu")
+    assert isinstance(driver, WebGpuBackend)
+    return driver.open()
+
+
+def watched(subject: Subject, case: Case) -> list[Finding]:
+    """Run a case with shaders that watch themselves, and return what they noted."""
+    sample = case.sample
+    with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
+        given = tensors_for(case.arrays)
+        with watching(_device()) as seen:
+            for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given):
+                one.numpy()
+    found = [_finding(subject, case, event) for event in seen.events]
+    return once(found, lambda one: (one.code, one.place))
+
+
+def _finding(subject: Subject, case: Case, event: Event) -> Finding:
+    record, module = event.record, event.dispatch.module
+    site, name = record.site, record.site.variable
+    index = record.at if record.at < 1 << 31 else record.at - (1 << 32)
+    at = f"{name}[{index}]"
+    if record.event == "outside":
+        code = "out-of-bounds-write" if site.access == "write" else "out-of-bounds-read"
+        words = f"{at} of {record.length}, invocation {record.invocation}."
+    elif record.event == "write-race":
+        code = "write-race"
+        words = f"{at} is written by invocations {record.other} and {record.invocation}."
+    elif record.event == "read-race":
+        code = "read-race"
+        words = (
+            f"{at} is read by one of invocations {record.other} and {record.invocation} and "
+            "written by the other, with nothing between. Put a barrier there."
+        )
+    elif record.event == "unset":
+        code = "unset-workgroup-read"
+        words = (
+            f"{at} is read by invocation {record.invocation} before anything is written there. "
+            "Some drivers leave there what the workgroup before wrote."
+        )
+    else:
+        code = "runaway-loop"
+        words = (
+            f"invocation {record.invocation} runs more than {record.length} rounds; software "
+            "adapters stop it and go on with wrong values."
+        )
+    return subject.placed(code, words, module, site.span, evidence=(("case", case.id),))
+
+
+def undefined(subject: Subject, case: Case) -> list[Finding]:
+    """Run a case on memory that holds different things, and return what shows through."""
+    runs = [_on_poison(case, word) for word in POISONS]
+    for number, (one, two) in enumerate(zip(*runs, strict=True)):
+        if one.dtype == object:
+            continue
+        same = _same(one, two)
+        if same.all():
+            continue
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
+        count = int((~same).sum())
+        words = (
+            f"output {number} at {list(at)} is what its memory held before; {count} of {same.size} "
+            "elements depend on that. Write every element, or pass init=."
+        )
+        return [subject.finding("never-written", words, evidence=(("case", case.id),))]
+    return []
+
+
+def _on_poison(case: Case, word: int) -> Sequence[Array]:
+    sample = case.sample
+    with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
+        given = tensors_for(case.arrays)
+        with poisoned(_device(), word):
+            outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)
+            return [one.numpy() for one in outputs]
+
+
+def _same(one: Array, two: Array) -> Array:
+    return np.asarray((one == two) | ((one != one) & (two != two)))
