@@ -46,6 +46,7 @@ class Asked:
         sections: Which sections.
         case: Part of a case's name.
         strict: Whether warnings fail, too.
+        rows_only: Whether samples are tried as they stand alone, for a quick verdict.
     """
 
     only: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class Asked:
     sections: tuple[Section, ...] = SECTIONS
     case: str = ""
     strict: bool = False
+    rows_only: bool = False
 
 
 @dataclass
@@ -158,7 +160,7 @@ def check_names(names: Sequence[str], asked: Asked) -> Verdict:
     usable = asked.backends if choose_adapter() is not None else ("cpu",)
     return Verdict(
         [
-            check_kernel(one, None, usable, asked.sections, asked.case)
+            check_kernel(one, None, usable, asked.sections, asked.case, rows_only=asked.rows_only)
             for one in names
             if not asked.only or one in asked.only
         ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
@@ -14,6 +13,7 @@ from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 FORMS = tuple(STARTERS)
 SEVERAL = ("map", "free")
@@ -128,7 +128,7 @@ def _field(name: str, value: float) -> str:
 
 
 def _sums(one: Wanted) -> dict[str, str]:
-    """Return the parts of a map's and a free kernel's file that depend on how many inputs it has."""
+    """Return the parts of a map's and a free kernel's file that depend on the inputs."""
     first, *others = one.inputs
     scale = " * ".join(("", *one.attrs))
     wgsl_scale = "".join(f" * {_field(name, v)}" for name, v in one.attrs.items())

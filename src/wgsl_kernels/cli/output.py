@@ -49,7 +49,7 @@ def print_json(value: Any) -> None:
 
 
 def print_findings(to: Console, findings: Sequence[Finding]) -> None:
-    """Print findings with their lines and evidence, the first line in the colour of its severity."""
+    """Print findings with lines and evidence, the first line in the colour of its severity."""
     for one in findings:
         lead, *rest = str(one).splitlines()
         to.print(Text(lead, style=_STYLES[one.severity]))

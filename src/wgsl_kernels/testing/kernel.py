@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.finding_codes import SECTIONS
+from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.testing.checking import cases, fast, gradient, right, safe
 from wgsl_kernels.testing.checking.compiles import compile_findings
 from wgsl_kernels.testing.checking.portable import lint_findings
@@ -37,6 +38,8 @@ def check_kernel(
     backends: Sequence[str] = ("cpu", "webgpu"),
     sections: Sequence[Section] = SECTIONS[:-1],
     case: str = "",
+    *,
+    rows_only: bool = False,
 ) -> Report:
     """Check a kernel on samples and return what was found; it raises for no fault of the kernel.
 
@@ -55,6 +58,7 @@ def check_kernel(
             backend cannot hold are left out there.
         sections: Which sections run, in their own order.
         case: Only the cases whose names contain this, as a finding's ``repeat`` has it.
+        rows_only: Whether samples are tried as they stand alone, without cases made from them.
 
     Raises:
         ArgumentError: There are no samples, or a section is unknown.
@@ -68,7 +72,10 @@ def check_kernel(
         raise ArgumentError(
             f"check_kernel: there are no samples for {name!r}; give samples=[Sample(...)]."
         )
-    return Report(name, list(_Check(name, own, tuple(backends), sections, case).rows()))
+    check = _Check(name, own, tuple(backends), sections, case)
+    if rows_only:
+        check.thorough = set()
+    return Report(name, list(check.rows()))
 
 
 class _Check:
@@ -95,7 +102,8 @@ class _Check:
     def rows(self) -> Iterator[Row]:
         """Yield a row for each check that was asked for."""
         broken = False
-        if self.on_gpu.samples and self.on_gpu.shader is not None and not self.case:
+        is_there = get_kernel(self.on_gpu.name, "webgpu") is not None
+        if self.on_gpu.samples and is_there and not self.case:
             compiled = self.row(
                 "compiles", "compiles", "", "webgpu", lambda: compile_findings(self.on_gpu)
             )
@@ -122,7 +130,7 @@ class _Check:
                 yield from self._generated(sample)
         if "gradient" in self.sections and has_gradient(sample) and not self.case:
             yield from self._gradients(sample, backends)
-        if "right" in self.sections and not self.case:
+        if "right" in self.sections and id(sample) in self.thorough and not self.case:
             for backend in backends:
                 yield self._leaks(sample, backend)
         if "safe" in self.sections and "webgpu" in backends and id(sample) in self.thorough:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import linecache
 import runpy
 import sys
 import traceback
@@ -68,6 +70,8 @@ class Program:
         loaded = set(sys.modules)
         known = set(sampled_kernels())
         self._before, self.findings = before, ()
+        importlib.invalidate_caches()
+        linecache.checkcache()
         try:
             with _beside(self.path.parent):
                 runpy.run_path(str(self.path), run_name=RUN_NAME)
@@ -110,11 +114,15 @@ class Program:
 
 @contextmanager
 def _beside(folder: Path) -> Iterator[None]:
+    """Have modules of the folder be found, and compiled anew: two saves may share a second."""
+    writes = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
     try:
         yield
     finally:
         sys.path.remove(str(folder))
+        sys.dont_write_bytecode = writes
 
 
 def _raised(error: BaseException, path: Path) -> Finding:

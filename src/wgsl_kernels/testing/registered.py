@@ -8,6 +8,8 @@ from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.testing.samples import all_samples
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from wgsl_kernels.testing.sample import Sample
 
 _added: dict[str, list[Sample]] = {}
@@ -39,6 +41,11 @@ def samples_of(name: str) -> tuple[Sample, ...]:
     """Return the samples of a kernel: those that were added, else those that the package has."""
     added = _added.get(name)
     return tuple(added) if added else tuple(one for one in all_samples() if one.kernel == name)
+
+
+def set_samples(name: str, samples: Iterable[Sample]) -> None:
+    """Have these, and no others, be the samples that were added for a kernel."""
+    _added[name] = list(samples)
 
 
 def drop_samples(name: str) -> None:

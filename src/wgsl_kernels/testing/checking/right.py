@@ -76,6 +76,19 @@ def judged(
     what: str = "",
 ) -> list[Finding]:
     """Return a finding where a case gives values outside of the bound, or raises."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of NaN and infinity, which are meant
+        return _judged(subject, case, backend, code, make, what)
+
+
+def _judged(
+    subject: Subject,
+    case: Case,
+    backend: str,
+    code: str,
+    make: Callable[[Array], Tensor],
+    what: str,
+) -> list[Finding]:
     label = f"{case.id}{f', {what}' if what else ''}, {backend}"
     try:
         alternatives = [exact_of(case.sample, one) for one in (case.arrays, *case.twins)]
