@@ -20,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine import backends, facade
+from wgsl_kernels.engine.finding_codes import CODES
 from wgsl_kernels.ops.names import TFJS_NAMES
 from wgsl_kernels.testing import samples
 
@@ -192,11 +193,24 @@ class TfjsTable(Table):
     rows = staticmethod(_tfjs_rows)
 
 
+def _finding_rows() -> Iterable[Sequence[str]]:
+    """Return a row per code of findings, section by section."""
+    return [(name, one.section, one.severity, one.title) for name, one in CODES.items()]
+
+
+class FindingTable(Table):
+    """Every code of a finding."""
+
+    head = ("Code", "Section", "Severity", "What it says")
+    rows = staticmethod(_finding_rows)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives with Sphinx."""
     app.add_directive("public-names", PublicNames)
     app.add_directive("op-table", OpTable)
     app.add_directive("tfjs-table", TfjsTable)
+    app.add_directive("finding-table", FindingTable)
     app.connect("autodoc-process-docstring", keep_bars)
     app.connect("env-check-consistency", check_all_documented)
     return {"parallel_read_safe": False}

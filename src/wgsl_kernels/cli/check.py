@@ -111,7 +111,9 @@ def asked_for(
             raise ArgumentError(f"check: section is {one!r}; want one of {', '.join(SECTIONS)}.")
     for one in backends or ():
         find_driver(one)
-    chosen = tuple(one for one in SECTIONS if not sections or one in sections)
+    chosen: tuple[Section, ...] = tuple(
+        [one for one in SECTIONS if not sections or one in sections]
+    )
     return Asked(tuple(only or ()), tuple(backends or ("cpu", "webgpu")), chosen, case, strict)
 
 
