@@ -61,6 +61,18 @@ class ShaderError(WgslKernelsError, RuntimeError):
         self.findings = findings
 
 
+class KernelFault(WgslKernelsError, RuntimeError):  # noqa: N818  it is a fault of the kernel
+    """Under ``config.debug`` a kernel did what it must not; told at the next read.
+
+    Attributes:
+        findings: What was found, each with the author's place.
+    """
+
+    def __init__(self, message: str, *, findings: tuple[Finding, ...] = ()) -> None:
+        super().__init__(message)
+        self.findings = findings
+
+
 class DeviceLostError(WgslKernelsError, RuntimeError):
     """The GPU device was lost; the next op gets a new one."""
 

@@ -32,6 +32,7 @@ from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.lowering.program import Program
 from wgsl_kernels.backends.webgpu.runtime.anchor import AnchorLaunch
+from wgsl_kernels.backends.webgpu.runtime.debugging import Debugging
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
@@ -80,6 +81,11 @@ class WebGpuBackend:
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self.open()
+        config.follow("debug", self._follow_debug)
+
+    def _follow_debug(self) -> None:
+        """Have the device watch its dispatches, or no more."""
+        self._debugging.follow()
 
     def fusion(self) -> str:
         """Return what `config.fusion` says here."""
@@ -92,6 +98,8 @@ class WebGpuBackend:
         device = self._device
         if device is None or device.captures.recorder.refusal is not None:
             device = self._device = Device(memory_limit=self._memory_limit)
+            self._debugging = Debugging(device)
+            self._debugging.follow()
         return device
 
     @property

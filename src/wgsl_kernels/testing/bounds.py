@@ -125,7 +125,14 @@ def either(a: Bound, b: Bound) -> Bound:
 
 
 def _by_parts(choose: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
-    return choose(np.real(a), np.real(b)) + 1j * choose(np.imag(a), np.imag(b))
+    return _joined(choose(np.real(a), np.real(b)), choose(np.imag(a), np.imag(b)))
+
+
+def _joined(real: Array, imag: Array) -> Array:
+    """Return complex numbers of two parts; a product with 1j would make NaN of both."""
+    found = np.empty(np.shape(real), np.complex128)
+    found.real, found.imag = real, imag
+    return found
 
 
 def plus(a: Bound, b: Bound) -> Bound:
@@ -269,7 +276,7 @@ def _each_part(x: Array, interval: Callable[[Array], Interval]) -> Interval:
     if not np.iscomplexobj(x):
         return interval(x)
     (low, high), (low_imag, high_imag) = interval(np.real(x)), interval(np.imag(x))
-    return low + 1j * low_imag, high + 1j * high_imag
+    return _joined(low, low_imag), _joined(high, high_imag)
 
 
 def _with_zero(x: Array, tiny: float) -> Interval:

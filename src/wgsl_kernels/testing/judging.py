@@ -171,14 +171,19 @@ def mismatch(
     for number, (dtype, actual) in enumerate(found):
         what = f"output {number}"
         best: Errors | None = None
+        other = ""
         expected = alternatives[0][number]
         for exact in alternatives:
             with np.errstate(all="ignore"):
                 errors = errors_of(bound, inputs, actual, exact[number], dtype)
             if isinstance(errors, str):
-                return Mismatch(f"{what} {errors}")
-            best = errors if best is None else _nearest(best, errors)
-        assert best is not None
+                other = errors
+            elif best is None or best.error.shape != errors.error.shape:
+                best = errors
+            else:
+                best = _nearest(best, errors)
+        if best is None:
+            return Mismatch(f"{what} {other}")
         if best.error.size and best.wrong.any():
             return _worst(what, best, actual, expected, arrays)
     return None

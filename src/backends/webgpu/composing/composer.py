@@ -40,6 +40,10 @@ COMMON_FUNCTIONS: Mapping[str, str] = MappingProxyType(
         "wk_hold_vec2": (
             "fn wk_hold_vec2(x: vec2<f32>) -> vec2<f32> { return vec2<f32>(hold(x.x), hold(x.y)); }"
         ),
+        "wk_print": "fn wk_print(value: f32) {}",
+        "wk_print_i32": "fn wk_print_i32(value: i32) {}",
+        "wk_print_u32": "fn wk_print_u32(value: u32) {}",
+        "wk_assert": "fn wk_assert(condition: bool) {}",
         "wk_nan": "fn wk_nan() -> f32 { return bitcast<f32>(0x7fc00000u ^ wk_params.wk_zero); }",
         "wk_inf": "fn wk_inf() -> f32 { return bitcast<f32>(0x7f800000u ^ wk_params.wk_zero); }",
     }

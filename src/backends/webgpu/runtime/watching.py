@@ -70,7 +70,10 @@ def watching(device: Device, *, poison: int | None = None) -> Iterator[Watching]
         if ready.origin is None or not ready.work:
             plain(ready, storages)
         else:
-            _run(device, seen, plain, ready, storages)
+            told = watch_run(device, plain, ready, storages)
+            seen.events += told.events
+            seen.dispatches += told.dispatches
+            seen.refused += told.refused
 
     with device.lock:
         own["run"] = run
@@ -102,16 +105,23 @@ def _poisoned(device: Device, word: int, nbytes: int, label: str = "", what: str
     return storage
 
 
-def _run(
+def watch_run(
     device: Device,
-    seen: Watching,
     plain: Callable[[Any, Any], None],
     ready: Ready,
     storages: Sequence[Storage],
-) -> None:
+) -> Watching:
+    """Run one dispatch as a shader that watches itself, wait for it, and return what it noted.
+
+    Args:
+        device: The device.
+        plain: Its own way to run one.
+        ready: The dispatch, with its program.
+        storages: Its buffers.
+    """
     assert ready.origin is not None
     _, dispatch = ready.origin
-    seen.dispatches.append(dispatch)
+    seen = Watching(dispatches=[dispatch])
     composed = dispatch.module.composed
     slots = [one for one in composed.bindings if one.role != "params"]
     number = max((one.number for one in composed.bindings), default=-1) + 1
@@ -138,7 +148,7 @@ def _run(
     except (CompileFailure, ShaderError) as error:
         seen.refused.append((dispatch, str(error)))
         plain(ready, storages)
-        return
+        return seen
     ranges = [binding_range(device, one) for one in dispatch.bindings]
     strides = {one.name: one.stride for one in slots}
     lengths = {
@@ -151,5 +161,6 @@ def _run(
         pipeline, (*ranges, (0, words.nbytes)), ready.params, ready.groups, ready.label
     )
     plain(own, [*storages, log])
-    told = device.read(log, 0, words.nbytes).view(np.uint32)
+    told = type(device).read(device, log, 0, words.nbytes).view(np.uint32)
     seen.events += [Event(record, dispatch) for record in records_in(told, made.sites)]
+    return seen

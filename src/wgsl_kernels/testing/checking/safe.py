@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+from wgsl_kernels.backends.webgpu.runtime.debugging import fault
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned, watching
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.config import config
@@ -41,40 +43,13 @@ def watched(subject: Subject, case: Case) -> list[Finding]:
         with watching(_device()) as seen:
             for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given):
                 one.numpy()
-    found = [_finding(subject, case, event) for event in seen.events]
+    events = [one for one in seen.events if one.record.event != "said"]
+    found = [_finding(subject, case, event) for event in events]
     return once(found, lambda one: (one.code, one.place))
 
 
 def _finding(subject: Subject, case: Case, event: Event) -> Finding:
-    record, module = event.record, event.dispatch.module
-    site, name = record.site, record.site.variable
-    index = record.at if record.at < 1 << 31 else record.at - (1 << 32)
-    at = f"{name}[{index}]"
-    if record.event == "outside":
-        code = "out-of-bounds-write" if site.access == "write" else "out-of-bounds-read"
-        words = f"{at} of {record.length}, invocation {record.invocation}."
-    elif record.event == "write-race":
-        code = "write-race"
-        words = f"{at} is written by invocations {record.other} and {record.invocation}."
-    elif record.event == "read-race":
-        code = "read-race"
-        words = (
-            f"{at} is read by one of invocations {record.other} and {record.invocation} and "
-            "written by the other, with nothing between. Put a barrier there."
-        )
-    elif record.event == "unset":
-        code = "unset-workgroup-read"
-        words = (
-            f"{at} is read by invocation {record.invocation} before anything is written there. "
-            "Some drivers leave there what the workgroup before wrote."
-        )
-    else:
-        code = "runaway-loop"
-        words = (
-            f"invocation {record.invocation} runs more than {record.length} rounds; software "
-            "adapters stop it and go on with wrong values."
-        )
-    return subject.placed(code, words, module, site.span, evidence=(("case", case.id),))
+    return replace(fault(event), kernel=subject.name, evidence=(("case", case.id),))
 
 
 def undefined(subject: Subject, case: Case) -> list[Finding]:

@@ -167,6 +167,23 @@ fn wkd_write(index: u32, length: u32, site: u32, shadow: u32) -> u32 {{
   return index;
 }}
 
+fn wkd_say(value: u32, site: u32) {{
+  let at = atomicAdd(&wkd_log[0], 1u);
+  if (at < {MOST_RECORDS}u) {{
+    let word = {RECORDS}u + at * {RECORD_WORDS}u;
+    atomicStore(&wkd_log[word], site);
+    atomicStore(&wkd_log[word + 1u], value);
+    atomicStore(&wkd_log[word + 3u], wkd_who);
+    atomicStore(&wkd_log[word + 4u], 5u << 24u);
+  }}
+}}
+
+fn wkd_hold(condition: bool, site: u32) {{
+  if (!condition) {{
+    wkd_note(site, 6u, 0u, 0u, 0u);
+  }}
+}}
+
 fn wkd_round(site: u32) -> bool {{
   wkd_rounds += 1u;
   if (wkd_rounds > {ROUNDS}u) {{

@@ -142,6 +142,8 @@ class _Writer:
                     self._insert(node.begin, "wkd_epoch += 1u; ")
                 elif isinstance(node, (tree.Loop, tree.While, tree.For)):
                     self._loop(node)
+                elif isinstance(node, tree.CallStatement) and node.call.callee.name in _SAYING:
+                    self._say(node)
 
     def _begin(self, function: tree.Function) -> None:
         """Have the entry point tell who it is, and clear the shadows."""
@@ -175,10 +177,12 @@ class _Writer:
             lines.append("workgroupBarrier();")
         self._insert(function.body.begin + 1, " " + " ".join(lines))
 
-    def _site(self, node: tree.Node, access: str, variable: str = "") -> int | None:
+    def _site(
+        self, node: tree.Node, access: str, variable: str = "", type_: str = ""
+    ) -> int | None:
         if len(self.sites) >= MOST_SITES:
             return None
-        site = Site(len(self.sites), node.span, access, variable)  # type: ignore[arg-type]  # the words of Site
+        site = Site(len(self.sites), node.span, access, variable, type_)  # type: ignore[arg-type]  # the words of Site
         self.sites.append(site)
         return site.number
 
@@ -209,6 +213,18 @@ class _Writer:
             return f"wkd_{kinds[access.kind]}_{name}", f"{number}u, {flat}"
         return "wkd_in", f"{number}u"
 
+    def _say(self, node: tree.CallStatement) -> None:
+        """Have ``wk_print`` and ``wk_assert`` do what they are for."""
+        type_ = _SAYING[node.call.callee.name]
+        number = self._site(node, "print" if type_ else "assert", type_=type_)
+        if number is None or len(node.call.arguments) != 1:
+            return
+        (given,) = node.call.arguments
+        before = f"wkd_say(bitcast<u32>({type_}(" if type_ else "wkd_hold(("
+        self._insert(node.begin, before)
+        text = self.text.text[given.begin : given.end]
+        self._insert(node.begin, f"{text}{'))' if type_ else ')'}, {number}u); ")
+
     def _loop(self, node: tree.Loop | tree.While | tree.For) -> None:
         """Have a loop stop where it would go on for ever."""
         if isinstance(node, tree.Loop) and "break" not in jumps_in_loop(node):
@@ -236,6 +252,8 @@ class _Writer:
         return "".join((*parts, self.text.text[at:]))
 
 
+_SAYING = {"wk_print": "f32", "wk_print_i32": "i32", "wk_print_u32": "u32", "wk_assert": ""}
+"""The functions that a kernel says something with, and the type of what it says."""
 _MANY = 1 << 40
 _SHARED = ("storage", "workgroup")
 _ASKED = {

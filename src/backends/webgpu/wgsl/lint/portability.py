@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.evaluate import literal_value
 from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import (
     Remark,
     builtins_of,
@@ -17,6 +18,10 @@ from wgsl_kernels.backends.webgpu.wgsl.walk import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_MANY = 32
+"""Invocations that a workgroup of a kernel for many elements has at least."""
 
 
 def name_remarks(module: tree.Module) -> Iterator[Remark]:
@@ -63,7 +68,7 @@ def grid_remarks(module: tree.Module) -> Iterator[Remark]:
         id_ = known.get("global_invocation_id")
         if id_ is None or "num_workgroups" in known or "workgroup_id" in known:
             continue
-        if _members(entry, id_.ident.name) == {"x"}:
+        if _members(entry, id_.ident.name) == {"x"} and not _is_small(entry):
             name = id_.ident.name
             words = (
                 f"{name}.x is the index only up to 65,535 workgroups; past that the grid folds "
@@ -71,6 +76,15 @@ def grid_remarks(module: tree.Module) -> Iterator[Remark]:
                 "@builtin(num_workgroups) groups: vec3<u32>, or pass groups=."
             )
             yield Remark("unfolded-grid", words, id_.ident.span)
+
+
+def _is_small(function: tree.Function) -> bool:
+    """Say whether a workgroup is too small for a kernel of many elements."""
+    for attribute in function.attributes:
+        if attribute.name == "workgroup_size" and attribute.arguments:
+            size = attribute.arguments[0]
+            return isinstance(size, tree.Literal) and literal_value(size.text) < _MANY
+    return True
 
 
 def _members(function: tree.Function, name: str) -> set[str]:
