@@ -124,13 +124,17 @@ def check_kernels(
 
 @app.command("tune")
 def tune_kernels(
+    functions: Annotated[
+        list[str] | None,
+        typer.Argument(help="file.py:function without parameters; by default the usual shapes."),
+    ] = None,
     only: Annotated[str, typer.Option(help="Only the items whose names contain this.")] = "",
 ) -> None:
     """Measure which variants of the kernels are fastest on this adapter, and remember them."""
     from wgsl_kernels.cli.tune import tune
 
     with telling_errors():
-        tune(console(), only)
+        tune(console(), only, functions or [])
 
 
 @app.command("show")

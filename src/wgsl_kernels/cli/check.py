@@ -239,6 +239,6 @@ def _show_total(to: Console, verdict: Verdict) -> None:
     errors = sum(one.severity == "error" for one in verdict.findings)
     warnings = sum(one.severity == "warning" for one in verdict.findings)
     noun = "kernel" if len(names) == 1 else "kernels"
-    told = f"{len(names)} {noun}, {len(failed)} failed, {errors} errors, {warnings} warnings"
+    noted = f"{len(names)} {noun}, {len(failed)} failed, {errors} errors, {warnings} warnings"
     style = "bold green" if verdict.passed() else "bold red"
-    to.print(Text(f"{told}, {verdict.seconds:.2f} s", style=style))
+    to.print(Text(f"{noted}, {verdict.seconds:.2f} s", style=style))

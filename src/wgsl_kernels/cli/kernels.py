@@ -86,7 +86,7 @@ def show(to: Console, rows: Sequence[dict[str, Any]]) -> None:
     for heading in ("kernel", "backends", "dtypes", "gradient", "samples", "evidence", "origin"):
         table.add_column(heading, overflow="fold")
     for row in rows:
-        told = row["evidence"]
+        noted = row["evidence"]
         dtypes = row["dtypes"].get("webgpu") or next(iter(row["dtypes"].values()), None)
         table.add_row(
             row["name"],
@@ -94,7 +94,7 @@ def show(to: Console, rows: Sequence[dict[str, Any]]) -> None:
             "any" if dtypes is None else ", ".join(dtypes),
             "yes" if row["gradient"] else "",
             str(row["samples"]),
-            "" if told is None else f"{told['verdict']} {told['date']}",
+            "" if noted is None else f"{noted['verdict']} {noted['date']}",
             row["origin"],
         )
     to.print(table)

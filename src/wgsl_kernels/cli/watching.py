@@ -114,10 +114,10 @@ def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None 
         stop_event=stop,
         raise_interrupt=False,
     )
-    pending = _told(to, session)
+    pending = _shown(to, session)
     for changed in changes:
         if changed:
-            pending = _told(to, session)
+            pending = _shown(to, session)
         elif pending is not None:
             verdict = next(pending, None)
             if verdict is None:
@@ -129,7 +129,7 @@ def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None 
             stop.set()
 
 
-def _told(to: Console, session: Session) -> Iterator[Verdict] | None:
+def _shown(to: Console, session: Session) -> Iterator[Verdict] | None:
     """Print the verdict on the file as it is now; return what is left to say of it."""
     verdict = session.turn()
     to.rule(time.strftime("%H:%M:%S"))

@@ -145,8 +145,8 @@ class _Check:
         if row.passed:
             return row
         plain = cases.plain(sample)
-        told = right.judged(self.whole, plain, backend, "wrong-values")
-        return row.with_findings(told or [self.whole.finding("wrong-values", row.note)])
+        noted = right.judged(self.whole, plain, backend, "wrong-values")
+        return row.with_findings(noted or [self.whole.finding("wrong-values", row.note)])
 
     def _generated(self, sample: Sample) -> Iterator[Row]:
         """Yield the rows of cases that are made from a sample that is right as it stands."""
@@ -225,12 +225,12 @@ class _Check:
 
     def _fast(self, sample: Sample, backends: Sequence[str]) -> Row:
         begin = time.perf_counter()
-        told = "; ".join(
+        noted = "; ".join(
             f"{one.backend} {1e3 * one.seconds:.3g} ms, {one.gigabytes_per_second:.3g} GB/s"
             for one in fast.sample_timings(sample, backends)
         )
         spent = time.perf_counter() - begin
-        return Row("time", sample.id, "all", True, note=told, section="fast", seconds=spent)
+        return Row("time", sample.id, "all", True, note=noted, section="fast", seconds=spent)
 
     def row(
         self,
@@ -265,8 +265,8 @@ class _Check:
         except Exception as error:  # a kernel may raise anything; the report tells
             note = f"{type(error).__name__}: {error}"
             code = "gradient-raises" if section == "gradient" else "raises"
-            told = with_case(findings_of(error, self.whole, code), f"{sample.id}, {backend}")
-            row = Row(check, sample.id, backend, False, note=note, findings=tuple(told))
+            noted = with_case(findings_of(error, self.whole, code), f"{sample.id}, {backend}")
+            row = Row(check, sample.id, backend, False, note=note, findings=tuple(noted))
         return replace(row, section=section, seconds=time.perf_counter() - begin)
 
 

@@ -107,8 +107,8 @@ class Report:
         failed = sum(not row.passed for row in self.rows)
         head = f"{'verdict':<8}{'check':<17}{'backend':<9}{'worst':>9}{'ulp':>10}{'allowed':>10}"
         last = f"{self.kernel}: {len(self.rows)} checks, {failed} failed"
-        told = [f"\n{one}" for one in self.findings]
-        return "\n".join([f"{head}  sample", *map(str, self.rows), *told, last])
+        noted = [f"\n{one}" for one in self.findings]
+        return "\n".join([f"{head}  sample", *map(str, self.rows), *noted, last])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report in plain Python, as JSON has it."""
@@ -134,5 +134,5 @@ class Report:
             f"<th>{one}</th>"
             for one in ("", "section", "check", "backend", "sample", "ULP", "note")
         )
-        told = "".join(one._repr_html_() for one in self.findings)
-        return f"<table><tr>{head}</tr>{rows}</table>{told}"
+        noted = "".join(one._repr_html_() for one in self.findings)
+        return f"<table><tr>{head}</tr>{rows}</table>{noted}"

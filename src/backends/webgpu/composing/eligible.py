@@ -25,8 +25,8 @@ def can_wait(source: Source) -> bool:
 
 def reports(source: Source) -> bool:
     """Say whether a kernel tells something of single elements: what is behind the last is none."""
-    told = ("report_index", "wk_print", "wk_assert")
-    return any(one.startswith(told) for facts in source.files for one in facts.needs)
+    noted = ("report_index", "wk_print", "wk_assert")
+    return any(one.startswith(noted) for facts in source.files for one in facts.needs)
 
 
 def is_plain(source: Source) -> bool:

@@ -29,25 +29,33 @@ _FORMATS = {"f32": "<f", "i32": "<i", "u32": "<I"}
 
 
 class Debugging:
-    """The switch on one device.
+    """The switch on a backend's device.
 
     Attributes:
-        device: The device.
+        device: The device, None before there is one.
         faults: What was found and nobody has read yet.
     """
 
-    def __init__(self, device: Device) -> None:
-        self.device = device
+    def __init__(self) -> None:
+        self.device: Device | None = None
         self.faults: list[Finding] = []
         self._plain: Any = None
+        config.follow("debug", self.follow)
+
+    def attach(self, device: Device) -> None:
+        """Go on with another device, as after a loss."""
+        self.device, self._plain = device, None
+        self.follow()
 
     def follow(self) -> None:
         """Begin or end, as the switch is."""
-        on = config.is_anywhere("debug")
-        own = vars(self.device)
-        with self.device.lock:
+        on, device = config.is_anywhere("debug"), self.device
+        if device is None:
+            return
+        own = vars(device)
+        with device.lock:
             if on and self._plain is None:
-                self._plain = self.device.run
+                self._plain = device.run
                 own["run"], own["read"], own["wait"] = self._run, self._read, self._wait
             elif not on and self._plain is not None:
                 self._plain = None
@@ -59,6 +67,7 @@ class Debugging:
         if ready.origin is None or not config.is_on("debug", context.current()):
             self._plain(ready, storages)
             return
+        assert self.device is not None
         for event in watch_run(self.device, self._plain, ready, storages).events:
             if event.record.event == "said":
                 print(said(event))  # what wk_print is for
@@ -66,11 +75,13 @@ class Debugging:
                 self.faults.append(fault(event))
 
     def _read(self, storage: Storage, offset: int, nbytes: int) -> Bytes:
+        assert self.device is not None
         found = type(self.device).read(self.device, storage, offset, nbytes)
         self._tell()
         return found
 
     def _wait(self) -> None:
+        assert self.device is not None
         type(self.device).wait(self.device)
         self._tell()
 

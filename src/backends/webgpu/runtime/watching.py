@@ -70,10 +70,10 @@ def watching(device: Device, *, poison: int | None = None) -> Iterator[Watching]
         if ready.origin is None or not ready.work:
             plain(ready, storages)
         else:
-            told = watch_run(device, plain, ready, storages)
-            seen.events += told.events
-            seen.dispatches += told.dispatches
-            seen.refused += told.refused
+            noted = watch_run(device, plain, ready, storages)
+            seen.events += noted.events
+            seen.dispatches += noted.dispatches
+            seen.refused += noted.refused
 
     with device.lock:
         own["run"] = run
@@ -161,6 +161,6 @@ def watch_run(
         pipeline, (*ranges, (0, words.nbytes)), ready.params, ready.groups, ready.label
     )
     plain(own, [*storages, log])
-    told = type(device).read(device, log, 0, words.nbytes).view(np.uint32)
-    seen.events += [Event(record, dispatch) for record in records_in(told, made.sites)]
+    noted = type(device).read(device, log, 0, words.nbytes).view(np.uint32)
+    seen.events += [Event(record, dispatch) for record in records_in(noted, made.sites)]
     return seen

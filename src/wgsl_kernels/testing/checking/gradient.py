@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
 def by_numbers(subject: Subject, sample: Sample) -> Row:
     """Compare the gradient with differences."""
-    return _told(subject, check_gradient_by_numbers(sample), "wrong-gradient", sample)
+    return _judged_row(subject, check_gradient_by_numbers(sample), "wrong-gradient", sample)
 
 
 def parity(subject: Subject, sample: Sample, backend: str) -> Row:
     """Compare a backend's gradient with that in float64."""
-    return _told(subject, check_gradient_parity(sample, backend), "gradient-parity", sample)
+    return _judged_row(subject, check_gradient_parity(sample, backend), "gradient-parity", sample)
 
 
 def second(subject: Subject, sample: Sample) -> Row:
     """Compare the gradient of the gradient with differences."""
-    return _told(subject, check_second_order(sample), "wrong-second-order", sample)
+    return _judged_row(subject, check_second_order(sample), "wrong-second-order", sample)
 
 
-def _told(subject: Subject, row: Row, code: str, sample: Sample) -> Row:
+def _judged_row(subject: Subject, row: Row, code: str, sample: Sample) -> Row:
     if row.passed:
         return row
     if np.isfinite(row.worst_abs):

@@ -105,9 +105,9 @@ class Subject:
 
 def findings_of(error: BaseException, subject: Subject, code: str) -> list[Finding]:
     """Return what an exception says as findings, with the author's place where it has one."""
-    told = error.findings if isinstance(error, ShaderError) else ()
-    if told:
-        return list(told)
+    noted = error.findings if isinstance(error, ShaderError) else ()
+    if noted:
+        return list(noted)
     message = str(error)
     first, *rest = message.split("\n")
     found = _PLACED.match(first)

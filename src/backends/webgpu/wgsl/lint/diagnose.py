@@ -155,23 +155,23 @@ def _returns(node: tree.Statement | tree.Continuing | None) -> bool:
 
 def _misfits(module: tree.Module, types: Types) -> Iterator[Remark]:
     """Yield types that do not fit together."""
-    told = {one.span.begin for one in _immutable(module, names_of(module))}
+    noted = {one.span.begin for one in _immutable(module, names_of(module))}
     for declaration in module.declarations:
         for node in descendants(declaration):
             remark = None
             if isinstance(node, tree.Binary):
                 remark = _of_binary(node, types, module.text)
-                told |= {node.right.begin} if remark else set()
+                noted |= {node.right.begin} if remark else set()
             elif isinstance(node, tree.Access):
                 remark = _of_access(node, types)
-                told |= {node.member.begin} if remark else set()
+                noted |= {node.member.begin} if remark else set()
             elif isinstance(node, (tree.If, tree.While)):
                 remark = _of_condition(node.condition, types)
-                told |= {node.condition.begin} if remark else set()
+                noted |= {node.condition.begin} if remark else set()
             if remark is not None:
                 yield remark
     for misfit in types.problems:
-        if misfit.begin not in told:
+        if misfit.begin not in noted:
             end = _word_end(module.text.text, misfit.begin)
             words = _with_remedy(misfit.message, module.text.text[misfit.begin : end])
             yield Remark("wrong-type", words, Span(misfit.begin, end))
