@@ -248,6 +248,48 @@ def test_watching_gives_a_verdict_at_a_save(tmp_path: Path) -> None:
     assert "the last good version stays registered" in said
 
 
+@pytest.mark.gpu
+def test_explain_says_what_a_call_does() -> None:
+    found = json.loads(run("explain", "Softmax", "40x50", "--json").output)
+
+    (one,) = found["dispatches"]
+    assert one["kernels"] == ["Softmax"]
+    assert (one["bytes_read"], one["bytes_written"]) == (8000, 8000)
+    assert "variant" in one["configuration"]
+    assert "logits reads input 0, 8000 bytes" in run("explain", "Softmax", "40x50").output
+    assert run("explain", "NoSuchKernel").exit_code == 2
+
+
+@pytest.mark.gpu
+def test_bench_compares_with_an_earlier_run(tmp_path: Path) -> None:
+    earlier = tmp_path / "earlier.json"
+    (row,) = json.loads(run("bench", "Square", "--most", 1, "--json").output)
+    earlier.write_text(json.dumps([{**row, "cpu_ms": 10 * row["cpu_ms"]}]))
+
+    (again,) = json.loads(
+        run("bench", "Square", "--most", 1, "--json", "--compare", earlier).output
+    )
+
+    assert again["cpu_ms"] > 0
+    assert again["cpu_times_as_fast"] == pytest.approx(
+        10 * row["cpu_ms"] / again["cpu_ms"], rel=0.01
+    )
+    assert run("bench", "Square", "--compare", tmp_path / "nothing.json").exit_code == 2
+
+
+@pytest.mark.gpu
+def test_parity_writes_a_record_of_the_adapter(tmp_path: Path) -> None:
+    out = tmp_path / "record.json"
+
+    done = run("parity", "--only", "Square", "--out", out)
+
+    assert done.exit_code == 0, done.output
+    (record,) = json.loads(out.read_text())
+    assert record["failures"] == []
+    assert record["worst_ulp"]["Square"]["float32 forward"] <= 4
+    assert record["adapter"] and record["driver"] and record["versions"]["wgpu"]
+
+
 def test_the_ledger_tells_what_is_missing_and_what_was_found_last(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = json.loads(run("kernels", "softmax", "--json").output)
 

@@ -1,5 +1,6 @@
 """The commands, as typer reads them; each hands its work to a module of its own."""
 
+import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -119,6 +120,73 @@ def check_kernels(
         check.show(console(), verdict, "json" if as_json else form, verbose=verbose)
     check.remember(verdict)
     if not verdict.passed(strict=strict):
+        raise typer.Exit(FAILED)
+
+
+@app.command("explain")
+def explain_call(
+    name: Annotated[str, typer.Argument(help="A kernel, or file.py:function without parameters.")],
+    shapes: Annotated[
+        list[str] | None, typer.Argument(help="Of a kernel's inputs, as 64x32.")
+    ] = None,
+    dtype: Annotated[str, typer.Option(help="Of these inputs.")] = "float32",
+    as_json: Json = False,
+) -> None:
+    """Say what one call does: dispatches, grids, bindings, traffic, what was chosen and why."""
+    from wgsl_kernels.cli.explaining import explained, words_of
+
+    with telling_errors():
+        found = explained(name, shapes or [], dtype)
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(words_of(found))
+
+
+@app.command("bench")
+def bench_kernels(
+    names: Annotated[list[str], typer.Argument(help="Kernels that have samples.")],
+    compare: Annotated[
+        Path | None, typer.Option(help="An earlier run's JSON, to be compared with.")
+    ] = None,
+    most: Annotated[int, typer.Option(help="Samples of a kernel, the largest ones.")] = 3,
+    as_json: Json = False,
+) -> None:
+    """Time kernels on both backends, beside each other or an earlier run."""
+    from wgsl_kernels.cli import bench
+
+    with telling_errors():
+        rows = bench.bench_rows(names, most)
+        if compare is not None:
+            rows = bench.compared(rows, compare)
+    if as_json:
+        print_json(rows)
+    else:
+        bench.show(console(), rows)
+
+
+@app.command("parity")
+def check_parity(
+    everywhere: Annotated[bool, typer.Option("--all", help="On each adapter.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only this kernel; again for more.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A file for the JSON record.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Hold the samples of all kernels against float64 on this machine's adapters."""
+    from wgsl_kernels.cli import parity
+
+    with telling_errors():
+        chosen = only or []
+        records = parity.parity_everywhere(chosen) if everywhere else [parity.parity_here(chosen)]
+    if out is not None:
+        out.write_text(json.dumps(records, indent=1))
+    if as_json:
+        print_json(records)
+    else:
+        parity.show(console(), records)
+    if any(one["failures"] for one in records):
         raise typer.Exit(FAILED)
 
 
