@@ -116,6 +116,8 @@ def test_a_wrong_kernel_ends_with_1_and_its_place(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "error[unknown-field]" in done.output
     assert "Attrs has no 'alfa'; it has alpha. Did you mean 'alpha'?" in done.output
+    line = 1 + WRONG[: WRONG.index("attrs.alfa")].count("\n")  # of the Python file itself
+    assert f"tinted.py:{line}:20: Tinted" in done.output
     assert "return x * attrs.alfa + z;" in done.output
     assert "                      ^^^^\n" in done.output
 
@@ -287,7 +289,7 @@ def test_parity_writes_a_record_of_the_adapter(tmp_path: Path) -> None:
     (record,) = json.loads(out.read_text())
     assert record["failures"] == []
     assert record["worst_ulp"]["Square"]["float32 forward"] <= 4
-    assert record["adapter"] and record["driver"] and record["versions"]["wgpu"]
+    assert all(record[one] for one in ("adapter", "driver", "versions"))
 
 
 def test_the_ledger_tells_what_is_missing_and_what_was_found_last(tmp_path: Path) -> None:
