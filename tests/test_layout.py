@@ -1,5 +1,6 @@
 """The house rules that no other tool holds: what is where, how long it is, what it is called."""
 
+import ast
 import os
 import re
 import tomllib
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 import wgsl_kernels
+from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
+from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 ROOT = Path(__file__).resolve().parents[1]
 # Folder on disk -> the package it is, longest name last so that a prefix never hides another.
@@ -88,6 +91,32 @@ def test_no_file_is_longer_than_400_lines() -> None:
     assert {file: lines for file, lines in lengths.items() if lines > MAX_LINES} == {}
 
 
+def test_no_function_of_the_webgpu_backend_is_longer_than_60_lines() -> None:
+    """Docstrings are not counted."""
+    long: list[str] = []
+    for file in (ROOT / "src" / "backends" / "webgpu").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                said = node.body[0] if ast.get_docstring(node) is not None else None
+                skipped = 0 if said is None else (said.end_lineno or 0) - said.lineno + 1
+                if (node.end_lineno or 0) - node.lineno + 1 - skipped > 60:
+                    long.append(f"{file.name}: {node.name}")
+
+    assert long == []
+
+
+def test_no_shader_is_only_imports_and_a_main() -> None:
+    files = [one for one in _files(".wesl", ".wgsl") if one.is_relative_to(ROOT / "shaders")]
+    bare: list[Path] = []
+    for file in files:
+        source = parse_source(Text(file.name, file.read_text()))
+        declared = [getattr(one, "ident", None) for one in source.module.declarations]
+        if source.imports and {one.name for one in declared if one} <= {"main"}:
+            bare.append(file)
+
+    assert bare == []
+
+
 def test_no_module_has_a_name_that_says_nothing() -> None:
     named = [file for file in _files(".py", ".wesl", ".wgsl") if file.stem in BANNED_MODULES]
     folders = [file for file in _files(".py") if BANNED_MODULES & set(file.relative_to(ROOT).parts)]
@@ -150,3 +179,37 @@ def test_every_public_name_is_documented() -> None:
         if name.startswith("_") or isinstance(value, ModuleType) or not callable(value):
             continue
         assert value.__doc__, f"wgsl_kernels.{name} has no docstring"
+
+
+RETIRED_WORDS = {
+    "anchor", "anchors", "anyhow", "burden", "hasty", "hears", "hindrance", "lying", "sealed",
+    "swallow", "swallows", "told", "waits", "waiting",
+}  # fmt: skip
+"""Words in names of the library that gave way to those of the field."""
+RETIRED_NAMES = {
+    "Job", "Way", "Ways", "are_fours", "first_sight", "is_settled", "lie_in_fours", "may_wait",
+    "put_off", "spread_strides", "weight_of",
+}  # fmt: skip
+"""Names likewise, of which each word may serve elsewhere."""
+
+
+def _names_in(file: Path) -> set[str]:
+    """Return the names that a Python file uses, its own among them."""
+    found = {file.stem}
+    for node in ast.walk(ast.parse(file.read_text())):
+        for key in ("id", "attr", "arg", "name"):
+            name = getattr(node, key, None)
+            if isinstance(name, str):
+                found.add(name)
+    return found
+
+
+def test_names_that_gave_way_do_not_come_back() -> None:
+    back: dict[str, set[str]] = {}
+    for file in [one for one in _files(".py") if one.is_relative_to(ROOT / "src")]:
+        for name in _names_in(file):
+            words = set(re.findall(r"[a-z]+", re.sub(r"([A-Z])", r"_\1", name).lower()))
+            if words & RETIRED_WORDS or name.lstrip("_") in RETIRED_NAMES:
+                back.setdefault(file.relative_to(ROOT).as_posix(), set()).add(name)
+
+    assert back == {}

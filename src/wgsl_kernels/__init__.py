@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from wgsl_kernels import train as train
+from wgsl_kernels import tuning as tuning
 from wgsl_kernels.backends.cpu.kernel import cpu_kernel as cpu_kernel
 from wgsl_kernels.backends.register import register_own as _register_own
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel as wgsl_kernel
@@ -37,6 +38,7 @@ from wgsl_kernels.engine.errors import DisposedTensorError as DisposedTensorErro
 from wgsl_kernels.engine.errors import DTypeError as DTypeError
 from wgsl_kernels.engine.errors import GradientNotFound as GradientNotFound
 from wgsl_kernels.engine.errors import IndexOutOfRange as IndexOutOfRange
+from wgsl_kernels.engine.errors import KernelFault as KernelFault
 from wgsl_kernels.engine.errors import KernelNotFound as KernelNotFound
 from wgsl_kernels.engine.errors import NumericsError as NumericsError
 from wgsl_kernels.engine.errors import OutOfMemoryError as OutOfMemoryError

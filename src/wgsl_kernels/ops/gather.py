@@ -138,12 +138,13 @@ def _gather_v2_webgpu(
 def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
     """Fill ``y`` with the rows of ``x`` that ``indices`` names."""
     y = arrays["y"]
-    fours = sizes.inner % 4 == 0 and y.dtype != "complex64"
-    units = y.size // 4 if fours else y.size
+    is_vec4 = sizes.inner % 4 == 0 and y.dtype != "complex64"
+    units = y.size // 4 if is_vec4 else y.size
     turns = gpu.policy.units_moved("GatherV2")
     gpu.dispatch(
-        "gather/gather_v2_fours.wesl" if fours else "gather/gather_v2.wesl",
+        "gather/gather_v2.wesl",
         arrays,
+        configuration={"VEC4": is_vec4},
         params={**asdict(sizes), "units": units, "turns": turns},
         groups=gpu.grid(math.ceil(units / turns), 64),
     )

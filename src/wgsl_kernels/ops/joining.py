@@ -159,8 +159,8 @@ def padded(gpu: Gpu, x: GpuArray, paddings: Pairs, constant_value: creation.Scal
     if not y.size:
         return y
     shape, pairs = _without_seams(x.shape, paddings)
-    fours = x.dtype != "complex64" and not any(n % 4 for n in (shape[-1], *pairs[-1]))
-    unit, turns = 4 if fours else 1, gpu.policy.units_moved("PadV2")
+    is_vec4 = x.dtype != "complex64" and not any(n % 4 for n in (shape[-1], *pairs[-1]))
+    unit, turns = 4 if is_vec4 else 1, gpu.policy.units_moved("PadV2")
     params = {
         "before": tuple(before for before, _ in pairs),
         "fill": creation.stored(constant_value, x.dtype),
@@ -170,11 +170,12 @@ def padded(gpu: Gpu, x: GpuArray, paddings: Pairs, constant_value: creation.Scal
     flat = gpu.contiguous(x)
     y_shape = tuple(before + n + after for n, (before, after) in zip(shape, pairs, strict=True))
     gpu.dispatch(
-        "joining/pad_v2_fours.wesl" if fours else "joining/pad_v2.wesl",
+        "joining/pad_v2.wesl",
         {
             "x": gpu.view(flat, shape, row_major(shape), flat.offset),
             "y": gpu.view(y, y_shape, row_major(y_shape), 0),
         },
+        configuration={"VEC4": is_vec4},
         params=params,
         groups=gpu.grid(math.ceil(y.size // unit / turns), 64),
     )
@@ -259,12 +260,13 @@ def _copy_blocks(gpu: Gpu, inputs: list[GpuArray], y: GpuArray, blocks: list[int
     turns = gpu.policy.units_moved("Concat")
     for x, block in zip(inputs, blocks, strict=True):
         size = math.prod(x.shape)
-        fours = not whole and not any(one % 4 for one in (block, row, start))
-        units = size // 4 if fours else size
+        is_vec4 = not whole and not any(one % 4 for one in (block, row, start))
+        units = size // 4 if is_vec4 else size
         if size:
             gpu.dispatch(
-                "joining/copy_block_fours.wesl" if fours else "joining/copy_block.wesl",
+                "joining/copy_block.wesl",
                 {"x": x, "y": y},
+                configuration={"VEC4": is_vec4},
                 params={
                     "block": block,
                     "row": row,

@@ -156,7 +156,7 @@ def _sum_runs(gpu: Gpu, arrays: dict[str, GpuArray], columns: int) -> None:
     invocations = y.size * lanes
     shader = "segment/unsorted_segment_sum.wgsl"
     if lanes == 1 and columns % 4 == 0 and y.dtype != "complex64":
-        shader = "segment/unsorted_segment_sum_fours.wgsl"
+        shader = "segment/unsorted_segment_sum_vec4.wgsl"
         invocations = segments * math.ceil(columns / 16)
     params = {"inner": columns, "segments": segments, "lanes": lanes}
     for first in range(0, max(count, 1), lanes * _TURNS):

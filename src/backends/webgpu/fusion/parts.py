@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def structure_of(
     group: Group, part: Part, *, vec4: bool = True, given: GpuArray | None = None
 ) -> tuple[Structure, Reading] | None:
-    """Return what one dispatch is made for, and how its leaves lie; None if it cannot be."""
+    """Return what one dispatch is made for, and its leaves' layouts; None if it cannot be."""
     refs = resolved(group)
     inside = {n: step for step, n in enumerate(part.nodes)}
     leaf_of = {ref: n for n, ref in enumerate(part.leaves)}
@@ -52,7 +52,7 @@ def structure_of(
 
 
 class Fused:
-    """A group that is computed inside of another kernel, for any arrays that lie alike.
+    """A group that is computed inside of another kernel, for any arrays of the same layouts.
 
     Attributes:
         prefix: What its names begin with.
@@ -89,11 +89,11 @@ class Fused:
         assert chosen is not None
         return Before(name, chosen[0])
 
-    def after(self, *, keeps: bool, wide: bool = False) -> After:
-        """Return it as what a result is handed on to, in fours if ``wide``."""
+    def after(self, *, keeps: bool, wide: bool = False, loops: bool = False) -> After:
+        """Return it as what a result goes on to: in fours if ``wide``, in a loop if ``loops``."""
         chosen = self.quads if wide else self.plain
         assert chosen is not None
-        return After(chosen[0], keeps)
+        return After(chosen[0], keeps, loops)
 
     def facts(self, *, wide: bool = False) -> dict[str, Any]:
         """Return what fills its part of the parameter block, but for values."""

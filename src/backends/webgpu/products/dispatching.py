@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape
@@ -71,12 +72,12 @@ class ProductPlan:
 
     Attributes:
         candidates: How it can be summed.
-        shape_class: What a choice among them holds for.
+        choice: What the tuner is asked.
         dispatches: That of each candidate that ran, without the one that adds parts.
     """
 
     candidates: Candidates
-    shape_class: tuple[object, ...]
+    choice: Choice
     dispatches: dict[str, ProductDispatch]
 
 
@@ -131,8 +132,7 @@ def multiply(
     key = (operands, dtype, policy)
     plan = None if memo is None else memo.get(key)
     if plan is None:
-        candidates = candidates_for(product, layout, policy)
-        plan = ProductPlan(candidates, (dtype, *candidates.shape_class), {})
+        plan = _plan(gpu, operands, candidates_for(product, layout, policy), dtype)
         if memo is not None:
             memo[key] = plan
     candidates = plan.candidates
@@ -140,15 +140,13 @@ def multiply(
     def dispatch_of(name: str) -> ProductDispatch:
         one = candidates.by_name[name]
         end = epilogue.configuration if one.parts == 1 else {}
-        return plan.dispatches.setdefault(
-            name,
-            ProductDispatch(
-                one.template,
-                {**params, **epilogue.fields, **one.fields, "part_size": size},
-                gpu.grid(one.groups, 1),
-                {**one.configuration, **configuration, **end, "INTEGER": dtype == "int32"},
-            ),
+        made = ProductDispatch(
+            one.template,
+            {**params, **epilogue.fields, **one.fields, "part_size": size},
+            gpu.grid(one.groups, 1),
+            {**one.configuration, **configuration, **end, "INTEGER": dtype == "int32"},
         )
+        return plan.dispatches.setdefault(name, made)
 
     def run(name: str) -> GpuArray:
         dispatch = plan.dispatches.get(name) or dispatch_of(name)
@@ -167,8 +165,14 @@ def multiply(
         )
         return y if parts == 1 else sum_of_parts(gpu, to, y, parts, epilogue)
 
-    static = candidates.static
-    return run(gpu.choose(plan.shape_class, candidates.names, static, run, product.work))
+    return run(gpu.decide(plan.choice, run, product.work))
+
+
+def _plan(gpu: Gpu, operands: str | Text, candidates: Candidates, dtype: DType) -> ProductPlan:
+    shape_class = (dtype, *candidates.shape_class)
+    ways = {n: (one.template, one.configuration) for n, one in candidates.by_name.items()}
+    choice = gpu.product_choice(operands, shape_class, candidates.static, ways)
+    return ProductPlan(candidates, choice, {})
 
 
 def sum_of_parts(
