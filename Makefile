@@ -20,7 +20,7 @@ SETUP := $(VENV)/.installed build/.system
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(SETUP) ## Make .venv, install everything at the locked versions, and a driver where there is none
@@ -46,7 +46,10 @@ demo: $(SETUP) ## Train on handwritten digits with both backends; writes build/d
 
 PYTEST := python -m pytest --numprocesses=$(WORKERS) --durations=25 $(PYTEST_ARGS)
 
+# The software driver compiles without its optimizations, which change no bits, in a quarter less time;
+# test-modes runs with them.
 .PHONY: test
+test: export GALLIVM_PERF ?= nopt
 test: $(SETUP) ## The whole suite, each sample in the default mode and in one other
 	$(PYTEST)
 
@@ -75,6 +78,10 @@ lint: $(SETUP) ## ruff, mypy, pyright, import-linter and typos
 	pyright --warnings
 	lint-imports
 	typos
+
+.PHONY: other-compilers
+other-compilers: $(SETUP) ## Link the templates with npm's wesl and compile them with Tint, where Node is
+	python -m tests.templates.other_compilers
 
 .PHONY: docs
 docs: $(SETUP) ## Build docs/_build/html; a warning is an error

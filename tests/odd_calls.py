@@ -67,6 +67,8 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     ),
     **dict.fromkeys(["bias", "prelu_activation_weights", "output_ragged_rank", "name"], _is(None)),
     "offset": _is(None), "scale": _is(None), "trainable": _is(False),
+    "align_corners": _is(False), "half_pixel_centers": _is(True), "depth_radius": _is(1),
+    "beta": _is(0.5), "descending": _is(False), "stable": _is(True), "sorter": _is(None),
     "source": lambda: np.ones((2, 2), "f4"), "tape": _is(None), "learning_rate": _is(0.1),
     "momentum": _is(0.9), "use_nesterov": _is(True), "beta1": _is(0.9), "beta2": _is(0.99),
 }  # fmt: skip
@@ -74,6 +76,7 @@ _STRIDED: dict[str, Callable[[], Any]] = {"strides": _is((1, 1))}
 _IMAGES: dict[str, Callable[[], Any]] = {"x": _images, "filter": _filter}
 _COMPLEX: dict[str, Callable[[], Any]] = {"input": lambda: wk.tensor([1j, 2.0, 3.0])}
 _BOOLS = dict.fromkeys("xab", lambda: wk.tensor([True, False]))
+_WHOLES = dict.fromkeys("xab", lambda: wk.tensor([1, 2, 5]))
 _ROW: dict[str, Callable[[], Any]] = dict.fromkeys(("x1", "x2"), lambda: wk.tensor([1.0, 2.0, 3.0]))
 _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "strided_slice": _STRIDED, "conv2d": _IMAGES, "fused_conv2d": _IMAGES,
@@ -85,8 +88,46 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
         "x": _images, "depthwise_filter": _filter,
         "pointwise_filter": lambda: wk.ones((1, 1, 2, 3)),
     },
+    "batch_to_space_nd": {
+        "x": lambda: wk.ones((4, 1, 2, 1)), "block_shape": _is((2, 2)),
+        "crops": _is(((0, 1), (0, 0))),
+    },
+    "space_to_batch_nd": {
+        "x": _images, "block_shape": _is((2, 2)), "paddings": _is(((0, 0), (2, 0))),
+    },
+    "depth_to_space": {"x": lambda: wk.ones((1, 2, 1, 8)), "block_size": _is(2)},
+    "band_part": {"num_lower": _is(1), "num_upper": _is(0)}, "flip_left_right": {"image": _images},
+    "broadcast_args": dict.fromkeys(("s0", "s1"), lambda: wk.tensor([2, 1])),
+    "gather_nd": {"indices": lambda: wk.tensor([[0, 1]])},
+    "scatter_nd": {
+        "indices": lambda: wk.tensor([[0], [1]]), "updates": _matrix, "shape": _is((3, 3)),
+    },
+    "tensor_scatter_update": {"indices": lambda: wk.tensor([[1], [0]]), "updates": _matrix},
+    "sparse_to_dense": {
+        "sparse_indices": lambda: wk.tensor([2, 0]), "sparse_values": lambda: wk.tensor([0.5, 2.0]),
+        "output_shape": _is((3,)), "default_value": _is(0.5),
+    },
+    "bincount": {
+        "x": lambda: wk.tensor([1, 1, 0]), "weights": lambda: wk.tensor([0.5, 1.0, 2.0]),
+        "size": _is(2),
+    },
+    "dense_bincount": {
+        "x": lambda: wk.tensor([[1, 1, 0]]), "weights": lambda: wk.tensor([[0.5, 1.0, 2.0]]),
+        "size": _is(2), "binary_output": _is(False),
+    },
+    "searchsorted": {"x1": lambda: wk.tensor([1.0, 2.0, 4.0]), "side": _is("right")},
+    "lower_bound": {"sorted_sequence": lambda: wk.tensor([[0.0, 1.0], [2.0, 3.0]])},
+    "upper_bound": {"sorted_sequence": lambda: wk.tensor([[0.0, 1.0], [2.0, 3.0]])},
+    "resize_bilinear": {"images": _images}, "resize_nearest_neighbor": {"images": _images},
+    "local_response_normalization": {"x": _images, "bias": _is(1.0), "alpha": _is(1.0)},
+    "mirror_pad": {"mode": _is("reflect")}, "repeat": {"repeats": _is(2)},
+    "roll": {"shift": _is(1)},
+    "moveaxis": {"source": _is(0), "destination": _is(-1)},
+    "take_along_axis": {"indices": lambda: wk.tensor([[0, 1, 1]])},
     "avg_pool": {"x": _images}, "max_pool": {"x": _images}, "fft": _COMPLEX, "ifft": _COMPLEX,
-    "logical_and": _BOOLS, "logical_or": _BOOLS, "logical_not": _BOOLS, "all": _BOOLS,
+    "logical_and": _BOOLS, "logical_xor": _BOOLS, "bitwise_and": _WHOLES, "bitwise_or": _WHOLES,
+    "bitwise_xor": _WHOLES, "bitwise_invert": _WHOLES, "bitwise_left_shift": _WHOLES,
+    "bitwise_right_shift": _WHOLES, "logical_or": _BOOLS, "logical_not": _BOOLS, "all": _BOOLS,
     "any": _BOOLS, "dot": _ROW, "outer": _ROW, "step": {"alpha": _is(0.5)},
     "leaky_relu": {"alpha": _is(0.5)}, "string_split": {"input": lambda: wk.tensor(["a b", "c"])},
     "batch_norm": {
@@ -107,7 +148,7 @@ ELSEWHERE = {
     ),
     "changes the process's backend": "set_backend",
     "takes nothing": (
-        "engine backends get_backend coverage gradients_in_force memory flush synchronize "
+        "engine backends get_backend coverage ledger gradients_in_force memory flush synchronize "
         "reload_kernels"
     ),
     "takes a function, which is called": "warmup override_gradient",

@@ -24,6 +24,8 @@ READS = {
     "NonMaxSuppressionV3",
     "NonMaxSuppressionV4",
     "NonMaxSuppressionV5",
+    "BroadcastArgs",
+    "NonZero",
     "RaggedGather",
     "Unique",
 }

@@ -1,5 +1,6 @@
 """What ``wgsl-kernels info`` says: with adapters, without any, and of a bad setting."""
 
+import json
 import os
 import subprocess
 import sys
@@ -126,6 +127,70 @@ def test_tune_shows_and_keeps_what_it_measured(item: str, kernel: str, tmp_path:
     assert kernel in done.stdout
     assert "static" in done.stdout
     assert len(list(tmp_path.glob("tuning/*.json"))) == 1
+
+
+KERNELS = """
+import numpy as np
+import wgsl_kernels as wk
+
+PRODUCT = '''
+fn a_at(batch: u32, row: u32, k: u32) -> T_x { return x[row * params.depth + k]; }
+fn b_at(batch: u32, k: u32, col: u32) -> T_x { return load_x(col * params.depth + k); }
+'''
+wk.signature("Gram")(lambda x, /: x.like(shape=(x.shape[0], x.shape[0])))
+wk.wgsl_kernel("Gram", PRODUCT, form="product", params=lambda x_shape: {"depth": x_shape[1]})
+wk.signature("Doubled")(lambda x, /: x.like())
+
+
+@wk.wgsl_kernel("Doubled")
+def _(gpu, x):
+    def run(configuration):
+        y = gpu.empty(x.shape, x.dtype)
+        gpu.dispatch(
+            "doubled.wesl",
+            {"x": x, "y": y},
+            configuration=configuration,
+            groups=gpu.grid(x.size, configuration["GROUP"]),
+        )
+        return y
+
+    return run(gpu.configure("doubled.wesl", run, x.size))
+
+
+def both():
+    x = wk.tensor(np.ones((6, 64), np.float32))
+    return [wk.engine().run_kernel(name, {"x": x}) for name in ("Gram", "Doubled")]
+"""
+DOUBLED = """
+const GROUP = 64u; // @tune 32 64 128: invocations of a workgroup
+
+@group(0) @binding(0) var<storage, read> x: array<T>;
+@group(0) @binding(1) var<storage, read_write> y: array<T>;
+
+@compute @workgroup_size(GROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x < arrayLength(&x)) {
+    y[id.x] = x[id.x] + x[id.x];
+  }
+}
+"""
+
+
+@pytest.mark.gpu
+def test_tune_measures_a_users_product_and_template(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(KERNELS)
+    (tmp_path / "doubled.wesl").write_text(DOUBLED)
+    cache = tmp_path / "cache"
+    done = _run("tune", f"{file}:both", WGSL_KERNELS_CACHE=str(cache), COLUMNS="120")
+    assert done.returncode == 0, done.stderr
+    (kept,) = cache.glob("tuning/*.json")
+    choices = json.loads(kept.read_text())["choices"]
+    found = {label.split()[0]: one for label, one in choices.items()}
+    assert set(found["Doubled"]["milliseconds"]) == {"GROUP=32", "GROUP=64", "GROUP=128"}
+    assert found["Doubled"]["configuration"]["GROUP"] in (32, 64, 128)
+    assert {"TILE_M", "TILE_N", "SPLIT"} <= found["Gram"]["configuration"].keys()
+    assert len(found["Gram"]["milliseconds"]) > 1
 
 
 @pytest.mark.gpu

@@ -54,6 +54,7 @@ def test_coverage_has_a_row_for_each_kernel() -> None:
     assert set(OWN) <= set(rows)
     assert rows["Add"].backends == ("cpu", "webgpu")
     assert rows["Add"].has_gradient
+    assert rows["Add"].origin is not None
     assert rows["Add"].origin.module == "wgsl_kernels.ops.binary"
     assert not rows["ArgMax"].has_gradient
 
@@ -63,6 +64,7 @@ def test_coverage_says_which_dtypes_a_kernel_takes() -> None:
     try:
         row = next(row for row in coverage() if row.name == "CoverageProbe")
         assert row.dtypes == {"cpu": None}
+        assert row.origin is not None
         assert row.origin.module == __name__
     finally:
         wk.unregister_kernel("CoverageProbe", "cpu")

@@ -1,8 +1,9 @@
 """Directives whose content is read from the library while the pages are built.
 
 ``public-names`` documents the public names that the given modules define, ``op-table`` lists every
-kernel with what the samples and the registry know of it, ``tfjs-table`` maps TensorFlow.js's names
-to ours. At the end of a build every public name must have been documented somewhere.
+kernel with what the samples and the registry know of it, ``tfjs-table`` and ``array-api-table`` map
+the names of TensorFlow.js and of the array API standard to ours, ``ledger-counts`` counts them.
+At the end of a build every public name must have been documented somewhere.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from sphinx.util.docutils import SphinxDirective
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine import backends, facade
-from wgsl_kernels.ops.names import TFJS_NAMES
 from wgsl_kernels.testing import samples
 
 if TYPE_CHECKING:
@@ -159,7 +159,8 @@ def _kernel_rows() -> Iterable[Sequence[str]]:
             ", ".join(row.dtypes.get(name) or ["any"]) if name in row.backends else ""
             for name in ("cpu", "webgpu")
         ]
-        yield row.name, *dtypes, "yes" if row.has_gradient else "no", "; ".join(shapes[row.name])
+        gradient = ("yes" if row.has_gradient else "no") if row.backends else "missing"
+        yield row.name, *dtypes, gradient, "; ".join(shapes[row.name])
 
 
 def _sampled_shapes() -> dict[str, list[str]]:
@@ -182,7 +183,15 @@ class OpTable(Table):
 
 def _tfjs_rows() -> Iterable[Sequence[str]]:
     """Return a row per op of TensorFlow.js."""
-    return [(f"tf.{theirs}", f"wk.{ours}") for theirs, ours in sorted(TFJS_NAMES.items())]
+    return _ledger_rows("TensorFlow.js op", "tf.")
+
+
+def _ledger_rows(standard: str, prefix: str) -> list[Sequence[str]]:
+    return [
+        (prefix + row.name, f"wk.{row.ours}" if row.ours else row.because or "missing")
+        for row in wk.ledger()
+        if row.standard == standard
+    ]
 
 
 class TfjsTable(Table):
@@ -192,11 +201,41 @@ class TfjsTable(Table):
     rows = staticmethod(_tfjs_rows)
 
 
+def _array_api_rows() -> Iterable[Sequence[str]]:
+    """Return a row per name of the array API standard."""
+    return _ledger_rows("array API", "")
+
+
+class ArrayApiTable(Table):
+    """Each name of the array API standard, and ours."""
+
+    head = ("array API", "wgsl-kernels")
+    rows = staticmethod(_array_api_rows)
+
+
+def _count_rows() -> Iterable[Sequence[str]]:
+    """Return a row per standard: its names, those here, those not to come, those missing."""
+    for standard in dict.fromkeys(row.standard for row in wk.ledger()):
+        rows = [row for row in wk.ledger() if row.standard == standard]
+        here = sum(bool(row.ours) for row in rows)
+        apart = sum(bool(row.because and not row.ours) for row in rows)
+        yield standard, str(len(rows)), str(here), str(apart), str(len(rows) - here - apart)
+
+
+class LedgerCounts(Table):
+    """How much of each standard is here."""
+
+    head = ("Standard", "Names", "Here", "Not to come", "Missing")
+    rows = staticmethod(_count_rows)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives with Sphinx."""
     app.add_directive("public-names", PublicNames)
     app.add_directive("op-table", OpTable)
     app.add_directive("tfjs-table", TfjsTable)
+    app.add_directive("array-api-table", ArrayApiTable)
+    app.add_directive("ledger-counts", LedgerCounts)
     app.connect("autodoc-process-docstring", keep_bars)
     app.connect("env-check-consistency", check_all_documented)
     return {"parallel_read_safe": False}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from wgsl_kernels.engine.driver import Driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Mapping
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.engine.driver import Noted, Recording
@@ -65,9 +65,9 @@ class CompilingDriver(Driver, Protocol):
     """Compiles shaders in threads."""
 
     def compiling(
-        self, threads: int, told: Callable[[int, int], None]
+        self, threads: int, notify: Callable[[int, int], None]
     ) -> AbstractContextManager[Compilation]:
-        """Compile the block's shaders in threads; ``told(done, asked)`` is called with each."""
+        """Compile the block's shaders in threads; ``notify(done, asked)`` is called with each."""
 
 
 @runtime_checkable
@@ -76,6 +76,12 @@ class TuningDriver(Driver, Protocol):
 
     def tuning(self) -> AbstractContextManager[None]:
         """Measure in the block what is worth it and not known."""
+
+    def choices(self) -> dict[str, Any]:
+        """Return what was chosen in this process, as JSON can hold it."""
+
+    def load_choices(self, choices: Mapping[str, Any]) -> None:
+        """Take over what `choices` has returned, for what is not chosen yet."""
 
 
 @runtime_checkable

@@ -23,7 +23,7 @@ Function = Callable[..., Any]
 def stop_gradient(x: TensorLike) -> Tensor:
     """Return ``x`` as a constant to every tape."""
     given = as_tensor(x)
-    return made(Tensor(given.spec, given.array_on(given.driver), given.driver))
+    return made(Tensor(given.spec, given._array_on(given._driver), given._driver))
 
 
 def grad(f: Function) -> Function:
@@ -106,8 +106,8 @@ def variable_grads(
     if value.size != 1:
         raise ShapeError(f"variable_grads: f gave shape {show(value.shape)}; want a scalar.")
     sources = list(tape.variables.values()) if chosen is None else chosen
-    found = tape.backward([value], [_ones_like(value)], [one.id for one in sources])
-    return value, {one: found[one.id] for one in sources if one.id in found}
+    found = tape.backward([value], [_ones_like(value)], [one._id for one in sources])
+    return value, {one: found[one._id] for one in sources if one._id in found}
 
 
 def _variables(variables: Any) -> list[Variable]:
@@ -185,10 +185,10 @@ class GradientTape:
         for one in sources:
             if not isinstance(one, Tensor):
                 raise ArgumentError(f"gradient: got {type(one).__name__}; want tensors.")
-        found = self._tape.backward(targets, arriving, [one.id for one in sources])
+        found = self._tape.backward(targets, arriving, [one._id for one in sources])
         if not self._persistent:
             self._tape.stop()
-        results = [found.get(one.id) for one in sources]
+        results = [found.get(one._id) for one in sources]
         if isinstance(xs, Mapping):
             return dict(zip(xs, results, strict=True))
         return results[0] if isinstance(xs, Tensor) else type(xs)(results)
@@ -208,7 +208,7 @@ def _differentiate(
     inputs = [as_tensor(x) for x in xs]
     for x in inputs:
         _check_source(caller, x)
-    inputs = _told_apart(inputs)
+    inputs = _distinct(inputs)
     tape = Tape()
     with recording(tape):
         for x in inputs:
@@ -216,29 +216,29 @@ def _differentiate(
         value = f(*inputs)
     _check_value(caller, value)
     arriving = _arriving(caller, value, dy)
-    found = tape.backward([value], [arriving], [x.id for x in inputs])
-    lost = [str(index) for index, x in enumerate(inputs) if x.id not in found]
+    found = tape.backward([value], [arriving], [x._id for x in inputs])
+    lost = [str(index) for index, x in enumerate(inputs) if x._id not in found]
     if lost:
         raise GradientNotFound(
             f"{caller}: the value does not depend on input {', '.join(lost)}, or only through "
             "integers, comparisons or stop_gradient."
         )
-    return value, tuple(found[x.id] for x in inputs)
+    return value, tuple(found[x._id] for x in inputs)
 
 
-def _told_apart(inputs: list[Tensor]) -> list[Tensor]:
+def _distinct(inputs: list[Tensor]) -> list[Tensor]:
     """Return the inputs, each tensor that was given before replaced by one of the same values.
 
     A tape tells tensors apart by their ids. The op that makes the other is one that tapes around
     record, so that gradients of higher order come back to the tensor that was given.
     """
-    ids = {x.id for x in inputs}
+    ids = {x._id for x in inputs}
     if len(ids) == len(inputs):
         return inputs
     found: list[Tensor] = []
     for x in inputs:
-        found.append(x if x.id in ids else run("Identity", x))
-        ids.discard(x.id)
+        found.append(x if x._id in ids else run("Identity", x))
+        ids.discard(x._id)
     return found
 
 

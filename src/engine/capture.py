@@ -68,7 +68,7 @@ class Captured(Generic[P, R]):
         self._runs: dict[Hashable, list[CapturedRun] | _Refusal] = {}
         self._scratch: Any = None
         self._changes = changes[0]
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Replay the function for these arguments, or run and record it."""
@@ -84,13 +84,13 @@ class Captured(Generic[P, R]):
             self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
             return self._plain(leaves, args, kwargs)
         switches = config.switches(now)
-        why = _hindrance(now, checks=switches["check_numerics"])
+        why = _why_not_capturable(now, checks=switches["check_numerics"])
         if why is not None:
             return self._eager(why, args, kwargs, leaves)
         if self._changes != changes[0]:
             self._drop_changed()
         layout_key = recording.layout_key
-        layouts = [layout_key(one.array) if _is_plain(one, driver) else None for one in leaves]
+        layouts = [layout_key(one._array) if _is_plain(one, driver) else None for one in leaves]
         key: tuple[Hashable, ...]
         key = (form, tuple(layouts), driver.name, switches["fusion"], switches["deterministic"])
         if now.gradients:
@@ -129,7 +129,8 @@ class Captured(Generic[P, R]):
         except OpaqueError:
             return self._f(*args, **kwargs)
         recording = abilities_of(driver).recording
-        if recording is None or _hindrance(now, checks=config.check_numerics) is not None:
+        why = _why_not_capturable(now, checks=config.check_numerics)
+        if recording is None or why is not None:
             return self._plain(leaves, args, kwargs)
         trial = Trial(recording, None, leaves)
         if not _begins(trial):
@@ -175,8 +176,8 @@ class Captured(Generic[P, R]):
         self._warn(f"capture: {self._label} runs without replay: {why}.")
 
     def _warn(self, message: str) -> None:
-        if message not in self._told:
-            self._told.add(message)
+        if message not in self._warned:
+            self._warned.add(message)
             warnings.warn_explicit(message, RuntimeWarning, *user_place())
 
     def _record(
@@ -240,7 +241,7 @@ class Captured(Generic[P, R]):
             self._warn(
                 f"capture: {self._label} was recorded for more than {SIGNATURES_MAX} signatures; "
                 "those not used for longest go. Pass numbers that change as tensors, and tensors "
-                "that lie alike."
+                "of the same layout."
             )
 
 
@@ -265,11 +266,11 @@ def _recording() -> Trial | None:
 
 
 def _is_plain(leaf: Tensor, driver: Driver) -> bool:
-    """Say whether how a tensor lies belongs to the signature: of variables each replay looks."""
-    return leaf.driver is driver and leaf.array is not None and not leaf.is_variable
+    """Say whether a tensor's layout belongs to the signature: of variables each replay looks."""
+    return leaf._driver is driver and leaf._array is not None and not leaf.is_variable
 
 
-def _hindrance(now: context.Context, *, checks: bool) -> str | None:
+def _why_not_capturable(now: context.Context, *, checks: bool) -> str | None:
     """Return why a call can neither be recorded nor replayed now."""
     for one in now.interceptors:
         if isinstance(one, Tape):
@@ -295,7 +296,7 @@ def capture(f: Callable[P, R]) -> Captured[P, R]:
     that they have then, and so do optimizers and `wk.random`. Everything else is as it was when
     ``f`` ran: Python numbers and attributes that it reads, tensors that it closes over, what it
     prints or appends. Python values among the arguments belong to the signature, as do shapes and
-    dtypes of tensors, and how views among them lie in memory; NumPy arrays become tensors before
+    dtypes of tensors, and the layouts of views among them; NumPy arrays become tensors before
     ``f`` sees them.
 
     ``f`` runs as ever, with a warning once for each reason and the reason in ``why``, where a

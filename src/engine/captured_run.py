@@ -84,21 +84,21 @@ class Trial(Watch):
 
     def shown(self, variable: Variable) -> Tensor:
         """Return what has a variable's values here; replays get those of that time."""
-        found = self.changed.get(variable.id)
+        found = self.changed.get(variable._id)
         if found is not None:
             return found[1]
-        read = self._read.get(variable.id)
+        read = self._read.get(variable._id)
         return self._first_read(variable) if read is None else read
 
     def _first_read(self, variable: Variable) -> Tensor:
         source = super().shown(variable)
-        array = source.array
-        if array is None or source.driver is not self._driver:
+        array = source._array
+        if array is None or source._driver is not self._driver:
             return source
-        shared = is_shared(source.array, 2)  # by others than the source and the name here
+        shared = is_shared(source._array, 2)  # by others than the source and the name here
         own = self._recording.own(array, variable.spec, shared)
         self._inputs.append(_Input(ref(variable), own))
-        self._read[variable.id] = found = stand_in(variable, own, self._driver)
+        self._read[variable._id] = found = stand_in(variable, own, self._driver)
         return found
 
     def met(self, uses: Uses) -> None:
@@ -109,7 +109,7 @@ class Trial(Watch):
     def crossed(self, tensor: Tensor) -> None:
         """Give up: what crosses between backends crosses the host."""
         self._recording.refuse(
-            f"it uses a tensor of backend {tensor.driver.name!r} at {user_line()}"
+            f"it uses a tensor of backend {tensor._driver.name!r} at {user_line()}"
         )
 
     def run(self, f: Callable[[list[Tensor]], Any]) -> tuple[Any, CapturedRun | str]:
@@ -137,7 +137,7 @@ class Trial(Watch):
     def _argument(self, index: int, leaf: Tensor) -> Tensor:
         if isinstance(leaf, Variable):
             return leaf
-        own = self._recording.own(leaf.array_on(self._driver), leaf.spec, True)
+        own = self._recording.own(leaf._array_on(self._driver), leaf.spec, True)
         moved = Tensor(leaf.spec, own, self._driver)
         self._arguments.append(_Argument(index, leaf, moved, own))
         return moved
@@ -147,7 +147,7 @@ class Trial(Watch):
         disposed: list[Change] = []
         for argument in self._arguments:
             if argument.moved.is_disposed and not argument.leaf.is_disposed:
-                disposed += changes_of(argument.leaf, None, argument.leaf.driver)
+                disposed += changes_of(argument.leaf, None, argument.leaf._driver)
         self.commit(disposed)
 
     def _finish(self, result: Any) -> CapturedRun | str:
@@ -163,7 +163,7 @@ class Trial(Watch):
             return recording.why
         outputs: list[Any] = []
         results = [self._result(one, outputs) for one in template.tensors]
-        settled = [value.array for _, value in updates]
+        settled = [value._array for _, value in updates]
         self._driver.evaluate(outputs + settled)
         recording.end()
         lasting = [one for one in self._inputs if one.variable() is not None]
@@ -197,10 +197,10 @@ class Trial(Watch):
 
     def _check_updates(self, updates: list[tuple[Variable, Tensor]]) -> None:
         for one, value in updates:
-            if value.array is None:
+            if value._array is None:
                 raise OpaqueError(f"it disposes the variable {one.name!r}")
-            if value.driver is not self._driver:
-                name = value.driver.name
+            if value._driver is not self._driver:
+                name = value._driver.name
                 raise OpaqueError(f"it assigns a tensor of backend {name!r} to {one.name!r}")
 
     def _result(self, tensor: Tensor, outputs: list[Any]) -> _Result:
@@ -211,10 +211,10 @@ class Trial(Watch):
             if any(one() is tensor for one in self.made):
                 self._recording.refuse(f"it returns {tensor.name!r}, a variable that it makes")
             return _Result(variable=ref(tensor))
-        if tensor.driver is not self._driver:
-            array = tensor.array_on(tensor.driver)
-            return _Result(constant=(array, tensor.driver), spec=tensor.spec)
-        outputs.append(tensor.array_on(self._driver))
+        if tensor._driver is not self._driver:
+            array = tensor._array_on(tensor._driver)
+            return _Result(constant=(array, tensor._driver), spec=tensor.spec)
+        outputs.append(tensor._array_on(self._driver))
         return _Result(output=len(outputs) - 1, spec=tensor.spec)
 
 
@@ -262,7 +262,7 @@ class CapturedRun:
 
         Raises:
             GoneError: A variable was collected; nothing was done then.
-            OtherLayoutError: One lies otherwise than it did; nothing was done then either.
+            OtherLayoutError: One has another layout than it had; nothing was done then either.
         """
         now = context.current()
         if not now.interceptors:
@@ -284,14 +284,14 @@ class CapturedRun:
         arrays: list[Any] = []
         for index in self._arguments:
             leaf = leaves[index]
-            here = leaf.driver is driver and leaf.array is not None
-            arrays.append(leaf.array if here else leaf.array_on(driver))
+            here = leaf._driver is driver and leaf._array is not None
+            arrays.append(leaf._array if here else leaf._array_on(driver))
         for back in self._variables:
             variable = back()
             if variable is None:
                 raise GoneError
-            here = variable.driver is driver and variable.array is not None
-            arrays.append(variable.array if here else variable.array_on(driver))
+            here = variable._driver is driver and variable._array is not None
+            arrays.append(variable._array if here else variable._array_on(driver))
         found = self._replay(arrays)
         results: list[Tensor] = []
         scope = context.current().scope
@@ -309,7 +309,7 @@ class CapturedRun:
             if variable is not None:
                 changes += changes_of(variable, array, driver)
         for index in self._disposed:
-            changes += changes_of(leaves[index], None, leaves[index].driver)
+            changes += changes_of(leaves[index], None, leaves[index]._driver)
         exchange(changes)
         return results
 

@@ -46,7 +46,7 @@ class Config:
     """The switches, as attributes that can be read and set.
 
     Attributes:
-        fusion: ``"auto"``, ``"always"`` or ``"never"``: whether kernels are put off on ``webgpu``
+        fusion: ``"auto"``, ``"always"`` or ``"never"``: whether kernels are deferred on ``webgpu``
             and share dispatches: from the second time that a structure comes, from the first, or
             not at all. The results are equal bit for bit.
         fallback: ``"warn"``, ``"silent"`` or ``"error"``: what happens when the active backend

@@ -31,7 +31,7 @@ class Context:
     double: bool = False
     """Whether new floats are float64: inside a numeric gradient check."""
     watch: Watch | None = None
-    """What is told of variables made and assigned: inside a capture or a warm-up."""
+    """What is notified of variables made and assigned: inside a capture or a warm-up."""
 
 
 _current: ContextVar[Context] = ContextVar("wgsl_kernels_context", default=Context())  # noqa: B039  it is immutable

@@ -27,12 +27,12 @@ class Copies:
     __slots__ = ()
 
     def __copy__(self: Tensor) -> Tensor:  # type: ignore[misc]  # the mixin's only class is Tensor
-        array, driver = self.array_on(self.driver), self.driver
+        array, driver = self._array_on(self._driver), self._driver
         if self.is_variable and context.current().watch is not None:
             # what records or puts back knows a variable by its array
             array = driver.upload(self.numpy(), self.spec)
         twin = _holding(array, self.spec, driver, *_facts(self))
-        twin.is_kept = self.is_kept
+        twin._is_kept = self._is_kept
         return twin
 
     def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # type: ignore[misc]  # as above
@@ -66,7 +66,7 @@ def _holding(array: Any, spec: Spec, driver: Driver, *facts: Any) -> Tensor:
         return made(Tensor(spec, array, driver))
     trainable, name = facts
     twin = Variable(spec, array, driver, trainable=trainable, name=name)
-    twin.is_kept = True
+    twin._is_kept = True
     watch = context.current().watch
     if watch is not None:
         watch.created(twin)

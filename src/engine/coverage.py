@@ -11,7 +11,7 @@ from wgsl_kernels.engine.plans import fallbacks
 from wgsl_kernels.engine.registry import backends_of, get_kernel, kernel_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.origin import Origin
@@ -24,11 +24,12 @@ class CoverageRow:
 
     Attributes:
         name: The kernel's name.
-        backends: The backends that have it, in alphabetical order.
+        backends: The backends that have it, in alphabetical order; none where it is missing.
         dtypes: By backend, the dtypes that it takes, in alphabetical order; None for any, none
             where its shader cannot be read.
         has_gradient: Whether a gradient rule is registered.
-        origin: The module and line that registered the first of its kernels.
+        origin: The module and line that registered the first of its kernels; None where it is
+            missing.
         fallbacks: By backend, how often the kernel ran on the CPU instead.
     """
 
@@ -36,13 +37,24 @@ class CoverageRow:
     backends: tuple[str, ...]
     dtypes: Mapping[str, tuple[DType, ...] | None]
     has_gradient: bool
-    origin: Origin
+    origin: Origin | None
     fallbacks: Mapping[str, int]
 
 
+_expected: set[str] = set()
+
+
+def expect_kernels(names: Iterable[str]) -> None:
+    """Have `coverage` show these kernels also where no backend has them."""
+    _expected.update(names)
+
+
 def coverage() -> list[CoverageRow]:
-    """Return a row per kernel name, in alphabetical order; starts no backend."""
-    return [_row(name) for name in kernel_names()]
+    """Return a row per kernel name, in alphabetical order; starts no backend.
+
+    A kernel of TensorFlow.js that is missing has a row, too, whose ``backends`` are empty.
+    """
+    return [_row(name) for name in sorted({*kernel_names(), *_expected})]
 
 
 def _row(name: str) -> CoverageRow:
@@ -54,7 +66,7 @@ def _row(name: str) -> CoverageRow:
         backends=tuple(kernel.backend for kernel in kernels),
         dtypes={kernel.backend: _dtypes_of(kernel) for kernel in kernels},
         has_gradient=rule is not None and rule.func is not None,
-        origin=kernels[0].origin,
+        origin=kernels[0].origin if kernels else None,
         fallbacks={
             backend: count for (kernel, backend), count in fallbacks.items() if kernel == name
         },

@@ -84,7 +84,7 @@ def _checked(found: Any) -> tuple[Any, Callable[..., Any]]:
 def _fresh(value: Any) -> Tensor:
     if not isinstance(value, Tensor):
         raise ArgumentError(f"{_NAME}: the value is {value!r}; want a tensor or a tuple of them.")
-    return made(Tensor(value.spec, value.array_on(value.driver), value.driver))
+    return made(Tensor(value.spec, value._array_on(value._driver), value._driver))
 
 
 def _kept(
@@ -94,13 +94,13 @@ def _kept(
     values: Sequence[Tensor],
 ) -> list[Tensor]:
     """Return what was saved, as tapes outside know it: an input as itself, a value as returned."""
-    renamed = dict(zip([one.id for one in originals], values, strict=True))
-    renamed.update({one.id: one for one in inputs})
-    return [renamed.get(one.id, one) for one in saved]
+    renamed = dict(zip([one._id for one in originals], values, strict=True))
+    renamed.update({one._id: one for one in inputs})
+    return [renamed.get(one._id, one) for one in saved]
 
 
 def _refuse_unpassed(probe: Tape, inputs: Sequence[Tensor]) -> None:
-    passed = {one.id for one in inputs}
+    passed = {one._id for one in inputs}
     for identity, variable in probe.variables.items():
         if identity not in passed:
             raise ArgumentError(
@@ -140,8 +140,8 @@ def _foreign(
     probe: Tape, inputs: Sequence[Tensor], values: Sequence[Tensor], kept: Sequence[Tensor]
 ) -> list[Tensor]:
     """Return what was saved, depends on the inputs, and is neither input nor value."""
-    known = {one.id for one in (*inputs, *values)}
-    return [one for one in kept if one.id not in known and one.id in probe.tracked]
+    known = {one._id for one in (*inputs, *values)}
+    return [one for one in kept if one._id not in known and one._id in probe.tracked]
 
 
 def _closed(inputs: Sequence[Tensor], saved: Tensor) -> Node:
@@ -154,4 +154,4 @@ def _closed(inputs: Sequence[Tensor], saved: Tensor) -> Node:
         )
 
     handler: Pullback = pullback
-    return Node(_NAME, ("saved",), identities(inputs), [saved.id], handler)
+    return Node(_NAME, ("saved",), identities(inputs), [saved._id], handler)

@@ -67,13 +67,13 @@ class _Widening:
             return given
         key = id(given)
         found = self.copies.get(key)
-        array = given.array_on(given.driver)
+        array = given._array_on(given._driver)
         if found is not None and found[1] is array:  # a variable may have been assigned
             return found[2]
         dtype = _WIDER[given.dtype]
         values = given.numpy().astype(numpy_dtype(dtype))
         spec = Spec(given.shape, dtype)
-        wide = Tensor(spec, self._driver.upload(values, spec), self._driver, given.id)
+        wide = Tensor(spec, self._driver.upload(values, spec), self._driver, given._id)
         gone = weakref.ref(given, lambda _: self.copies.pop(key, None))
         self.copies[key] = (gone, array, wide)
         return wide

@@ -74,7 +74,7 @@ Noted = tuple[tuple[str, ...], str, float | None, tuple[Shown, Shown] | None]
 
 
 class OtherLayoutError(Exception):
-    """An input of a replay lies otherwise in memory than the one that was recorded."""
+    """An input of a replay has another layout than the one that was recorded."""
 
 
 class Driver(Protocol):
@@ -142,7 +142,7 @@ class Recording(Protocol):
     scratch: Any
 
     def own(self, array: Any, spec: Spec, shared: bool) -> Any:
-        """Return an array of the same values, on the device and nowhere else, that lies as it does.
+        """Return an array of the same values, on the device and nowhere else, in its layout.
 
         It is ``array`` itself, if that is so and ``shared`` says that nothing else holds it.
         """
@@ -166,7 +166,7 @@ class Recording(Protocol):
 
 
 class Replay(Protocol):
-    """A recording, to be run on other arrays of the same specs that lie alike.
+    """A recording, to be run on other arrays of the same specs and layouts.
 
     Attributes:
         used: For each input whether the work reads it.
@@ -184,7 +184,7 @@ class Replay(Protocol):
         """Run on the inputs that are used, in order; return new output arrays.
 
         Raises:
-            OtherLayoutError: One lies otherwise than the recorded one; nothing was done then.
+            OtherLayoutError: One has another layout than the recorded one; nothing was done then.
         """
 
 

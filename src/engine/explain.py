@@ -35,7 +35,7 @@ class Explanation:
         lines = [f"{count} {noun} for {self.kernel_runs} kernel runs"]
         width = max((len(row.label) for row in self.dispatches), default=0)
         for number, row in enumerate(self.dispatches, start=1):
-            why = row.cause or "it is never put off"
+            why = row.cause or "it is eager"
             lines.append(f"{number:>4}  {row.label:<{width}}  {why}")
             if row.dispatch is not None:
                 lines += [f"      {one}" for one in row.dispatch.notes]
@@ -48,7 +48,7 @@ class Explanation:
         for number, row in enumerate(self.dispatches, start=1):
             if row.dispatch is None:
                 continue
-            lines.append(f"\n# dispatch {number}, {row.cause or 'never put off'}")
+            lines.append(f"\n# dispatch {number}, {row.cause or 'eager'}")
             if row.program is not program:
                 lines.append(str(row.program).partition("\n1. ")[0])
             program = row.program
@@ -59,7 +59,7 @@ class Explanation:
 def explain(f: Callable[[], Any]) -> Explanation:
     """Run ``f``, force its work, and return which dispatches that took and why.
 
-    Kernels that are put off are fused with others; each dispatch says what ended its group. In
+    Deferred kernels are fused with others; each dispatch says what ended its group. In
     ``config.fusion = "auto"`` a structure is fused from its second run on, so call ``f`` once
     before, or set ``"always"`` for a block.
 

@@ -97,17 +97,17 @@ def default_dtype(given: Array) -> DType:
     raise DTypeError(f"tensor: values of dtype {given.dtype} do not make a tensor.")
 
 
-def weak_dtype(value: Scalar, anchor: DType | None) -> DType:
-    """Return the dtype of a Python scalar beside a tensor of dtype ``anchor``.
+def weak_dtype(value: Scalar, strong: DType | None) -> DType:
+    """Return the dtype of a Python scalar beside a tensor of dtype ``strong``.
 
     A scalar takes the tensor's dtype where that can hold its kind, else the default of its own.
     """
     if isinstance(value, str):
         return "string"
     kind = _KINDS[bool if isinstance(value, bool) else type_of(value)]
-    if anchor is None or anchor == "string":
+    if strong is None or strong == "string":
         return _DEFAULTS[kind]
-    return anchor if _RANKS[anchor] >= kind else _above(anchor, kind)
+    return strong if _RANKS[strong] >= kind else _above(strong, kind)
 
 
 def type_of(value: Any) -> type:
@@ -131,8 +131,8 @@ _RANKS = {
 }
 
 
-def _above(anchor: DType, kind: int) -> DType:
-    return "complex128" if anchor == "float64" and kind == 3 else _DEFAULTS[kind]
+def _above(strong: DType, kind: int) -> DType:
+    return "complex128" if strong == "float64" and kind == 3 else _DEFAULTS[kind]
 
 
 def reshape_host(array: Array, shape: Shape | None) -> Array:

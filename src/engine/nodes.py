@@ -49,7 +49,7 @@ class Saved(NamedTuple):
 def save(value: Any) -> Any:
     """Return what keeps the values of a tensor, of a list of them, or of an absent one."""
     if isinstance(value, Tensor):
-        return Saved(value.spec, value.array, value.driver, value.id)
+        return Saved(value.spec, value._array, value._driver, value._id)
     return None if value is None else [save(one) for one in value]
 
 
@@ -86,13 +86,13 @@ def identities(inputs: Iterable[Any]) -> list[tuple[int, Spec] | None]:
     for value in inputs:
         for one in value if isinstance(value, (list, tuple)) else (value,):
             flows = one is not None and is_differentiable(one.dtype)
-            found.append((one.id, one.spec) if flows else None)
+            found.append((one._id, one.spec) if flows else None)
     return found
 
 
 def output_ids(outputs: Iterable[Tensor]) -> list[int]:
     """Return the id of each output, 0 for one that ends the tape (integers, bools, strings)."""
-    return [one.id if is_differentiable(one.dtype) else 0 for one in outputs]
+    return [one._id if is_differentiable(one.dtype) else 0 for one in outputs]
 
 
 class _Form:
@@ -199,11 +199,11 @@ def _form_of(plan: Plan, inputs: tuple[Any, ...]) -> _Form | None:
     return form
 
 
-_identity = attrgetter("id")
+_identity = attrgetter("_id")
 
 
 def _identities(inputs: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple([0 if one is None else one.id for one in inputs])
+    return tuple([0 if one is None else one._id for one in inputs])
 
 
 def entry_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | Entry:
@@ -220,9 +220,9 @@ def entry_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | Entr
     driver = plan.driver
     for index in form.saved:
         one = result if index < 0 else inputs[index]
-        kept.append(one.array if one is not None and one.driver is driver else save(one))
+        kept.append(one._array if one is not None and one._driver is driver else save(one))
     ids = tuple(map(_identity, inputs)) if form.is_full else _identities(inputs)
-    return form, ids, 0 if form.ends else result.id, kept
+    return form, ids, 0 if form.ends else result._id, kept
 
 
 def _any_node(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.tensor import Tensor
 
-_REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "pow", "matmul", "and_", "or_")
+_REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_")
 
 
 def provide(**functions: Callable[..., Any]) -> None:
@@ -34,7 +34,7 @@ def _assigning(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Operators:
-    """Mixin: ``+ - * / // ** @``, comparisons, ``& | ~``, ``abs`` and indexing."""
+    """Mixin: ``+ - * / // % ** @``, comparisons, ``& | ~``, ``abs`` and indexing."""
 
     __slots__ = ()
     __array_ufunc__ = None
@@ -54,6 +54,8 @@ class Operators:
         def __rtruediv__(self, other: Any) -> Tensor: ...
         def __floordiv__(self, other: Any) -> Tensor: ...
         def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __rmod__(self, other: Any) -> Tensor: ...
         def __pow__(self, other: Any) -> Tensor: ...
         def __rpow__(self, other: Any) -> Tensor: ...
         def __matmul__(self, other: Any) -> Tensor: ...

@@ -55,7 +55,7 @@ class DispatchRow:
     Attributes:
         kernels: Several where they were fused.
         device_ms: None where the device cannot tell.
-        cause: Why pending work was done then; empty where the op was not put off.
+        cause: Why pending work ran then; empty where the op was eager.
         program: The program that it belongs to, None where the backend has none; see `explain`.
         dispatch: Which dispatch of the program it is: its text, grid, bindings and parameters.
     """
@@ -213,12 +213,12 @@ def time(f: Callable[[], Any]) -> Times:
 def evaluate(*tensors: Any) -> None:
     """Force the pending work of these tensors and submit it, without waiting."""
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
-        driver = tensors[0].driver
-        driver.evaluate([tensors[0].array_on(driver)])
+        driver = tensors[0]._driver
+        driver.evaluate([tensors[0]._array_on(driver)])
         return
     by_driver: dict[Driver, list[Any]] = {}
     for one in tensors_in(tensors):
-        by_driver.setdefault(one.driver, []).append(one.array_on(one.driver))
+        by_driver.setdefault(one._driver, []).append(one._array_on(one._driver))
     for driver, arrays in by_driver.items():
         driver.evaluate(arrays)
 
@@ -273,14 +273,14 @@ def _attribute(
     earliest kernels of its names that have none yet.
     """
     mine = [(row, span) for row, span in zip(rows, spans, strict=True) if row.backend == backend]
-    waiting: dict[str, list[KernelRow]] = {}
+    unmatched: dict[str, list[KernelRow]] = {}
     for row, _ in mine:
-        waiting.setdefault(row.name, []).append(row)
+        unmatched.setdefault(row.name, []).append(row)
     ran = {at: row for row, (first, last) in mine for at in range(first - begun, last - begun)}
     for at, (kernels, cause, ms, _) in enumerate(noted):
         owner = ran.get(at)
         if cause:
-            owners = [waiting[name].pop(0) for name in kernels if waiting.get(name)]
+            owners = [unmatched[name].pop(0) for name in kernels if unmatched.get(name)]
             owner = owners[-1] if owners else owner
         if owner is not None:
             owner.dispatches += 1

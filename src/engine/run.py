@@ -49,9 +49,9 @@ class Call:
 
 
 class Observer:
-    """An interceptor that leaves a kernel run as it is and hears of it afterwards, as a tape does.
+    """An interceptor that leaves a kernel run as it is and is notified afterwards, as a tape does.
 
-    One by itself is told without a `Call`, which a small op would notice.
+    One by itself is notified without a `Call`, which a small op would notice.
     """
 
     def __call__(self, call: Call, proceed: Proceed) -> Result:
@@ -68,7 +68,7 @@ class Observer:
 
     def ran(self, plan: Plan, inputs: tuple[Any, ...], result: Result) -> None:
         """Hear of a run along ``plan``."""
-        raise AssertionError("each observer hears in its own way")
+        raise AssertionError("each observer is notified in its own way")
 
 
 Result = Tensor | tuple[Tensor, ...]
@@ -176,8 +176,8 @@ def _dispatch(
     if len(interceptors) == 1:
         one = interceptors[0]
         if isinstance(one, Observer):
-            told = one if one.depends(inputs) else None
-            return _execute(name, inputs, attrs, names, None, told)
+            observer = one if one.depends(inputs) else None
+            return _execute(name, inputs, attrs, names, None, observer)
         return one(Call(name, inputs, attrs, names), _execute_call)
     return _chain(interceptors, len(interceptors) - 1)(Call(name, inputs, attrs, names))
 
@@ -200,7 +200,7 @@ def _execute(
     attrs: dict[str, Any],
     names: tuple[str, ...],
     call: Call | None,
-    told: Observer | None = None,
+    observer: Observer | None = None,
 ) -> Result:
     """Find the plan and launch it. This is the hot path: one function, for the common case."""
     now = context.current()
@@ -213,9 +213,9 @@ def _execute(
     for value in shown:
         if isinstance(value, Tensor):
             key.append(value.spec)
-            array = value.array
+            array = value._array
             arrays.append(array)
-            if array is None or value.driver is not driver:
+            if array is None or value._driver is not driver:
                 is_here = False
         elif value is None:
             key.append(None)
@@ -241,12 +241,12 @@ def _execute(
         declared = find_signature(name)
         if declared is not None and len(inputs) < len(declared.inputs):
             absent = [None] * (len(declared.inputs) - len(inputs))
-            return _execute(name, (*inputs, *absent), attrs, names, call, told)
+            return _execute(name, (*inputs, *absent), attrs, names, call, observer)
         plan = make_plan(found, name, driver, [_spec_of(one) for one in inputs], attrs, names)
     if watch is not None:
         watch.met(plan.uses)
     if plan.casts is not None:
-        return _execute(name, _cast(inputs, plan.casts), attrs, names, call, told)
+        return _execute(name, _cast(inputs, plan.casts), attrs, names, call, observer)
     if call is not None:
         call.plan = plan
         call.inputs = inputs
@@ -255,8 +255,8 @@ def _execute(
         arrays = [_on(driver, one) for one in shown]
     if plan.output is None:
         results = _launch(plan, inputs, arrays)
-        if told is not None:
-            told.ran(plan, inputs, results)
+        if observer is not None:
+            observer.ran(plan, inputs, results)
         return results
     (made,) = plan.launch(arrays)
     output = Tensor(plan.output, made, driver)
@@ -264,8 +264,8 @@ def _execute(
         now.scope.add(output)
     if (now.config or config.process["check_numerics"]) and config.is_on("check_numerics", now):
         check_numerics(name, inputs, [output])
-    if told is not None:
-        told.ran(plan, inputs, output)
+    if observer is not None:
+        observer.ran(plan, inputs, output)
     return output
 
 
@@ -300,8 +300,8 @@ def _on(driver: Driver, value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, Tensor):
-        return value.array_on(driver)
-    return [one.array_on(driver) for one in value]
+        return value._array_on(driver)
+    return [one._array_on(driver) for one in value]
 
 
 def _cast(inputs: tuple[Any, ...], casts: Sequence[DType | None]) -> tuple[Any, ...]:
@@ -322,10 +322,10 @@ def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     declared = find_signature(name)
     if declared is not None and len(inputs) != len(declared.inputs):
         inputs = (*inputs, *[None] * (len(declared.inputs) - len(inputs)))
-    anchor: DType | None = None
+    strong: DType | None = None
     for one in inputs:
         if isinstance(one, Tensor):
-            anchor = one.spec.dtype
+            strong = one.spec.dtype
             break
     found: list[Any] = []
     for index, value in enumerate(inputs):
@@ -336,7 +336,7 @@ def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         if declared is not None and index < len(declared.inputs):
             is_list = declared.inputs[index].is_list
         try:
-            found.append(_converted_one(name, value, is_list, anchor))
+            found.append(_converted_one(name, value, is_list, strong))
         except (ShapeError, DTypeError) as error:
             which = declared.inputs[index].name if declared is not None else f"input {index}"
             said = str(error).removeprefix("tensor: ")
@@ -344,7 +344,7 @@ def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _converted_one(name: str, value: Any, is_list: bool, anchor: DType | None) -> Any:
+def _converted_one(name: str, value: Any, is_list: bool, strong: DType | None) -> Any:
     if value is None or isinstance(value, Tensor):
         return value
     if is_list:
@@ -352,10 +352,10 @@ def _converted_one(name: str, value: Any, is_list: bool, anchor: DType | None) -
             raise ArgumentError(f"{name}: got {type(value).__name__}; want a list of tensors.")
         if any(one is None for one in value):
             raise ArgumentError(f"{name}: a list of tensors holds None; want tensors.")
-        first = next((one.dtype for one in value if isinstance(one, Tensor)), anchor)
+        first = next((one.dtype for one in value if isinstance(one, Tensor)), strong)
         return [_converted_one(name, one, False, first) for one in value]
     if isinstance(value, _SCALARS):
-        return scalar_tensor(value, weak_dtype(value, anchor))
+        return scalar_tensor(value, weak_dtype(value, strong))
     if isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value):
         raise ArgumentError(
             f"{name}: got a {type(value).__name__} of tensors where one tensor belongs; "

@@ -36,7 +36,7 @@ class Scope:
         saved = {id(one) for one in tensors_in(result)}
         for reference in self.made:
             tensor = reference()
-            if tensor is None or tensor.is_disposed or tensor.is_kept:
+            if tensor is None or tensor.is_disposed or tensor._is_kept:
                 continue
             if id(tensor) not in saved:
                 tensor.dispose()
@@ -103,7 +103,7 @@ def keep(tensor: Tensor) -> Tensor:
 
     if not isinstance(tensor, Tensor):
         raise ArgumentError(f"keep: got {type(tensor).__name__}; want a tensor.")
-    tensor.is_kept = True
+    tensor._is_kept = True
     return tensor
 
 

@@ -50,7 +50,7 @@ def _key_of(value: Any, leaves: list[Tensor]) -> Hashable:
         return (kind, value)
     if isinstance(value, Tensor):
         leaves.append(value)
-        return (kind, value.id)
+        return (kind, value._id)
     if isinstance(value, np.ndarray):
         leaves.append(tensor(value))
         return cast("Hashable", leaves[-1].spec)

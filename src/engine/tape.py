@@ -37,7 +37,7 @@ class Tape(Observer):
 
     def watch(self, tensor: Tensor) -> None:
         """Record what depends on ``tensor`` from now on."""
-        self.tracked.add(tensor.id)
+        self.tracked.add(tensor._id)
 
     def ran(self, plan: Plan, inputs: tuple[Any, ...], result: Result) -> None:
         """Record a kernel that ran along ``plan``; its outputs are tracked from now on."""
@@ -55,16 +55,16 @@ class Tape(Observer):
         tracked = self.tracked
         for one in inputs:
             if type(one) is Tensor:
-                if one.id in tracked:
+                if one._id in tracked:
                     found = True
                 continue
             if not isinstance(one, Tensor):
                 found = (one is not None and self.depends(one)) or found
                 continue
-            if one.trainable and self.watch_variables and one.id not in self.variables:
-                self.variables[one.id] = one  # type: ignore[assignment]  # only these are trainable
-                tracked.add(one.id)
-            if one.id in tracked:
+            if one.trainable and self.watch_variables and one._id not in self.variables:
+                self.variables[one._id] = one  # type: ignore[assignment]  # only these are trainable
+                tracked.add(one._id)
+            if one._id in tracked:
                 found = True
         return found
 
@@ -90,7 +90,7 @@ class Tape(Observer):
         between = self._between(sources)
         gradients: dict[int, Tensor] = {}
         for target, dy in zip(targets, arriving, strict=True):
-            _accumulate(gradients, target.id, dy)
+            _accumulate(gradients, target._id, dy)
         wanted = set(sources)
         for node, active in reversed(between):
             dys = [

@@ -42,10 +42,10 @@ class Tensor(Copies, Operators):
     `dispose`.
     """
 
-    array: Any
-    copies: dict[str, Any] | None
+    _array: Any
+    _copies: dict[str, Any] | None
 
-    __slots__ = ("__weakref__", "_life", "array", "copies", "driver", "id", "is_kept", "spec")
+    __slots__ = ("__weakref__", "_array", "_copies", "_driver", "_id", "_is_kept", "_life", "spec")
 
     is_variable = False
     trainable = False
@@ -53,11 +53,11 @@ class Tensor(Copies, Operators):
     def __init__(self, spec: Spec, array: Any, driver: Driver, identity: int = 0) -> None:
         """Wrap an array of ``driver``; for the engine and for backends."""
         self.spec = spec
-        self.array = array
-        self.driver = driver
-        self.copies = None
-        self.is_kept = False
-        self.id = identity or _next_id()
+        self._array = array
+        self._driver = driver
+        self._copies = None
+        self._is_kept = False
+        self._id = identity or _next_id()
         self._life: object | None = memory.life
 
     @property
@@ -83,34 +83,34 @@ class Tensor(Copies, Operators):
     @property
     def backend(self) -> str:
         """The name of the backend that holds the values."""
-        return self.driver.name
+        return self._driver.name
 
     @property
     def is_disposed(self) -> bool:
         """Whether `dispose` was called, directly or by a `tidy`."""
-        return self.array is None
+        return self._array is None
 
     def dispose(self) -> None:
         """Give the values up now; any later use raises `DisposedTensorError`."""
-        self.array = None
-        self.copies = None
+        self._array = None
+        self._copies = None
         self._life = None
 
-    def array_on(self, driver: Driver) -> Any:
+    def _array_on(self, driver: Driver) -> Any:
         """Return the array on ``driver``, copying it there the first time; for the engine."""
-        if self.array is None:
+        if self._array is None:
             raise self._was_disposed()
-        if self.driver is driver:
-            return self.array
+        if self._driver is driver:
+            return self._array
         watch = context.current().watch
         if watch is not None:
             watch.crossed(self)
-        if self.copies is None:
-            self.copies = {}
-        if driver.name not in self.copies:
-            values = self.driver.download(self.array, self.spec)
-            self.copies[driver.name] = driver.upload(values, self.spec)
-        return self.copies[driver.name]
+        if self._copies is None:
+            self._copies = {}
+        if driver.name not in self._copies:
+            values = self._driver.download(self._array, self.spec)
+            self._copies[driver.name] = driver.upload(values, self.spec)
+        return self._copies[driver.name]
 
     def _was_disposed(self) -> DisposedTensorError:
         return DisposedTensorError(
@@ -120,8 +120,8 @@ class Tensor(Copies, Operators):
 
     def numpy(self) -> Array:
         """Return the values as a new NumPy array, waiting for the work that computes them."""
-        array = self.array_on(self.driver)
-        return self.driver.download(array, self.spec)
+        array = self._array_on(self._driver)
+        return self._driver.download(array, self.spec)
 
     def item(self) -> Any:
         """Return the only element as a Python scalar.
@@ -145,9 +145,9 @@ class Tensor(Copies, Operators):
         return values if dtype is None else values.astype(dtype)
 
     def __dlpack__(self, **options: Any) -> Any:
-        if self.driver.name != "cpu":
+        if self._driver.name != "cpu":
             raise ArgumentError(
-                f"DLPack: the tensor is on backend {self.driver.name!r}; only 'cpu' exports. "
+                f"DLPack: the tensor is on backend {self._driver.name!r}; only 'cpu' exports. "
                 "Use numpy(), or an op under use_backend('cpu')."
             )
         return self.numpy().__dlpack__(**options)
@@ -217,7 +217,7 @@ class Variable(Assigning, Tensor):
         super().__init__(spec, array, driver)
         self.trainable = trainable
         self.name = name
-        variables[self.id] = self
+        variables[self._id] = self
 
     def assign(self, value: TensorLike) -> Variable:
         """Replace the values; readers that ran before keep what they read.
@@ -230,18 +230,18 @@ class Variable(Assigning, Tensor):
             DTypeError: The dtype differs.
             DisposedTensorError: The variable was disposed, or the value.
         """
-        given = self.taking(value)
-        array, driver = given.array_on(given.driver), given.driver
+        given = self._taking(value)
+        array, driver = given._array_on(given._driver), given._driver
         watch = context.current().watch
         if watch is not None:
             watch.assign([(self, array, driver)])
             return self
-        before = self.array, self.copies  # what runs at their end must not come between these:
-        self.array, self.driver, self.copies = array, driver, None
+        before = self._array, self._copies  # what runs at their end must not come between these:
+        self._array, self._driver, self._copies = array, driver, None
         del before
         return self
 
-    def taking(self, value: TensorLike) -> Tensor:
+    def _taking(self, value: TensorLike) -> Tensor:
         """Return the tensor that `assign` would take the values of; raise as that does."""
         if self.is_disposed:
             raise self._was_disposed()
@@ -249,7 +249,7 @@ class Variable(Assigning, Tensor):
         if given.dtype == WIDE.get(self.dtype) and context.current().double:
             values = given.numpy().astype(numpy_dtype(self.dtype))
             narrow = Spec(given.shape, self.dtype)
-            given = Tensor(narrow, given.driver.upload(values, narrow), given.driver)
+            given = Tensor(narrow, given._driver.upload(values, narrow), given._driver)
         if given.shape != self.shape:
             raise ShapeError(
                 f"assign: {self.name} has shape {show(self.shape)}, the value "
@@ -261,16 +261,16 @@ class Variable(Assigning, Tensor):
             )
         return given
 
-    def array_on(self, driver: Driver) -> Any:
+    def _array_on(self, driver: Driver) -> Any:
         """Return the array on ``driver``, of what this thread or task sees as the values."""
         watch = context.current().watch
-        return Tensor.array_on(self if watch is None else watch.shown(self), driver)
+        return Tensor._array_on(self if watch is None else watch.shown(self), driver)
 
     @property
     def is_disposed(self) -> bool:
         """Whether `dispose` was called, directly or by a `tidy`."""
         watch = context.current().watch
-        return self.array is None if watch is None else watch.is_disposed(self)
+        return self._array is None if watch is None else watch.is_disposed(self)
 
     def dispose(self) -> None:
         """Give the values up now; any later use raises `DisposedTensorError`."""
@@ -278,7 +278,7 @@ class Variable(Assigning, Tensor):
         if watch is None:
             super().dispose()
         else:
-            watch.assign([(self, None, self.driver)])
+            watch.assign([(self, None, self._driver)])
 
 
 variables: WeakValueDictionary[int, Variable] = WeakValueDictionary()
@@ -351,8 +351,8 @@ def variable(
     with context.changed(scope=None):
         first = tensor(values, dtype=dtype)
     label = name if name is not None else f"variable_{_next_variable()}"
-    made = Variable(first.spec, first.array, first.driver, trainable=trainable, name=label)
-    made.is_kept = True
+    made = Variable(first.spec, first._array, first._driver, trainable=trainable, name=label)
+    made._is_kept = True
     watch = context.current().watch
     if watch is not None:
         watch.created(made)

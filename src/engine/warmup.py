@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.abilities import Compilation
 
-    Told = Callable[[int, int], None]
+    Notify = Callable[[int, int], None]
 
 
 MOST_RUNS = 4
@@ -96,11 +96,11 @@ def warmup(
     fusion = "always" if config.fusion == "auto" else config.fusion
     settings = {**context.current().config, "fusion": fusion}
     start = clock.perf_counter()
-    with _shown(progress) as told:
+    with _shown(progress) as notify:
         able = abilities_of(active_driver())
         block: AbstractContextManager[Compilation] = nullcontext(_Nothing())
         if able.compiling is not None:
-            block = able.compiling.compiling(count, told)
+            block = able.compiling.compiling(count, notify)
         tuning = able.tuning.tuning if tune and able.tuning is not None else nullcontext
         around = context.changed(watch=watch, config=settings)
         try:
@@ -129,8 +129,8 @@ class _Nothing:
 
 
 @contextmanager
-def _shown(progress: bool | Callable[[int, int], None] | None) -> Iterator[Told]:
-    """Give what is told of progress: the caller's, a bar, or nothing."""
+def _shown(progress: bool | Callable[[int, int], None] | None) -> Iterator[Notify]:
+    """Give what is notified of progress: the caller's, a bar, or nothing."""
     if callable(progress):
         yield progress
         return

@@ -46,19 +46,19 @@ class Watch:
     def assign(self, new: Iterable[New]) -> None:
         """Take new values of variables: all of them, or none if this is interrupted."""
         self.changed.update(
-            {one.id: (one, stand_in(one, array, driver)) for one, array, driver in new}
+            {one._id: (one, stand_in(one, array, driver)) for one, array, driver in new}
         )
 
     def is_disposed(self, variable: Variable) -> bool:
         """Say whether a variable has no values here."""
-        found = self.changed.get(variable.id)
+        found = self.changed.get(variable._id)
         if found is not None:
-            return found[1].array is None
-        return variable.array is None if self._outer is None else self._outer.is_disposed(variable)
+            return found[1]._array is None
+        return variable._array is None if self._outer is None else self._outer.is_disposed(variable)
 
     def shown(self, variable: Variable) -> Tensor:
         """Return what has a variable's values here: itself, or what stands in for it."""
-        found = self.changed.get(variable.id)
+        found = self.changed.get(variable._id)
         if found is not None:
             return found[1]
         return variable if self._outer is None else self._outer.shown(variable)
@@ -89,7 +89,7 @@ class Watch:
         """
         outer = self._outer
         if outer is None:
-            new = [(one, value.array, value.driver) for one, value in self.changed.values()]
+            new = [(one, value._array, value._driver) for one, value in self.changed.values()]
             changes = [change for one in new for change in changes_of(*one)]
         else:
             changes = [
@@ -107,7 +107,7 @@ class Watch:
 
 def stand_in(variable: Variable, array: Any, driver: Driver) -> Tensor:
     """Return a tensor that is taken for the variable, with other values; it does not count."""
-    made = Tensor(variable.spec, array, driver, variable.id)
+    made = Tensor(variable.spec, array, driver, variable._id)
     made._life = None
     return made
 
@@ -136,8 +136,8 @@ def assign_all(pairs: Iterable[tuple[Variable, Any]]) -> None:
     Raises:
         ShapeError, DTypeError, DisposedTensorError: As there; nothing has changed then.
     """
-    given = [(one, one.taking(value)) for one, value in pairs]
-    new = [(one, value.array_on(value.driver), value.driver) for one, value in given]
+    given = [(one, one._taking(value)) for one, value in pairs]
+    new = [(one, value._array_on(value._driver), value._driver) for one, value in given]
     watch = context.current().watch
     if watch is not None:
         watch.assign(new)
@@ -147,11 +147,11 @@ def assign_all(pairs: Iterable[tuple[Variable, Any]]) -> None:
 
 def changes_of(variable: Tensor, array: Any, driver: Driver) -> Sequence[Change]:
     """Return what it takes to give a variable an array, or to dispose a tensor."""
-    changes: list[Change] = [(variable, "array", array)]
-    if variable.driver is not driver:
-        changes.append((variable, "driver", driver))
-    if variable.copies is not None:
-        changes.append((variable, "copies", None))
+    changes: list[Change] = [(variable, "_array", array)]
+    if variable._driver is not driver:
+        changes.append((variable, "_driver", driver))
+    if variable._copies is not None:
+        changes.append((variable, "_copies", None))
     if array is None:
         changes.append((variable, "_life", None))
     return changes

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from wgsl_kernels import train as train
+from wgsl_kernels import tuning as tuning
 from wgsl_kernels.backends.cpu.kernel import cpu_kernel as cpu_kernel
 from wgsl_kernels.backends.register import register_own as _register_own
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel as wgsl_kernel
@@ -83,6 +84,7 @@ from wgsl_kernels.ops.activation import leaky_relu as leaky_relu
 from wgsl_kernels.ops.activation import prelu as prelu
 from wgsl_kernels.ops.activation import relu as relu
 from wgsl_kernels.ops.activation import relu6 as relu6
+from wgsl_kernels.ops.activation import selu as selu
 from wgsl_kernels.ops.activation import sigmoid as sigmoid
 from wgsl_kernels.ops.activation import softplus as softplus
 from wgsl_kernels.ops.activation import step as step
@@ -96,7 +98,19 @@ from wgsl_kernels.ops.binary import multiply as multiply
 from wgsl_kernels.ops.binary import pow as pow
 from wgsl_kernels.ops.binary import squared_difference as squared_difference
 from wgsl_kernels.ops.binary import subtract as subtract
+from wgsl_kernels.ops.bitwise import bitwise_and as bitwise_and
+from wgsl_kernels.ops.bitwise import bitwise_invert as bitwise_invert
+from wgsl_kernels.ops.bitwise import bitwise_left_shift as bitwise_left_shift
+from wgsl_kernels.ops.bitwise import bitwise_or as bitwise_or
+from wgsl_kernels.ops.bitwise import bitwise_right_shift as bitwise_right_shift
+from wgsl_kernels.ops.bitwise import bitwise_xor as bitwise_xor
+from wgsl_kernels.ops.blocks import batch_to_space_nd as batch_to_space_nd
+from wgsl_kernels.ops.blocks import depth_to_space as depth_to_space
+from wgsl_kernels.ops.blocks import space_to_batch_nd as space_to_batch_nd
 from wgsl_kernels.ops.cast import astype as astype
+from wgsl_kernels.ops.classify import isfinite as isfinite
+from wgsl_kernels.ops.classify import isinf as isinf
+from wgsl_kernels.ops.classify import isnan as isnan
 from wgsl_kernels.ops.compare import equal as equal
 from wgsl_kernels.ops.compare import greater as greater
 from wgsl_kernels.ops.compare import greater_equal as greater_equal
@@ -109,6 +123,10 @@ from wgsl_kernels.ops.complex import imag as imag
 from wgsl_kernels.ops.complex import real as real
 from wgsl_kernels.ops.conv import conv2d as conv2d
 from wgsl_kernels.ops.conv import conv2d_transpose as conv2d_transpose
+from wgsl_kernels.ops.counting import bincount as bincount
+from wgsl_kernels.ops.counting import count_nonzero as count_nonzero
+from wgsl_kernels.ops.counting import dense_bincount as dense_bincount
+from wgsl_kernels.ops.counting import nonzero as nonzero
 from wgsl_kernels.ops.creation import eye as eye
 from wgsl_kernels.ops.creation import full as full
 from wgsl_kernels.ops.creation import full_like as full_like
@@ -119,6 +137,10 @@ from wgsl_kernels.ops.creation import zeros as zeros
 from wgsl_kernels.ops.creation import zeros_like as zeros_like
 from wgsl_kernels.ops.depthwise import depthwise_conv2d as depthwise_conv2d
 from wgsl_kernels.ops.depthwise import separable_conv2d as separable_conv2d
+from wgsl_kernels.ops.diagonals import band_part as band_part
+from wgsl_kernels.ops.diagonals import diag as diag
+from wgsl_kernels.ops.diagonals import tril as tril
+from wgsl_kernels.ops.diagonals import triu as triu
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
@@ -132,17 +154,32 @@ from wgsl_kernels.ops.extremes import argmax as argmax
 from wgsl_kernels.ops.extremes import argmin as argmin
 from wgsl_kernels.ops.extremes import max as max
 from wgsl_kernels.ops.extremes import min as min
+from wgsl_kernels.ops.float_pairs import copysign as copysign
+from wgsl_kernels.ops.float_pairs import hypot as hypot
+from wgsl_kernels.ops.float_pairs import logaddexp as logaddexp
+from wgsl_kernels.ops.float_pairs import nextafter as nextafter
+from wgsl_kernels.ops.float_pairs import remainder as remainder
 from wgsl_kernels.ops.fused import fused_conv2d as fused_conv2d
 from wgsl_kernels.ops.fused_depthwise import fused_depthwise_conv2d as fused_depthwise_conv2d
 from wgsl_kernels.ops.fused_matrix import fused_mat_mul as fused_mat_mul
 from wgsl_kernels.ops.gather import take as take
+from wgsl_kernels.ops.gather import take_along_axis as take_along_axis
+from wgsl_kernels.ops.hyperbolic import acosh as acosh
+from wgsl_kernels.ops.hyperbolic import asinh as asinh
+from wgsl_kernels.ops.hyperbolic import atanh as atanh
+from wgsl_kernels.ops.hyperbolic import cosh as cosh
+from wgsl_kernels.ops.hyperbolic import sinh as sinh
 from wgsl_kernels.ops.joining import concat as concat
 from wgsl_kernels.ops.joining import pad as pad
 from wgsl_kernels.ops.joining import stack as stack
 from wgsl_kernels.ops.joining import tile as tile
+from wgsl_kernels.ops.local_response import (
+    local_response_normalization as local_response_normalization,
+)
 from wgsl_kernels.ops.logical import logical_and as logical_and
 from wgsl_kernels.ops.logical import logical_not as logical_not
 from wgsl_kernels.ops.logical import logical_or as logical_or
+from wgsl_kernels.ops.logical import logical_xor as logical_xor
 from wgsl_kernels.ops.logical import where as where
 from wgsl_kernels.ops.losses import huber_loss as huber_loss
 from wgsl_kernels.ops.losses import mean_squared_error as mean_squared_error
@@ -151,8 +188,21 @@ from wgsl_kernels.ops.losses import softmax_cross_entropy as softmax_cross_entro
 from wgsl_kernels.ops.matrix import dot as dot
 from wgsl_kernels.ops.matrix import matmul as matmul
 from wgsl_kernels.ops.matrix import outer as outer
+from wgsl_kernels.ops.moving import broadcast_args as broadcast_args
+from wgsl_kernels.ops.moving import flip_left_right as flip_left_right
+from wgsl_kernels.ops.moving import mirror_pad as mirror_pad
+from wgsl_kernels.ops.moving import moveaxis as moveaxis
+from wgsl_kernels.ops.moving import repeat as repeat
+from wgsl_kernels.ops.moving import roll as roll
 from wgsl_kernels.ops.normalization import batch_norm as batch_norm
 from wgsl_kernels.ops.normalization import layer_norm as layer_norm
+from wgsl_kernels.ops.ordered import argsort as argsort
+from wgsl_kernels.ops.ordered import lower_bound as lower_bound
+from wgsl_kernels.ops.ordered import searchsorted as searchsorted
+from wgsl_kernels.ops.ordered import sort as sort
+from wgsl_kernels.ops.ordered import upper_bound as upper_bound
+from wgsl_kernels.ops.places import gather_nd as gather_nd
+from wgsl_kernels.ops.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
 from wgsl_kernels.ops.pool import max_pool as max_pool
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
@@ -166,6 +216,8 @@ from wgsl_kernels.ops.reduce import any as any
 from wgsl_kernels.ops.reduce import mean as mean
 from wgsl_kernels.ops.reduce import prod as prod
 from wgsl_kernels.ops.reduce import sum as sum
+from wgsl_kernels.ops.resize import resize_bilinear as resize_bilinear
+from wgsl_kernels.ops.resize import resize_nearest_neighbor as resize_nearest_neighbor
 from wgsl_kernels.ops.scan import cumulative_prod as cumulative_prod
 from wgsl_kernels.ops.scan import cumulative_sum as cumulative_sum
 from wgsl_kernels.ops.segment import unsorted_segment_sum as unsorted_segment_sum
@@ -188,11 +240,16 @@ from wgsl_kernels.ops.sort import topk as topk
 from wgsl_kernels.ops.sort import unique as unique
 from wgsl_kernels.ops.spectral import fft as fft
 from wgsl_kernels.ops.spectral import ifft as ifft
+from wgsl_kernels.ops.standards import ledger as ledger
 from wgsl_kernels.ops.statistics import moments as moments
 from wgsl_kernels.ops.statistics import std as std
 from wgsl_kernels.ops.statistics import var as var
 from wgsl_kernels.ops.strings import SplitStrings as SplitStrings
 from wgsl_kernels.ops.strings import string_split as string_split
+from wgsl_kernels.ops.trigonometry import acos as acos
+from wgsl_kernels.ops.trigonometry import asin as asin
+from wgsl_kernels.ops.trigonometry import atan as atan
+from wgsl_kernels.ops.trigonometry import atan2 as atan2
 from wgsl_kernels.ops.unary import abs as abs
 from wgsl_kernels.ops.unary import ceil as ceil
 from wgsl_kernels.ops.unary import clip as clip
@@ -204,6 +261,8 @@ from wgsl_kernels.ops.unary import rsqrt as rsqrt
 from wgsl_kernels.ops.unary import sign as sign
 from wgsl_kernels.ops.unary import sqrt as sqrt
 from wgsl_kernels.ops.unary import square as square
+from wgsl_kernels.ops.updates import sparse_to_dense as sparse_to_dense
+from wgsl_kernels.ops.updates import tensor_scatter_update as tensor_scatter_update
 from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
 
@@ -225,8 +284,12 @@ div = divide
 fill = full
 floor_div = floor_divide
 gather = take
+is_finite = isfinite
+is_inf = isinf
+is_nan = isnan
 log_sum_exp = logsumexp
 mat_mul = matmul
+mod = remainder
 mul = multiply
 neg = negative
 outer_product = outer
@@ -241,6 +304,7 @@ reverse2d = flip
 reverse3d = flip
 reverse4d = flip
 scalar = tensor
+search_sorted = searchsorted
 slice1d = slice
 slice2d = slice
 slice3d = slice

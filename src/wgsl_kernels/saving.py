@@ -267,8 +267,8 @@ def _owners(
             )
         if named:
             owners[owner] = named[0]
-    taken = {one.id for one in owners.values()}
-    free = [one for one in distinct if one.id not in taken]
+    taken = {one._id for one in owners.values()}
+    free = [one for one in distinct if one._id not in taken]
     return owners | _only_fits(state, [one for one in called if one not in owners], free)
 
 
@@ -282,11 +282,11 @@ def _only_fits(
         values = [value for name, value in state.items() if name.rpartition("/")[0] == owner]
         specs = {value.spec for value in values}
         fits[owner] = [one for one in variables if specs == {one.spec}]
-    wanted = [one.id for found in fits.values() for one in found]
+    wanted = [one._id for found in fits.values() for one in found]
     return {
         owner: found[0]
         for owner, found in fits.items()
-        if len(found) == 1 and wanted.count(found[0].id) == 1
+        if len(found) == 1 and wanted.count(found[0]._id) == 1
     }
 
 

@@ -21,10 +21,12 @@ class Choice:
     Attributes:
         because: The reason.
         outputs: The outputs that are right; without it the case is refused.
+        gradients: Of a gradient's run what is right, by input; without it the case is refused.
     """
 
     because: str
     outputs: Callable[[Case], Outputs] | None = None
+    gradients: Callable[[Case], dict[str, Array]] | None = None
 
 
 def _in_order(case: Case) -> Outputs:
@@ -52,6 +54,13 @@ def _channels_first(case: Case) -> Outputs:
     return [np.einsum("ncijpq,pqcm->ncij", windows, filter).astype(np.float32)]
 
 
+def _along_x(case: Case) -> dict[str, Array]:
+    x, (dy,) = case.inputs["x"], case.arriving
+    assert isinstance(x, np.ndarray)
+    assert dy is not None
+    return {"x": (dy * x / np.abs(x)).astype(np.complex64)}
+
+
 _OF_WRONG_OUTPUT = Choice(
     "dy has the shape that the forward kernel wrongly gives under a numeric pad (a marked defect "
     "there); it is no gradient of the right output"
@@ -77,8 +86,15 @@ KERNEL_CHOICES = {
 }
 """By the id of a kernel run."""
 
-GRADIENT_CHOICES = {"AvgPool/grad/013": _OF_WRONG_OUTPUT, "MaxPool/grad/026": _OF_WRONG_OUTPUT}
-"""By the id of a gradient's run; each is refused."""
+GRADIENT_CHOICES = {
+    "AvgPool/grad/013": _OF_WRONG_OUTPUT,
+    "ComplexAbs/grad/003": Choice(
+        "marked as wrong, the right gradient not recorded: dL/d conj(x) = dy * x / |x|",
+        gradients=_along_x,
+    ),
+    "MaxPool/grad/026": _OF_WRONG_OUTPUT,
+}
+"""By the id of a gradient's run; one without gradients is refused."""
 
 _ANY_RANK = "one constructor makes tensors of every rank, as numpy.asarray does"
 _VECTORS = "matmul takes vectors, as the array API standard has it"

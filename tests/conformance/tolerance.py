@@ -30,9 +30,11 @@ def _names(text: str) -> frozenset[str]:
 # One rounding at the most, so nothing but a flushed subnormal may differ.
 EXACT = _names(
     """
-    Abs Add BroadcastTo Cast Ceil ClipByValue Complex Concat ExpandDims Fill Floor GatherV2 Identity
-    Imag Max MaxPool Maximum Min Minimum Neg OneHot OnesLike Pack PadV2 RaggedGather Real
-    Relu Relu6 Reshape Reverse Round Select Sign Slice SplitV Step StridedSlice Sub Tile TopK
+    Abs Add BatchToSpaceND BroadcastTo Cast Ceil ClipByValue Complex Concat ExpandDims Fill Floor
+    GatherV2 Identity DepthToSpace Diag FlipLeftRight GatherNd Imag IsFinite IsInf IsNan
+    MatrixBandPart Max MaxPool MaxPoolWithArgmax Maximum Min Minimum MirrorPad Neg OneHot OnesLike
+    Pack PadV2 RaggedGather Real Relu Relu6 Reshape ResizeNearestNeighbor Reverse Round Select Sign
+    Slice SpaceToBatchND SparseToDense SplitV Step StridedSlice Sub TensorScatterUpdate Tile TopK
     Transpose Unique Unpack ZerosLike
     """
 )
@@ -51,7 +53,15 @@ CHOOSING = frozenset({"indices", "segment_ids", "input", "output"})  # they add 
 
 # The function of shaders/lib that a kernel is made of.
 FUNCTIONS = {
+    "Acos": "safe_acos",
+    "Acosh": "safe_acosh",
+    "Asin": "safe_asin",
+    "Asinh": "safe_asinh",
+    "Atan": "safe_atan",
+    "Atan2": "safe_atan2",
+    "Atanh": "safe_atanh",
     "Cos": "safe_cos",
+    "Cosh": "safe_cosh",
     "Elu": "safe_expm1",
     "EluGrad": "safe_expm1",
     "Exp": "safe_exp",
@@ -59,12 +69,15 @@ FUNCTIONS = {
     "FloorDiv": "floor_div_f32",
     "Log": "safe_log",
     "Log1p": "safe_log1p",
+    "Mod": "floor_mod_f32",
+    "Selu": "safe_expm1",
     "Pow": "safe_pow",
     "RealDiv": "safe_div",
     "Reciprocal": "safe_div",
     "Rsqrt": "safe_rsqrt",
     "Sigmoid": "safe_sigmoid",
     "Sin": "safe_sin",
+    "Sinh": "safe_sinh",
     "Softplus": "safe_softplus",
     "Sqrt": "safe_sqrt",
     "Tan": "safe_tan",
@@ -98,6 +111,19 @@ def _bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Boun
         return lambda _, expected: of_inputs([np.asarray(inputs["input"])], expected)
     if kernel == "Cumsum":
         return _cumsum_bound(inputs, attrs)
+    if kernel == "ResizeBilinear":  # between elements, none of which is larger
+        return bounds.absolute(12 * EPS * float(np.max(np.abs(inputs["images"]), initial=0)))
+    if kernel == "LRNGrad":
+        x, y, dy = (np.abs(np.asarray(inputs[name], np.float64)) for name in ("x", "y", "dy"))
+        crossed = 2 * attrs["alpha"] * attrs["beta"] * np.max(np.sum(x * y, -1), initial=0)
+        return bounds.absolute(16 * EPS * float(np.max(dy, initial=0)) * (1 + float(crossed)))
+    if kernel == "LRN":
+        return bounds.relative(64 * EPS)
+    if kernel == "LinSpace":  # the record adds up the step
+        size = max(abs(attrs["start"]), abs(attrs["stop"]))
+        return bounds.absolute(2 * attrs["num"] * EPS * size)
+    if kernel == "ComplexAbs":
+        return bounds.ulp(10)
     if kernel == "Erf":
         return bounds.plus(bounds.safe("safe_erf"), bounds.absolute(ERF_ERROR))
     if kernel in ("Cumprod", "Prod"):

@@ -79,7 +79,7 @@ def test_a_shader_shown_gives_the_same_for_each_float_dtype(shader: str) -> None
 def float_dtypes() -> list[str]:
     """Return the float dtypes that the device has."""
     with wk.use_backend("webgpu"):
-        supports = wk.tensor([0.0]).driver.supports
+        supports = wk.tensor([0.0])._driver.supports
     return [dtype for dtype in ("float32", "float16") if supports(dtype)]
 
 

@@ -122,7 +122,13 @@ def test_what_is_kept_of_groups_with_a_changed_kernel_goes() -> None:
             shift(float(by))
             (wk.sqrt(shifted(x * 2.0)) + 1.0).numpy()
             (shifted(wk.softmax(x)) * 2.0).numpy()
-            held.append((made._programs.held, made.anchors._fused.held, made.anchors._known.held))
+            held.append(
+                (
+                    made._programs.held,
+                    made.fusible_kernels._fused.held,
+                    made.fusible_kernels._known.held,
+                )
+            )
     assert len(set(held[2:])) == 1
 
 

@@ -225,11 +225,21 @@ def test_a_tensor_goes_where_the_op_runs_and_its_copy_is_remembered() -> None:
     with wk.use_backend("webgpu"):
         first = x + 1.0
         assert first.backend == "webgpu"
-        copy = x.copies["webgpu"] if x.copies else None
+        copy = x._copies["webgpu"] if x._copies else None
         assert copy is not None
         assert (x * first).tolist() == [2.0, 6.0]
-        assert x.copies is not None
-        assert x.copies["webgpu"] is copy
+        assert x._copies is not None
+        assert x._copies["webgpu"] is copy
     assert x.backend == "cpu"
     x.dispose()
-    assert x.copies is None
+    assert x._copies is None
+
+
+def test_a_tensor_shows_what_the_guide_names_and_methods_of_ops() -> None:
+    facts = {"shape", "dtype", "ndim", "size", "backend", "spec", "is_disposed"}
+    values = {"numpy", "item", "tolist", "dispose", "is_variable", "trainable"}
+    variable = {"assign", "name"}
+    assert {name for name in dir(wk.Tensor) if not name.startswith("_")} == facts | values
+    assert {name for name in dir(wk.Variable) if not name.startswith("_")} == (
+        facts | values | variable
+    )

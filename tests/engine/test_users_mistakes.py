@@ -80,7 +80,7 @@ def test_one_number_of_the_host_is_read_by_a_main_of_ones_own(
     text = COPY.replace("read> x: array<T>", f"read> x: array<{element}>")
     wk.wgsl_kernel("Copied", text.replace("= x[id.x]", f"= {read}"), dtypes=(dtype,))
     with wk.use_backend("webgpu"):
-        if not wk.tensor([0.0]).driver.supports(dtype):
+        if not wk.tensor([0.0])._driver.supports(dtype):
             return
         assert _run("Copied", wk.tensor(np.full(shape, 3), dtype=dtype)).tolist() == (
             3 if shape == () else [3]

@@ -34,7 +34,7 @@ def values(*shape: int) -> wk.Tensor:
 
 def recorded_by(x: wk.Tensor) -> int:
     """Return how many dispatches the tensor's backend was given so far."""
-    profiling = abilities_of(x.driver).profiling
+    profiling = abilities_of(x._driver).profiling
     assert profiling is not None
     return profiling.recorded
 
@@ -287,7 +287,7 @@ def test_a_loop_that_reads_once_a_turn_makes_no_pipeline_after_its_second() -> N
         for _ in range(5):
             loss = optimizer.minimize(lambda: wk.mean(wk.square(wk.tanh(x @ w) - 0.5)), [w])
             loss.item()
-            device = x.driver.open()  # type: ignore[attr-defined]  # of the webgpu backend
+            device = x._driver.open()  # type: ignore[attr-defined]  # of the webgpu backend
             counts.append(device.pipelines.made)
 
     assert counts[1] == counts[-1]
@@ -297,7 +297,7 @@ def test_a_kernel_that_was_put_off_names_the_line_of_the_op_too() -> None:
     x, w = values(256, 1024), values(1024, 1024)
     wk.evaluate(x @ w)
     y = x @ w  # that line
-    device = x.driver.open()  # type: ignore[attr-defined]  # of the webgpu backend
+    device = x._driver.open()  # type: ignore[attr-defined]  # of the webgpu backend
     gc.collect()
     device.trim()
     limit = device.memory().num_bytes + 1000
@@ -333,7 +333,7 @@ def test_the_oldest_that_waits_takes_its_last_map_along_though_nothing_waits_for
 def test_what_is_remembered_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     backend: Any = find_driver("webgpu")
     fusing = backend.evaluator
-    for kept in (fusing._programs, fusing.anchors._fused, fusing.anchors._known):
+    for kept in (fusing._programs, fusing.fusible_kernels._fused, fusing.fusible_kernels._known):
         kept.clear()
         monkeypatch.setattr(kept, "most", 3)
     x = values(16, 16)
@@ -346,5 +346,5 @@ def test_what_is_remembered_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch
 
     assert 3 <= fusing._programs.held <= 6
     assert len(fusing._texts) <= 12
-    assert 1 <= fusing.anchors._fused.held <= 6
-    assert fusing.anchors._known.held <= 6
+    assert 1 <= fusing.fusible_kernels._fused.held <= 6
+    assert fusing.fusible_kernels._known.held <= 6

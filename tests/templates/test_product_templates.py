@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.templates.corners import template_of, templates
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.compose import compose
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
-from wgsl_kernels.backends.webgpu.composing.template_files import find_template, source_of
+from wgsl_kernels.backends.webgpu.composing.template_files import source_of
 from wgsl_kernels.backends.webgpu.products.tilings import (
     LANES,
     REGISTERS,
@@ -30,8 +31,6 @@ from wgsl_kernels.engine.backends import find_driver
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.backends.webgpu.templates.template import Template
-
 LAYOUTS = (STRIDED, VEC4_KN, VEC4_KK, VEC4_MN, VEC4_N)
 OPERANDS = {
     "matrix": (("a", "b"), LAYOUTS),
@@ -39,10 +38,6 @@ OPERANDS = {
     "conv_input_gradient": (("dy", "filter"), (STRIDED, VEC4_KK)),
     "conv_filter_gradient": (("x", "dy"), (STRIDED, VEC4_MN)),
 }
-
-
-def template_of(path: str, slots: str | None = None) -> Template:
-    return find_template(path, slots, shaders_folder(), "<inline>")
 
 
 def check_compiles(text: str) -> None:
@@ -71,7 +66,7 @@ def fits(tiling: Tiling) -> bool:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("path", [REGISTERS, STAGED])
+@pytest.mark.parametrize("path", templates())
 def test_a_template_compiles_as_it_stands(path: str) -> None:
     folder = shaders_folder()
     files = [file for where in ("templates", "lib") for file in (folder / where).glob("*.wesl")]

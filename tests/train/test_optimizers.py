@@ -132,9 +132,9 @@ def test_a_gradient_of_the_wrong_shape_changes_nothing() -> None:
 def test_variables_of_one_name_are_told_apart_by_an_error() -> None:
     v, w, one = wk.variable(1.0, name="w"), wk.variable(1.0, name="w"), wk.tensor(1.0)
     optimizer = Adam()
-    with pytest.raises(wk.ArgumentError, match="'w' stands for two variables"):
+    with pytest.raises(wk.ArgumentError, match="'w' is given for two variables"):
         optimizer.apply_gradients([(one, v), (one, w)])
-    with pytest.raises(wk.ArgumentError, match="'w' stands twice"):
+    with pytest.raises(wk.ArgumentError, match="'w' is given twice"):
         optimizer.apply_gradients([(one, v), (one, v)])
     optimizer.apply_gradients([(one, v)])
     with pytest.raises(wk.ArgumentError, match="two variables are called 'w'"):

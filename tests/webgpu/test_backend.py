@@ -27,11 +27,11 @@ def _backend() -> Iterator[Any]:
 
 def test_host_values_reach_the_device_when_a_kernel_reads_them(backend: WebGpuBackend) -> None:
     x = wk.tensor([1.0, 2.0])
-    before = x.array.storage
+    before = x._array.storage
     y = wk.sqrt(x)
     wk.evaluate(y)
     assert before is None
-    assert x.array.storage is not None
+    assert x._array.storage is not None
     assert y.numpy().tolist() == np.sqrt(np.array([1, 2], np.float32)).tolist()
 
 
@@ -198,7 +198,7 @@ def test_a_number_of_the_host_and_one_of_the_device_take_recipes_of_their_own(
 
     try:
         uploaded = wk.tensor([3.0])
-        backend.make_resident(uploaded.array)
+        backend.make_resident(uploaded._array)
         for x, want in (
             (uploaded, 6.0),
             (wk.sqrt(wk.tensor([16.0])), 8.0),

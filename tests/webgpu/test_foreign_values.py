@@ -72,7 +72,7 @@ def _made(size: int, dtype: str, *, poisons: bool = True) -> wk.Tensor:
             return x
         x = wk.tensor(np.ones(size, np.complex64 if dtype == "complex64" else dtype))
         driver: Any = find_driver("webgpu")
-        driver.make_resident(x.array)
+        driver.make_resident(x._array)
     return x
 
 

@@ -1,4 +1,4 @@
-"""Functions with full control that promise to do the same for all arrays that lie alike."""
+"""Functions with full control that promise to do the same for all arrays of the same layouts."""
 
 from __future__ import annotations
 

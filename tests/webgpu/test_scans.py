@@ -220,7 +220,7 @@ def test_one_text_serves_every_dtype_of_the_device(scan: Any) -> None:
     text = "fn init() -> T { return T(-1000); }\nfn combine(a: T, b: T) -> T { return max(a, b); }"
     run = scan(text)
     x = RNG.integers(-99, 99, 300)
-    supports = wk.tensor([0.0]).driver.supports
+    supports = wk.tensor([0.0])._driver.supports
     for dtype in ("float32", "int32", "float16"):
         if supports(dtype):
             y = run(wk.tensor(x.astype(dtype))).numpy()

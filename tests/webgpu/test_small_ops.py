@@ -92,7 +92,7 @@ def test_a_small_op_of_host_values_needs_no_device() -> None:
     buffers = wk.memory().num_buffers
     made: list[Any] = []
     assert _dispatches(lambda: made.extend(work())) == 0
-    assert all(one.array.storage is None and one.array.host is not None for one in made)
+    assert all(one._array.storage is None and one._array.host is not None for one in made)
     assert wk.memory().num_buffers == buffers + len(made)
     np.testing.assert_array_equal(made[2].numpy(), [7.0, 1.0])
 
@@ -154,7 +154,7 @@ def test_steps_and_random_keys_stay_on_the_host() -> None:
         rows = wk.profile(count).dispatches
         assert [row.kernels for row in rows] == [("RandomUniform",)]
     assert step.item() == 3
-    assert wk.random.key.array.host is not None
+    assert wk.random.key._array.host is not None
 
 
 def test_a_scalar_gradient_of_a_loss_on_the_device_is_known_to_the_host() -> None:

@@ -5,82 +5,30 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.webgpu.fake_tuning import (
+    INFO,
+    NAMES,
+    Clock,
+    FakeDevice,
+    choice_of,
+    chosen,
+    measured,
+    tuner_of,
+)
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
-from wgsl_kernels.backends.webgpu.adapter.policy import GPU, SOFTWARE
-from wgsl_kernels.backends.webgpu.devices.timing import Noted
+from wgsl_kernels.backends.webgpu.adapter.policy import SOFTWARE
+from wgsl_kernels.backends.webgpu.templates.template import hash_of
+from wgsl_kernels.backends.webgpu.tuning import measuring, tuning_file
 from wgsl_kernels.backends.webgpu.tuning import tuner as tuning
-from wgsl_kernels.backends.webgpu.tuning import tuning_file
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, Tuner, forced
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile, file_for
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-INFO = AdapterInfo(
-    index=0,
-    name="Example 9000",
-    vendor="Example Corp",
-    driver="example 1.2.3",
-    backend="Vulkan",
-    type="DiscreteGPU",
-    limits={},
-    features=frozenset(),
-    is_software=False,
-)
-NAMES = ("small", "large")
-
-
-class FakeDevice:
-    """A device whose clock says what each variant takes."""
-
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self.info, self.policy = INFO, GPU
-        self.seconds = seconds
-        self.is_profiling = False
-        self.notes: object = None
-        self.pipelines = SimpleNamespace(background=None)
-        self.runs: list[str] = []
-        self.compiling: dict[str, float] = {}  # seconds of a variant's first run
-        self.lock = threading.RLock()
-
-    def run(self, name: str) -> None:
-        """Note the variant, or refuse it."""
-        self.runs.append(name)
-        if name not in self.seconds:
-            raise wk.ShaderError(f"{name} does not compile")
-
-    def wait(self) -> None:
-        """Do nothing: there is no work."""
-
-    def profile(self, on: bool) -> None:
-        """Do nothing: the clock always runs."""
-
-    def take_timings(self) -> list[Noted]:
-        """Return what the last variant takes."""
-        last = self.runs[-1]
-        seconds = self.seconds[last] + self.compiling.pop(last, 0.0)
-        return [Noted((), "", round(1e9 * seconds))]
-
-
-class Clock:
-    """The tuner's clock, which tests set forward."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        """Return the seconds that tests let go by."""
-        return self.now
-
-    def perf_counter(self) -> float:
-        """Return the same; a test has it stand still while something is measured."""
-        return self.now
 
 
 @pytest.fixture(autouse=True)
@@ -89,25 +37,9 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setenv("WGSL_KERNELS_CACHE", str(tmp_path))
     monkeypatch.setattr(tuning, "time", clock)
+    monkeypatch.setattr(measuring, "time", clock)
     monkeypatch.setitem(wk.config.process, "tuning", "on")
     return clock
-
-
-def _tuner(device: Any) -> Tuner:
-    return Tuner(lambda: device)
-
-
-def _chosen(device: FakeDevice, tuner: Tuner | None = None, **more: Any) -> str:
-    """Return what a process chooses; by default one that has just begun."""
-    facts = {"names": NAMES, "static": "small", "work": WORTH, **more}
-    return (tuner or _tuner(device)).choose("Sum", ("float32", 10), run=device.run, **facts)
-
-
-def _measured(device: FakeDevice, tuner: Tuner | None = None, **more: Any) -> str:
-    """Return the same in a block that measures what is not known."""
-    tuner = tuner or _tuner(device)
-    with tuner.tuning():
-        return _chosen(device, tuner, **more)
 
 
 @pytest.mark.parametrize("switch", ["on", "auto"])
@@ -116,29 +48,29 @@ def test_the_first_process_takes_the_static_variant_and_the_next_one_the_fastest
 ) -> None:
     monkeypatch.setitem(wk.config.process, "tuning", switch)
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
-    tuner = _tuner(device)
-    assert [_chosen(device, tuner) for _ in range(3)] == ["small"] * 3
+    tuner = tuner_of(device)
+    assert [chosen(device, tuner) for _ in range(3)] == ["small"] * 3
     assert device.runs == []
     clock.now = tuning.LATER
-    assert [_chosen(device, tuner) for _ in range(3)] == ["small"] * 3
-    assert device.runs.count("large") == 1 + tuning.ROUNDS
+    assert [chosen(device, tuner) for _ in range(3)] == ["small"] * 3
+    assert device.runs.count("large") == 1 + measuring.ROUNDS
 
     again = FakeDevice({"small": 1e-3, "large": 2e-3})
-    assert _chosen(again) == "large"
+    assert chosen(again) == "large"
     assert again.runs == []
 
 
 def test_what_a_plan_was_made_of_is_asked_again_when_it_is_time_to_measure(clock: Clock) -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
-    tuner = _tuner(device)
+    tuner = tuner_of(device)
     before = tuner.state()
-    _chosen(device, tuner)
+    chosen(device, tuner)
     assert tuner.state() == before
     clock.now = tuning.LATER
     after = tuner.state()
     assert after != before
     assert tuner.state() == after
-    _chosen(device, tuner)
+    chosen(device, tuner)
     clock.now *= 3
     assert tuner.state() == after
 
@@ -146,85 +78,85 @@ def test_what_a_plan_was_made_of_is_asked_again_when_it_is_time_to_measure(clock
 def test_a_software_adapter_is_measured_only_where_that_is_asked_for(clock: Clock) -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
     device.policy = SOFTWARE
-    tuner = _tuner(device)
+    tuner = tuner_of(device)
     with wk.config.using(tuning="auto"):
-        _chosen(device, tuner)
+        chosen(device, tuner)
         clock.now = tuning.LATER
-        assert _chosen(device, tuner) == "small"
+        assert chosen(device, tuner) == "small"
         assert device.runs == []
-        assert _measured(device) == "large"
-        assert _chosen(FakeDevice({})) == "large"
+        assert measured(device) == "large"
+        assert chosen(FakeDevice({})) == "large"
 
 
 def test_a_choice_that_was_used_stays_though_it_is_measured_afterwards() -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
-    tuner = _tuner(device)
-    assert _chosen(device, tuner) == "small"
-    assert _measured(device, tuner) == "small"
-    assert _chosen(FakeDevice({})) == "large"
+    tuner = tuner_of(device)
+    assert chosen(device, tuner) == "small"
+    assert measured(device, tuner) == "small"
+    assert chosen(FakeDevice({})) == "large"
 
 
 def test_what_was_measured_can_be_read() -> None:
     device: Any = FakeDevice({"small": 2e-3, "large": 1e-3})
-    tuner = _tuner(device)
-    _measured(device, tuner)
+    tuner = tuner_of(device)
+    measured(device, tuner)
     (one,) = tuner.measured
     assert (one.kernel, one.static, one.chosen) == ("Sum", "small", "large")
     assert one.seconds == {"small": 2e-3, "large": 1e-3}
 
 
 def test_the_static_variant_stays_unless_another_is_clearly_faster() -> None:
-    assert _measured(FakeDevice({"small": 1e-3, "large": 0.97e-3})) == "small"
+    assert measured(FakeDevice({"small": 1e-3, "large": 0.97e-3})) == "small"
 
 
 def test_a_variant_that_cannot_run_is_left_out() -> None:
-    assert _measured(FakeDevice({"small": 1e-3}), names=("small", "large", "huge")) == "small"
+    assert measured(FakeDevice({"small": 1e-3}), names=("small", "large", "huge")) == "small"
 
 
 def test_a_hopeless_variant_is_not_measured_to_the_end() -> None:
     device = FakeDevice({"small": 1e-3, "large": 9e-3})
-    _measured(device)
+    measured(device)
     assert device.runs.count("large") == 2
-    assert device.runs.count("small") == 1 + tuning.ROUNDS
+    assert device.runs.count("small") == 1 + measuring.ROUNDS
 
 
 def test_what_takes_too_long_to_compare_stays_static_and_is_not_remembered(tmp_path: Path) -> None:
     device = FakeDevice({"small": 0.6, "large": 0.2})
-    assert _measured(device) == "small"
+    assert measured(device) == "small"
     assert device.runs == ["small", "large", "small"]
     assert not list(tmp_path.rglob("*.json"))
 
 
 def test_a_block_measures_a_choice_once_even_if_it_was_too_long_to_compare() -> None:
     device = FakeDevice({"small": 0.6, "large": 0.2})
-    tuner = _tuner(device)
+    tuner = tuner_of(device)
     with tuner.tuning():
-        assert [_chosen(device, tuner) for _ in range(3)] == ["small"] * 3
+        assert [chosen(device, tuner) for _ in range(3)] == ["small"] * 3
     assert len(device.runs) == 3
 
 
 def test_a_first_run_that_compiles_does_not_count_as_measured() -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
     device.compiling = dict.fromkeys(NAMES, 2.0)
-    assert _measured(device) == "large"
-    assert _chosen(FakeDevice({})) == "large"
+    assert measured(device) == "large"
+    assert chosen(FakeDevice({})) == "large"
 
 
 def test_a_process_measures_so_long_along_the_way_and_leaves_the_rest_to_the_next(
     clock: Clock,
 ) -> None:
     device = SlowDevice(clock, {"small": 4e-3, "large": 2e-3, "huge": 1e-3})
-    tuner = _tuner(device)
+    tuner = tuner_of(device)
     three = (*NAMES, "huge")
-    _chosen(device, tuner, names=three)
-    _chosen(device, tuner)
+    chosen(device, tuner, names=three)
+    chosen(device, tuner)
     clock.now = tuning.LATER
-    assert _chosen(device, tuner, names=three) == "small"
+    assert chosen(device, tuner, names=three) == "small"
     assert device.runs == ["small", "large"]
-    assert _chosen(device, tuner) == "small"
+    assert chosen(device, tuner) == "small"
     assert device.runs == ["small", "large"]
-    assert _chosen(FakeDevice({}), names=three) == "small"
-    assert _measured(device, names=three) == "huge"
+    assert chosen(FakeDevice({}), names=three) == "small"
+    assert measured(device, names=three) == "huge"
 
 
 class SlowDevice(FakeDevice):
@@ -242,11 +174,11 @@ class SlowDevice(FakeDevice):
 
 def test_small_work_is_never_measured(clock: Clock) -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
-    tuner = _tuner(device)
-    assert _chosen(device, tuner, work=WORTH - 1) == "small"
+    tuner = tuner_of(device)
+    assert chosen(device, tuner, work=WORTH - 1) == "small"
     clock.now = tuning.LATER
-    assert _chosen(device, tuner, work=WORTH - 1) == "small"
-    assert _measured(device, work=WORTH - 1) == "small"
+    assert chosen(device, tuner, work=WORTH - 1) == "small"
+    assert measured(device, work=WORTH - 1) == "small"
     assert device.runs == []
 
 
@@ -254,35 +186,35 @@ def test_small_work_is_never_measured(clock: Clock) -> None:
 def test_a_switch_pins_the_static_variant(switch: dict[str, Any]) -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
     with wk.config.using(**switch):
-        assert _measured(device) == "small"
+        assert measured(device) == "small"
     assert device.runs == []
-    _measured(device)
+    measured(device)
     with wk.config.using(**switch):
-        assert _chosen(FakeDevice({})) == "small"
-    assert _chosen(FakeDevice({})) == "large"
+        assert chosen(FakeDevice({})) == "small"
+    assert chosen(FakeDevice({})) == "large"
 
 
 def test_known_takes_what_is_remembered_and_measures_nothing(clock: Clock) -> None:
     with wk.config.using(tuning="known"):
         device = FakeDevice({"small": 2e-3, "large": 1e-3})
-        tuner = _tuner(device)
-        _chosen(device, tuner)
+        tuner = tuner_of(device)
+        chosen(device, tuner)
         clock.now = tuning.LATER
-        assert _chosen(device, tuner) == "small"
+        assert chosen(device, tuner) == "small"
         assert device.runs == []
-    _measured(FakeDevice({"small": 2e-3, "large": 1e-3}))
+    measured(FakeDevice({"small": 2e-3, "large": 1e-3}))
     with wk.config.using(tuning="known"):
-        assert _chosen(FakeDevice({})) == "large"
+        assert chosen(FakeDevice({})) == "large"
 
 
 @pytest.mark.parametrize("what", ["is_profiling", "notes"])
 def test_nothing_is_measured_during_a_profile_or_a_capture(what: str, clock: Clock) -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
-    tuner = _tuner(device)
+    tuner = tuner_of(device)
     setattr(device, what, True)
-    assert _measured(device, tuner) == "small"
+    assert measured(device, tuner) == "small"
     clock.now = tuning.LATER
-    assert _chosen(device, tuner) == "small"
+    assert chosen(device, tuner) == "small"
     assert device.runs == []
 
 
@@ -298,7 +230,7 @@ class LockedDevice(FakeDevice):
     def _make(self) -> None:
         with self.lock:  # as for whatever is pending
             self.taken.set()
-            _measured(self, self.tuner[0])
+            measured(self, self.tuner[0])
 
     def run(self, name: str) -> None:
         """Have the other thread come as far as it can, then run the variant."""
@@ -320,7 +252,7 @@ def test_who_measures_and_who_makes_an_array_do_not_wait_for_each_other() -> Non
     found: list[str] = []
 
     def measure() -> None:
-        found.append(_measured(device, tuners[0]))
+        found.append(measured(device, tuners[0]))
 
     measuring = threading.Thread(target=measure, daemon=True)
     measuring.start()
@@ -334,42 +266,42 @@ def test_who_measures_and_who_makes_an_array_do_not_wait_for_each_other() -> Non
 def test_forced_wins_where_the_variant_can_run() -> None:
     device = FakeDevice({})
     with forced("Sum", "large"):
-        assert _chosen(device) == "large"
-        assert _chosen(device, names=("small",)) == "small"
-    assert _chosen(device, work=1) == "small"
+        assert chosen(device) == "large"
+        assert chosen(device, names=("small",)) == "small"
+    assert chosen(device, work=1) == "small"
 
 
 def test_renewing_measures_again_and_takes_force_at_once() -> None:
     device: Any = FakeDevice({"small": 2e-3, "large": 1e-3})
-    tuner = _tuner(device)
-    assert _measured(device, tuner) == "large"
+    tuner = tuner_of(device)
+    assert measured(device, tuner) == "large"
     device.seconds = {"small": 1e-3, "large": 2e-3}
-    assert _measured(device, tuner) == "large"
+    assert measured(device, tuner) == "large"
     before = tuner.state()
     with tuner.renewing(1.0):
         assert tuner.state() is None
-        assert _chosen(device, tuner, work=1) == "small"
-    assert _chosen(device, tuner) == "small"
+        assert chosen(device, tuner, work=1) == "small"
+    assert chosen(device, tuner) == "small"
     assert tuner.state() != before
 
 
 def test_a_renewal_may_be_the_first_thing_that_is_asked_for() -> None:
     device: Any = FakeDevice({"small": 2e-3, "large": 1e-3})
-    tuner = _tuner(device)
+    tuner = tuner_of(device)
     with tuner.renewing(1.0):
-        assert _chosen(device, tuner) == "large"
-    assert _chosen(FakeDevice({})) == "large"
+        assert chosen(device, tuner) == "large"
+    assert chosen(FakeDevice({})) == "large"
 
 
 def test_variants_that_were_not_there_before_are_measured() -> None:
-    _measured(FakeDevice({"small": 2e-3, "large": 1e-3}))
+    measured(FakeDevice({"small": 2e-3, "large": 1e-3}))
     device = FakeDevice({"small": 3e-3, "large": 2e-3, "huge": 1e-3})
-    assert _measured(device, names=(*NAMES, "huge")) == "huge"
+    assert measured(device, names=(*NAMES, "huge")) == "huge"
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"\xff\xfe", b"[]", b'{"format": 1}', b'{"format": 1, "choices": {"a": 3}}'],
+    [b"", b"{", b"\xff\xfe", b"[]", b'{"format": 2}', b'{"format": 2, "choices": {"a": 3}}'],
     ids=repr,
 )
 def test_a_damaged_file_counts_as_empty(content: bytes) -> None:
@@ -377,22 +309,42 @@ def test_a_damaged_file_counts_as_empty(content: bytes) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
     assert TuningFile(path).find("a") is None
-    assert _measured(FakeDevice({"small": 2e-3, "large": 1e-3})) == "large"
+    assert measured(FakeDevice({"small": 2e-3, "large": 1e-3})) == "large"
     assert json.loads(path.read_text(encoding="utf-8"))["format"] == tuning_file.FORMAT
 
 
-def test_a_name_in_the_file_that_no_variant_has_is_measured_again() -> None:
-    _measured(FakeDevice({"small": 2e-3, "large": 1e-3}))
+def test_a_file_of_format_1_is_ignored() -> None:
+    path = file_for(INFO)
+    path.parent.mkdir(parents=True)
+    choices = {choice_of().label: {"variant": "large", "milliseconds": {}}}
+    path.write_text(json.dumps({"format": 1, "choices": choices}), encoding="utf-8")
+    assert chosen(FakeDevice({})) == "small"
+
+
+def test_a_choice_is_named_by_the_hash_of_its_template_and_its_configuration() -> None:
+    device = FakeDevice({"small": 2e-3, "large": 1e-3})
+    measured(device)
+    (entry,) = json.loads(file_for(INFO).read_text(encoding="utf-8"))["choices"].values()
+    assert entry["template"] == hash_of(["fn main() {}"])
+    assert entry["configuration"] == {"variant": "large"}
+    edited = FakeDevice({"small": 1e-3, "large": 2e-3})
+    assert chosen(edited, template="fn main() { return; }") == "small"
+    assert measured(edited, template="fn main() { return; }") == "small"
+    assert edited.runs
+
+
+def test_a_configuration_in_the_file_that_no_variant_has_is_measured_again() -> None:
+    measured(FakeDevice({"small": 2e-3, "large": 1e-3}))
     path = file_for(INFO)
     path.write_text(path.read_text(encoding="utf-8").replace('"large"', '"gone"'), encoding="utf-8")
-    assert _measured(FakeDevice({"small": 2e-3, "large": 1e-3})) == "large"
+    assert measured(FakeDevice({"small": 2e-3, "large": 1e-3})) == "large"
 
 
 def test_a_folder_that_cannot_be_written_only_forgets(tmp_path: Path) -> None:
     (tmp_path / "tuning").write_text("in the way", encoding="utf-8")
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
-    assert _measured(device) == "large"
-    assert _chosen(device) == "small"
+    assert measured(device) == "large"
+    assert chosen(device) == "small"
 
 
 def test_another_driver_has_a_file_of_its_own() -> None:

@@ -98,7 +98,7 @@ def test_views_of_one_tensor_share_its_buffer_after_a_loss_too() -> None:
         for row in rows:
             (row + 1.0).numpy()
         (base + 1.0).numpy()
-        found: Any = [one.array for one in (base, *rows)]
+        found: Any = [one._array for one in (base, *rows)]
         assert len({id(one.storage) for one in found}) == 1
 
 

@@ -158,7 +158,7 @@ def test_nan_and_infinity_reach_the_windows_that_see_them(window: Any, channels:
 def test_one_text_serves_every_dtype_of_the_device(window: Any, channels: int) -> None:
     run = window(SUM)
     whole = RNG.integers(-9, 9, (2, 6, 7, channels))
-    supports = wk.tensor([0.0]).driver.supports
+    supports = wk.tensor([0.0])._driver.supports
     for dtype in ("float32", "int32", "complex64", "float16"):
         if supports(dtype):
             x = whole.astype(dtype)

@@ -245,6 +245,12 @@ def _divisor(b: Array) -> Any:
     return b + (b == 0)  # x / 0 = x and x % 0 = 0 are division by 1
 
 
+@widened
+def logaddexp(a: Array, b: Array) -> Any:
+    """Return log(e^a + e^b), without overflow."""
+    return np.logaddexp(a, b)
+
+
 def power(a: Array, b: Array) -> Array:
     """Return a to the power b: C99's rules for floats, ``pow_int`` for integers."""
     if np.issubdtype(np.result_type(a, b), np.inexact):

@@ -54,11 +54,11 @@ class GpuArray:
         host: The values on the host, where they came from there.
         source: Of a view, what its storage was filled with, where that came from the host.
         packed: A row-major copy of a view, once one was needed.
-        sealed: Whether a tensor holds the values, so that no kernel may write there.
+        immutable: Whether a tensor holds the values, so that no kernel may write there.
         op: Of a pending array, what makes it from ``inputs``; ``None`` once it is made.
         inputs: The arrays that it is made of.
-        weight: About how many pending arrays it depends on, itself included.
-        burden: About how many bytes its inputs keep, each counted as often as it is used.
+        cost: About how many pending arrays it depends on, itself included.
+        held_bytes: About how many bytes its inputs keep, each counted as often as it is used.
         place: Code and instruction that called the op.
         tail: Of a pending array that a kernel with a loop of its own makes, and of the maps of its
             size behind it, where the last of them is noted.
@@ -66,22 +66,22 @@ class GpuArray:
 
     __slots__ = (
         "__weakref__",
-        "burden",
+        "cost",
         "device",
         "dtype",
+        "held_bytes",
         "host",
+        "immutable",
         "inputs",
         "layout",
         "op",
         "packed",
         "place",
-        "sealed",
         "shape",
         "size",
         "source",
         "storage",
         "tail",
-        "weight",
     )  # fmt: skip
 
     def __init__(
@@ -103,21 +103,21 @@ class GpuArray:
         self.host = host
         self.source: HostValues | PackedValues | None = None
         self.packed: GpuArray | None = None
-        self.sealed = False
+        self.immutable = False
         self.op: Any = None
         self.inputs: Sequence[GpuArray] = ()
-        self.weight = 0
-        self.burden = 0
+        self.cost = 0
+        self.held_bytes = 0
         self.place: tuple[Any, int] | None = None
         self.tail: Tail | None = None
 
-    def settle(self, storage: Storage | None, device: Device | None) -> None:
+    def materialise(self, storage: Storage | None, device: Device | None) -> None:
         """Give a pending array what was made for it: it is an ordinary one from now on."""
         self.storage = storage
         self.device = device
         self.op = None
         self.inputs = ()
-        self.weight = 0
+        self.cost = 0
         self.tail = None
 
     @property
@@ -180,7 +180,7 @@ def view_of(array: GpuArray, shape: Shape, strides: tuple[int, ...], offset: int
         host=array.host if whole else None,
     )  # fmt: skip
     view.source = array.source if array.host is None else array.host
-    view.sealed = array.sealed
+    view.immutable = array.immutable
     return view
 
 

@@ -17,7 +17,7 @@ from wgsl_kernels.backends.webgpu.array import (
     to_device_values,
     to_host_values,
 )
-from wgsl_kernels.backends.webgpu.capturing.lying import placed
+from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of
 from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.composing.operands import classify
 from wgsl_kernels.backends.webgpu.devices.background import Background
@@ -31,9 +31,9 @@ from wgsl_kernels.backends.webgpu.lowering.copying import LEAST, copy_call, lowe
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.lowering.program import Program
-from wgsl_kernels.backends.webgpu.runtime.anchor import AnchorLaunch
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
+from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.runtime.small import launch_where_small
@@ -54,7 +54,7 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.array import Layout
@@ -185,7 +185,7 @@ class WebGpuBackend:
         if array.size == 0:
             return GpuArray(array.shape, array.dtype, 0, None, None)
         array.packed = self.copy(array)
-        array.packed.sealed = array.sealed
+        array.packed.immutable = array.immutable
         if array.source is not None:
             array.packed.source = PackedValues(
                 array.source, array.shape, array.strides, array.offset
@@ -291,7 +291,7 @@ class WebGpuBackend:
             )
         call = Call(shader, tuple(names), attrs, outputs, tuple(output_names))
         launch: ShaderLaunch = (
-            MapLaunch(self, call) if form == "map" else AnchorLaunch(self, call, form)
+            MapLaunch(self, call) if form == "map" else FusibleLaunch(self, call, form)
         )
         check_fit(form, call, inputs)
         return launch
@@ -310,10 +310,10 @@ class WebGpuBackend:
         )
 
     @contextmanager
-    def compiling(self, threads: int, told: Callable[[int, int], None]) -> Iterator[Background]:
-        """Compile pipelines in threads for a block; ``told(done, asked)`` hears of each."""
+    def compiling(self, threads: int, notify: Callable[[int, int], None]) -> Iterator[Background]:
+        """Compile pipelines in threads for a block; ``notify(done, asked)`` is called with each."""
         device = self.open()
-        background = Background(threads, told)
+        background = Background(threads, notify)
         with device.lock:
             device.captures.compile_in(background)
         try:
@@ -329,13 +329,21 @@ class WebGpuBackend:
         """Measure in a block what is worth it and not known: see `Tuner.tuning`."""
         return self.tuner.tuning()
 
+    def choices(self) -> dict[str, Any]:
+        """Return what the tuner has chosen: see `Tuner.choices`."""
+        return self.tuner.choices()
+
+    def load_choices(self, choices: Mapping[str, Any]) -> None:
+        """Have the tuner take over choices: see `Tuner.load_choices`."""
+        self.tuner.load_choices(choices)
+
     def record(self, scratch: Any = None) -> GpuRecording:
         """Return a recording that has not begun; see `wgsl_kernels.engine.driver.Recording`."""
         return GpuRecording(self, scratch)
 
     def layout_key(self, array: GpuArray) -> Layout | None:
-        """Return what a recording needs to know of how an array lies: see `capturing.lying`."""
-        return None if array.layout is None else placed(array)[0]
+        """Return what a recording needs to know of an array's layout: see `capturing.layouts`."""
+        return None if array.layout is None else layout_of(array)[0]
 
     def submit(self) -> None:
         """Hand over what is recorded."""

@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.array import (
     is_row_major,
     view_of,
 )
+from wgsl_kernels.backends.webgpu.choosing import Chooser
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
@@ -21,7 +22,7 @@ from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.packages import plain_path
-from wgsl_kernels.backends.webgpu.runtime.anchor import AnchorLaunch
+from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
@@ -34,7 +35,7 @@ from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.windows import sliding_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
@@ -53,21 +54,17 @@ REMEMBERED = 1024
 """Shapes and layouts whose facts are kept at hand."""
 
 
-class Gpu:
+class Gpu(Chooser):
     """The device, to a kernel registered with ``@wgsl_kernel`` or ``register_kernel``.
 
     Arrays have ``shape``, ``dtype``, ``size``, ``strides`` and ``offset`` (in elements).
     """
 
     def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
-        self._backend = backend
-        self._kernel = kernel
-        self._origin = origin
-        self._sources = sources
+        super().__init__(backend, kernel, origin, sources)
         self._programs: Recent[Any, Loaded] = Recent(DISPATCHES_MAX)
         self._maps: Recent[Any, MapLaunch] = Recent(PROGRAMS_MAX)
-        self._forms: Recent[Any, AnchorLaunch] = Recent(PROGRAMS_MAX)
-        self._trace: Trace | None = None
+        self._forms: Recent[Any, FusibleLaunch] = Recent(PROGRAMS_MAX)
 
     @property
     def device(self) -> Device:
@@ -214,28 +211,6 @@ class Gpu:
         shape = sliding_by(self._kernel, x.shape, attrs).out_shape
         return self._formed("window", shader, x, Spec(shape, dtype), attrs)
 
-    def choose(
-        self,
-        shape_class: tuple[object, ...],
-        names: tuple[str, ...],
-        static: str,
-        run: Callable[[str], object],
-        work: float,
-    ) -> str:
-        """Return which of the kernel's variants to run; `tuning.tuner.Tuner` says how."""
-
-        def run_alone(name: str) -> object:
-            trace, self._trace = self._trace, None  # what is measured hands no result on
-            if trace is not None:
-                trace.flush()
-            try:
-                return run(name)
-            finally:
-                self._trace = trace
-
-        tuner = self._backend.tuner
-        return tuner.choose(self._kernel, shape_class, names, static, run_alone, work)
-
     def dispatch(
         self,
         shader: str,
@@ -315,7 +290,7 @@ class Gpu:
         self._run(loaded, arrays)
 
     def repeats(self) -> None:
-        """Promise that this run does what any other would on arrays that lie as these do.
+        """Promise that this run does what any other would on arrays of these layouts.
 
         Nothing but shapes, dtypes, layouts, attributes, the adapter and what `choose` answers may
         decide what the function does. If it made its result in one dispatch, that is recorded from
@@ -336,7 +311,7 @@ class Gpu:
         given = list(arrays.values())
         for n in loaded.written:
             written = given[n]
-            if written.sealed or written.host is not None or written.source is not None:
+            if written.immutable or written.host is not None or written.source is not None:
                 name = list(arrays)[n]
                 raise ArgumentError(
                     f"{self._kernel}: the shader writes {name}, which is an input or holds host "
@@ -362,11 +337,11 @@ class Gpu:
                 self._kernel, shader, self._origin, form=form, shared=self._sources
             )
             call = Call(kernel, ("x",), attrs, (y,), ("y",))
-            launch = self._forms.keep(key, AnchorLaunch(self._backend, call, form))
+            launch = self._forms.keep(key, FusibleLaunch(self._backend, call, form))
         if self._trace is not None:
             self._trace.has_done(plain=False)  # what it dispatches is not noted
-        may_wait = x.sealed or x.op is not None  # else the kernel may write there again
-        return (launch if may_wait else launch.run_now)([x])[0]
+        may_defer = x.immutable or x.op is not None  # else the kernel may write there again
+        return (launch if may_defer else launch.run_now)([x])[0]
 
     def plain_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return parameter fields in plain Python."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.templates.template import Template
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.engine.origin import Origin
     from wgsl_kernels.engine.registry import Kernel
@@ -54,6 +55,14 @@ class Sources:
         found = self._found[asked]
         return self._found.keep(asked, self._read(asked)) if found is None else found
 
+    def template(self, given: str, slots: str | Text | None = None) -> Template:
+        """Return a template with its slots filled, as its files are now.
+
+        Raises:
+            ShaderError: A file is missing or cannot be read.
+        """
+        return find_template(given, slots, self._folder, self._inline)
+
     def look_again(self) -> bool:
         """Read all of them again; return whether any of the texts differs."""
         before = self._found.held
@@ -70,8 +79,7 @@ class Sources:
         given, slots, configuration = asked
         if slots is None and configuration is None:
             return find_source(given, self._folder, self._inline)
-        template = find_template(given, slots, self._folder, self._inline)
-        return source_of(template.module(dict(configuration or ())))
+        return source_of(self.template(given, slots).module(dict(configuration or ())))
 
 
 def sources_of(kernel: Kernel) -> Sources:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
@@ -80,7 +81,7 @@ def lower_function(
             continue
         stand: Any = _Stand(Place("input", n), one.storage.nbytes)
         made = GpuArray(one.shape, one.dtype, one.size, stand, device, one.layout)
-        made.sealed = True
+        made.immutable = True
         inputs.append(made)
     record = _Record(inputs)
     try:
@@ -176,7 +177,7 @@ class SymbolicGpu(Gpu):
                 nbytes = device_bytes(array.size, array.dtype)
                 stand: Any = _Stand(Place("input", n), nbytes)
                 found = GpuArray(array.shape, array.dtype, array.size, stand, self.device)
-                found.sealed = True
+                found.immutable = True
                 return found
         made = self.empty(array.shape, array.dtype)
         if array.size:
@@ -189,23 +190,15 @@ class SymbolicGpu(Gpu):
         """Give up: a map is deferred by itself."""
         raise NotSymbolicError("map")
 
-    def choose(
-        self,
-        shape_class: tuple[object, ...],
-        names: tuple[str, ...],
-        static: str,
-        run: Callable[[str], object],
-        work: float,
-    ) -> str:
+    def decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
         """Return the variant that is known, and note it.
 
         Raises:
             UndecidedError: It may have to be measured.
         """
-        tuner = self._backend.tuner
-        if not tuner.has_decided(self._kernel, shape_class, names):
+        if not self._backend.tuner.has_decided(choice):
             raise UndecidedError(self._kernel)
-        found = super().choose(shape_class, names, static, run, work)
+        found = super().decide(choice, run, work)
         self._record.asked["variant"] = found
         return found
 

@@ -29,13 +29,17 @@ def info() -> None:
 
 @app.command("tune")
 def tune_kernels(
+    functions: Annotated[
+        list[str] | None,
+        typer.Argument(help="file.py:function without parameters; by default the usual shapes."),
+    ] = None,
     only: Annotated[str, typer.Option(help="Only the items whose names contain this.")] = "",
 ) -> None:
     """Measure which variants of the kernels are fastest on this adapter, and remember them."""
     from wgsl_kernels.cli.tune import tune
 
     try:
-        tune(Console(highlight=False), only)
+        tune(Console(highlight=False), only, functions or [])
     except WgslKernelsError as error:
         Console(stderr=True, highlight=False, markup=False).print(str(error))
         raise typer.Exit(1) from None

@@ -42,7 +42,7 @@ def show(
     """
     path, colon, function = name.rpartition(":")
     if colon and Path(path).suffix == ".py":
-        f, fusion = _function(path, function), "always"
+        f, fusion = function_of(path, function), "always"
     else:
         f, fusion = _kernel(name, shapes, dtype), "never"
     with (
@@ -66,12 +66,17 @@ def _check_variant(name: str, config: str, f: Callable[[], Any]) -> None:
         raise ArgumentError(f"show: {name} has no variant {config!r} here; known: {listed}.")
 
 
-def _function(path: str, name: str) -> Callable[[], Any]:
+def function_of(path: str, name: str, command: str = "show") -> Callable[[], Any]:
+    """Return a function without parameters of a Python file, which is run as a module.
+
+    Raises:
+        ArgumentError: There is no such file, or it defines no such function.
+    """
     if not Path(path).is_file():
-        raise ArgumentError(f"show: there is no file {path}.")
-    found = runpy.run_path(path, run_name="<show>").get(name)
+        raise ArgumentError(f"{command}: there is no file {path}.")
+    found = runpy.run_path(path, run_name=f"<{command}>").get(name)
     if not callable(found):
-        raise ArgumentError(f"show: {path} defines no function {name}.")
+        raise ArgumentError(f"{command}: {path} defines no function {name}.")
 
     def called() -> Any:
         return found()

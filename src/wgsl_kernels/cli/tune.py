@@ -13,10 +13,11 @@ from rich.table import Table
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import file_for
+from wgsl_kernels.cli.show import function_of
 from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -32,15 +33,25 @@ SIZES = (128, 256, 512, 1024, 2048, 4096)
 Item: TypeAlias = "tuple[str, Callable[[], Any]]"
 
 
-def tune(console: Console, only: str = "") -> None:
-    """Measure the items whose names contain ``only``, remember the choices and print them."""
+def tune(console: Console, only: str = "", functions: Sequence[str] = ()) -> None:
+    """Measure the items whose names contain ``only``, remember the choices and print them.
+
+    Args:
+        console: Where to.
+        only: A part of the names; of none, everything.
+        functions: ``file.py:function`` each; what these run is measured instead of usual shapes.
+
+    Raises:
+        ArgumentError: There is no such function.
+    """
+    given = [_given(one) for one in functions]
     with wk.use_backend("webgpu"), wk.config.using(tuning="on", deterministic=False):
         backend = find_driver("webgpu")
         assert isinstance(backend, WebGpuBackend)
         tuner, device = backend.tuner, backend.open()
         info, largest = device.info, device.policy.largest_tuned
         sizes = [size for size in SIZES if size <= largest]
-        chosen = [item for item in _items(sizes) if only in item[0]]
+        chosen = [item for item in given or _items(sizes) if only in item[0]]
         found: list[tuple[str, Measurement]] = []
         with tuner.renewing(SECONDS):
             for name, make in track(chosen, "measuring", console=console, transient=True):
@@ -50,6 +61,11 @@ def tune(console: Console, only: str = "") -> None:
                 found += [(name, one) for one in tuner.measured[before:]]
     console.print(_table(found, f"{info.name} through {info.backend}, {info.driver}"))
     console.print(f"kept in {file_for(info)}")
+
+
+def _given(name: str) -> Item:
+    path, _, function = name.rpartition(":")
+    return name, function_of(path, function, "tune")
 
 
 def _drawn(*shape: int) -> wk.Tensor:

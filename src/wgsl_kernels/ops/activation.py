@@ -219,6 +219,43 @@ def _relu6_grad(dy: Tensor, x: Tensor) -> Tensor:
     return logical.where(logical.logical_and(x > 0.0, x <= 6.0), dy, 0.0)
 
 
+_SELU = 1.0507009873554805
+_SELU_ALPHA = 1.7580993408473766
+"""Scale, and scale times alpha."""
+
+
+def selu(x: TensorLike) -> Tensor:
+    """Return ``1.0507 * x`` where ``x`` is above 0, else ``1.7581 * (exp(x) - 1)``.
+
+    Of integers cut toward zero. The gradient at 0 is 1.7581.
+
+    Source: Klambauer, Unterthiner, Mayr, Hochreiter, Self-Normalizing Neural Networks, 2017.
+    """
+    return run("Selu", x)
+
+
+signature("Selu")(like_x("Selu", *NUMBERS))
+
+
+@cpu_kernel("Selu")
+@silent
+def _selu_cpu(x: Array) -> Array:
+    if np.issubdtype(x.dtype, np.inexact):
+        below = numerics.expm1(x) * x.dtype.type(_SELU_ALPHA)
+        return select(x >= 0, x * x.dtype.type(_SELU), below)
+    wide = x.astype(np.float64)
+    y = np.where(wide >= 0, wide * _SELU, np.expm1(wide) * _SELU_ALPHA)
+    return y.astype(np.int64).astype(x.dtype)
+
+
+wgsl_kernel("Selu", "activation/selu.wesl")
+
+
+@gradient("Selu")
+def _selu_grad(dy: Tensor, y: Tensor) -> Tensor:
+    return logical.where(y > 0.0, dy * _SELU, dy * (y + _SELU_ALPHA))
+
+
 def sigmoid(x: TensorLike) -> Tensor:
     """Return ``1 / (1 + exp(-x))``, element by element."""
     return run("Sigmoid", x)

@@ -59,11 +59,15 @@ def _cast_cpu(x: Array, *, dtype: DType) -> Array:
 
 @wgsl_kernel("Cast")
 def _cast_webgpu(gpu: Gpu, x: GpuArray, *, dtype: DType) -> GpuArray:
-    wanted = canonical(dtype)
+    return converted(gpu, x, canonical(dtype))
+
+
+def converted(gpu: Gpu, x: GpuArray, wanted: DType) -> GpuArray:
+    """Return ``x`` in another dtype, or ``x`` itself if it has that."""
     if wanted == x.dtype:
         return x
     if x.dtype == "complex64":
-        return _cast_webgpu(gpu, _converted(gpu, "from_complex.wgsl", x, "float32"), dtype=wanted)
+        return converted(gpu, _converted(gpu, "from_complex.wgsl", x, "float32"), wanted)
     if wanted == "complex64":
         return _converted(gpu, "to_complex.wgsl", x, wanted)
     if wanted == "bool" or (wanted == "int32" and x.dtype != "bool"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.dtypes import COMPLEXES
 from wgsl_kernels.engine.errors import ShapeError
@@ -15,7 +16,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import creation, unary
+from wgsl_kernels.ops import compare, creation, logical, unary
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Spec
@@ -58,6 +59,27 @@ wgsl_kernel("Complex", "complex/complex.wgsl")
 @gradient("Complex")
 def _complex_grad(dy: Tensor) -> tuple[Tensor, Tensor]:
     return real(dy), imag(dy)
+
+
+@signature("ComplexAbs")
+def _complex_abs_signature(x: Spec, /) -> Spec:
+    return _part("ComplexAbs", x, "x")
+
+
+@cpu_kernel("ComplexAbs")
+@silent
+def _complex_abs_cpu(x: Array) -> Array:
+    return np.abs(x)
+
+
+wgsl_kernel("ComplexAbs", "complex/complex_abs.wesl")
+
+
+@gradient("ComplexAbs")
+def _complex_abs_grad(dy: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    # dL/d conj(x) = dy * x / |x|; 0 at 0
+    part = dy / logical.where(compare.equal(y, 0.0), 1.0, y)
+    return complex(part * real(x), part * imag(x))
 
 
 def conj(x: TensorLike) -> Tensor:
@@ -114,6 +136,6 @@ def _real_grad(dy: Tensor) -> Tensor:
     return complex(dy, creation.zeros_like(dy))
 
 
-def _part(kernel: str, input: Spec) -> Spec:
-    require_dtype(kernel, "input", input, "complex64")
+def _part(kernel: str, input: Spec, name: str = "input") -> Spec:
+    require_dtype(kernel, name, input, "complex64")
     return input.like(dtype="float64" if input.dtype == "complex128" else "float32")

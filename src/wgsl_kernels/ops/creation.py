@@ -217,13 +217,13 @@ def _one_hot_webgpu(
     dtype: DType,
 ) -> GpuArray:
     y = gpu.empty((*indices.shape, depth), dtype)
-    fours = depth % 4 == 0 and dtype != "complex64"
-    units, turns = y.size // (4 if fours else 1), gpu.policy.units_moved("OneHot")
+    is_vec4 = depth % 4 == 0 and dtype != "complex64"
+    units, turns = y.size // (4 if is_vec4 else 1), gpu.policy.units_moved("OneHot")
     if units:
         gpu.dispatch(
             "creation/one_hot.wesl",
             {"indices": indices, "y": y},
-            configuration={"VEC4": fours},
+            configuration={"VEC4": is_vec4},
             params={
                 "units": units,
                 "turns": turns,

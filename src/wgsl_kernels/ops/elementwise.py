@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NUMBERS: tuple[DType, ...] = ("float32", "int32", "bool")
 COMPLEX: tuple[DType, ...] = (*NUMBERS, "complex64")
+FLOATS: Mapping[DType, DType] = MappingProxyType({"int32": "float32", "bool": "float32"})
+"""What a kernel gives for `NUMBERS` that gives floats."""
 _INT32 = np.iinfo(np.int32)
 _SAME: Mapping[DType, DType] = MappingProxyType({})
 

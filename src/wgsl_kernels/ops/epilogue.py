@@ -9,13 +9,18 @@ import numpy as np
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.precision import select, silent
 from wgsl_kernels.backends.webgpu.products.dispatching import Epilogue
+from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import unbroadcast
+from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, show
+from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.ops import logical
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.backends.cpu.kernel import Array
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
@@ -24,7 +29,56 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensor import Tensor
 
 ACTIVATIONS = ("linear", "relu", "relu6", "elu", "sigmoid", "leakyrelu", "prelu")
-"""Names of activations; shaders know them by their numbers here."""
+"""Activations that fused kernels do themselves, as TensorFlow.js's do; shaders know them by their
+numbers here. Any other kernel of one input is run on the result."""
+
+
+def own_activation(kernel: str, activation: str) -> tuple[str, Callable[[Tensor], Tensor]]:
+    """Return the activation that a fused kernel does itself, and what is done to its result.
+
+    Args:
+        kernel: The fused kernel's name.
+        activation: One of `ACTIVATIONS`, or a kernel of one input: by its name, or by that in
+            snake_case. A map is fused into the product's dispatch.
+
+    Raises:
+        ArgumentError: It is neither. The second raises so where the kernel changes the shape.
+    """
+    if activation in ACTIVATIONS:
+        return activation, _unchanged
+    given = text(kernel, "activation", activation)
+    words = "".join([one[:1].upper() + one[1:] for one in given.split("_")])
+    for name in (given, words):
+        backends = [one for one in ("cpu", "webgpu") if get_kernel(name, one) is not None]
+        if backends:
+            break
+    else:
+        raise ArgumentError(
+            f"{kernel}: activation is {given!r}; want one of {', '.join(ACTIVATIONS)}, or the name "
+            "of a kernel of one input."
+        )
+    declared, found = find_signature(name), get_kernel(name, backends[0])
+    assert found is not None
+    inputs = found.input_names if declared is None else [one.name for one in declared.inputs]
+    if len(inputs) != 1:
+        raise ArgumentError(
+            f"{kernel}: activation is {given!r}, a kernel of {len(inputs)} inputs; want one."
+        )
+
+    def after(y: Tensor) -> Tensor:
+        result = run(name, y)
+        if result.shape != y.shape:
+            raise ArgumentError(
+                f"{kernel}: activation {given!r} makes {show(result.shape)} of {show(y.shape)}; "
+                "want the same shape."
+            )
+        return result
+
+    return "linear", after
+
+
+def _unchanged(y: Tensor) -> Tensor:
+    return y
 
 
 def check_epilogue(
@@ -116,7 +170,7 @@ def epilogue_for(
         if given is None:
             continue
         own = aligned(given.shape, data_format), aligned(given.strides, data_format)
-        strides = spread_strides(*own, len(shape))
+        strides = broadcast_strides(*own, len(shape))
         is_along_last = not any(strides[:-1])
         kept = slice(-1, None) if is_along_last else slice(None)
         arrays[name] = gpu.view(given, shape[kept], strides[kept], given.offset)
@@ -130,18 +184,18 @@ ALONG_LAST, FOR_EACH = 1, 2
 _CONSTANTS = {"bias": "BIAS", "prelu_activation_weights": "SLOPES"}
 
 
-def spread(gpu: Gpu, given: GpuArray | None, shape: Shape, dtype: DType) -> GpuArray:
+def broadcast_view(gpu: Gpu, given: GpuArray | None, shape: Shape, dtype: DType) -> GpuArray:
     """Return a view of ``given`` in ``shape``, with strides of 0 where it is broadcast.
 
     Where it is absent, what is returned only fills its binding.
     """
     if given is None:
         given = gpu.empty((), dtype)
-    strides = spread_strides(given.shape, given.strides, len(shape))
+    strides = broadcast_strides(given.shape, given.strides, len(shape))
     return gpu.view(given, shape, strides, given.offset)
 
 
-def spread_strides(shape: Shape, strides: Shape, ndim: int) -> Shape:
+def broadcast_strides(shape: Shape, strides: Shape, ndim: int) -> Shape:
     """Return the strides of an array seen with ``ndim`` axes: 0 where it is broadcast."""
     own = tuple(0 if length == 1 else step for length, step in zip(shape, strides, strict=True))
     return (0,) * (ndim - len(own)) + own
@@ -185,8 +239,8 @@ def finished(
         z += bias.astype(z.dtype, copy=False).reshape(aligned(bias.shape, data_format))
     if slopes is None:
         return activated(z, activation, np.asarray(alpha or 0, z.dtype))
-    spread_slopes = slopes.astype(z.dtype, copy=False).reshape(aligned(slopes.shape, data_format))
-    return activated(z, activation, spread_slopes)
+    wide_slopes = slopes.astype(z.dtype, copy=False).reshape(aligned(slopes.shape, data_format))
+    return activated(z, activation, wide_slopes)
 
 
 def needs_sum(activation: str, alpha: float | None) -> bool:
@@ -226,8 +280,8 @@ def end_gradients(
     return dz, None if bias is None else _summed_to(dz, bias, data_format), d_slopes
 
 
-def _summed_to(d_spread: Tensor, given: Tensor, data_format: str) -> Tensor:
+def _summed_to(d_broadcast: Tensor, given: Tensor, data_format: str) -> Tensor:
     """Return the gradient of an input that was broadcast to the result."""
     return run(
-        "Reshape", unbroadcast(d_spread, aligned(given.shape, data_format)), shape=given.shape
+        "Reshape", unbroadcast(d_broadcast, aligned(given.shape, data_format)), shape=given.shape
     )

@@ -24,7 +24,7 @@ from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import logical, shape
 from wgsl_kernels.ops.elementwise import NUMBERS
-from wgsl_kernels.ops.reduce import Axes, axes_of, kept, spec_without, spread
+from wgsl_kernels.ops.reduce import Axes, axes_of, broadcast_gradient, kept, spec_without
 
 
 def argmax(x: TensorLike, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
@@ -208,7 +208,7 @@ def _extreme(
 def _to_equals(dy: Tensor, x: Tensor, y: Tensor, axis: Axes) -> Tensor:
     """Return ``dy`` where x equals its row's extreme, else 0."""
     mask = x == kept(y, x.shape, axis)
-    return logical.where(mask, spread(dy, x.shape, axis), as_tensor(0.0, dtype=x.dtype))
+    return logical.where(mask, broadcast_gradient(dy, x.shape, axis), as_tensor(0.0, dtype=x.dtype))
 
 
 # They compare and choose.

@@ -10,7 +10,7 @@ from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.windows import Padding, Pair, slide
 from wgsl_kernels.ops.conv import CONVOLUTION, conv2d_cpu, convolved_webgpu, on_batch
 from wgsl_kernels.ops.convolutions import declare_fused
-from wgsl_kernels.ops.epilogue import epilogue_for
+from wgsl_kernels.ops.epilogue import epilogue_for, own_activation
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -46,7 +46,8 @@ def fused_conv2d(
         dim_rounding_mode: What to do with a last place that is not whole.
         bias: One number per out channel, or what else broadcasts to the result.
         activation: ``"linear"``, ``"relu"``, ``"relu6"``, ``"elu"``, ``"sigmoid"``,
-            ``"leakyrelu"`` or ``"prelu"``.
+            ``"leakyrelu"`` or ``"prelu"``; or another kernel of one input, yours too, as ``"tanh"``
+            or ``"Tanh"``, which is fused behind.
         prelu_activation_weights: The slopes below 0 for ``"prelu"``, shaped as ``bias`` may be.
         leakyrelu_alpha: The slope below 0 for ``"leakyrelu"``.
 
@@ -55,7 +56,8 @@ def fused_conv2d(
             slopes do not broadcast to the result.
         ArgumentError: An option is none of these, or slopes and activation do not belong together.
     """
-    return on_batch(
+    own, after = own_activation("FusedConv2D", activation)
+    y = on_batch(
         "FusedConv2D",
         as_tensor(x),
         filter,
@@ -66,9 +68,10 @@ def fused_conv2d(
         data_format=data_format,
         dilations=dilations,
         dim_rounding_mode=dim_rounding_mode,
-        activation=activation,
+        activation=own,
         leakyrelu_alpha=leakyrelu_alpha,
     )
+    return after(y)
 
 
 @wgsl_kernel("FusedConv2D", dtypes=("float32", "float16"), accepts_epilogue=True)

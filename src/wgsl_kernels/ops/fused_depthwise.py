@@ -10,7 +10,7 @@ from wgsl_kernels.ops.conv import on_batch
 from wgsl_kernels.ops.convolutions import declare_fused
 from wgsl_kernels.ops.depthwise import BY_CHANNEL, depthwise_conv2d_cpu
 from wgsl_kernels.ops.depthwise_launch import convolve
-from wgsl_kernels.ops.epilogue import epilogue_for
+from wgsl_kernels.ops.epilogue import epilogue_for, own_activation
 from wgsl_kernels.ops.windows import sliding_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def fused_depthwise_conv2d(
         dim_rounding_mode: What to do with a last place that is not whole.
         bias: One number per channel of the result, or what else broadcasts to it.
         activation: ``"linear"``, ``"relu"``, ``"relu6"``, ``"elu"``, ``"sigmoid"``,
-            ``"leakyrelu"`` or ``"prelu"``.
+            ``"leakyrelu"`` or ``"prelu"``; or another kernel of one input, yours too, as ``"tanh"``
+            or ``"Tanh"``, which is a dispatch of its own.
         prelu_activation_weights: The slopes below 0 for ``"prelu"``, shaped as ``bias`` may be.
         leakyrelu_alpha: The slope below 0 for ``"leakyrelu"``.
 
@@ -57,7 +58,8 @@ def fused_depthwise_conv2d(
             slopes do not broadcast to the result.
         ArgumentError: An option is none of these, or slopes and activation do not belong together.
     """
-    return on_batch(
+    own, after = own_activation("FusedDepthwiseConv2D", activation)
+    y = on_batch(
         "FusedDepthwiseConv2D",
         as_tensor(x),
         filter,
@@ -68,9 +70,10 @@ def fused_depthwise_conv2d(
         data_format=data_format,
         dilations=dilations,
         dim_rounding_mode=dim_rounding_mode,
-        activation=activation,
+        activation=own,
         leakyrelu_alpha=leakyrelu_alpha,
     )
+    return after(y)
 
 
 @wgsl_kernel("FusedDepthwiseConv2D", dtypes=("float32", "float16"))

@@ -17,6 +17,7 @@ from wgsl_kernels.ops.epilogue import (
     epilogue_for,
     finished,
     needs_sum,
+    own_activation,
 )
 from wgsl_kernels.ops.matrix import (
     product_cpu,
@@ -55,7 +56,8 @@ def fused_mat_mul(
         transpose_b: Whether ``b`` is [..., columns, terms] instead.
         bias: One number per column, or what else broadcasts to the result.
         activation: ``"linear"``, ``"relu"``, ``"relu6"``, ``"elu"``, ``"sigmoid"``,
-            ``"leakyrelu"`` or ``"prelu"``.
+            ``"leakyrelu"`` or ``"prelu"``; or another kernel of one input, yours too, as ``"tanh"``
+            or ``"Tanh"``, which is fused behind.
         prelu_activation_weights: The slopes below 0 for ``"prelu"``, shaped as ``bias`` may be.
         leakyrelu_alpha: The slope below 0 for ``"leakyrelu"``.
 
@@ -68,7 +70,8 @@ def fused_mat_mul(
         >>> fused_mat_mul([[1.0, 2.0]], [[1.0], [-3.0]], bias=[1.0], activation="relu").tolist()
         [[0.0]]
     """
-    return run(
+    own, after = own_activation("_FusedMatMul", activation)
+    y = run(
         "_FusedMatMul",
         a,
         b,
@@ -76,9 +79,10 @@ def fused_mat_mul(
         prelu_activation_weights,
         transpose_a=transpose_a,
         transpose_b=transpose_b,
-        activation=activation,
+        activation=own,
         leakyrelu_alpha=leakyrelu_alpha,
     )
+    return after(y)
 
 
 @signature("_FusedMatMul", promote=("a", "b", "bias", "prelu_activation_weights"))

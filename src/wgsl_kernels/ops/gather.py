@@ -15,8 +15,10 @@ from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.indices import check_indices
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
+from wgsl_kernels.engine.shapes import broadcast, normalize_axis, require_dtype, show
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.tensor import as_tensor
 from wgsl_kernels.ops import creation, ranges, segment
 from wgsl_kernels.ops import shape as shapes
 from wgsl_kernels.ops.elementwise import NUMBERS
@@ -24,7 +26,7 @@ from wgsl_kernels.ops.elementwise import NUMBERS
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
-    from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.spec import Shape
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 
@@ -136,13 +138,13 @@ def _gather_v2_webgpu(
 def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
     """Fill ``y`` with the rows of ``x`` that ``indices`` names."""
     y = arrays["y"]
-    fours = sizes.inner % 4 == 0 and y.dtype != "complex64"
-    units = y.size // 4 if fours else y.size
+    is_vec4 = sizes.inner % 4 == 0 and y.dtype != "complex64"
+    units = y.size // 4 if is_vec4 else y.size
     turns = gpu.policy.units_moved("GatherV2")
     gpu.dispatch(
         "gather/gather_v2.wesl",
         arrays,
-        configuration={"VEC4": fours},
+        configuration={"VEC4": is_vec4},
         params={**asdict(sizes), "units": units, "turns": turns},
         groups=gpu.grid(math.ceil(units / turns), 64),
     )
@@ -175,5 +177,101 @@ def _swapped(x: Tensor) -> Tensor:
     return shapes.permute_dims(x, (0, 2, 1, 3))
 
 
-# It moves numbers.
-declare_exact(("GatherV2",), NUMBERS)
+def take_along_axis(x: TensorLike, indices: TensorLike, *, axis: int = -1) -> Tensor:
+    """Return the elements of ``x`` that ``indices`` names along ``axis``, one for each index.
+
+    Args:
+        x: Any tensor.
+        indices: int32, of the rank of ``x``, in [0, length of ``axis``); the other axes of both
+            broadcast against each other.
+        axis: The axis along which to take.
+
+    Returns:
+        The shape to which both broadcast, ``axis`` being as long as in ``indices``.
+
+    Raises:
+        ShapeError: The ranks differ, or the axes do not broadcast.
+        IndexOutOfRange: An index is outside the axis; where the indices are on a GPU, raised by
+            the next read.
+
+    Example:
+        >>> take_along_axis(tensor([[1.0, 2.0, 3.0]]), tensor([[2, 0]])).tolist()
+        [[3.0, 1.0]]
+    """
+    given, places = as_tensor(x), as_tensor(indices)
+    if given.ndim == places.ndim and given.ndim:
+        at = normalize_axis("TakeAlongAxis", axis, given.ndim)
+        kept = given.shape[at], places.shape[at]
+        others = [(*one.shape[:at], 1, *one.shape[at + 1 :]) for one in (given, places)]
+        if others[0] != others[1]:
+            common = broadcast(
+                "TakeAlongAxis",
+                x=Spec(others[0], given.dtype),
+                indices=Spec(others[1], places.dtype),
+            )
+            shape_x, shape_indices = ((*common[:at], n, *common[at + 1 :]) for n in kept)
+            given = shapes.broadcast_to(given, shape_x)
+            places = shapes.broadcast_to(places, shape_indices)
+    return run("TakeAlongAxis", given, places, axis=axis)
+
+
+@signature("TakeAlongAxis")
+def _take_along_axis_signature(x: Spec, indices: Spec, /, *, axis: int = -1) -> Spec:
+    require_dtype("TakeAlongAxis", "indices", indices, "int32")
+    at = normalize_axis("TakeAlongAxis", axis, x.ndim)
+    if indices.ndim != x.ndim or (*x.shape[:at], *x.shape[at + 1 :]) != (
+        *indices.shape[:at],
+        *indices.shape[at + 1 :],
+    ):
+        raise ShapeError(
+            f"TakeAlongAxis: x has shape {show(x.shape)} and indices {show(indices.shape)}; want "
+            f"the same but for axis {at}."
+        )
+    return x.like(shape=indices.shape)
+
+
+@cpu_kernel("TakeAlongAxis")
+def _take_along_axis_cpu(x: Array, indices: Array, *, axis: int) -> Array:
+    shapes_of = {"x": x.shape, "indices": indices.shape}
+    check_indices("TakeAlongAxis", "indices", indices, x.shape[axis], shapes_of)
+    return np.take_along_axis(x, indices, axis)
+
+
+@wgsl_kernel("TakeAlongAxis")
+def _take_along_axis_webgpu(gpu: Gpu, x: GpuArray, indices: GpuArray, *, axis: int) -> GpuArray:
+    at = axis % len(x.shape)
+    if indices.host is not None:
+        shapes_of = {"x": x.shape, "indices": indices.shape}
+        check_indices("TakeAlongAxis", "indices", indices.host.values, x.shape[at], shapes_of)
+    y = gpu.empty(indices.shape, x.dtype)
+    if y.size:
+        inner = math.prod(x.shape[at + 1 :])
+        gpu.dispatch(
+            "gather/take_along_axis.wesl",
+            {"x": x, "indices": indices, "y": y},
+            params={"length": x.shape[at], "rows": y.shape[at], "inner": inner},
+        )
+    return y
+
+
+@gradient("TakeAlongAxis")
+def _take_along_axis_grad(
+    dy: Tensor, x_shape: Shape, indices: Tensor, axis: int
+) -> tuple[Tensor, None]:
+    # Each element of dy is added to the one it was taken from.
+    size = math.prod(x_shape)
+    if not dy.size:
+        return creation.zeros(x_shape, dtype=dy.dtype), None
+    at = axis % len(x_shape)
+    length, inner = x_shape[at], math.prod(x_shape[at + 1 :])
+    rows = shapes.reshape(indices, (-1, indices.shape[at], inner))
+    outer = ranges.arange(0, size, length * inner)
+    places = rows * inner + shapes.reshape(outer, (-1, 1, 1)) + ranges.arange(inner)
+    total = segment.unsorted_segment_sum(
+        shapes.reshape(dy, (-1,)), shapes.reshape(places, (-1,)), num_segments=size
+    )
+    return shapes.reshape(total, x_shape), None
+
+
+# They move numbers.
+declare_exact(("GatherV2", "TakeAlongAxis"), NUMBERS)

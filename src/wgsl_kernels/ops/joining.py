@@ -121,7 +121,7 @@ def _pairs(paddings: Any, ndim: int) -> Any:
 def _pad_v2_signature(x: Spec, /, *, paddings: Pairs, constant_value: creation.Scalar = 0) -> Spec:
     require_dtype("PadV2", "x", x, *creation.NUMERIC)
     creation.fitting("PadV2", "constant_value", constant_value, x.dtype)
-    if not _are_pairs(paddings, x.ndim):
+    if not are_pairs(paddings, x.ndim):
         raise ShapeError(
             f"PadV2: paddings is {shown(paddings)} and x has shape {show(x.shape)}; "
             "want for each axis a pair of lengths of at least 0."
@@ -130,7 +130,8 @@ def _pad_v2_signature(x: Spec, /, *, paddings: Pairs, constant_value: creation.S
     return x.like(shape=tuple(before + length + after for length, (before, after) in grown))
 
 
-def _are_pairs(paddings: Any, ndim: int) -> bool:
+def are_pairs(paddings: Any, ndim: int) -> bool:
+    """Say whether this is for each axis a pair of lengths of at least 0."""
     return (
         isinstance(paddings, tuple)
         and len(paddings) == ndim
@@ -148,13 +149,18 @@ def _pad_v2_cpu(x: Array, *, paddings: Pairs, constant_value: creation.Scalar) -
 def _pad_v2_webgpu(
     gpu: Gpu, x: GpuArray, *, paddings: Pairs, constant_value: creation.Scalar
 ) -> GpuArray:
+    return padded(gpu, x, paddings, constant_value)
+
+
+def padded(gpu: Gpu, x: GpuArray, paddings: Pairs, constant_value: creation.Scalar) -> GpuArray:
+    """Return ``x`` with elements of one value around it."""
     grown = zip(x.shape, paddings, strict=True)
     y = gpu.empty(tuple(before + n + after for n, (before, after) in grown), x.dtype)
     if not y.size:
         return y
     shape, pairs = _without_seams(x.shape, paddings)
-    fours = x.dtype != "complex64" and not any(n % 4 for n in (shape[-1], *pairs[-1]))
-    unit, turns = 4 if fours else 1, gpu.policy.units_moved("PadV2")
+    is_vec4 = x.dtype != "complex64" and not any(n % 4 for n in (shape[-1], *pairs[-1]))
+    unit, turns = 4 if is_vec4 else 1, gpu.policy.units_moved("PadV2")
     params = {
         "before": tuple(before for before, _ in pairs),
         "fill": creation.stored(constant_value, x.dtype),
@@ -169,7 +175,7 @@ def _pad_v2_webgpu(
             "x": gpu.view(flat, shape, row_major(shape), flat.offset),
             "y": gpu.view(y, y_shape, row_major(y_shape), 0),
         },
-        configuration={"VEC4": fours},
+        configuration={"VEC4": is_vec4},
         params=params,
         groups=gpu.grid(math.ceil(y.size // unit / turns), 64),
     )
@@ -254,13 +260,13 @@ def _copy_blocks(gpu: Gpu, inputs: list[GpuArray], y: GpuArray, blocks: list[int
     turns = gpu.policy.units_moved("Concat")
     for x, block in zip(inputs, blocks, strict=True):
         size = math.prod(x.shape)
-        fours = not whole and not any(one % 4 for one in (block, row, start))
-        units = size // 4 if fours else size
+        is_vec4 = not whole and not any(one % 4 for one in (block, row, start))
+        units = size // 4 if is_vec4 else size
         if size:
             gpu.dispatch(
                 "joining/copy_block.wesl",
                 {"x": x, "y": y},
-                configuration={"VEC4": fours},
+                configuration={"VEC4": is_vec4},
                 params={
                     "block": block,
                     "row": row,

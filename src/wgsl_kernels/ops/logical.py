@@ -75,6 +75,23 @@ wgsl_kernel("LogicalOr", "logical/logical_or.wgsl")
 no_gradient("LogicalOr", because=BECAUSE)
 
 
+def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return whether ``a`` or ``b`` but not both hold, both of bools."""
+    return run("LogicalXor", a, b)
+
+
+signature("LogicalXor")(broadcast_pair("LogicalXor", "bool"))
+
+
+@cpu_kernel("LogicalXor")
+def _logical_xor_cpu(a: Array, b: Array) -> Array:
+    return np.logical_xor(a, b)
+
+
+wgsl_kernel("LogicalXor", "logical/logical_xor.wgsl")
+no_gradient("LogicalXor", because=BECAUSE)
+
+
 def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return ``x1`` where ``condition`` holds, else ``x2``; all three broadcast.
 
@@ -120,4 +137,4 @@ def _select_grad(
 
 
 # They compare and choose.
-declare_exact(("LogicalAnd", "LogicalNot", "LogicalOr", "Select"), NUMBERS)
+declare_exact(("LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "Select"), NUMBERS)

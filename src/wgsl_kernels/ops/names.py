@@ -14,52 +14,54 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _OURS = """
-    abs add addN:add_n all any argMax:argmax argMin:argmin avgPool:avg_pool batchNorm:batch_norm
-    batchNorm2d:batch_norm batchNorm3d:batch_norm batchNorm4d:batch_norm broadcastTo:broadcast_to
-    cast:astype ceil clipByValue:clip clone complex concat concat1d:concat concat2d:concat
-    concat3d:concat concat4d:concat conv2d conv2dTranspose:conv2d_transpose cos
-    cumprod:cumulative_prod cumsum:cumulative_sum depthwiseConv2d:depthwise_conv2d div:divide dot
-    elu equal erf exp expandDims:expand_dims expm1 eye fft fill:full floor floorDiv:floor_divide
-    fused.conv2d:fused_conv2d fused.depthwiseConv2d:fused_depthwise_conv2d
-    fused.matMul:fused_mat_mul gather:take greater
-    greaterEqual:greater_equal ifft imag leakyRelu:leaky_relu less lessEqual:less_equal linspace
-    log log1p logicalAnd:logical_and logicalNot:logical_not logicalOr:logical_or
-    logSoftmax:log_softmax logSumExp:logsumexp losses.huberLoss:huber_loss
-    losses.meanSquaredError:mean_squared_error losses.sigmoidCrossEntropy:sigmoid_cross_entropy
-    losses.softmaxCrossEntropy:softmax_cross_entropy matMul:matmul max maximum maxPool:max_pool
-    mean min minimum moments mul:multiply neg:negative notEqual:not_equal oneHot:one_hot ones
-    onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad pad4d:pad pow prelu
-    prod raggedGather:ragged_gather randomNormal:random_normal randomUniform:random_uniform
-    range:arange real reciprocal relu relu6 reshape reverse:flip reverse1d:flip reverse2d:flip
-    reverse3d:flip reverse4d:flip round rsqrt scalar:tensor separableConv2d:separable_conv2d
-    sigmoid sign sin slice slice1d:slice
-    slice2d:slice slice3d:slice slice4d:slice softmax softplus spectral.fft:fft spectral.ifft:ifft
-    split sqrt square squaredDifference:squared_difference squeeze stack step
-    stridedSlice:strided_slice string.stringSplit:string_split sub:subtract sum tan tanh tensor
-    tensor1d:tensor tensor2d:tensor tensor3d:tensor tensor4d:tensor tensor5d:tensor tensor6d:tensor
-    tile topk transpose:permute_dims unique unsortedSegmentSum:unsorted_segment_sum unstack
-    variable where zeros zerosLike:zeros_like
+    abs acos acosh add addN:add_n all any argMax:argmax argMin:argmin asin asinh atan atan2 atanh
+    avgPool:avg_pool batchNorm2d:batch_norm batchNorm3d:batch_norm batchNorm4d:batch_norm
+    batchNorm:batch_norm batchToSpaceND:batch_to_space_nd bincount bitwiseAnd:bitwise_and
+    broadcastArgs:broadcast_args broadcastTo:broadcast_to cast:astype ceil clipByValue:clip clone
+    complex concat concat1d:concat concat2d:concat concat3d:concat concat4d:concat conv2d
+    conv2dTranspose:conv2d_transpose cos cosh cumprod:cumulative_prod cumsum:cumulative_sum
+    denseBincount:dense_bincount depthToSpace:depth_to_space depthwiseConv2d:depthwise_conv2d diag
+    div:divide dot elu equal erf exp expandDims:expand_dims expm1 eye fft fill:full floor
+    floorDiv:floor_divide fused.conv2d:fused_conv2d fused.depthwiseConv2d:fused_depthwise_conv2d
+    fused.matMul:fused_mat_mul gather:take gatherND:gather_nd greater greaterEqual:greater_equal
+    ifft imag image.flipLeftRight:flip_left_right image.resizeBilinear:resize_bilinear
+    image.resizeNearestNeighbor:resize_nearest_neighbor isFinite:isfinite isInf:isinf isNaN:isnan
+    leakyRelu:leaky_relu less lessEqual:less_equal linalg.bandPart:band_part linspace
+    localResponseNormalization:local_response_normalization log log1p logicalAnd:logical_and
+    logicalNot:logical_not logicalOr:logical_or logicalXor:logical_xor logSoftmax:log_softmax
+    logSumExp:logsumexp losses.huberLoss:huber_loss losses.meanSquaredError:mean_squared_error
+    losses.sigmoidCrossEntropy:sigmoid_cross_entropy
+    losses.softmaxCrossEntropy:softmax_cross_entropy lowerBound:lower_bound matMul:matmul max
+    maximum maxPool:max_pool mean min minimum mirrorPad:mirror_pad mod:remainder moments
+    mul:multiply neg:negative notEqual:not_equal oneHot:one_hot ones onesLike:ones_like
+    outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad pad4d:pad pow prelu prod
+    raggedGather:ragged_gather randomNormal:random_normal randomUniform:random_uniform range:arange
+    real reciprocal relu relu6 reshape reverse1d:flip reverse2d:flip reverse3d:flip reverse4d:flip
+    reverse:flip round rsqrt scalar:tensor scatterND:scatter_nd searchSorted:searchsorted selu
+    separableConv2d:separable_conv2d sigmoid sign sin sinh slice slice1d:slice slice2d:slice
+    slice3d:slice slice4d:slice softmax softplus spaceToBatchND:space_to_batch_nd
+    sparseToDense:sparse_to_dense spectral.fft:fft spectral.ifft:ifft split sqrt square
+    squaredDifference:squared_difference squeeze stack step stridedSlice:strided_slice
+    string.stringSplit:string_split sub:subtract sum tan tanh tensor tensor1d:tensor tensor2d:tensor
+    tensor3d:tensor tensor4d:tensor tensor5d:tensor tensor6d:tensor
+    tensorScatterUpdate:tensor_scatter_update tile topk transpose:permute_dims unique
+    unsortedSegmentSum:unsorted_segment_sum unstack upperBound:upper_bound variable where zeros
+    zerosLike:zeros_like
 """
 
 _PLANNED = """
-    acos acosh asin asinh atan atan2 atanh avgPool3d basicLSTMCell batchToSpaceND bincount
-    bitwiseAnd broadcastArgs confusionMatrix conv1d conv3d conv3dTranspose cosh cosineWindow
-    denseBincount depthToSpace diag dilation2d divNoNan dropout einsum
-    enclosingPowerOfTwo ensureShape euclideanNorm gatherND
-    image.cropAndResize image.flipLeftRight image.grayscaleToRGB image.nonMaxSuppression
-    image.nonMaxSuppressionPadded image.nonMaxSuppressionWithScore image.resizeBilinear
-    image.resizeNearestNeighbor image.rgbToGrayscale image.rotateWithOffset image.threshold
-    image.transform irfft isFinite isInf isNaN linalg.bandPart linalg.gramSchmidt linalg.qr
-    localResponseNormalization logicalXor logSigmoid losses.absoluteDifference
-    losses.computeWeightedLoss losses.cosineDistance losses.hingeLoss losses.logLoss lowerBound
-    maxPool3d maxPoolWithArgmax meshgrid mirrorPad mod movingAverage multinomial
-    multiRNNCell norm pool raggedRange raggedTensorToTensor randomGamma randomStandardNormal
-    randomUniformInt rfft scatterND searchSorted selu signal.frame
-    signal.hammingWindow signal.hannWindow signal.stft sinh spaceToBatchND
-    sparse.sparseFillEmptyRows sparse.sparseReshape sparse.sparseSegmentMean
-    sparse.sparseSegmentSum sparseToDense spectral.irfft spectral.rfft
-    string.staticRegexReplace string.stringNGrams string.stringToHashBucketFast
-    tensorScatterUpdate truncatedNormal upperBound
+    avgPool3d basicLSTMCell confusionMatrix conv1d conv3d conv3dTranspose cosineWindow dilation2d
+    divNoNan dropout einsum enclosingPowerOfTwo ensureShape euclideanNorm image.cropAndResize
+    image.grayscaleToRGB image.nonMaxSuppression image.nonMaxSuppressionPadded
+    image.nonMaxSuppressionWithScore image.rgbToGrayscale image.rotateWithOffset image.threshold
+    image.transform irfft linalg.gramSchmidt linalg.qr logSigmoid losses.absoluteDifference
+    losses.computeWeightedLoss losses.cosineDistance losses.hingeLoss losses.logLoss maxPool3d
+    maxPoolWithArgmax meshgrid movingAverage multinomial multiRNNCell norm pool raggedRange
+    raggedTensorToTensor randomGamma randomStandardNormal randomUniformInt rfft signal.frame
+    signal.hammingWindow signal.hannWindow signal.stft sparse.sparseFillEmptyRows
+    sparse.sparseReshape sparse.sparseSegmentMean sparse.sparseSegmentSum spectral.irfft
+    spectral.rfft string.staticRegexReplace string.stringNGrams string.stringToHashBucketFast
+    truncatedNormal
 """
 
 

@@ -18,7 +18,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, normalize_axis, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.ops import reduce, statistics, unary
-from wgsl_kernels.ops.epilogue import spread
+from wgsl_kernels.ops.epilogue import broadcast_view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,7 +133,7 @@ def _batch_norm_webgpu(
     if channels % 4 == 0 and all(one is None or one.shape == (channels,) for one in given.values()):
         _by_channels(gpu, x, given, y, variance_epsilon)
         return y
-    views = {name: spread(gpu, one, x.shape, x.dtype) for name, one in given.items()}
+    views = {name: broadcast_view(gpu, one, x.shape, x.dtype) for name, one in given.items()}
     gpu.dispatch(
         "normalization/fused_batch_norm.wesl",
         {"x": x, **views, "y": y},

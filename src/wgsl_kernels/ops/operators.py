@@ -11,7 +11,7 @@ import numpy as np
 from wgsl_kernels.engine.operators import provide
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.tensor import Tensor
-from wgsl_kernels.ops import binary, compare, indexing, logical, matrix, unary
+from wgsl_kernels.ops import binary, compare, float_pairs, indexing, logical, matrix, unary
 
 _ARRAYS = ("__array__", "__array_interface__", "__buffer__", "__dlpack__")
 
@@ -52,6 +52,7 @@ provide(
     le=compare.less_equal,
     lt=compare.less,
     matmul=matrix.matmul,
+    mod=float_pairs.remainder,
     mul=binary.multiply,
     ne=_not_equal,
     neg=unary.negative,

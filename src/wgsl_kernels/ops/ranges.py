@@ -67,12 +67,58 @@ def linspace(start: float, stop: float, num: int, *, dtype: Any = None) -> Tenso
     if chosen == "string":
         raise DTypeError("linspace: dtype is string; want one of numbers.")
     check_room((count,), chosen)
+    first, last = ends
+    if is_float(chosen) and _is_held(first, chosen) and _is_held(last, chosen):
+        return run("LinSpace", start=first, stop=last, num=count, dtype=chosen)
+    return tensor(_spaced(*ends, count, chosen), dtype=chosen)
+
+
+def _is_held(value: creation.Scalar, dtype: DType) -> bool:
+    """Say whether a float dtype holds a number of this size."""
+    return not isinstance(value, complex) and abs(value) <= float(np.finfo(numpy_dtype(dtype)).max)
+
+
+def _spaced(start: creation.Scalar, stop: creation.Scalar, num: int, dtype: DType) -> Array:
     try:
-        y = np.empty(count, numpy_dtype(chosen))
+        y = np.empty(num, numpy_dtype(dtype))
     except MemoryError:
-        raise too_large(Spec((count,), chosen)) from None
-    _space(y, *ends)
-    return tensor(y, dtype=chosen)
+        raise too_large(Spec((num,), dtype)) from None
+    _space(y, start, stop)
+    return y
+
+
+@signature("LinSpace")
+def _lin_space_signature(*, start: float, stop: float, num: int, dtype: DType = "float32") -> Spec:
+    if num < 1:
+        raise ArgumentError(f"LinSpace: num is {num}; want at least 1.")
+    if not is_float(dtype):
+        raise DTypeError(f"LinSpace: dtype is {dtype}; want float32.")
+    for name, value in (("start", start), ("stop", stop)):
+        if not _is_held(value, dtype):
+            raise ArgumentError(f"LinSpace: {name} is {value}; want a number that {dtype} holds.")
+    return Spec((num,), dtype)
+
+
+@cpu_kernel("LinSpace")
+def _lin_space_cpu(*, start: float, stop: float, num: int, dtype: DType) -> Array:
+    return _spaced(start, stop, num, dtype)
+
+
+def _lin_space_params(start: float, stop: float, num: int) -> dict[str, Any]:
+    largest = float(np.finfo(np.float32).max)
+    gap = min(max((stop - start) / max(num - 1, 1), -largest), largest)
+    ends = {"first": _in_two(start), "last": _in_two(stop), "gap": _in_two(gap)}
+    return {"count": num, **ends}
+
+
+def _in_two(value: float) -> tuple[float, float]:
+    """Return a number as the sum of two of float32."""
+    near = float(np.float32(value))
+    return near, value - near
+
+
+wgsl_kernel("LinSpace", "creation/lin_space.wesl", params=_lin_space_params)
+no_gradient("LinSpace", because="it takes no tensor")
 
 
 def _end(name: str, value: Any) -> creation.Scalar:

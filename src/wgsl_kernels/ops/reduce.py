@@ -124,7 +124,7 @@ wgsl_kernel("Mean", "reduce/mean.wgsl")
 def _mean_grad(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
     axes = normalize_axes("Mean", axis, len(x_shape))
     count = math.prod(x_shape[one] for one in axes)
-    return spread(dy * (1.0 / (count or 1)), x_shape, axis)
+    return broadcast_gradient(dy * (1.0 / (count or 1)), x_shape, axis)
 
 
 def prod(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -222,7 +222,7 @@ declare("Sum", SPREADS)
 
 @gradient("Sum")
 def _sum_grad(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
-    return spread(dy, x_shape, axis)
+    return broadcast_gradient(dy, x_shape, axis)
 
 
 def spec_without(kernel: str, x: Spec, axis: Axes, keep_dims: bool, name: str = "axis") -> Spec:
@@ -253,7 +253,7 @@ def kept(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
     return shape.reshape(dy, reduced(x_shape, axes, True))
 
 
-def spread(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
+def broadcast_gradient(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
     """Return ``dy`` repeated along the reduced axes."""
     return shape.broadcast_to(kept(dy, x_shape, axis), x_shape)
 

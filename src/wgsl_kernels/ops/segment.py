@@ -72,15 +72,15 @@ def _unsorted_segment_sum_signature(x: Spec, segment_ids: Spec, /, *, num_segmen
 def _unsorted_segment_sum_cpu(x: Array, segment_ids: Array, *, num_segments: int) -> Array:
     inner = x.shape[segment_ids.ndim :]
     rows = x.reshape(segment_ids.size, math.prod(inner))
-    return _segment_sum(rows, segment_ids.reshape(-1), num_segments).reshape(num_segments, *inner)
+    return summed(rows, segment_ids.reshape(-1), num_segments).reshape(num_segments, *inner)
 
 
-def _segment_sum(rows: Array, ids: Array, count: int) -> Array:
+def summed(rows: Array, ids: Array, count: int) -> Array:
     """Return the sums [count, columns] of the rows [ids, columns] that have the same id."""
     if rows.dtype.kind == "c":
         part = np.float32 if rows.dtype == np.complex64 else np.float64
         pairs = np.ascontiguousarray(rows).view(part)
-        return _segment_sum(pairs, ids, count).view(rows.dtype)
+        return summed(pairs, ids, count).view(rows.dtype)
     inside = (ids >= 0) & (ids < count)
     if not inside.all():
         rows, ids = rows[inside], ids[inside]
@@ -125,6 +125,11 @@ def _sums_by_column(rows: Array, ids: Array, count: int) -> Array:
 def _unsorted_segment_sum_webgpu(
     gpu: Gpu, x: GpuArray, segment_ids: GpuArray, *, num_segments: int
 ) -> GpuArray:
+    return summed_on_device(gpu, x, segment_ids, num_segments)
+
+
+def summed_on_device(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments: int) -> GpuArray:
+    """Return the sums [num_segments, inner...] of the parts of ``x`` that have the same id."""
     inner = x.shape[len(segment_ids.shape) :]
     y = gpu.empty((num_segments, *inner), x.dtype)
     if not y.size:
@@ -151,7 +156,7 @@ def _sum_runs(gpu: Gpu, arrays: dict[str, GpuArray], columns: int) -> None:
     invocations = y.size * lanes
     shader = "segment/unsorted_segment_sum.wgsl"
     if lanes == 1 and columns % 4 == 0 and y.dtype != "complex64":
-        shader = "segment/unsorted_segment_sum_fours.wgsl"
+        shader = "segment/unsorted_segment_sum_vec4.wgsl"
         invocations = segments * math.ceil(columns / 16)
     params = {"inner": columns, "segments": segments, "lanes": lanes}
     for first in range(0, max(count, 1), lanes * _TURNS):

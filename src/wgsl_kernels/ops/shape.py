@@ -192,7 +192,11 @@ def _reshape_cpu(x: Array, *, shape: Shape) -> Array:
 
 @wgsl_kernel("Reshape")
 def _reshape_webgpu(gpu: Gpu, x: GpuArray, *, shape: Shape) -> GpuArray:
-    want = _reshaped(math.prod(x.shape), shape)
+    return reshaped(gpu, x, _reshaped(math.prod(x.shape), shape))
+
+
+def reshaped(gpu: Gpu, x: GpuArray, want: Shape) -> GpuArray:
+    """Return ``x`` in another shape: a view, or a copy where there is none."""
     strides = reshaped_strides(x.shape, x.strides, want)
     if strides is not None:
         return gpu.view(x, want, strides, x.offset)

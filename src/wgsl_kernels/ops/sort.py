@@ -91,10 +91,10 @@ def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
         if name == REGISTERS:
             return _top_in_registers(gpu, x, k)
         if name == BLOCKS:
-            return _top_of_pairs(gpu, x, k, _top_of_blocks(gpu, x, k))
+            return top_of_pairs(gpu, x, k, _top_of_blocks(gpu, x, k))
         shape = rows, length
-        pairs = sorted_pairs(gpu, shape, lambda pairs: _order(gpu, x, pairs, length, 1))
-        return _top_of_pairs(gpu, x, k, pairs)
+        pairs = sorted_pairs(gpu, shape, lambda pairs: order_pairs(gpu, x, pairs, length, 1))
+        return top_of_pairs(gpu, x, k, pairs)
 
     shape_class = (size_class(rows), size_class(length), size_class(k))
     static = wanted if wanted in names else SORTED
@@ -112,7 +112,7 @@ def _results(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray]:
     return values, gpu.empty(values.shape, "int32")
 
 
-def _top_of_pairs(gpu: Gpu, x: GpuArray, k: int, pairs: GpuArray) -> tuple[GpuArray, GpuArray]:
+def top_of_pairs(gpu: Gpu, x: GpuArray, k: int, pairs: GpuArray) -> tuple[GpuArray, GpuArray]:
     """Return the results for pairs, [rows, width, 2], of which the first k are the largest."""
     values, indices = _results(gpu, x, k)
     arrays = {"x": x, "pairs": pairs, "values": values, "indices": indices}
@@ -148,7 +148,7 @@ def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray
         given = {**arrays, "pairs": pairs}
         gpu.dispatch(shader, given, configuration=flags, params=params, groups=grid)
         if parts == 1:
-            return _top_of_pairs(gpu, x, k, pairs)
+            return top_of_pairs(gpu, x, k, pairs)
         arrays, flags, length = {"kept": pairs}, {"NEXT": True}, parts * k
 
 
@@ -157,7 +157,7 @@ def _top_of_blocks(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
     length = x.shape[-1]
     rows, parts = x.size // length, math.ceil(length / BLOCK)
     pairs = gpu.empty((rows * parts, BLOCK, 2), "int32")
-    _order(gpu, x, pairs, BLOCK, parts)
+    order_pairs(gpu, x, pairs, BLOCK, parts)
     while True:
         sort_blocks(gpu, pairs)
         if parts == 1:
@@ -178,7 +178,9 @@ def _top_of_blocks(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
         gpu.dispatch("sort/top_k_blocks.wgsl", arrays, params=params, groups=grid)
 
 
-def _order(gpu: Gpu, x: GpuArray, pairs: GpuArray, part_size: int, parts: int) -> None:
+def order_pairs(
+    gpu: Gpu, x: GpuArray, pairs: GpuArray, part_size: int, parts: int, *, ascending: bool = False
+) -> None:
     """Write pairs of the orders of x and their indices, [rows * parts, width, 2]."""
     length = x.shape[-1]
     rows, width = x.size // length, pairs.shape[1]
@@ -190,6 +192,7 @@ def _order(gpu: Gpu, x: GpuArray, pairs: GpuArray, part_size: int, parts: int) -
         "part_size": part_size,
         "width": width,
         "chunks": chunks,
+        "is_ascending": int(ascending),
     }
     gpu.dispatch(
         "sort/top_k_pairs.wesl",

@@ -12,12 +12,14 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.maps import mapped
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.dtypes import COMPLEXES
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.tensor import as_tensor
 from wgsl_kernels.ops import binary, complex, creation, logical
 from wgsl_kernels.ops.elementwise import (
     COMPLEX,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def abs(x: TensorLike) -> Tensor:
-    """Return the absolute value, element by element.
+    """Return the absolute value, element by element; of complex numbers a float.
 
     The gradient at 0 is 0.
 
@@ -44,7 +46,8 @@ def abs(x: TensorLike) -> Tensor:
         >>> wk.grad(wk.abs)(wk.tensor([-2.0, 0.0, 3.0])).tolist()
         [-1.0, 0.0, 1.0]
     """
-    return run("Abs", x)
+    given = as_tensor(x)
+    return run("ComplexAbs" if given.dtype in COMPLEXES else "Abs", given)
 
 
 signature("Abs")(like_x("Abs", *NUMBERS))

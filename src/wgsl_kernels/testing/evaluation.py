@@ -29,7 +29,7 @@ Function = Callable[..., Any]
 def fixed_random_numbers() -> Iterator[None]:
     """Have the block draw what the next block will draw: the random key is put back after it."""
     key = random.key
-    before = Tensor(key.spec, key.array, key.driver)
+    before = Tensor(key.spec, key._array, key._driver)
     try:
         yield
     finally:

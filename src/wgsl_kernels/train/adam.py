@@ -109,8 +109,8 @@ class Weights:
                 -expm1(number * math.log(beta)) if beta else number * 0.0 + 1.0
                 for beta in self._betas
             )
-        readable = abilities_of(step.driver).host_readable
-        known = None if readable is None else readable.known(step.array)
+        readable = abilities_of(step._driver).host_readable
+        known = None if readable is None else readable.known(step._array)
         if known is not None:
             pairs = zip(self._first, self._last, strict=True)
             places = [first + min(int(known.item()), last) for first, last in pairs]

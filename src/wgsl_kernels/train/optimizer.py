@@ -114,7 +114,7 @@ class Optimizer(ABC):
             GradientNotFound: The loss depends on none of them, or a kernel has no gradient.
             ShapeError: The loss is not a scalar.
         """
-        with _fused_at_first_sight():
+        with _fused_on_first_use():
             loss, found = variable_grads(f, variables)
             if not found:
                 raise GradientNotFound(
@@ -134,15 +134,15 @@ class Optimizer(ABC):
 
         Raises:
             ShapeError: A gradient has not its variable's shape. Nothing has changed then.
-            ArgumentError: A variable stands twice, or two have the same name.
+            ArgumentError: A variable is given twice, or two have the same name.
         """
-        with _fused_at_first_sight():
+        with _fused_on_first_use():
             self._change(self._chosen(gradients))
 
     def _change(self, chosen: list[tuple[Tensor, Variable]]) -> None:
         """Do one step, giving up each gradient once it is used.
 
-        What nobody holds any more need not be written where kernels are put off and fused.
+        What nobody holds any more need not be written where kernels are deferred and fused.
         """
         chosen.reverse()
         with tidy(), hidden_from_tapes():
@@ -185,7 +185,7 @@ class Optimizer(ABC):
             if name in chosen or (name != target.name and chosen[target.name][1] is target):
                 what = "twice" if chosen[target.name][1] is target else "for two variables"
                 raise ArgumentError(
-                    f"{self._name}: {target.name!r} stands {what}; want each name once."
+                    f"{self._name}: {target.name!r} is given {what}; want each name once."
                 )
             chosen[name] = (gradient, target)
         if without and not self._has_warned:
@@ -287,7 +287,7 @@ class Optimizer(ABC):
         return twin
 
 
-def _fused_at_first_sight() -> AbstractContextManager[None]:
+def _fused_on_first_use() -> AbstractContextManager[None]:
     """Have what a step runs fused at once: there will be other steps, which would do it then."""
     return config.using(fusion="always") if config.fusion == "auto" else nullcontext()
 

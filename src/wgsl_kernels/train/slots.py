@@ -36,7 +36,7 @@ def is_counted(name: str) -> bool:
 
 def name_of(owner: Variable) -> str:
     """Return what state of a variable is called without a mapping that says where it stands."""
-    return f"{owner.name}@{PROCESS}-{owner.id}" if is_counted(owner.name) else owner.name
+    return f"{owner.name}@{PROCESS}-{owner._id}" if is_counted(owner.name) else owner.name
 
 
 class _Owned:
@@ -66,10 +66,10 @@ class _Owned:
 
 
 class Claims(NamedTuple):
-    """State that fits: what each variable gets, and what waits for one of its name."""
+    """State that fits: what each variable gets, and what is kept for one of its name."""
 
     claimed: list[tuple[Variable, dict[str, Tensor]]]
-    waiting: dict[str, dict[str, Tensor]]
+    unclaimed: dict[str, dict[str, Tensor]]
 
 
 class Slots:
@@ -84,7 +84,7 @@ class Slots:
         self._optimizer = optimizer
         self._kinds = kinds
         self._owned: dict[int, _Owned] = {}
-        self._waiting: dict[str, dict[str, Tensor]] = {}
+        self._unclaimed: dict[str, dict[str, Tensor]] = {}
         self._is_checked = True
 
     def owners(self) -> list[Variable]:
@@ -94,7 +94,7 @@ class Slots:
 
     def of(self, target: Variable) -> tuple[Variable, ...]:
         """Return the variable's slots, made of zeros or of loaded state when first asked for."""
-        owned = self._owned.get(target.id)
+        owned = self._owned.get(target._id)
         if owned is not None:
             owned.heir = None
             return owned.slots
@@ -103,16 +103,16 @@ class Slots:
             raise ArgumentError(
                 f"{self._optimizer}: two variables are called {name!r}; want different names."
             )
-        state = self._waiting.get(name, {})
+        state = self._unclaimed.get(name, {})
         for kind, value in state.items():
             self._check_fits(f"{name}/{kind}", value, target)
-        self._remember(target.id)
+        self._remember(target._id)
         made = self._put(target, state)
-        self._waiting = {one: state for one, state in self._waiting.items() if one != name}
+        self._unclaimed = {one: state for one, state in self._unclaimed.items() if one != name}
         return made
 
     def check_owners(self) -> None:
-        """Raise if loaded state waits for a variable that does not exist.
+        """Raise if loaded state is of a variable that does not exist.
 
         Raises:
             ArgumentError: It does.
@@ -121,7 +121,7 @@ class Slots:
             return
         found = [back() for back in variables.valuerefs()]
         names = {name_of(one) for one in found if one is not None and not one.is_disposed}
-        for owner in self._waiting:
+        for owner in self._unclaimed:
             if owner not in names:
                 raise ArgumentError(self._without_owner(owner))
         self._is_checked = True
@@ -136,13 +136,13 @@ class Slots:
             ArgumentError: Two owners go by one name.
         """
         met = {name_of(one) for one in self.owners()}  # an interrupt may leave what they have got
-        waiting = {name: state for name, state in self._waiting.items() if name not in met}
-        taken = set(names.values()) | waiting.keys()
-        if len(taken) < len(waiting) + len(set(names.values())):
-            self._refuse_name(next(one for one in waiting if one in set(names.values())))
+        unclaimed = {name: state for name, state in self._unclaimed.items() if name not in met}
+        taken = set(names.values()) | unclaimed.keys()
+        if len(taken) < len(unclaimed) + len(set(names.values())):
+            self._refuse_name(next(one for one in unclaimed if one in set(names.values())))
         found = {
             f"{owner}/{kind}": value
-            for owner, state in waiting.items()
+            for owner, state in unclaimed.items()
             for kind, value in state.items()
         }
         for owned in list(self._owned.values()):
@@ -172,7 +172,7 @@ class Slots:
             parts.setdefault(owner, {})[kind] = value
         known = {name_of(one): one for one in self.owners()}
         claimed: dict[int, tuple[Variable, dict[str, Tensor]]] = {}
-        waiting: dict[str, dict[str, Tensor]] = {}
+        unclaimed: dict[str, dict[str, Tensor]] = {}
         for owner, part in parts.items():
             if not owner or part.keys() != set(self._kinds):
                 self._refuse_part(owner, part)
@@ -181,42 +181,42 @@ class Slots:
             if target is None:
                 if is_counted(owner):
                     raise ArgumentError(self._without_owner(owner))
-                waiting[owner] = part
+                unclaimed[owner] = part
                 continue
-            if target.id in claimed:
+            if target._id in claimed:
                 raise ArgumentError(
                     f"{self._optimizer}: the state of {owner!r} is the second for one variable, "
                     f"{target.name!r}; want one."
                 )
             for kind, value in part.items():
                 self._check_fits(f"{owner}/{kind}", value, target)
-            claimed[target.id] = (target, part)
-        lacking = [name for name, one in known.items() if one.id not in claimed]
-        if lacking and waiting:
+            claimed[target._id] = (target, part)
+        lacking = [name for name, one in known.items() if one._id not in claimed]
+        if lacking and unclaimed:
             raise ArgumentError(
                 f"{self._optimizer}: the state has no '{lacking[0]}/{self._kinds[0]}'; it has that "
-                f"of {', '.join(map(repr, waiting))}, which this optimizer has not met."
+                f"of {', '.join(map(repr, unclaimed))}, which this optimizer has not met."
             )
-        return Claims(list(claimed.values()), waiting)
+        return Claims(list(claimed.values()), unclaimed)
 
     def take(self, claims: Claims) -> None:
         """Take state over; variables that it has nothing of begin anew."""
         self._remember(None)
-        claimed = {target.id for target, _ in claims.claimed}
+        claimed = {target._id for target, _ in claims.claimed}
         for number, owned in list(self._owned.items()):
             if number not in claimed and owned.owner() is not None:
                 for slot in owned.slots:
                     slot.assign(_zeros(slot))
         for target, state in claims.claimed:
-            present = self._owned.get(target.id)
+            present = self._owned.get(target._id)
             if present is None:
-                self._remember(target.id)
+                self._remember(target._id)
                 self._put(target, state)
                 continue
             for kind, slot in zip(self._kinds, present.slots, strict=True):
                 slot.assign(state[kind])
-        self._waiting = claims.waiting
-        self._is_checked = not claims.waiting
+        self._unclaimed = claims.unclaimed
+        self._is_checked = not claims.unclaimed
 
     def _put(self, target: Variable, state: Mapping[str, Tensor]) -> tuple[Variable, ...]:
         zeros = None if state else _zeros(target)
@@ -238,7 +238,7 @@ class Slots:
         slots: tuple[Variable, ...],
         heir: weakref.ref[Variable] | str | None = None,
     ) -> None:
-        back, number = weakref.ref(self), target.id
+        back, number = weakref.ref(self), target._id
 
         def gone(_: object) -> None:
             if (own := back()) is not None:
@@ -253,11 +253,11 @@ class Slots:
             return
         if isinstance(owned.heir, str):
             slots = zip(self._kinds, owned.slots, strict=True)
-            self._waiting[owned.heir] = {kind: stop_gradient(one) for kind, one in slots}
+            self._unclaimed[owned.heir] = {kind: stop_gradient(one) for kind, one in slots}
             self._is_checked = False
             return
         original = owned.heir()
-        if original is not None and original.id not in self._owned:
+        if original is not None and original._id not in self._owned:
             self._own(original, owned.slots)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Slots:
@@ -273,7 +273,7 @@ class Slots:
                 slots = tuple(copy.copy(one) for one in owned.slots)
                 other = twin_of(owner)
                 twin._own(other, slots, None if other is owner else weakref.ref(owner))
-        twin._waiting = dict(self._waiting)
+        twin._unclaimed = dict(self._unclaimed)
         twin._is_checked = self._is_checked
         return twin
 
@@ -291,12 +291,12 @@ class Slots:
         """Have whoever watches put back, if need be, what is known now."""
         if (watch := current().watch) is None:
             return
-        waiting, is_checked = self._waiting, self._is_checked
+        unclaimed, is_checked = self._unclaimed, self._is_checked
 
         def put_back() -> None:
             if number is not None:
                 self._owned.pop(number, None)
-            self._waiting, self._is_checked = waiting, is_checked
+            self._unclaimed, self._is_checked = unclaimed, is_checked
 
         watch.undo.append(put_back)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray, to_device_values
-from wgsl_kernels.backends.webgpu.capturing.lying import placed, stretch
+from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of, stretch
 from wgsl_kernels.backends.webgpu.capturing.notes import Notes
 from wgsl_kernels.backends.webgpu.capturing.ordering import sparing_order
 from wgsl_kernels.backends.webgpu.capturing.replay import GpuReplay, Output, Slot
@@ -39,7 +39,7 @@ class GpuRecording:
         return self._notes.why
 
     def own(self, array: GpuArray, spec: Spec, shared: bool) -> GpuArray:
-        """Return an array that lies as this one, in a buffer that nothing else has."""
+        """Return an array of this one's layout, in a buffer that nothing else has."""
         with self._notes.paused():
             return self._own(array, spec, shared)
 
@@ -52,7 +52,7 @@ class GpuRecording:
             storage = self._device.put(values, "upload", f"{spec}")
             return GpuArray(spec.shape, spec.dtype, size, storage, self._device)
         self._backend.make_resident(array)
-        layout, _ = placed(array)
+        layout, _ = layout_of(array)
         if layout is not None:
             part = self._backend.copy(stretch(array)).storage
             return GpuArray(spec.shape, spec.dtype, size, part, self._device, layout)
@@ -61,7 +61,7 @@ class GpuRecording:
 
     def begin(self) -> None:
         """Begin to take notes; what is pending is made first, lest it be made with the run's."""
-        self._backend.evaluator.make_waiting()
+        self._backend.evaluator.make_deferred()
         self._notes.begin()
 
     def refuse(self, why: str) -> None:

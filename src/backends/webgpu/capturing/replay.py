@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, ITEMSIZE, GpuArray, row_major
-from wgsl_kernels.backends.webgpu.capturing.lying import placed, stretch
+from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of, stretch
 from wgsl_kernels.backends.webgpu.capturing.program import concatenated
 from wgsl_kernels.engine.driver import OtherLayoutError
 from wgsl_kernels.engine.recent import Recent
@@ -89,10 +89,10 @@ class GpuReplay:
 
     Slots number the buffers that differ from run to run: first those of the inputs that are used,
     then new ones for the outputs, in which dispatches may work before the result is there. Of a
-    view the part is bound that lies as the recorded one did. For each set of buffers, and of starts
-    of such parts, the list of dispatches is remembered, and so are bind groups, which dispatches
-    share: encoding half as many objects takes half the time. Parameters that do not travel with
-    their dispatch lie in a buffer of the replay's own, written once.
+    view the part is bound that has the recorded one's layout. For each set of buffers, and of
+    starts of such parts, the list of dispatches is remembered, and so are bind groups, which
+    dispatches share: encoding half as many objects takes half the time. Parameters that do not
+    travel with their dispatch lie in a buffer of the replay's own, written once.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class GpuReplay:
 
         What does not begin where a binding may is copied.
         """
-        own, start = placed(array)
+        own, start = layout_of(array)
         if own != layout:
             raise OtherLayoutError
         first = start * ITEMSIZE[array.dtype]

@@ -21,24 +21,24 @@ class Background:
     wgpu-py lets other threads run while the driver compiles, and keeps errors apart by thread.
     """
 
-    def __init__(self, threads: int, told: Callable[[int, int], None]) -> None:
-        """Start no thread yet; ``told(done, asked)`` hears of each pipeline, from any thread."""
+    def __init__(self, threads: int, notify: Callable[[int, int], None]) -> None:
+        """Start no thread yet; any thread calls ``notify(done, asked)`` with each pipeline."""
         self.asked = 0
         self._done = 0
-        self._told = told
+        self._notify = notify
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="wgsl-kernels-compile")
-        self._waiting: list[tuple[Pipeline, Future[Any]]] = []
+        self._compiling: list[tuple[Pipeline, Future[Any]]] = []
 
     def add(self, pipeline: Pipeline, make: Callable[[], Any]) -> None:
         """Have ``make`` called in a thread; it returns wgpu's pipeline."""
         with self._lock:
             self.asked += 1
-            told = self._done, self.asked
-        self._told(*told)
+            counts = self._done, self.asked
+        self._notify(*counts)
 
         def start() -> None:
-            self._waiting.append((pipeline, self._pool.submit(self._made, make)))
+            self._compiling.append((pipeline, self._pool.submit(self._made, make)))
 
         start_roomy(start)  # the pool may make a thread
 
@@ -47,8 +47,8 @@ class Background:
         with self._lock:
             self.asked += 1
             self._done += 1
-            told = self._done, self.asked
-        self._told(*told)
+            counts = self._done, self.asked
+        self._notify(*counts)
 
     def finish(self, handle_of: Callable[[Any], Any]) -> Exception | None:
         """Wait for all pipelines and complete them; return why the first was refused, if one was.
@@ -56,8 +56,8 @@ class Background:
         A refused one stays without handle, so that a batch with it is taken apart.
         """
         first: Exception | None = None
-        while self._waiting:
-            pipeline, future = self._waiting[0]
+        while self._compiling:
+            pipeline, future = self._compiling[0]
             try:
                 pipeline.owner = future.result()
             except Exception as error:
@@ -65,7 +65,7 @@ class Background:
                 first = first or pipeline.refused
             else:
                 pipeline.handle = handle_of(pipeline.owner)
-            del self._waiting[0]  # not sooner: an interrupt leaves it waited for
+            del self._compiling[0]  # not sooner: an interrupt leaves it waited for
         return first
 
     def close(self) -> None:
@@ -76,6 +76,6 @@ class Background:
         made = make()
         with self._lock:
             self._done += 1
-            told = self._done, self.asked
-        self._told(*told)
+            counts = self._done, self.asked
+        self._notify(*counts)
         return made

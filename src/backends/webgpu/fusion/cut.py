@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.fusion.graph import TOO_MANY, VIEW, WEIGHT_MAX, weight_of
+from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, TOO_MANY, VIEW, cost_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,10 +62,10 @@ def cut(group: Group, bound: Sequence[bool], most: int) -> list[Part]:
 
 def _stop(group: Group, nodes: Sequence[int], start: int) -> int:
     """Return where ``nodes`` from ``start`` on begin to weigh more than a dispatch may."""
-    weight = 0
+    cost = 0
     for stop in range(start, len(nodes)):
-        weight += weight_of((group.nodes[nodes[stop]],))
-        if weight > WEIGHT_MAX:
+        cost += cost_of((group.nodes[nodes[stop]],))
+        if cost > COST_MAX:
             return stop
     return len(nodes)
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 LIGHT, HEAVY = 1, 4
 """What a map weighs that is an expression without calls, and any other."""
-WEIGHT_MAX = 128
+COST_MAX = 128
 """The most that the maps of one dispatch weigh, and about the most that one array may wait for."""
-TOO_MANY = f"{WEIGHT_MAX // HEAVY} maps, or {WEIGHT_MAX} without calls"
+TOO_MANY = f"{COST_MAX // HEAVY} maps, or {COST_MAX} without calls"
 PENDING_BYTES = 256 << 20
 """The most bytes of inputs that one array may hold back, each counted as often as it is used."""
 
@@ -35,8 +35,8 @@ _op = attrgetter("op")
 class View:
     """What makes a reshaped array of a pending one: it shares its storage."""
 
-    is_anchor = False
-    weight = 0
+    is_fusible = False
+    cost = 0
 
     def __repr__(self) -> str:
         return "view"
@@ -51,15 +51,15 @@ def pending(
     spec: Spec,
     device: Device,
     tail: Tail | None,
-    weight: int = 1,
-    burden: int = 0,
+    cost: int = 1,
+    held_bytes: int = 0,
 ) -> GpuArray:
     """Return an array that ``op``, a launch, is to make; a plan calls what calls this."""
     made = GpuArray(spec.shape, spec.dtype, spec.size, None, device)
     made.op = op
     made.inputs = inputs
-    made.weight = weight
-    made.burden = burden
+    made.cost = cost
+    made.held_bytes = held_bytes
     made.place = user_code(6)
     if tail is not None:
         made.tail = tail
@@ -75,10 +75,10 @@ def pending_view(array: GpuArray, shape: Shape) -> GpuArray:
     view = GpuArray(shape, array.dtype, array.size, None, array.device)
     view.op = VIEW
     view.inputs = (base,)
-    view.weight = base.weight
-    view.burden = base.burden
+    view.cost = base.cost
+    view.held_bytes = base.held_bytes
     view.place = base.place
-    view.sealed = array.sealed
+    view.immutable = array.immutable
     view.tail = base.tail
     return view
 
@@ -126,7 +126,7 @@ class Group:
                 self._hold_under_views()
 
     def key(self) -> tuple[Any, ...]:
-        """Return what is equal where the same dispatches do, but for how the leaves lie."""
+        """Return what is equal where the same dispatches do, but for the leaves' layouts."""
         return (tuple(map(_op, self.nodes)), tuple(self.refs), tuple(self.held))
 
     def _hold_under_views(self) -> None:
@@ -147,7 +147,7 @@ def _visit(array: GpuArray, size: int, number: dict[int, int], group: Group) -> 
         known = number.get(id(one))
         if known is None:
             op = one.op
-            if op is not None and one.size == size and not op.is_anchor:
+            if op is not None and one.size == size and not op.is_fusible:
                 known = _visit(one, size, number, group)
             else:
                 known = number[id(one)] = ~len(group.leaves)
@@ -170,21 +170,21 @@ def _visit(array: GpuArray, size: int, number: dict[int, int], group: Group) -> 
     return mine
 
 
-def waiting(arrays: list[Any], most: int) -> int:
+def pending_cost(arrays: list[Any], most: int) -> int:
     """Return what the pending arrays weigh that these depend on; ``most`` or more if too much."""
-    weight = 0
+    cost = 0
     seen: set[int] = set()
     stack = [one for one in arrays if one is not None and one.op is not None]
-    while stack and weight < most:
+    while stack and cost < most:
         one = stack.pop()
         if id(one) not in seen:
             seen.add(id(one))
-            weight += one.op.weight
-            if not one.op.is_anchor:
+            cost += one.op.cost
+            if not one.op.is_fusible:
                 stack += [before for before in one.inputs if before.op is not None]
-    return weight
+    return cost
 
 
-def weight_of(arrays: Iterable[GpuArray]) -> int:
+def cost_of(arrays: Iterable[GpuArray]) -> int:
     """Return what pending arrays weigh by themselves."""
-    return sum([one.op.weight for one in arrays])
+    return sum([one.op.cost for one in arrays])

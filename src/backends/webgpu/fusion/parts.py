@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def structure_of(
     group: Group, part: Part, *, vec4: bool = True, given: GpuArray | None = None
 ) -> tuple[Structure, Reading] | None:
-    """Return what one dispatch is made for, and how its leaves lie; None if it cannot be."""
+    """Return what one dispatch is made for, and its leaves' layouts; None if it cannot be."""
     refs = resolved(group)
     inside = {n: step for step, n in enumerate(part.nodes)}
     leaf_of = {ref: n for n, ref in enumerate(part.leaves)}
@@ -52,7 +52,7 @@ def structure_of(
 
 
 class Fused:
-    """A group that is computed inside of another kernel, for any arrays that lie alike.
+    """A group that is computed inside of another kernel, for any arrays of the same layouts.
 
     Attributes:
         prefix: What its names begin with.

@@ -17,11 +17,13 @@ class Choices:
         names: The variants that can run, the static choice first.
         shape_class: What is alike where the same of them is the fastest.
         work: How many elements the kernel goes through.
+        template: The hash of a template that they are configurations of, beside the kernel's file.
     """
 
     names: tuple[str, ...] = ()
     shape_class: tuple[object, ...] = ()
     work: int = 0
+    template: str = ""
 
 
 NO_CHOICE = Choices()

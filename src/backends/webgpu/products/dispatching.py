@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape
@@ -71,12 +72,12 @@ class ProductPlan:
 
     Attributes:
         candidates: How it can be summed.
-        shape_class: What a choice among them holds for.
+        choice: What the tuner is asked.
         dispatches: That of each candidate that ran, without the one that adds parts.
     """
 
     candidates: Candidates
-    shape_class: tuple[object, ...]
+    choice: Choice
     dispatches: dict[str, ProductDispatch]
 
 
@@ -132,7 +133,7 @@ def multiply(
     key = (operands, dtype, policy)
     plan = kept.get(key)
     if plan is None:
-        plan = kept[key] = _plan(candidates_for(product, layout, policy), dtype)
+        plan = kept[key] = _plan(gpu, operands, candidates_for(product, layout, policy), dtype)
     candidates = plan.candidates
 
     def dispatch_of(name: str) -> ProductDispatch:
@@ -163,12 +164,17 @@ def multiply(
         )
         return y if parts == 1 else sum_of_parts(gpu, to, y, parts, epilogue)
 
-    names = candidates.names
-    return run(gpu.choose(plan.shape_class, names, candidates.static, run, product.work))
+    return run(gpu.decide(plan.choice, run, product.work))
 
 
-def _plan(candidates: Candidates, dtype: DType) -> ProductPlan:
-    return ProductPlan(candidates, (dtype, *candidates.shape_class), {})
+def _plan(gpu: Gpu, operands: str | Text, candidates: Candidates, dtype: DType) -> ProductPlan:
+    choice = gpu.product_choice(
+        operands,
+        (dtype, *candidates.shape_class),
+        candidates.static,
+        {n: (one.template, one.configuration) for n, one in candidates.by_name.items()},
+    )
+    return ProductPlan(candidates, choice, {})
 
 
 def sum_of_parts(

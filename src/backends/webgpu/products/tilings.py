@@ -80,7 +80,7 @@ class Tiling:
         name: What the tuner calls it.
         layout: How operands are read.
         rows: Rows that an invocation sums.
-        vec4s: Fours of columns that it sums.
+        vec4s: Groups of four columns that it sums.
         down: In workgroup memory, the invocations of a workgroup from top to bottom; else 0.
         shares: Whether the lanes of a CPU share what they load.
         busy: Workgroups that keep the device busy, where the sum is split until there are so many;

@@ -10,7 +10,7 @@ from wgsl_kernels.backends.webgpu.fusion.groups import GroupTexts, lower_group
 from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
 from wgsl_kernels.backends.webgpu.fusion.seen import Seen
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
-from wgsl_kernels.backends.webgpu.runtime.anchors import Anchors
+from wgsl_kernels.backends.webgpu.runtime.fusible_kernels import FusibleKernels
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.engine.errors import (
     ArgumentError,
@@ -47,7 +47,7 @@ class Evaluator:
         self._programs: Recent[Any, tuple[Loaded, tuple[int, ...]]] = Recent(PLANS_MAX)
         self._retired: list[Any] = []
         self._texts = GroupTexts()
-        self.anchors = Anchors(self)
+        self.fusible_kernels = FusibleKernels(self)
 
     def make(self, root: GpuArray, why: str) -> None:
         """Make ``root`` an ordinary array, and with it what else its dispatches write.
@@ -72,8 +72,8 @@ class Evaluator:
                     op = root.op
                     if op is VIEW:
                         _share(root, self)
-                    elif op.is_anchor:
-                        self.anchors.make(device, root)
+                    elif op.is_fusible:
+                        self.fusible_kernels.make(device, root)
                     elif not op.run_alone(device, root):
                         self._run_group(device, root)
             except LATE as error:
@@ -85,7 +85,7 @@ class Evaluator:
 
     def note(self, array: GpuArray) -> None:
         """Count a deferred array of a kernel that is no map."""
-        self.anchors.note(array)
+        self.fusible_kernels.note(array)
 
     def retire(self, launch: Any) -> None:
         """Forget the groups with a launch whose registration has changed, before the next one."""
@@ -94,17 +94,17 @@ class Evaluator:
     def _drop_retired(self) -> None:
         retired = {self._retired.pop() for _ in self._retired.copy()}
         self._programs.drop(lambda key, _: not retired.isdisjoint(key[0][0]))
-        self.anchors.drop(retired)
+        self.fusible_kernels.drop(retired)
 
-    def make_waiting(self) -> None:
+    def make_deferred(self) -> None:
         """Make what this thread has deferred; what cannot be made is left to whoever needs it."""
-        self.anchors.make_waiting()
+        self.fusible_kernels.make_deferred()
 
     def _begin(self, device: Device) -> None:
         self.device = device
         self._programs.clear()
         self._texts = GroupTexts()
-        self.anchors.clear()
+        self.fusible_kernels.clear()
 
     def _run_group(self, device: Device, root: GpuArray) -> None:
         """Make a map's group, or something that it needs first."""
@@ -114,22 +114,22 @@ class Evaluator:
             return
         at = group.foreign[0]
         if len(group.foreign) > 1:
-            before = self._anchor_of(group)
+            before = self._fusible_of(group)
             at = next(n for n in group.foreign if n != before)
-        elif self._may_follow(group, at) and self.anchors.follow(device, group, at):
+        elif self._may_follow(group, at) and self.fusible_kernels.follow(device, group, at):
             return
         first = group.leaves[at]
         del group  # it would count as somebody who holds these arrays
         self.make(first, "what uses it has another shape or another kernel before it")
 
-    def _anchor_of(self, group: Group) -> int | None:
+    def _fusible_of(self, group: Group) -> int | None:
         """Return the leaf whose kernel the group may follow."""
         return next((n for n in group.foreign if self._may_follow(group, n)), None)
 
     def _may_follow(self, group: Group, number: int) -> bool:
         """Say whether a leaf is made by a kernel that the group may follow."""
         op, size = group.leaves[number].op, group.leaves[number].size
-        return op.is_anchor and op.accepts_epilogue and size == group.nodes[-1].size
+        return op.is_fusible and op.accepts_epilogue and size == group.nodes[-1].size
 
     def _run(self, device: Device, group: Group) -> None:
         states = self.states(device, group)
@@ -147,7 +147,7 @@ class Evaluator:
             self._programs.keep(key, found)
         loaded, numbers = found
         for number, storage in zip(numbers, loaded.run(group.leaves), strict=True):
-            group.nodes[number].settle(storage, device)
+            group.nodes[number].materialise(storage, device)
         if group.has_views:
             self.share_views(group)
 
@@ -193,7 +193,7 @@ class Evaluator:
             return
         array.op.was_alone = True
         made = array.op.run_now(list(array.inputs))[0]
-        array.settle(made.storage, made.device)
+        array.materialise(made.storage, made.device)
 
     def _loaded(
         self, device: Device, group: Group, states: tuple[Any, ...]
@@ -242,4 +242,4 @@ def _share(view: GpuArray, evaluator: Evaluator) -> None:
     base = view.inputs[0]
     if base.op is not None:
         evaluator.make(base, "a view of it is needed")
-    view.settle(base.storage, base.device)
+    view.materialise(base.storage, base.device)

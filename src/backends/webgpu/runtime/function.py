@@ -43,13 +43,13 @@ class FunctionLaunch:
     """Runs a function with full control, or notes that it is to be run.
 
     One that promises to repeat becomes a program once it was seen to read nothing. A function is
-    put off once it was seen to make its one result in one last dispatch of a shader that writes
+    deferred once it was seen to make its one result in one last dispatch of a shader that writes
     through ``store_y``: then maps of the result may ride in that dispatch. Where everything is
-    fused at first sight, one that promises so is put off from the start.
+    fused on first use, one that promises so is deferred from the start.
     """
 
-    is_anchor = True
-    weight = 1
+    is_fusible = True
+    cost = 1
     accepts_prologue: tuple[int, ...] = ()
     reads = 1
 
@@ -88,10 +88,10 @@ class FunctionLaunch:
         """Return a pending array where the function may wait, else what it gives."""
         session = self.session
         device, fusion = session.open(), session.fusion()
-        waits = self.accepts_epilogue and device is self._seen_on
-        if not waits and fusion == "always" and self._promised and _are_flat(arrays):
-            self.accepts_epilogue, self._seen_on, waits = True, device, True
-        if not waits or fusion == "never":
+        is_deferred = self.accepts_epilogue and device is self._seen_on
+        if not is_deferred and fusion == "always" and self._promised and _are_flat(arrays):
+            self.accepts_epilogue, self._seen_on, is_deferred = True, device, True
+        if not is_deferred or fusion == "never":
             return self.run_now(arrays)
         assert self.outputs is not None
         spec = self.outputs[0]
@@ -147,7 +147,7 @@ class FunctionLaunch:
             return None
         for one in arrays:
             if one is not None:
-                one.sealed = True
+                one.immutable = True
         if loaded.makes_one and not loaded.packed:
             return loaded.make(arrays)
         return loaded.run(_given(self.session, loaded, arrays))[0]
@@ -205,7 +205,7 @@ class FunctionLaunch:
         assert self.outputs is not None
         for one in arrays:
             if one is not None:
-                one.sealed = True
+                one.immutable = True
         if loaded.makes_one and not loaded.packed and self.outputs[0].size:
             only = self.outputs[0]
             return [GpuArray(only.shape, only.dtype, only.size, loaded.make(arrays), loaded.device)]
@@ -261,10 +261,10 @@ class FunctionLaunch:
     def _run(self, arrays: list[Any], gpu: Any) -> Sequence[Any]:
         for one in arrays:
             if isinstance(one, GpuArray):
-                one.sealed = True
+                one.immutable = True
             elif one is not None:
                 for each in one:
-                    each.sealed = True
+                    each.immutable = True
         found = self.func(gpu, *arrays, **self.keywords)
         several = list(found) if isinstance(found, (tuple, list)) else [found]
         check_arrays(self.kernel, several)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, GpuArray, device_bytes
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.tuning.choice import choice_by_name
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, is_asked
 from wgsl_kernels.engine.recent import Recent
 
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.lowering.call import Call
-    from wgsl_kernels.backends.webgpu.lowering.choices import Lowered
+    from wgsl_kernels.backends.webgpu.lowering.choices import Choices, Lowered
     from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
 
 PROGRAMS_MAX = 64
 """Programs of one kernel for certain shapes that are kept at least: per layout, and per group of
@@ -30,13 +32,14 @@ class Entry:
         has_choice: Whether there are any.
     """
 
-    __slots__ = ("choices", "has_choice", "loaded", "others")
+    __slots__ = ("choice", "choices", "has_choice", "loaded", "others")
 
     def __init__(self, device: Device, lowered: Lowered) -> None:
         program, self.choices = lowered
         self.loaded = Loaded(device, program)
         self.has_choice = len(self.choices.names) > 1
         self.others: dict[str, Loaded] = {}
+        self.choice: Choice | None = None
 
     @property
     def is_open(self) -> bool:
@@ -47,7 +50,7 @@ class Entry:
 class ShaderLaunch:
     """Runs one shader kernel; maps and other forms differ in what may follow or precede them."""
 
-    is_anchor = False
+    is_fusible = False
 
     def __init__(self, session: Session, call: Call) -> None:
         outputs = call.outputs
@@ -131,15 +134,23 @@ class ShaderLaunch:
                 found = entry.others[name] = Loaded(device, lower(name)[0])
             return found
 
-        chosen = self.session.tuner.choose(
-            self.kernel,
-            choices.shape_class,
-            choices.names,
-            choices.names[0],
-            lambda name: self.run_loaded(named(name), inputs),
-            choices.work,
+        if entry.choice is None:
+            entry.choice = self.choice_of(choices)
+        tuner = self.session.tuner
+        return named(
+            tuner.choose(
+                entry.choice, lambda name: self.run_loaded(named(name), inputs), choices.work
+            )
         )
-        return named(chosen)
+
+    def choice_of(self, choices: Choices) -> Choice:
+        """Return what the tuner is asked; each variant is a configuration of the same files."""
+        source, names = self.call.shader.source, choices.names
+
+        def texts() -> list[str]:
+            return [choices.template, *(facts.text.text for facts in source.files)]
+
+        return choice_by_name(self.kernel, choices.shape_class, names, names[0], texts)
 
     def run_loaded(self, loaded: Loaded, inputs: Sequence[Any]) -> list[Any]:
         """Run a program on inputs of its layouts; copy the views that it reads contiguous."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.eligible import is_light
 from wgsl_kernels.backends.webgpu.fusion.graph import (
+    COST_MAX,
     HEAVY,
     LIGHT,
     PENDING_BYTES,
     TOO_MANY,
-    WEIGHT_MAX,
     pending,
-    waiting,
+    pending_cost,
 )
 from wgsl_kernels.backends.webgpu.fusion.kinds import kind_of
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument, arguments_of, same_buffers
@@ -41,7 +41,7 @@ class MapLaunch(ShaderLaunch):
     """
 
     was_alone = False
-    weight = HEAVY
+    cost = HEAVY
 
     checked: Device | None = None
     kind: Kind | None = None
@@ -60,21 +60,21 @@ class MapLaunch(ShaderLaunch):
         spec = self.outputs[0]
         if self.large:
             session.check_size(spec)
-        weight, burden, tail = self.weight, self.nbytes[0], None
+        cost, held_bytes, tail = self.cost, self.nbytes[0], None
         for one in arrays:
             if one.op is not None:
-                weight += one.weight
-                burden += one.burden
+                cost += one.cost
+                held_bytes += one.held_bytes
                 if one.tail is not None and one.size == spec.size:
                     tail = one.tail
-        if weight > WEIGHT_MAX:
-            weight = waiting(arrays, WEIGHT_MAX) + self.weight
-        if weight > WEIGHT_MAX or burden > PENDING_BYTES:
+        if cost > COST_MAX:
+            cost = pending_cost(arrays, COST_MAX) + self.cost
+        if cost > COST_MAX or held_bytes > PENDING_BYTES:
             for one in arrays:
                 if one.op is not None:
                     session.evaluator.make(one, f"a group has at most {TOO_MANY}")
-            weight, burden, tail = self.weight, self.nbytes[0], None
-        return (pending(self, arrays, spec, device, tail, weight, burden),)
+            cost, held_bytes, tail = self.cost, self.nbytes[0], None
+        return (pending(self, arrays, spec, device, tail, cost, held_bytes),)
 
     def key_of(self, device: Device, arrays: Sequence[Any]) -> Any:
         """Return also which inputs are the same array: their loads are held."""
@@ -116,7 +116,7 @@ class MapLaunch(ShaderLaunch):
         if self.large:
             self.session.check_size(self.outputs[0])
         self.was_alone = True
-        made.settle(entry.loaded.make(arrays), device)
+        made.materialise(entry.loaded.make(arrays), device)
         return True
 
     def _begin(self, device: Device, arrays: list[Any]) -> None:
@@ -129,7 +129,7 @@ class MapLaunch(ShaderLaunch):
         self.device = self.checked = device
         self.kind = None
         call = self.call
-        self.weight = LIGHT if is_light(call.shader.source) else HEAVY
+        self.cost = LIGHT if is_light(call.shader.source) else HEAVY
         if None in arrays or self.outputs[0].size == 0:
             return
         kind = kind_of(call.shader, call.names, arrays, call.outputs, call.output_names, call.attrs)
@@ -140,7 +140,7 @@ class MapLaunch(ShaderLaunch):
         if self.nbytes[0] > largest:
             return  # whether there can be such an array is asked before it is lowered
         if call.shader.origin.is_ours and self.session.fusion() == "always":
-            self._may_wait(kind, arguments)
+            self._become_deferrable(kind, arguments)
             return
         states = [VALUE if one.is_value else one.layout for one in arguments]
         key: Any = tuple(states)
@@ -150,9 +150,9 @@ class MapLaunch(ShaderLaunch):
         if not call.shader.origin.is_ours:
             entry.loaded.compile()
         if entry.loaded.makes_one:
-            self._may_wait(kind, arguments)
+            self._become_deferrable(kind, arguments)
 
-    def _may_wait(self, kind: Kind, arguments: list[Argument]) -> None:
+    def _become_deferrable(self, kind: Kind, arguments: list[Argument]) -> None:
         facts = dict(self.call.attrs)
         self.call.add_facts(facts, arguments)
         self.fixed = facts

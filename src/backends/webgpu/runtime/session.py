@@ -25,7 +25,7 @@ class Making(Protocol):
     def retire(self, launch: Any) -> None:
         """Forget the groups with a launch whose registration has changed."""
 
-    def make_waiting(self) -> None:
+    def make_deferred(self) -> None:
         """Make what this thread has deferred."""
 
 

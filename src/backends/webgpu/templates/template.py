@@ -81,12 +81,8 @@ class Template:
 
     @functools.cached_property
     def hash(self) -> str:
-        """A digest of all files."""
-        digest = hashlib.sha256()
-        for path, text in self.texts:
-            digest.update(f"{path}\n{len(text.text)}\n{text.text}".encode())
-        digest.update(f"{self.root} {self.slots}".encode())
-        return digest.hexdigest()
+        """What tells it from others by the texts of its files, wherever they are."""
+        return hash_of(text.text for _, text in self.texts)
 
     @functools.cached_property
     def constants(self) -> Mapping[str, Constant]:
@@ -105,6 +101,11 @@ class Template:
                     raise ShaderError(one.text.point(message, one.begin))
         return MappingProxyType(found)
 
+    @property
+    def tuned(self) -> tuple[str, ...]:
+        """The constants that the tuner chooses."""
+        return tuple([name for name, one in self.constants.items() if one.chooser == "tune"])
+
     def configurations(
         self,
         given: Configuration = _NONE,
@@ -116,10 +117,7 @@ class Template:
             ArgumentError: ``given`` is not as declared.
         """
         self.check(given)
-        tuned = [
-            one for name, one in self.constants.items() if one.chooser == "tune"
-            and name not in given
-        ]  # fmt: skip
+        tuned = [self.constants[name] for name in self.tuned if name not in given]
         for values in itertools.product(*(one.values for one in tuned)):
             chosen = dict(zip((one.name for one in tuned), values, strict=True))
             found = self.whole({**given, **chosen})
@@ -173,6 +171,14 @@ class Template:
         whole = self.whole(configuration)
         left = self.slot_texts if leaves_slots else ()
         return _module(self.texts, self.root, self.slots, tuple(whole.items()), left)
+
+
+def hash_of(texts: Iterable[str]) -> str:
+    """Return a hash of texts in order."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(f"{len(text)}\n{text}".encode(errors="surrogatepass"))
+    return digest.hexdigest()[:16]
 
 
 @functools.lru_cache(maxsize=_MOST_MODULES)

@@ -12,18 +12,25 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile, file_for
+from wgsl_kernels.backends.webgpu.tuning.measuring import fastest_of, least_seconds, seconds_of
+from wgsl_kernels.backends.webgpu.tuning.tuning_file import (
+    Entries,
+    TuningFile,
+    entries_in,
+    file_for,
+    words_of,
+)
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
-from wgsl_kernels.engine.errors import DeviceLostError, WgslKernelsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key, ShapeClass
 
 WORTH = 1 << 18
 """Multiply-adds or elements below which nothing is measured: the dispatch itself costs more."""
@@ -38,16 +45,6 @@ program that is soon done, wait for nothing."""
 ALONG_THE_WAY = 3.0
 """Seconds that a process measures at most along the way, the compiling of variants included. What
 it has no time for is left to the next one, for which many drivers keep what was compiled."""
-
-ROUNDS = 5
-GAIN = 0.95
-"""A variant replaces the static one if it takes at most this part of its time."""
-
-HOPELESS = 2.0
-"""A variant that takes this many times the best after one round is not measured again."""
-
-ShapeClass = tuple[object, ...]
-Key = tuple[str, ShapeClass, tuple[str, ...]]
 
 _logger = logging.getLogger("wgsl_kernels")
 _forced: dict[str, str] = {}
@@ -114,9 +111,11 @@ class Tuner:
 
     open: Callable[[], Device]
     measured: list[Measurement] = field(default_factory=list[Measurement])
-    _chosen: dict[Key, str] = field(default_factory=dict[Key, str])
-    _tried: set[Key] = field(default_factory=set[Key])
-    _later: dict[Key, float] = field(default_factory=dict[Key, float])
+    _chosen: dict[Key, str] = field(default_factory=dict["Key", str])
+    _asked_for: dict[Key, Choice] = field(default_factory=dict["Key", "Choice"])
+    _loaded: dict[str, Entries] = field(default_factory=dict[str, Entries])
+    _tried: set[Key] = field(default_factory=set["Key"])
+    _later: dict[Key, float] = field(default_factory=dict["Key", float])
     _due: float = math.inf
     _file: TuningFile | None = None
     _is_measuring: bool = False
@@ -125,51 +124,56 @@ class Tuner:
     _spent: float = 0.0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def choose(
-        self,
-        kernel: str,
-        shape_class: ShapeClass,
-        names: tuple[str, ...],
-        static: str,
-        run: Callable[[str], object],
-        work: float,
-    ) -> str:
+    def choose(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
         """Return the variant to run, for one choice always the same.
 
         That costs one look in a dictionary. Where measuring is on and nothing is known, the choice
         is measured for the next process, `LATER` and within bounds: see `SECONDS` and `WORTH`.
 
         Args:
-            kernel: The kernel's name.
-            shape_class: Small numbers and short words that tell apart what may want another
-                variant; see `variants.size_class`.
-            names: The variants that can run here.
-            static: The one of them to take without measuring.
+            choice: The variants, and what the choice among them holds for.
             run: Runs a variant on the arrays at hand, into new arrays, without another effect.
             work: Multiply-adds or elements of one run, about.
         """
+        kernel, names = choice.kernel, choice.names
         for seen in _watching:
             seen.setdefault(kernel, set()).update(names)
         if _forced and _forced.get(kernel) in names:
             return _forced[kernel]
         if len(names) == 1 or config.deterministic or config.tuning == "off":
-            return static
-        key = (kernel, shape_class, names)
-        found = self._chosen.get(key)
+            return choice.static
+        found = self._chosen.get(choice.key)
         if found is None or self._asked is not None:
-            found = self._decide(key, static, run, work)
-        elif self._later and key in self._later:
-            self._measure_for_the_next(key, static, run)
+            found = self._decide(choice, run, work)
+        elif self._later and choice.key in self._later:
+            self._measure_for_the_next(choice, run)
         return found
 
-    def has_decided(self, kernel: str, shape_class: ShapeClass, names: tuple[str, ...]) -> bool:
+    def has_decided(self, choice: Choice) -> bool:
         """Say whether `choose` answers at once, without a run of any variant."""
-        if len(names) == 1 or config.deterministic or config.tuning == "off":
+        if len(choice.names) == 1 or config.deterministic or config.tuning == "off":
             return True
-        key = (kernel, shape_class, names)
-        if self._asked is not None or key not in self._chosen:
+        if self._asked is not None or choice.key not in self._chosen:
             return False
-        return self._later.get(key, math.inf) > time.monotonic()
+        return self._later.get(choice.key, math.inf) > time.monotonic()
+
+    def choices(self) -> dict[str, Entries]:
+        """Return what was chosen in this process, and what was loaded, by adapter and label."""
+        device = self.open()
+        with device.lock, self._lock:
+            found = {adapter: dict(entries) for adapter, entries in self._loaded.items()}
+            own = found.setdefault(words_of(device.info), {})
+            own |= {
+                choice.label: choice.entry(self._chosen[key])
+                for key, choice in self._asked_for.items()
+            }
+        return found
+
+    def load_choices(self, choices: Mapping[str, Any]) -> None:
+        """Take over choices that `choices` has returned, for what is not chosen yet."""
+        with self._lock:
+            for adapter, entries in choices.items():
+                self._loaded.setdefault(adapter, {}).update(entries_in(entries))
 
     def state(self) -> Hashable:
         """Return what is equal while `choose` need not be asked again; None where it is to be."""
@@ -203,32 +207,34 @@ class Tuner:
         finally:
             self._asked = before
 
-    def _decide(self, key: Key, static: str, run: Callable[[str], object], work: float) -> str:
+    def _decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
         device, asked = self.open(), self._asked
+        key, static = choice.key, choice.static
         with device.lock, self._lock:  # in this order: who makes a pending array has the device's
             is_renewed = asked is not None and asked.is_for_all
             before = self._chosen.get(key)
-            known = None if is_renewed else self._known(device, key)
+            known = None if is_renewed else self._known(device, choice)
             found = before or known
             if self._is_measuring:
                 return found or static
             is_new = work >= WORTH and known is None and key not in self._tried
             if asked is not None and (is_renewed or is_new) and not _is_watched(device):
                 self._tried.add(key)
-                measured = self._measure(device, key, static, run, asked.seconds, math.inf)
+                measured = self._measure(device, choice, run, asked.seconds, math.inf)
                 found = measured if is_renewed else before or measured
             elif found is None and work >= WORTH and self._is_on(device):
                 self._later[key] = time.monotonic() + LATER
                 self._wait()
             chosen = self._chosen[key] = found or static
+            self._asked_for[key] = choice
             if before is not None and chosen != before:
                 self._decided += 1
             return chosen
 
-    def _known(self, device: Device, key: Key) -> str | None:
-        """Return the variant that the adapter's file has for a choice, if it can run here."""
-        found = self._file_of(device).find(_label(key))
-        return found if found in key[2] else None
+    def _known(self, device: Device, choice: Choice) -> str | None:
+        """Return the variant that was loaded, or that the adapter's file has, if it can run."""
+        loaded = self._loaded.get(words_of(device.info), {}).get(choice.label)
+        return choice.named(loaded) or choice.named(self._file_of(device).find(choice.label))
 
     def _file_of(self, device: Device) -> TuningFile:
         if self._file is None:
@@ -246,28 +252,27 @@ class Tuner:
         now = time.monotonic()
         self._due = min((one for one in self._later.values() if one > now), default=math.inf)
 
-    def _measure_for_the_next(self, key: Key, static: str, run: Callable[[str], object]) -> None:
-        """Measure a choice if it is time to; another than the one that is taken waits in the file.
+    def _measure_for_the_next(self, choice: Choice, run: Callable[[str], object]) -> None:
+        """Measure a choice if it is time to; the file has the result for the next process.
 
         Nothing is measured while dispatches are profiled or captured, nor within a measurement.
         """
-        if self._later[key] > time.monotonic():
+        if self._later[choice.key] > time.monotonic():
             return
         device = self.open()
         with device.lock, self._lock:
             if self._is_measuring or _is_watched(device):
                 return
-            if self._later.pop(key, None) is None or not self._is_on(device):
+            if self._later.pop(choice.key, None) is None or not self._is_on(device):
                 return
             start = time.perf_counter()
-            self._measure(device, key, static, run, SECONDS, start + ALONG_THE_WAY - self._spent)
+            self._measure(device, choice, run, SECONDS, start + ALONG_THE_WAY - self._spent)
             self._spent += time.perf_counter() - start
 
     def _measure(
         self,
         device: Device,
-        key: Key,
-        static: str,
+        choice: Choice,
         run: Callable[[str], object],
         seconds: float,
         end: float,
@@ -276,29 +281,29 @@ class Tuner:
 
         Args:
             device: The device.
-            key: The choice.
-            static: The variant that others have to beat.
+            choice: The variants; others have to beat the static one.
             run: Runs a variant.
             seconds: The most that comparing takes, first runs apart.
             end: When to begin no further first run, which may compile, by ``perf_counter``.
         """
-        names = (static, *(name for name in key[2] if name != static))
+        static = choice.static
         self._is_measuring = True
         try:
             ready: list[str] = []
-            for name in names:
+            for name in (static, *(name for name in choice.names if name != static)):
                 if time.perf_counter() > end:
                     return static
-                if _time(device, run, name) is not None:
+                if seconds_of(device, run, name) is not None:
                     ready.append(name)
-            found = _measured(device, ready, run, seconds)
+            found = least_seconds(device, ready, run, seconds)
         finally:
             self._is_measuring = False
-        chosen = _best(found, static)
+        chosen = fastest_of(found, static)
         if len(found) > 1:
-            self.measured.append(Measurement(key[0], key[1], static, chosen, found))
-            self._file_of(device).keep(_label(key), chosen, found)
-            _logger.info("%s runs as %s (of %s)", _label(key), chosen, found)
+            measured = Measurement(choice.kernel, choice.shape_class, static, chosen, found)
+            self.measured.append(measured)
+            self._file_of(device).keep(choice.label, choice.entry(chosen), found)
+            _logger.info("%s runs as %s (of %s)", choice.label, chosen, found)
         return chosen
 
 
@@ -312,60 +317,3 @@ class _Asked:
 
 def _is_watched(device: Device) -> bool:
     return device.is_profiling or device.notes is not None
-
-
-def _measured(
-    device: Device, names: list[str], run: Callable[[str], object], budget: float
-) -> dict[str, float]:
-    """Return the least seconds of each variant; none where they take too long to compare.
-
-    Each ran before: a driver may compile within the first run.
-    """
-    seconds: dict[str, float] = {}
-    spent = 0.0
-    left = names
-    for turn in range(ROUNDS):
-        for name in left:
-            if spent > budget:
-                return seconds if turn else {}
-            took = _time(device, run, name)
-            if took is not None:
-                spent += took
-                seconds[name] = min(took, seconds.get(name, took))
-        least = min(seconds.values(), default=0.0)
-        left = [name for name in left if seconds.get(name, least) <= HOPELESS * least]
-    return seconds
-
-
-def _time(device: Device, run: Callable[[str], object], name: str) -> float | None:
-    """Return the seconds of one run by the device's clock, else by ours; None where it fails."""
-    try:
-        device.wait()
-        start = time.perf_counter()
-        device.profile(on=True)
-        try:
-            run(name)
-            nanoseconds = sum(row.nanoseconds or 0 for row in device.take_timings())
-        finally:
-            device.profile(on=False)
-        device.wait()
-        wall = time.perf_counter() - start
-    except DeviceLostError:
-        raise
-    except WgslKernelsError as error:
-        _logger.info("variant %s cannot run: %s", name, error)
-        return None
-    return nanoseconds / 1e9 if nanoseconds else wall
-
-
-def _best(seconds: Mapping[str, float], static: str) -> str:
-    """Return the fastest variant, but the static one where that is almost as fast."""
-    if static not in seconds:
-        return static
-    fastest = min(seconds, key=lambda name: seconds[name])
-    return fastest if seconds[fastest] <= GAIN * seconds[static] else static
-
-
-def _label(key: Key) -> str:
-    kernel, shape_class, names = key
-    return f"{kernel} {' '.join(map(str, shape_class))}: {', '.join(names)}"

@@ -22,18 +22,33 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
 
-FORMAT = 1
+FORMAT = 2
+"""2: a choice is a template's hash and configuration; in 1 it was a name."""
+
+Entries = dict[str, dict[str, Any]]
+"""What was chosen, by what the choice is called."""
 
 _logger = logging.getLogger("wgsl_kernels")
 
 
 def file_for(info: AdapterInfo) -> Path:
     """Return the file for an adapter with its driver, under these versions of library and wgpu."""
-    facts = (info.name, info.vendor, info.driver, info.backend, info.type)
     versions = (version("wgsl-kernels"), version("wgpu"), str(FORMAT))
-    digest = hashlib.sha256("\n".join((*facts, *versions)).encode()).hexdigest()[:12]
+    digest = hashlib.sha256("\n".join((words_of(info), *versions)).encode()).hexdigest()[:12]
     slug = re.sub("[^a-z0-9]+", "-", f"{info.name} {info.backend}".lower()).strip("-")[:60]
     return cache_folder() / "tuning" / f"{slug}-{digest}.json"
+
+
+def words_of(info: AdapterInfo) -> str:
+    """Return what tells an adapter with its driver from others."""
+    return "\n".join((info.name, info.vendor, info.driver, info.backend, info.type))
+
+
+def entries_in(choices: Any) -> Entries:
+    """Return what is well-formed of the choices that a file has."""
+    if not isinstance(choices, dict):
+        return {}
+    return {key: one for key, one in choices.items() if _is_choice(one)}
 
 
 class TuningFile:
@@ -41,19 +56,18 @@ class TuningFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._found: dict[str, dict[str, Any]] | None = None
+        self._found: Entries | None = None
 
-    def find(self, key: str) -> str | None:
-        """Return the variant remembered for ``key``."""
+    def find(self, key: str) -> dict[str, Any] | None:
+        """Return the choice remembered for ``key``."""
         if self._found is None:
             self._found = _read(self.path)
-        one = self._found.get(key)
-        return None if one is None else one["variant"]
+        return self._found.get(key)
 
-    def keep(self, key: str, variant: str, seconds: Mapping[str, float]) -> None:
+    def keep(self, key: str, entry: Mapping[str, Any], seconds: Mapping[str, float]) -> None:
         """Remember a choice, beside those that other processes have written meanwhile."""
         times = {name: round(1e3 * time, 4) for name, time in seconds.items()}
-        own = {key: {"variant": variant, "milliseconds": times}}
+        own = {key: {**entry, "milliseconds": times}}
         self._found = {**(self._found or {}), **_read(self.path), **own}
         content = {"format": FORMAT, "choices": self._found}
         try:
@@ -63,7 +77,7 @@ class TuningFile:
             _logger.info("tuning is not remembered: %s", error)
 
 
-def _read(path: Path) -> dict[str, dict[str, Any]]:
+def _read(path: Path) -> Entries:
     """Return the choices of a file; whatever is wrong with it, it then has none."""
     try:
         content = json.loads(path_of("tuning", path).read_text(encoding="utf-8"))
@@ -71,11 +85,10 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
         return {}
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         return {}
-    choices = content.get("choices")
-    if not isinstance(choices, dict):
-        return {}
-    return {key: one for key, one in choices.items() if _is_choice(one)}
+    return entries_in(content.get("choices"))
 
 
 def _is_choice(one: Any) -> bool:
-    return isinstance(one, dict) and isinstance(one.get("variant"), str)
+    if not isinstance(one, dict) or not isinstance(one.get("configuration"), dict):
+        return False
+    return isinstance(one.get("variant"), str) and isinstance(one.get("template"), str)

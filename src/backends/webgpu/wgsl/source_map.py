@@ -99,8 +99,8 @@ class SourceMap:
         rounds = ", ".join(one.label for one in around if one.is_round)
         constants = ", ".join(one.label for one in around if not one.is_round)
         found = (f"in round {rounds}" if rounds else "", f"with {constants}" if constants else "")
-        told = ", ".join(one for one in found if one)
-        own = f" {told[0].upper()}{told[1:]}." if told else ""
+        named = ", ".join(one for one in found if one)
+        own = f" {named[0].upper()}{named[1:]}." if named else ""
         return own + source.context(offset)
 
     def _found(self, line: int, column: int) -> tuple[Text, int, int]:

@@ -1,7 +1,7 @@
 """Samples of the activation functions."""
 
 import wgsl_kernels as wk
-from wgsl_kernels.testing.bounds import exact, relative, safe, ulp
+from wgsl_kernels.testing.bounds import exact, plus, relative, safe, ulp
 from wgsl_kernels.testing.sample import Sample
 
 
@@ -10,6 +10,9 @@ def _elu_grad(dy: wk.Tensor, y: wk.Tensor) -> wk.Tensor:
     assert isinstance(found, wk.Tensor)
     return found
 
+
+SELU = plus(safe("safe_expm1"), ulp(2))
+"""The factor is rounded, and the product."""
 
 SAMPLES = [
     Sample("Elu", wk.elu, ((2, 3),), bound=safe("safe_expm1")),
@@ -44,6 +47,12 @@ SAMPLES = [
     Sample("Relu6", wk.relu6, ((65,),), low=-9.0, high=9.0, bound=exact()),
     Sample("Relu6", wk.relu6, ((9,),), dtypes="int32", low=-9, high=12),
     Sample("Relu6", wk.relu6, ((7,),), dtypes="bool", low=0, high=2),
+    Sample("Selu", wk.selu, ((2, 3),), bound=SELU),
+    Sample("Selu", wk.selu, ((65,),), low=-20.0, high=20.0, bound=SELU),
+    Sample("Selu", wk.selu, ((3, 1, 2),), low=-5.0, high=-3.0, bound=SELU),
+    Sample("Selu", wk.selu, ((9,),), dtypes="float16", bound=ulp(1)),
+    Sample("Selu", wk.selu, ((33,),), dtypes="int32", low=-9, high=2e9),
+    Sample("Selu", wk.selu, ((7,),), dtypes="bool", low=0, high=2),
     Sample("Sigmoid", wk.sigmoid, ((2, 3),), bound=safe("safe_sigmoid")),
     Sample("Sigmoid", wk.sigmoid, ((65,),), low=-20.0, high=20.0, bound=safe("safe_sigmoid")),
     Sample("Softplus", wk.softplus, ((2, 3),), bound=safe("safe_softplus")),

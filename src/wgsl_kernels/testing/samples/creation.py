@@ -1,7 +1,7 @@
 """Samples of the ops that make tensors from numbers, or from the shape of another."""
 
 import wgsl_kernels as wk
-from wgsl_kernels.testing.bounds import absolute, exact
+from wgsl_kernels.testing.bounds import absolute, exact, ulp
 from wgsl_kernels.testing.sample import Sample
 
 MOVED = exact()
@@ -15,6 +15,17 @@ SAMPLES = [
     Sample("Fill", wk.full, (), attrs={"shape": (5,), "fill_value": -(2**31)}),
     Sample("Fill", wk.full, (), attrs={"shape": (5,), "fill_value": True}),
     Sample("Fill", wk.full, (), attrs={"shape": (5,), "fill_value": 1 - 2j}, bound=MOVED),
+    *(
+        Sample("LinSpace", wk.linspace, (), attrs={"start": a, "stop": b, "num": n}, bound=ulp(1))
+        for a, b, n in (
+            (0, 1, 5),
+            (-4.0, 5.0, 6),
+            (2.5, 2.5, 1),
+            (-1.0, 0.3, 65),
+            (-3e38, 3e38, 4),
+            (1.0, 0.999, 4),
+        )
+    ),
     Sample("OneHot", wk.one_hot, ((2, 3),), "int32", {"depth": 4}, -1, 5),
     Sample(
         "OneHot",

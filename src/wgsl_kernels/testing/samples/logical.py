@@ -11,6 +11,9 @@ SAMPLES = [
     Sample("LogicalNot", wk.logical_not, ((65,),), dtypes="bool", low=0, high=2),
     Sample("LogicalOr", wk.logical_or, ((2, 3), (2, 3)), dtypes="bool", low=0, high=2),
     Sample("LogicalOr", wk.logical_or, ((5, 13), (13,)), dtypes="bool", low=0, high=2),
+    Sample("LogicalXor", wk.logical_xor, ((2, 3), (2, 3)), dtypes="bool", low=0, high=2),
+    Sample("LogicalXor", wk.logical_xor, ((5, 13), (13,)), dtypes="bool", low=0, high=2),
+    Sample("LogicalXor", wk.logical_xor, ((65,), ()), dtypes="bool", low=0, high=2),
     *(
         Sample(
             "Select",

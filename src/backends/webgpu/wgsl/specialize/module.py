@@ -106,9 +106,9 @@ class _Specializing:
         try:
             node = self._specialized(part.node)
         except ShaderError as error:
-            raise self._told(error) from None
+            raise self._with_constants(error) from None
         if node is not None:
-            self.done[id(part)] = Placed(part.text, node, self._told_constants())
+            self.done[id(part)] = Placed(part.text, node, self._constants_in_words())
         if isinstance(node, tree.Broken):
             return {one.name for one in node.names}
         return walk.needs
@@ -164,12 +164,12 @@ class _Specializing:
 
     # Errors.
 
-    def _told(self, error: ShaderError) -> ShaderError:
-        told = self._told_constants()
+    def _with_constants(self, error: ShaderError) -> ShaderError:
+        constants = self._constants_in_words()
         first, _, rest = str(error).partition("\n")
-        return ShaderError(f"{first} With {told}.\n{rest}" if told else str(error))
+        return ShaderError(f"{first} With {constants}.\n{rest}" if constants else str(error))
 
-    def _told_constants(self) -> str:
+    def _constants_in_words(self) -> str:
         """Return the given values that the declaration at hand is made of."""
         names: set[str] = set()
         pending = list(self.walk.used)

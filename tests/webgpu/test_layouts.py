@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray
-from wgsl_kernels.backends.webgpu.capturing.lying import STEP, placed, stretch
+from wgsl_kernels.backends.webgpu.capturing.layouts import STEP, layout_of, stretch
 
 AXES = st.lists(st.tuples(st.integers(1, 5), st.integers(-40, 40)), max_size=3)
 
@@ -28,7 +28,7 @@ def test_the_part_has_all_elements_and_begins_where_a_binding_may(
     axes: list[tuple[int, int]], low: int, dtype: str
 ) -> None:
     view, high = view_at(axes, low, dtype)
-    layout, start = placed(view)
+    layout, start = layout_of(view)
     assert view.layout is not None
     assert layout == (view.layout[0], view.layout[1] - start)
     assert 0 <= start <= low
@@ -44,13 +44,13 @@ def test_views_that_lie_further_on_by_steps_count_as_one(
     step = STEP // ITEMSIZE[dtype]
     one, _ = view_at(axes, low, dtype)
     other, _ = view_at(axes, low + times * step, dtype)
-    same = placed(one)[0] == placed(other)[0]
+    same = layout_of(one)[0] == layout_of(other)[0]
     assert same == (low >= step)  # what begins its buffer is like no other
     for further in range(1, step):
         nearby, _ = view_at(axes, low + further, dtype)
-        assert placed(one)[0] != placed(nearby)[0]
+        assert layout_of(one)[0] != layout_of(nearby)[0]
 
 
 def test_what_is_no_view_lies_plainly() -> None:
-    assert placed(GpuArray((3, 4), "float32", 12, None, None)) == (None, 0)
-    assert placed(GpuArray((3, 0), "float32", 0, None, None, ((1, 3), 5))) == (None, 0)
+    assert layout_of(GpuArray((3, 4), "float32", 12, None, None)) == (None, 0)
+    assert layout_of(GpuArray((3, 0), "float32", 0, None, None, ((1, 3), 5))) == (None, 0)

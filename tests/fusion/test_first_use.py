@@ -100,7 +100,7 @@ def test_who_says_never_is_heard_in_a_step_too() -> None:
         assert max(map(len, _kernels(wk.profile(network.step)))) == 1
 
 
-def test_gradients_that_are_applied_are_fused_at_first_sight() -> None:
+def test_gradients_that_are_applied_are_fused_at_first_use() -> None:
     network = Network(28)
     gradients = wk.variable_grads(network.loss)[1]
     seen = wk.profile(lambda: network.adam.apply_gradients(gradients))

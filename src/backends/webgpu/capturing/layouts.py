@@ -1,4 +1,4 @@
-"""How a view lies in its buffer, as far as kernels can tell: what replays ask of their inputs."""
+"""The layout of a view in its buffer, as far as kernels can tell: what replays ask of inputs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ STEP = 32
 at best, and a multiple of four elements of 8 bytes, within which our kernels look at an offset."""
 
 
-def placed(array: GpuArray) -> tuple[Layout | None, int]:
-    """Return how an array lies in the part of its buffer that a replay binds, and where that is.
+def layout_of(array: GpuArray) -> tuple[Layout | None, int]:
+    """Return an array's layout in the part of its buffer that a replay binds, and where that is.
 
     Equal layouts mean the same dispatches on other parts. Strides are kept; an offset is so only
     within `STEP` bytes, but what does not begin its buffer does not begin the part either.
@@ -28,19 +28,19 @@ def placed(array: GpuArray) -> tuple[Layout | None, int]:
     """
     if array.layout is None or array.size == 0:
         return None, 0
-    return _placed(array.shape, array.layout, STEP // ITEMSIZE[array.dtype])
+    return _layout_of(array.shape, array.layout, STEP // ITEMSIZE[array.dtype])
 
 
 def stretch(array: GpuArray) -> GpuArray:
     """Return what a replay binds of a view's buffer, up to the view's last element."""
-    _, start = placed(array)
+    _, start = layout_of(array)
     size = _reach(array.shape, array.strides, array.offset)[1] - start
     layout = ((1,), start) if start else None
     return GpuArray((size,), array.dtype, size, array.storage, array.device, layout)
 
 
 @lru_cache(maxsize=1024)
-def _placed(shape: Shape, layout: Layout, step: int) -> tuple[Layout, int]:
+def _layout_of(shape: Shape, layout: Layout, step: int) -> tuple[Layout, int]:
     strides, offset = layout
     start = max(_reach(shape, strides, offset)[0] // step - 1, 0) * step
     return (strides, offset - start), start

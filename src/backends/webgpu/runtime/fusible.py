@@ -31,20 +31,20 @@ UNKNOWN_READS = 4
 """How often a free kernel is taken to read each element."""
 
 
-class AnchorLaunch(ShaderLaunch):
+class FusibleLaunch(ShaderLaunch):
     """Runs a kernel with its own loop over elements, or notes that it is to be run.
 
     Attributes:
         accepts_prologue: The inputs that are read through accessors: a group can stand for them.
         accepts_epilogue: Whether each element of the result is written through an accessor.
         reads: How often an element is read; one group of maps is computed so often.
-        waits: Whether it may be put off.
+        is_deferrable: Whether it may be deferred.
         checked: The device on which it was compiled.
     """
 
-    is_anchor = True
-    weight = 1
-    waits = False
+    is_fusible = True
+    cost = 1
+    is_deferrable = False
     checked: Device | None = None
 
     def __init__(self, session: Session, call: Call, form: Form) -> None:
@@ -70,7 +70,7 @@ class AnchorLaunch(ShaderLaunch):
         device = session.open()
         if device is not self.checked:
             self._begin(device, arrays)
-        if not self.waits:
+        if not self.is_deferrable:
             return self.run_now(arrays)
         spec = self.outputs[0]
         if self.large:
@@ -158,7 +158,7 @@ class AnchorLaunch(ShaderLaunch):
         if device is not self.device:
             self.entries.clear()
         self.device = self.checked = device
-        self.waits = False
+        self.is_deferrable = False
         if len(self.outputs) != 1 or self.outputs[0].size == 0:
             return
         present = [one for one in arguments_of(arrays) if one is not None]
@@ -173,7 +173,7 @@ class AnchorLaunch(ShaderLaunch):
             entry = self.remember(key, Entry(device, self.lower(arrays, device, None)))
             if not self.call.shader.origin.is_ours:
                 entry.loaded.compile()
-        self.waits = bool(self.accepts_prologue or self.accepts_epilogue)
+        self.is_deferrable = bool(self.accepts_prologue or self.accepts_epilogue)
 
 
 def _state_of(array: GpuArray | None) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.array import GpuArray
 from wgsl_kernels.backends.webgpu.composing.attach import AFTER, prefix_of
 from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
-from wgsl_kernels.backends.webgpu.fusion.graph import WEIGHT_MAX, Group, weight_of
+from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, Group, cost_of
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps
 from wgsl_kernels.engine.errors import WgslKernelsError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
     from wgsl_kernels.engine.spec import Spec
 
-WAITING_MAX = 6
+DEFERRED_MAX = 6
 """The most pending kernels that are no maps; they keep inputs larger than their results."""
 REPEATED_MAPS_MAX = 3
 """The most maps that are computed more than once for an element rather than written."""
@@ -35,7 +35,7 @@ OWN_BINDINGS = 3
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Known:
+class _KnownGroup:
     """A group that was fused behind a kernel: what runs, and what becomes of its results.
 
     Attributes:
@@ -55,21 +55,21 @@ class _Known:
     large: tuple[Spec, ...]
 
 
-class _Waiting(threading.local):
+class _Deferred(threading.local):
     """The pending kernels of one thread: what another is about to record must be left to it."""
 
     def __init__(self) -> None:
         self.kernels: deque[weakref.ref[GpuArray]] = deque()
 
 
-class Anchors:
+class FusibleKernels:
     """Makes the pending arrays of kernels with loops of their own."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self._waiting = _Waiting()
+        self._deferred = _Deferred()
         self._fused: Recent[Any, Fused | bool] = Recent(FUSED_MAX)
-        self._known: Recent[Any, _Known] = Recent(FUSED_MAX)
+        self._known: Recent[Any, _KnownGroup] = Recent(FUSED_MAX)
 
     def clear(self) -> None:
         """Forget what was composed for a device that is gone."""
@@ -83,23 +83,23 @@ class Anchors:
 
     def note(self, array: GpuArray) -> None:
         """Count a pending array; of too many the oldest is made, with what follows it if it can."""
-        waiting = self._waiting.kernels
-        waiting.append(weakref.ref(array))
-        if len(waiting) <= WAITING_MAX:
+        deferred = self._deferred.kernels
+        deferred.append(weakref.ref(array))
+        if len(deferred) <= DEFERRED_MAX:
             return
-        if not _all_wait(waiting):
-            left = [each for each in waiting if (one := each()) is not None and one.op is not None]
+        if not _all_deferred(deferred):
+            left = [each for each in deferred if (one := each()) is not None and one.op is not None]
             one = None  # nothing here may count as what holds an array
-            self._waiting.kernels = waiting = deque(left)
-        if len(waiting) > WAITING_MAX:
-            self._make_oldest(waiting.popleft())
+            self._deferred.kernels = deferred = deque(left)
+        if len(deferred) > DEFERRED_MAX:
+            self._make_oldest(deferred.popleft())
 
-    def make_waiting(self) -> None:
+    def make_deferred(self) -> None:
         """Make what this thread has pending; what cannot be made is left to whoever needs it."""
-        waiting = self._waiting.kernels
-        while waiting:
+        deferred = self._deferred.kernels
+        while deferred:
             with suppress(WgslKernelsError):
-                self._make_oldest(waiting.popleft())
+                self._make_oldest(deferred.popleft())
 
     def _make_oldest(self, oldest: weakref.ref[GpuArray]) -> None:
         """Make what was put last behind a kernel, or what the kernel gives if that is gone."""
@@ -108,28 +108,28 @@ class Anchors:
         if tail is not None and tail.last is not None:
             one = tail.last() or one
         if one is not None and one.op is not None:
-            self.evaluator.make(one, f"at most {WAITING_MAX} kernels that are no maps wait")
+            self.evaluator.make(one, f"at most {DEFERRED_MAX} kernels but maps are deferred")
 
-    def make(self, device: Device, anchor: GpuArray) -> None:
+    def make(self, device: Device, fusible: GpuArray) -> None:
         """Make the array of a kernel, with the maps before it."""
-        known = anchor.op.repeat(device, anchor.inputs)
+        known = fusible.op.repeat(device, fusible.inputs)
         if known is not None:
-            anchor.settle(known, device)
+            fusible.materialise(known, device)
             return
         while True:
-            before = self.before(device, anchor)
+            before = self.before(device, fusible)
             if before is not None:
                 break
-        if anchor.op is None:
+        if fusible.op is None:
             return  # made meanwhile, for one of its inputs
-        op = anchor.op
+        op = fusible.op
         if before:
-            maps, leaves = _maps(anchor, before), _leaves(before)
-            loaded, _ = op.fused(device, anchor.inputs, maps, leaves)
-            anchor.settle(op.run_loaded(loaded, [*anchor.inputs, *leaves])[0], device)
+            maps, leaves = _maps(fusible, before), _leaves(before)
+            loaded, _ = op.fused(device, fusible.inputs, maps, leaves)
+            fusible.materialise(op.run_loaded(loaded, [*fusible.inputs, *leaves])[0], device)
         else:
-            own = self._whole(op.run_now(list(anchor.inputs))[0])
-            anchor.settle(own.storage, own.device)
+            own = self._whole(op.run_now(list(fusible.inputs))[0])
+            fusible.materialise(own.storage, own.device)
 
     def follow(self, device: Device, group: Group, at: int) -> bool:
         """Make a group behind the kernel that makes its leaf ``at``.
@@ -138,20 +138,20 @@ class Anchors:
             Whether there is nothing to do for the caller but to look again: the group was made, or
             something that it may have had in it.
         """
-        anchor = group.leaves[at]
-        layouts = anchor.op.layouts_key(device, anchor.inputs)
+        fusible = group.leaves[at]
+        layouts = fusible.op.layouts_key(device, fusible.inputs)
         key: Any = None
         if layouts is not None:
             states = self.evaluator.states(device, group, at)
-            key = (anchor.op, group.key(), at, group.held_leaves[at], states, layouts)
+            key = (fusible.op, group.key(), at, group.held_leaves[at], states, layouts)
             known = self._known[key]
             if known is not None:
                 self._repeat(device, group, known)
                 return True
-        before = self.before(device, anchor)
+        before = self.before(device, fusible)
         if before is None:
             return True
-        behind = self.behind(device, group, at)
+        behind = self.epilogue(device, group, at)
         if behind is None:
             return False
         self.run(device, group, at, before, behind, key)
@@ -159,41 +159,41 @@ class Anchors:
             self.evaluator.share_views(group)
         return True
 
-    def _repeat(self, device: Device, group: Group, known: _Known) -> None:
+    def _repeat(self, device: Device, group: Group, known: _KnownGroup) -> None:
         """Run what was fused before for a group like this one, behind a kernel like this one."""
         leaves = group.leaves
-        anchor = leaves[known.at]
+        fusible = leaves[known.at]
         for spec in known.large:
             self.evaluator.session.check_size(spec)
-        inputs = [*anchor.inputs]
+        inputs = [*fusible.inputs]
         for n in known.leaves:
             inputs.append(leaves[n])
         made = known.loaded.run(inputs)
         if known.keeps:
-            anchor.settle(made[0], device)
+            fusible.materialise(made[0], device)
         at = int(known.keeps)
         for number in known.nodes:
-            group.nodes[number].settle(made[at], device)
+            group.nodes[number].materialise(made[at], device)
             at += 1
         if group.has_views:
             self.evaluator.share_views(group)
 
-    def before(self, device: Device, anchor: GpuArray) -> dict[int, tuple[Fused, Group]] | None:
+    def before(self, device: Device, fusible: GpuArray) -> dict[int, tuple[Fused, Group]] | None:
         """Return the groups that stand for inputs; make the other inputs that are pending.
 
         None if something was made: then what was collected before may be out of date.
         """
-        op, inputs = anchor.op, anchor.inputs
+        op, inputs = fusible.op, fusible.inputs
         if op is None:
             return {}
         found: dict[int, tuple[Fused, Group]] = {}
-        left = _bindings(device, anchor)
+        left = _bindings(device, fusible)
         for index in range(len(inputs)):
             if inputs[index] is None or inputs[index].op is None:
                 continue
             taken = None
-            if index in op.accepts_prologue and not inputs[index].op.is_anchor:
-                taken = self._swallow(device, anchor, index, left)
+            if index in op.accepts_prologue and not inputs[index].op.is_fusible:
+                taken = self._prologue(device, fusible, index, left)
             if taken is None:
                 self.evaluator.make(inputs[index], f"{op.kernel} takes buffers")
                 return None
@@ -201,29 +201,29 @@ class Anchors:
             found[index] = taken
         return found
 
-    def behind(self, device: Device, group: Group, at: int) -> tuple[Fused, bool] | None:
+    def epilogue(self, device: Device, group: Group, at: int) -> tuple[Fused, bool] | None:
         """Return how ``group`` can follow the kernel that makes its leaf ``at``.
 
         Returns:
             The group, and whether the kernel's own result is needed too; None if the group must be
             made by itself.
         """
-        anchor = group.leaves[at]
-        if not anchor.op.accepts_epilogue or anchor.size != group.nodes[-1].size:
+        fusible = group.leaves[at]
+        if not fusible.op.accepts_epilogue or fusible.size != group.nodes[-1].size:
             return None
         states = self.evaluator.states(device, group, at)
         keeps = group.held_leaves[at]
-        key = (AFTER, anchor.op, at, keeps, group.key(), states)
+        key = (AFTER, fusible.op, at, keeps, group.key(), states)
         found = self._fused[key]
         fused: Fused | None
         if found is not None:
             fused = found if isinstance(found, Fused) else None
         else:
             bound = [state != "value" and n != at for n, state in enumerate(states)]
-            parts = cut(group, bound, _bindings(device, anchor) + 1 - keeps)
+            parts = cut(group, bound, _bindings(device, fusible) + 1 - keeps)
             if len(parts) != 1 or self.evaluator.is_too_large(device, group):
                 return None
-            fused = self._find(key, AFTER, group, parts[0], anchor)
+            fused = self._find(key, AFTER, group, parts[0], fusible)
         return None if fused is None else (fused, keeps)
 
     def run(
@@ -236,29 +236,29 @@ class Anchors:
         key: Any,
     ) -> None:
         """Record a kernel with the maps before and behind it; remember it under ``key``."""
-        anchor = group.leaves[at]
+        fusible = group.leaves[at]
         fused, keeps = behind
-        op = anchor.op
-        maps = _maps(anchor, before, fused, keeps=keeps)
+        op = fusible.op
+        maps = _maps(fusible, before, fused, keeps=keeps)
         leaves = _leaves(before) + [group.leaves[~ref] for ref in fused.part.leaves]
-        loaded, is_settled = op.fused(device, anchor.inputs, maps, leaves)
+        loaded, is_final = op.fused(device, fusible.inputs, maps, leaves)
         if loaded is None:
-            made = op.fuse_by_call(device, anchor.inputs, maps, leaves)
+            made = op.fuse_by_call(device, fusible.inputs, maps, leaves)
         else:
-            made = op.run_loaded(loaded, [*anchor.inputs, *leaves])
+            made = op.run_loaded(loaded, [*fusible.inputs, *leaves])
         if isinstance(made, GpuArray):  # a function did otherwise: it has its own result
             own = self._whole(made)
-            anchor.settle(own.storage, own.device)
+            fusible.materialise(own.storage, own.device)
             return
-        if key is not None and not before and is_settled and not loaded.packed:
+        if key is not None and not before and is_final and not loaded.packed:
             large = tuple(op.large) if keeps else ()
             read = tuple([~ref for ref in fused.part.leaves])
             outputs = fused.part.outputs
-            self._known.keep(key, _Known(loaded, at, read, outputs, keeps, large))
+            self._known.keep(key, _KnownGroup(loaded, at, read, outputs, keeps, large))
         if keeps:
-            anchor.settle(made[0], device)
+            fusible.materialise(made[0], device)
         for number, storage in zip(fused.part.outputs, made[keeps:], strict=True):
-            group.nodes[number].settle(storage, device)
+            group.nodes[number].materialise(storage, device)
 
     def _whole(self, result: GpuArray) -> GpuArray:
         """Return what a kernel gave as a contiguous array that was made."""
@@ -266,17 +266,17 @@ class Anchors:
             self.evaluator.session.make_resident(result)
         return result if result.layout is None else self.evaluator.session.contiguous(result)
 
-    def _swallow(
-        self, device: Device, anchor: GpuArray, index: int, left: int
+    def _prologue(
+        self, device: Device, fusible: GpuArray, index: int, left: int
     ) -> tuple[Fused, Group] | None:
-        group = Group(anchor.inputs, index, 1)
+        group = Group(fusible.inputs, index, 1)
         part = whole(group)
         if part is None or any(group.held) or group.foreign or len(part.leaves) > left:
             return None
-        op = anchor.op
+        op = fusible.op
         if op.reads > 1 and len(part.nodes) > REPEATED_MAPS_MAX:
             return None
-        if weight_of(group.nodes) > WEIGHT_MAX:
+        if cost_of(group.nodes) > COST_MAX:
             return None
         states = self.evaluator.states(device, group)
         if self.evaluator.is_too_large(device, group):
@@ -306,15 +306,15 @@ class Anchors:
 
 
 def _maps(
-    anchor: GpuArray,
+    fusible: GpuArray,
     before: dict[int, tuple[Fused, Group]],
     behind: Fused | None = None,
     *,
     keeps: bool = True,
 ) -> Maps:
-    names = anchor.op.names if before else ()
+    names = fusible.op.names if before else ()
     return Maps(
-        len(anchor.inputs), names, {n: one for n, (one, _) in before.items()}, behind, keeps
+        len(fusible.inputs), names, {n: one for n, (one, _) in before.items()}, behind, keeps
     )
 
 
@@ -323,13 +323,13 @@ def _leaves(before: dict[int, tuple[Fused, Group]]) -> list[GpuArray]:
     return [group.leaves[~ref] for one, group in before.values() for ref in one.part.leaves]
 
 
-def _bindings(device: Device, anchor: GpuArray) -> int:
+def _bindings(device: Device, fusible: GpuArray) -> int:
     """Return how many more bindings a kernel's dispatch may have."""
     most: int = device.limits["max-storage-buffers-per-shader-stage"]
-    return most - len(anchor.inputs) - OWN_BINDINGS
+    return most - len(fusible.inputs) - OWN_BINDINGS
 
 
-def _all_wait(references: deque[weakref.ref[GpuArray]]) -> bool:
+def _all_deferred(references: deque[weakref.ref[GpuArray]]) -> bool:
     for each in references:
         one = each()
         if one is None or one.op is None:

@@ -1,0 +1,5 @@
+// y = either a or b
+
+fn op(a: bool, b: bool) -> bool {
+  return a != b;
+}

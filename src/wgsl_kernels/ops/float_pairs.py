@@ -1,0 +1,195 @@
+"""Lengths, signs, neighbours and remainders of two floats, elementwise with broadcasting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import DTypeError
+from wgsl_kernels.engine.exact import declare_exact
+from wgsl_kernels.engine.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.ops import binary, compare, creation, exponential, logical
+from wgsl_kernels.ops.elementwise import FLOATS, NUMBERS, as_float, broadcast_pair
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
+    from wgsl_kernels.ops.binary import Pair
+
+
+def copysign(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``abs(a)`` with the sign of ``b``, which -0 and NaN have, too.
+
+    Example:
+        >>> copysign(tensor([1.0, -2.0]), tensor([-0.0, 3.0])).numpy()
+        array([-1.,  2.], dtype=float32)
+    """
+    return run("CopySign", a, b)
+
+
+signature("CopySign", promote=("a", "b"))(broadcast_pair("CopySign", *NUMBERS, gives=FLOATS))
+
+
+@cpu_kernel("CopySign")
+def _copysign_cpu(a: Array, b: Array) -> Array:
+    return np.copysign(as_float(a), as_float(b))
+
+
+wgsl_kernel("CopySign", "binary/copy_sign.wesl")
+
+
+@gradient("CopySign")
+def _copysign_grad(dy: Tensor, a: Tensor, b_shape: Shape, b: Tensor) -> Pair:
+    one = creation.ones_like(a)
+    return (
+        lambda: unbroadcast(dy * (copysign(one, a) * copysign(one, b)), a.shape),
+        lambda: creation.zeros(b_shape, dtype=dy.dtype),
+    )
+
+
+def hypot(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``sqrt(a**2 + b**2)`` without overflow on the way. The gradient at (0, 0) is 0.
+
+    Example:
+        >>> hypot(tensor([3.0, 3e30]), tensor([4.0, 4e30])).numpy()
+        array([5.e+00, 5.e+30], dtype=float32)
+    """
+    return run("Hypot", a, b)
+
+
+signature("Hypot", promote=("a", "b"))(broadcast_pair("Hypot", *NUMBERS, gives=FLOATS))
+
+
+@cpu_kernel("Hypot")
+@silent
+def _hypot_cpu(a: Array, b: Array) -> Array:
+    return np.hypot(as_float(a), as_float(b))
+
+
+wgsl_kernel("Hypot", "binary/hypot.wesl")
+
+
+@gradient("Hypot")
+def _hypot_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
+    part = dy / logical.where(compare.equal(y, 0.0), 1.0, y)
+    return lambda: unbroadcast(part * a, a.shape), lambda: unbroadcast(part * b, b.shape)
+
+
+def logaddexp(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``log(exp(a) + exp(b))`` without overflow on the way.
+
+    Example:
+        >>> logaddexp(tensor([0.0, 1000.0]), 0.0).numpy()
+        array([6.931472e-01, 1.000000e+03], dtype=float32)
+    """
+    return run("LogAddExp", a, b)
+
+
+signature("LogAddExp", promote=("a", "b"))(broadcast_pair("LogAddExp", *NUMBERS, gives=FLOATS))
+
+
+@cpu_kernel("LogAddExp")
+def _logaddexp_cpu(a: Array, b: Array) -> Array:
+    return numerics.logaddexp(as_float(a), as_float(b))
+
+
+wgsl_kernel("LogAddExp", "binary/log_add_exp.wesl")
+
+
+@gradient("LogAddExp")
+def _logaddexp_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
+    return (
+        lambda: unbroadcast(dy * exponential.exp(a - y), a.shape),
+        lambda: unbroadcast(dy * exponential.exp(b - y), b.shape),
+    )
+
+
+def nextafter(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return the next number of the dtype from ``a`` toward ``b``; ``b`` where they are equal.
+
+    Args:
+        a: float32, or float64 on cpu.
+        b: Likewise.
+
+    Raises:
+        DTypeError: One is of another dtype.
+
+    Example:
+        >>> nextafter(tensor([1.0]), tensor([2.0])).numpy() - 1
+        array([1.1920929e-07], dtype=float32)
+    """
+    return run("NextAfter", a, b)
+
+
+@signature("NextAfter", promote=("a", "b"))
+def _nextafter_signature(a: Spec, b: Spec, /) -> Spec:
+    for name, one in (("a", a), ("b", b)):
+        if one.dtype not in _STEPPED:
+            raise DTypeError(f"NextAfter: {name} has dtype {one.dtype}; want float32.")
+    return broadcast_pair("NextAfter", *_STEPPED)(a, b)
+
+
+_STEPPED: tuple[DType, ...] = ("float32", "float64")
+
+
+@cpu_kernel("NextAfter")
+@silent
+def _nextafter_cpu(a: Array, b: Array) -> Array:
+    return np.nextafter(a, b)
+
+
+wgsl_kernel("NextAfter", "binary/next_after.wesl")
+
+
+@gradient("NextAfter")
+def _nextafter_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
+    return (
+        lambda: unbroadcast(dy, a_shape),
+        lambda: creation.zeros(b_shape, dtype=dy.dtype),
+    )
+
+
+def remainder(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``a % b`` with the sign of ``b``, as Python has it; by 0 NaN, of integers 0.
+
+    The gradient of ``b`` is ``-floor(a / b)``.
+
+    Example:
+        >>> remainder(tensor([5.5, -1.0]), tensor([2.0, 3.0])).numpy()
+        array([1.5, 2. ], dtype=float32)
+    """
+    return run("Mod", a, b)
+
+
+signature("Mod", promote=("a", "b"))(broadcast_pair("Mod", *NUMBERS))
+
+
+@cpu_kernel("Mod")
+def _remainder_cpu(a: Array, b: Array) -> Array:
+    if a.dtype == np.bool_:
+        return np.zeros(np.broadcast_shapes(a.shape, b.shape), np.bool_)
+    return numerics.floor_mod(a, b)
+
+
+wgsl_kernel("Mod", "binary/mod.wesl")
+
+
+@gradient("Mod")
+def _remainder_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
+    return (
+        lambda: unbroadcast(dy, a.shape),
+        lambda: unbroadcast(-(dy * binary.floor_divide(a, b)), b.shape),
+    )
+
+
+# A sign is moved, or remainders of integers taken.
+declare_exact(("CopySign",), ("float32",))
+declare_exact(("Mod",), ("int32", "bool"))

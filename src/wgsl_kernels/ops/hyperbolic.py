@@ -1,0 +1,126 @@
+"""Hyperbolic sine and cosine, and the inverse functions, elementwise; `exponential` has tanh."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.ops import unary
+from wgsl_kernels.ops.elementwise import NUMBERS, as_float, cut_for_integers, float_of_x, like_x
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
+
+
+def acosh(x: TensorLike) -> Tensor:
+    """Return the number from 0 up whose cosh is ``x``; NaN below 1, of integers cut toward zero."""
+    return run("Acosh", x)
+
+
+signature("Acosh")(like_x("Acosh", *NUMBERS))
+
+
+@cpu_kernel("Acosh")
+@cut_for_integers
+def _acosh_cpu(x: Array) -> Array:
+    return numerics.acosh(x)
+
+
+wgsl_kernel("Acosh", "unary/acosh.wesl")
+
+
+@gradient("Acosh")
+def _acosh_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy * unary.rsqrt((x - 1.0) * (x + 1.0))
+
+
+def asinh(x: TensorLike) -> Tensor:
+    """Return the number whose sinh is ``x``, elementwise; of integers cut toward zero."""
+    return run("Asinh", x)
+
+
+signature("Asinh")(like_x("Asinh", *NUMBERS))
+
+
+@cpu_kernel("Asinh")
+@cut_for_integers
+def _asinh_cpu(x: Array) -> Array:
+    return numerics.asinh(x)
+
+
+wgsl_kernel("Asinh", "unary/asinh.wesl")
+
+
+@gradient("Asinh")
+def _asinh_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy * unary.rsqrt(x * x + 1.0)
+
+
+def atanh(x: TensorLike) -> Tensor:
+    """Return the number whose tanh is ``x``; NaN outside [-1, 1], of integers cut toward zero."""
+    return run("Atanh", x)
+
+
+signature("Atanh")(like_x("Atanh", *NUMBERS))
+
+
+@cpu_kernel("Atanh")
+@cut_for_integers
+def _atanh_cpu(x: Array) -> Array:
+    return numerics.atanh(x)
+
+
+wgsl_kernel("Atanh", "unary/atanh.wesl")
+
+
+@gradient("Atanh")
+def _atanh_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy / ((1.0 - x) * (x + 1.0))
+
+
+def cosh(x: TensorLike) -> Tensor:
+    """Return ``(exp(x) + exp(-x)) / 2``, elementwise."""
+    return run("Cosh", x)
+
+
+signature("Cosh")(float_of_x("Cosh"))
+
+
+@cpu_kernel("Cosh")
+def _cosh_cpu(x: Array) -> Array:
+    return numerics.cosh(as_float(x))
+
+
+wgsl_kernel("Cosh", "unary/cosh.wesl")
+
+
+@gradient("Cosh")
+def _cosh_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy * sinh(x)
+
+
+def sinh(x: TensorLike) -> Tensor:
+    """Return ``(exp(x) - exp(-x)) / 2``, elementwise; of integers cut toward zero."""
+    return run("Sinh", x)
+
+
+signature("Sinh")(like_x("Sinh", *NUMBERS))
+
+
+@cpu_kernel("Sinh")
+@cut_for_integers
+def _sinh_cpu(x: Array) -> Array:
+    return numerics.sinh(x)
+
+
+wgsl_kernel("Sinh", "unary/sinh.wesl")
+
+
+@gradient("Sinh")
+def _sinh_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy * cosh(x)

@@ -1,0 +1,59 @@
+"""Samples of elements in order along an axis, and of places in rows that are."""
+
+import wgsl_kernels as wk
+from wgsl_kernels.testing.bounds import exact
+from wgsl_kernels.testing.sample import Sample
+
+
+def _in_order(x: wk.Tensor, values: wk.Tensor, *, kernel: str, side: str = "") -> wk.Tensor:
+    """Look up values in rows that are sorted first."""
+    attrs = {"side": side} if side else {}
+    inputs = {"sorted_sequence": wk.sort(x), "values": values}
+    found = wk.engine().run_kernel(kernel, inputs, attrs)
+    assert isinstance(found, wk.Tensor)
+    return found
+
+
+def _sorted(x: wk.Tensor, *, axis: int = -1, descending: bool = False) -> list[wk.Tensor]:
+    attrs = {"axis": axis, "descending": descending}
+    return list(wk.engine().run_kernel("Sort", {"x": x}, attrs))
+
+
+def _looked_up(
+    kernel: str, rows: int, length: int, count: int, dtype: str = "float32", side: str = ""
+) -> Sample:
+    attrs = {"kernel": kernel, "side": side} if side else {"kernel": kernel}
+    shapes = (rows, length), (rows, count)
+    return Sample(kernel, _in_order, shapes, dtype, attrs, low=-9, high=9)
+
+
+SAMPLES = [
+    *(
+        _looked_up(kernel, *sizes, dtype)
+        for kernel in ("LowerBound", "UpperBound")
+        for sizes, dtype in (
+            ((1, 5, 3), "float32"),
+            ((2, 4, 4), "float32"),
+            ((3, 1, 2), "float32"),
+            ((1, 70, 65), "float32"),
+            ((2, 6, 5), "int32"),
+            ((1, 30, 9), "int32"),
+        )
+    ),
+    *(
+        _looked_up("SearchSorted", *sizes, dtype, side)
+        for side in ("left", "right")
+        for sizes, dtype in (
+            ((1, 5, 3), "float32"),
+            ((2, 64, 4), "float32"),
+            ((2, 9, 12), "int32"),
+        )
+    ),
+    Sample("Sort", _sorted, ((5,),), bound=exact()),
+    Sample("Sort", _sorted, ((3, 4),), attrs={"axis": 0}, bound=exact()),
+    Sample("Sort", _sorted, ((2, 3, 4),), attrs={"axis": 1, "descending": True}, bound=exact()),
+    Sample("Sort", _sorted, ((2, 70),), attrs={"descending": True}, bound=exact()),
+    Sample("Sort", _sorted, ((1500,),), dtypes="int32", low=-99, high=99),
+    Sample("Sort", _sorted, ((4, 33),), dtypes="int32", low=-9, high=9),
+    Sample("Sort", _sorted, ((3, 7),), "bool", {"descending": True}, 0, 2),
+]
