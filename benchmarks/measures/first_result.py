@@ -147,5 +147,7 @@ def _spent() -> float:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="each with empty caches of its own")
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, help="each with empty caches of its own"
+    )
     print(json.dumps(measure(parser.parse_args().rounds), indent=2))
