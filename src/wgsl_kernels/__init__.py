@@ -37,6 +37,7 @@ from wgsl_kernels.engine.errors import DisposedTensorError as DisposedTensorErro
 from wgsl_kernels.engine.errors import DTypeError as DTypeError
 from wgsl_kernels.engine.errors import GradientNotFound as GradientNotFound
 from wgsl_kernels.engine.errors import IndexOutOfRange as IndexOutOfRange
+from wgsl_kernels.engine.errors import KernelFault as KernelFault
 from wgsl_kernels.engine.errors import KernelNotFound as KernelNotFound
 from wgsl_kernels.engine.errors import NumericsError as NumericsError
 from wgsl_kernels.engine.errors import OutOfMemoryError as OutOfMemoryError

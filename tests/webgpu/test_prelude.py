@@ -24,7 +24,7 @@ def test_the_table_has_the_names_that_the_composer_offers() -> None:
     output = Operand("y", "float32", 1)
     composer = Composer("K", "free", inputs, (output,), (), {}, Assembly(source, None))
     add_free(composer, None)
-    public = {"wk_nan", "wk_inf"}
+    public = {"wk_nan", "wk_inf", "wk_print", "wk_print_i32", "wk_print_u32", "wk_assert"}
     offered = {
         name for name in composer.assembly.helpers if name in public or not name.startswith("wk_")
     }

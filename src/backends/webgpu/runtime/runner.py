@@ -283,13 +283,14 @@ def ready_of(device: Device, program: Program, dispatch: Dispatch) -> Ready:
         )
     except CompileFailure as failure:
         raise composed.explain(failure.message) from None
-    ranges = tuple([_range(device, one) for one in dispatch.bindings])
+    ranges = tuple([binding_range(device, one) for one in dispatch.bindings])
     params = dispatch.params.data
     ready = device.ready(pipeline, ranges, params, dispatch.grid, dispatch.label)
     return ready._replace(origin=(program, dispatch))
 
 
-def _range(device: Device, binding: Binding) -> tuple[int, int]:
+def binding_range(device: Device, binding: Binding) -> tuple[int, int]:
+    """Return the first byte and the bytes of a buffer that a binding is."""
     if binding.place.kind == "status":
         return 0, STATUS_BYTES
     if binding.place.kind == "zeros":

@@ -31,6 +31,10 @@ TABLE: Mapping[str, str] = MappingProxyType(
         "report_index(bad)": "reports an index of the input `indices` that is out of range",
         "report_index_of_<tensor>(bad)": "the same for another input",
         "hold(x)": "`x`, behind which no compiler reassociates",
+        "wk_print(value)": "prints an `f32` under `config.debug`, else does nothing",
+        "wk_print_i32(value)": "the same of an `i32`",
+        "wk_print_u32(value)": "the same of a `u32`",
+        "wk_assert(condition)": "raises under `config.debug` where it is false",
         "wk_nan()": "NaN, which no compiler folds",
         "wk_inf()": "infinity, likewise",
     }
