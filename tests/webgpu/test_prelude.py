@@ -11,8 +11,8 @@ from wgsl_kernels.backends.webgpu.composing.accessors import add_free
 from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
 from wgsl_kernels.backends.webgpu.composing.composer import Composer
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.composing.prelude import TABLE
 from wgsl_kernels.backends.webgpu.composing.source import load_text
+from wgsl_kernels.backends.webgpu.templates.prelude import TABLE
 
 KERNEL = "@compute @workgroup_size(1)\nfn main() { store_y(0u, load_x(0u)); }\n"
 BY_UNIFORM = "attrs"

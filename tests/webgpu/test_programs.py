@@ -139,7 +139,7 @@ def test_a_program_prints_its_grid_bindings_and_lines_with_origins(device: Devic
     origin = f"{os.path.relpath(__file__)}:{number}"
     line = next(one for one in shown.splitlines() if "fn combine" in one)
     assert line.startswith(origin)
-    assert any("families/" in one for one in shown.splitlines())
+    assert any("templates/" in one for one in shown.splitlines())
 
 
 def test_long_rows_hand_partial_results_from_one_dispatch_to_the_next(device: Device) -> None:

@@ -129,33 +129,23 @@ def multiply(
         return sum_of_parts(gpu, gpu.empty((0,), sums), gpu.empty(shape, dtype), 0, epilogue)
     gpu.repeats()
     policy = gpu.policy
+    kept = {} if memo is None else memo
     key = (operands, dtype, policy)
-    plan = None if memo is None else memo.get(key)
+    plan = kept.get(key)
     if plan is None:
-        candidates = candidates_for(product, layout, policy)
-        choice = gpu.product_choice(
-            operands,
-            (dtype, *candidates.shape_class),
-            candidates.static,
-            {n: (one.template, one.configuration) for n, one in candidates.by_name.items()},
-        )
-        plan = ProductPlan(candidates, choice, {})
-        if memo is not None:
-            memo[key] = plan
+        plan = kept[key] = _plan(gpu, operands, candidates_for(product, layout, policy), dtype)
     candidates = plan.candidates
 
     def dispatch_of(name: str) -> ProductDispatch:
         one = candidates.by_name[name]
         end = epilogue.configuration if one.parts == 1 else {}
-        return plan.dispatches.setdefault(
-            name,
-            ProductDispatch(
-                one.template,
-                {**params, **epilogue.fields, **one.fields, "part_size": size},
-                gpu.grid(one.groups, 1),
-                {**one.configuration, **configuration, **end, "INTEGER": dtype == "int32"},
-            ),
+        made = ProductDispatch(
+            one.template,
+            {**params, **epilogue.fields, **one.fields, "part_size": size},
+            gpu.grid(one.groups, 1),
+            {**one.configuration, **configuration, **end, "INTEGER": dtype == "int32"},
         )
+        return plan.dispatches.setdefault(name, made)
 
     def run(name: str) -> GpuArray:
         dispatch = plan.dispatches.get(name) or dispatch_of(name)
@@ -175,6 +165,16 @@ def multiply(
         return y if parts == 1 else sum_of_parts(gpu, to, y, parts, epilogue)
 
     return run(gpu.decide(plan.choice, run, product.work))
+
+
+def _plan(gpu: Gpu, operands: str | Text, candidates: Candidates, dtype: DType) -> ProductPlan:
+    choice = gpu.product_choice(
+        operands,
+        (dtype, *candidates.shape_class),
+        candidates.static,
+        {n: (one.template, one.configuration) for n, one in candidates.by_name.items()},
+    )
+    return ProductPlan(candidates, choice, {})
 
 
 def sum_of_parts(
