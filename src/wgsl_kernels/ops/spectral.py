@@ -189,7 +189,7 @@ def _by_passes(gpu: Gpu, x: GpuArray, turn: int, scale: float = 1.0) -> GpuArray
             params |= {"count": count, "turn": turn}
             grid = gpu.grid(count, 64)
             chosen = {"RADIX": radix}
-            shader = "fft/pass_fours.wesl"
+            shader = "fft/pass_radix.wesl"
             gpu.dispatch(shader, arrays, configuration=chosen, params=params, groups=grid)
         x, done = y, done * radix
     return x

@@ -129,11 +129,12 @@ def multiply(
         return sum_of_parts(gpu, gpu.empty((0,), sums), gpu.empty(shape, dtype), 0, epilogue)
     gpu.repeats()
     policy = gpu.policy
-    kept = {} if memo is None else memo
     key = (operands, dtype, policy)
-    plan = kept.get(key)
+    plan = None if memo is None else memo.get(key)
     if plan is None:
-        plan = kept[key] = _plan(gpu, operands, candidates_for(product, layout, policy), dtype)
+        plan = _plan(gpu, operands, candidates_for(product, layout, policy), dtype)
+        if memo is not None:
+            memo[key] = plan
     candidates = plan.candidates
 
     def dispatch_of(name: str) -> ProductDispatch:
@@ -168,12 +169,9 @@ def multiply(
 
 
 def _plan(gpu: Gpu, operands: str | Text, candidates: Candidates, dtype: DType) -> ProductPlan:
-    choice = gpu.product_choice(
-        operands,
-        (dtype, *candidates.shape_class),
-        candidates.static,
-        {n: (one.template, one.configuration) for n, one in candidates.by_name.items()},
-    )
+    shape_class = (dtype, *candidates.shape_class)
+    ways = {n: (one.template, one.configuration) for n, one in candidates.by_name.items()}
+    choice = gpu.product_choice(operands, shape_class, candidates.static, ways)
     return ProductPlan(candidates, choice, {})
 
 
