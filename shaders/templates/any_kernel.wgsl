@@ -42,6 +42,19 @@ fn wk_inf() -> f32 {
   return bitcast<f32>(0x7f800000u ^ wk_params.wk_zero);
 }
 
+// What a kernel says and asserts; a shader that watches itself (config.debug) gives them a meaning.
+fn wk_print(value: f32) {
+}
+
+fn wk_print_i32(value: i32) {
+}
+
+fn wk_print_u32(value: u32) {
+}
+
+fn wk_assert(condition: bool) {
+}
+
 // i / n for i up to 2^20. The product is off by less than half where the reciprocal is within 2.5 ULP,
 // so a whole number next to it, nearest or towards zero, by no more than 1. A CPU has no vectors of
 // quotients.

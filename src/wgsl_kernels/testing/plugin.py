@@ -82,7 +82,7 @@ class SectionItem(pytest.Item):
     def __init__(self, *, kernel: str, section: Section, **rest: Any) -> None:
         super().__init__(**rest)
         self.kernel = kernel
-        self.section = section
+        self.section: Section = section
 
     def runtest(self) -> None:
         """Check the section.
