@@ -26,6 +26,7 @@ from benchmarks.peers.process import PeerProcess
 from benchmarks.peers.setup import ROOT, TFJS
 
 NETWORKS = {"mlp": "mlp-step", "cnn": "cnn-step"}
+ROUNDS = 2
 STATES = ("cold", "warm", "warm", "warm")
 LONGEST = 180.0
 CACHES = ("MESA_SHADER_CACHE_DIR", "XDG_CACHE_HOME", "WGSL_KERNELS_CACHE")
@@ -41,7 +42,7 @@ Sample = dict[str, Any]
 Start = Callable[[str, Mapping[str, str], Path], Sample]
 
 
-def measure(rounds: int = 1) -> dict[str, Any]:
+def measure(rounds: int = ROUNDS) -> dict[str, Any]:
     """Return the least of several runs, by network, state of the caches and peer."""
     peers: dict[str, Start] = {"ours": _ours, "opening": _opening}
     if (TFJS / ".installed").is_file():
@@ -146,5 +147,7 @@ def _spent() -> float:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=1, help="each with empty caches of its own")
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, help="each with empty caches of its own"
+    )
     print(json.dumps(measure(parser.parse_args().rounds), indent=2))

@@ -36,6 +36,9 @@ BACKEND_ORDER = ("Vulkan", "Metal", "D3D12", "D3D11", "OpenGLES", "OpenGL")
 BUSY_GROUPS, BUSY_GROUPS_ON_CPU = 64, 4
 """Workgroups that keep an adapter busy: a GPU has that many units or more, a CPU a few cores."""
 
+SHORT_TEXT = 1 << 14
+"""Elements that a software adapter reduces in less time than a longer text takes to compile."""
+
 LOOPED_MAPS = 4
 """Maps behind a product from which on copies of them take longer to compile than a loop to run."""
 
@@ -184,6 +187,18 @@ class Policy:
         2048 rows of 2048 took 1.1 ms by eights and 1.2 by fours (Mesa 25).
         """
         return self._is_software
+
+    def reduces_in_short(self, elements: int) -> bool:
+        """Say whether so few elements are reduced by a text that writes nothing out several times.
+
+        Of a few it takes as long either way to run. llvmpipe compiles each load and store to
+        branches for each lane: a log-softmax with a gradient behind it took 0.9 s to compile and
+        then 0.2, a sum with Adam's 14 maps 0.35 and then 0.1 (Mesa 25).
+
+        Args:
+            elements: All that are reduced.
+        """
+        return self._is_software and elements <= SHORT_TEXT
 
     def reduces_row_alone(self, count: int) -> bool:
         """Say whether an invocation reduces a row of ``count`` elements, or lanes share it.

@@ -149,6 +149,7 @@ class _Reduction:
                     vectors=walk.dtype != "complex64",
                     lines=walk.kept > 1,
                     even=walk.is_even,
+                    short=self.adapter.policy.reduces_in_short(self.rows * self.count),
                 ),
                 stage=which,
                 kept=walk.kept,

@@ -100,6 +100,7 @@ def reduce_loop(
     vectors: bool = True,
     lines: bool = False,
     even: bool = False,
+    short: bool = False,
 ) -> Skeleton:
     """Return the template of a stage with its configuration.
 
@@ -111,6 +112,7 @@ def reduce_loop(
         vectors: Whether there are vectors of four elements.
         lines: Whether there are several lines of neighbouring rows.
         even: Whether the elements of a row are all as far apart.
+        short: Whether the text is to be short: see `Policy.reduces_in_short`.
     """
     writes = maps and stage in ("whole", "apply")
     is_final = stage == "final"
@@ -123,6 +125,7 @@ def reduce_loop(
         chosen |= {"SUBGROUPS": variant == "subgroups"}
         chosen |= {"TEAM": TEAM} if variant == "subgroups" else {}
         return Skeleton(f"templates/{name}_lanes.wesl", tuple(chosen.items()))
+    chosen |= {"SHORT": short}
     if variant in BESIDE:
         chosen |= {"ROWS": ROWS[variant], "LINES": lines, "EVEN": even}
     return Skeleton(f"templates/{name}.wesl", tuple(chosen.items()))
