@@ -73,6 +73,16 @@ class KernelFault(WgslKernelsError, RuntimeError):  # noqa: N818  it is a fault 
         self.findings = findings
 
 
+class ShadowMismatch(WgslKernelsError, ArithmeticError):  # noqa: N818  a mismatch is what it is
+    """In a `shadow` block two backends gave different results for one kernel.
+
+    Attributes:
+        script: A script that repeats the kernel alone, where a folder for it was given.
+    """
+
+    script: str | None = None
+
+
 class DeviceLostError(WgslKernelsError, RuntimeError):
     """The GPU device was lost; the next op gets a new one."""
 

@@ -43,6 +43,7 @@ from wgsl_kernels.engine.errors import KernelNotFound as KernelNotFound
 from wgsl_kernels.engine.errors import NumericsError as NumericsError
 from wgsl_kernels.engine.errors import OutOfMemoryError as OutOfMemoryError
 from wgsl_kernels.engine.errors import ShaderError as ShaderError
+from wgsl_kernels.engine.errors import ShadowMismatch as ShadowMismatch
 from wgsl_kernels.engine.errors import ShapeError as ShapeError
 from wgsl_kernels.engine.errors import WgslKernelsError as WgslKernelsError
 from wgsl_kernels.engine.explain import explain as explain
@@ -70,6 +71,7 @@ from wgsl_kernels.engine.registry import unregister_kernel as unregister_kernel
 from wgsl_kernels.engine.scopes import dispose as dispose
 from wgsl_kernels.engine.scopes import keep as keep
 from wgsl_kernels.engine.scopes import tidy as tidy
+from wgsl_kernels.engine.shadow import shadow as shadow
 from wgsl_kernels.engine.signature import signature as signature
 from wgsl_kernels.engine.spec import Spec as Spec
 from wgsl_kernels.engine.tensor import Tensor as Tensor

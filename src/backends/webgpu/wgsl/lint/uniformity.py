@@ -55,8 +55,11 @@ class _Activation:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
+    """What comes of a function: why its value and what it points to differ, and its barriers."""
+
     returns: str
     pointers: tuple[str, ...]
+    found: dict[int, Remark] = field(default_factory=dict[int, Remark])
 
 
 def barrier_remarks(module: tree.Module) -> Iterator[Remark]:
@@ -121,10 +124,13 @@ class _Uniformity:
         name = function.ident.name
         key = (name, tuple(map(bool, taints)), flow is not None)
         if key in self.known:
-            return self.known[key]
+            outcome = self.known[key]
+            self.found.update(outcome.found)  # a walk that is repeated forgot them
+            return outcome
         if name in self.open:
             return _Outcome("", ("",) * len(taints))
         self.open.append(name)
+        others, self.found = self.found, {}
         outer = getattr(self, "at", None)
         self.at = at = _Activation(function)
         for parameter, why in zip(function.parameters, taints, strict=True):
@@ -140,7 +146,9 @@ class _Uniformity:
             if before != len(at.tainted):
                 self.found = kept
         own = [self.declared[one.ident.begin] for one in function.parameters]
-        outcome = _Outcome(at.returns, tuple(at.tainted.get(one, "") for one in own))
+        pointers = tuple(at.tainted.get(one, "") for one in own)
+        outcome = _Outcome(at.returns, pointers, self.found)
+        self.found = {**others, **self.found}
         self.open.pop()
         self.known[key] = outcome
         if outer is not None:

@@ -1,0 +1,148 @@
+"""The lint and the diagnosis: what is found where, and what must not be found. No device."""
+
+from __future__ import annotations
+
+import pytest
+
+from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
+from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
+from wgsl_kernels.backends.webgpu.wgsl.places import Text
+
+HEAD = """alias T = f32;
+struct Params { n: u32 }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+var<workgroup> tile: array<f32, 64>;
+fn helper(v: f32) -> f32 { workgroupBarrier(); return v; }
+fn chosen(lane: u32) -> bool { return lane < 3u; }
+"""
+MAIN = """@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {{
+  tile[lane] = x[lane];
+  {body}
+  y[lane] = tile[0];
+}}
+"""
+
+
+def codes(body: str) -> list[str]:
+    return [one.code for one in lint(Text("k.wgsl", HEAD + MAIN.format(body=body)))]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (lane < 3u) { workgroupBarrier(); }",
+        "if (lane < 3u) { return; } workgroupBarrier();",
+        "for (var i = 0u; i < lane; i++) { workgroupBarrier(); }",
+        "var n = 0u; if (lane < 2u) { n = 4u; } for (var i = 0u; i < n; i++) { helper(1.0); }",
+        "if (tile[0] > 1.0) { workgroupBarrier(); }",
+        "if (x[lane] > 1.0) { tile[lane] = helper(1.0); }",
+        "if (chosen(lane)) { workgroupBarrier(); }",
+        "loop { if (lane == 2u) { break; } workgroupBarrier(); }",
+        "switch lane { case 1u: { workgroupBarrier(); } default: {} }",
+        "while (true) { workgroupBarrier(); if (y[0] > 0.0) { break; } }",
+    ],
+)
+def test_a_barrier_that_not_all_reach_is_found(body: str) -> None:
+    assert "non-uniform-barrier" in codes(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "workgroupBarrier();",
+        "if (params.n > 3u) { workgroupBarrier(); }",
+        "if (lane < 3u) { tile[lane] = 1.0; } workgroupBarrier();",
+        "for (var i = 0u; i < params.n; i++) { workgroupBarrier(); }",
+        "for (var i = 32u; i > 0u; i /= 2u) { if (lane < i) { tile[i] = 2.0; } helper(1.0); }",
+        "if (x[group.x] > 1.0) { tile[lane] = helper(x[lane]); }",
+        "for (var i = 0u; i < lane; i++) { if (i == 3u) { break; } } workgroupBarrier();",
+        "if (workgroupUniformLoad(&tile)[0] > 1.0) { workgroupBarrier(); }",
+        "let first = group.x == 0u; if (first) { workgroupBarrier(); }",
+    ],
+)
+def test_a_barrier_that_all_reach_is_not_found(body: str) -> None:
+    assert codes(body) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("if (x[lane] != x[lane]) { tile[lane] = 0.0; }", "nan-test"),
+        ("tile[lane] = x[lane] * 0.0;", "times-zero"),
+        ("tile[lane] = 3.5e38f;", "literal-overflow"),
+        ("tile[lane] = 1.0 / 0.0;", "literal-overflow"),
+        ("let target = 1.0; tile[lane] = target;", "reserved-word"),
+        ("loop { tile[lane] += 1.0; }", "endless-loop"),
+        ("var i = 0u; while (i < 3u) { tile[lane] += 1.0; }", "endless-loop"),
+        ("for (var i = 0u; i < 70000u; i++) { tile[lane] += 1.0; }", "loop-budget"),
+        ("tile[lane] = subgroupAdd(1.0);", "subgroup-width"),
+    ],
+)
+def test_a_hazard_is_found_by_its_code(body: str, code: str) -> None:
+    assert codes(body) == [code]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "tile[lane] = x[lane] * 0.5;",
+        "loop { tile[lane] += 1.0; if (tile[lane] > 3.0) { break; } }",
+        "var i = 0u; while (i < 3u) { i += 1u; }",
+        "for (var i = 0u; i < 60000u; i++) { tile[lane] += 1.0; }",
+        "if (tile[lane] != x[lane]) { tile[lane] = 3.4e38f; }",
+    ],
+)
+def test_what_is_right_is_not_found(body: str) -> None:
+    assert codes(body) == []
+
+
+def test_workgroup_memory_that_nothing_sets_is_found() -> None:
+    text = HEAD + MAIN.format(body="").replace("tile[lane] = x[lane];", "")
+
+    (one,) = lint(Text("k.wgsl", text))
+
+    assert one.code == "unset-workgroup-memory"
+    assert text[one.span.begin : one.span.end] == "tile"
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "words", "marked"),
+    [
+        ("let n = 3u; return x * n;", "wrong-type", "write f32(n)", "n"),
+        ("let h = f16(1); return x * h;", "wrong-type", "Write T(x)", "x"),
+        ("let b = x > 1; return x + b;", "wrong-type", "select(f32(0), f32(1), b)", "b"),
+        ("if (x > 1) { return x; }", "missing-return", "Write return behind", "op"),
+        ("return x > 1 ? x : 2;", "syntax", "select(otherwise, then, condition)", "?"),
+        ("let n = x; n = 2; return n;", "immutable", "n is a let", "n"),
+        ("x = 2; return x;", "immutable", "Write var own = x;", "x"),
+        ("return float(x);", "unknown-name", "Write f32", "float"),
+        ("return lerp(x, x, x);", "unknown-name", "Write mix(a, b, t)", "lerp"),
+        ("return attrs.k;", "unknown-name", "Declare struct Attrs", "attrs"),
+        ("return p.beta + x;", "unknown-field", "it has alpha.", "beta"),
+        ("let y: u32 = x; return x;", "wrong-type", "write u32(x)", "x"),
+        ("let filter = x; return filter;", "reserved-word", "Write filter_", "filter"),
+    ],
+)
+def test_a_usual_error_says_what_to_write_and_marks_the_operand(
+    body: str, code: str, words: str, marked: str
+) -> None:
+    head = "alias T = f32;\nstruct P { alpha: f32 }\nvar<private> p: P;\n"
+    text = f"{head}fn op(x: T) -> T {{ {body} }}\n"
+
+    first = diagnose(Text("k.wgsl", text))[0]
+
+    assert first.code == code
+    assert words in first.words
+    assert text[first.span.begin : first.span.end] == marked
+
+
+def test_all_errors_are_found_and_not_the_first_alone() -> None:
+    first = "fn a(x: f32) -> f32 { return x * 1u; }\n"
+    text = f"{first}fn b(x: f32) -> f32 {{ return nowhere(x); }}\nfn c() -> f32 {{ }}\n"
+
+    found = [one.code for one in diagnose(Text("k.wgsl", text))]
+
+    assert found == ["wrong-type", "unknown-name", "missing-return"]
