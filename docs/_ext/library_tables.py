@@ -41,9 +41,7 @@ def public_names() -> dict[str, Any]:
     found = {
         name: value
         for name, value in vars(wk).items()
-        if not name.startswith("_")
-        and not isinstance(value, ModuleType)
-        and name not in CONSTANTS
+        if not name.startswith("_") and not isinstance(value, ModuleType) and name not in CONSTANTS
     }
     return {**found, "engine": facade.engine, "backends": backends.backends}
 
