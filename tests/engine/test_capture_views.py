@@ -253,9 +253,7 @@ def test_too_many_layouts_are_told_and_the_oldest_go() -> None:
     one = Counted(lambda rows: wk.sum(rows, axis=0))
     for step in range(1, 33):
         one.captured(x[:34:step])
-    with pytest.warns(
-        RuntimeWarning, match=r"more than 32 .* tensors of the same layout"
-    ):
+    with pytest.warns(RuntimeWarning, match=r"more than 32 .* tensors of the same layout"):
         one.captured(x[:34:33])
     assert one.runs == 33
     assert bits(one.captured(x[:34:33])) == bits(wk.sum(x[:34:33], axis=0))
