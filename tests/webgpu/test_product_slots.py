@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
 from wgsl_kernels.backends.webgpu.composing.template_files import find_template
 from wgsl_kernels.backends.webgpu.products.slots import INNER_SLOTS, SLOTS
 from wgsl_kernels.backends.webgpu.products.terms import adds
+from wgsl_kernels.backends.webgpu.tuning.tuner import forced
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
@@ -71,6 +72,16 @@ def test_sums_need_not_add(more: str, depth: int) -> None:
         with wk.use_backend("webgpu"), wk.config.using(small_ops="device"):
             rows = str(wk.explain(lambda: wk.engine().run_kernel("Slots", inputs)))
         assert ("a sum is unbroken: it starts at init" in rows) == (not more)
+
+
+@pytest.mark.parametrize("variant", ["rows_4", "lanes_16", "staged_64"])
+def test_every_way_to_sum_takes_each_term_once(variant: str) -> None:
+    register(ELEMENTS + MAX_PLUS)
+    draw = np.random.default_rng(1)
+    x = -1 - draw.random((17, 21), np.float32)
+    c = -1 - draw.random((21, 19), np.float32)
+    with forced("Slots", variant):
+        np.testing.assert_array_equal(run(x, c), (x[:, :, None] + c).max(1))
 
 
 def test_a_sum_that_must_be_whole_may_not_be_longer_than_a_loop() -> None:

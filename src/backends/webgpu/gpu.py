@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import (
@@ -33,9 +34,10 @@ from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.windows import sliding_by
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
@@ -108,6 +110,8 @@ class Gpu(Chooser):
 
     def read(self, array: GpuArray) -> Array:
         """Return the values of ``array``, waiting for the work that computes them."""
+        if not isinstance(array, GpuArray):
+            raise self._no_array(array)
         if self._trace is not None:
             self._trace.has_done(plain=False)
         return self._backend.download(array, Spec(array.shape, array.dtype))
@@ -120,6 +124,8 @@ class Gpu(Chooser):
 
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer; strides and offset count elements."""
+        if not isinstance(array, GpuArray):
+            raise self._no_array(array)
         shape, strides = tuple(shape), tuple(strides)
         is_whole = array.layout is None and offset == 0 and array.shape == shape
         if is_whole and _is_row_major(shape, strides):
@@ -241,11 +247,19 @@ class Gpu(Chooser):
 
         Raises:
             ShaderError: The shader does not compose or compile.
-            ArgumentError: It writes no array.
+            ArgumentError: It writes no array, or does not name one of the arrays or params.
         """
         device = self._backend.open()
+        if groups is not None and not isinstance(groups, (tuple, list)):
+            raise ArgumentError(
+                f"{self._kernel}: groups is {shown(groups)}; want one to three whole numbers."
+            )
+        if type(arrays) is not dict and not isinstance(arrays, Mapping):
+            raise ArgumentError(f"{self._kernel}: arrays is {shown(arrays)}; want them by name.")
         layouts: list[Any] = []
         for name, array in arrays.items():
+            if not isinstance(array, GpuArray):
+                raise self._no_array(array, name)
             is_value = array.host is not None and array.size == 1
             if not is_value and (array.storage is None or array.device is not device):
                 self._backend.make_resident(array, f"{self._kernel} takes buffers")
@@ -284,10 +298,14 @@ class Gpu(Chooser):
                 groups=groups,
                 constants=constants,
                 is_ours=self._origin.is_ours,
+                is_whole=self._origin.is_ours or slots is not None,
                 notes=notes,
             )
             loaded = self._programs.keep(key, Loaded(device, program))
         self._run(loaded, arrays)
+
+    def _no_array(self, given: object, name: str = "array") -> ArgumentError:
+        return ArgumentError(f"{self._kernel}: {name} is {shown(given)}; want an array of the gpu.")
 
     def repeats(self) -> None:
         """Promise that this run does what any other would on arrays of these layouts.
