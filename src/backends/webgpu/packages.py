@@ -37,7 +37,7 @@ def shader_package(name: str, path: str | os.PathLike[str]) -> None:
     from wgsl_kernels.backends.webgpu.wgsl.linking.source import WESL_KEYWORDS
     from wgsl_kernels.backends.webgpu.wgsl.names import KEYWORDS
 
-    if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
+    if not str(name).isidentifier() or not str(name).isascii():
         raise ArgumentError(
             f"shader_package: name is {shown(name)}; want letters, digits, underscores."
         )

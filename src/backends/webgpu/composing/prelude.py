@@ -35,7 +35,24 @@ TABLE: Mapping[str, str] = MappingProxyType(
         "wk_inf()": "infinity, likewise",
     }
 )
-"""Each name, as the guide prints it, and what it is. The accessors are a free kernel's."""
+"""Each name, as the guide prints it, and what it is."""
+
+ALL = "all"
+_READS = "own `main`, product"
+_WRITES = "own `main`"
+FORMS: Mapping[str, str] = MappingProxyType(
+    {
+        "attrs": "all but own `main` and product",
+        "load_<tensor>(i)": _READS,
+        "load4_<tensor>(i)": _READS,
+        "load_<tensor>_at(coords)": _READS,
+        "Coords_<tensor>": _READS,
+        "coords_<tensor>(i)": _READS,
+        "store_<tensor>(i, value)": _WRITES,
+        "store4_<tensor>(i, values)": _WRITES,
+    }
+)
+"""The forms that have a name, where it is not all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ def _literal(name: str, value: Any) -> str:
     raise ArgumentError(f"link: constant {name!r} is {value!r}; want a finite number or WGSL text.")
 
 
-def _check_name(name: str, what: str) -> None:
+def _check_name(name: object, what: str) -> None:
     if (
         not isinstance(name, str)
         or not name.isidentifier()
