@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks import conductor, items, results, table, targets
 from benchmarks.items.item import Item
 from benchmarks.peers.process import PeerError, PeerProcess
-from benchmarks.peers.setup import HOME, ROOT, set_up
+from benchmarks.peers.setup import HOME, PYTHON_PEERS, ROOT, set_up
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -52,8 +52,9 @@ def main() -> None:
                 _renew_readme(results.load(path))
         return
     start = time.perf_counter()
-    driver, missing = set_up(console.print)
-    peers, facts = _start(options.peers.split(","), driver, missing)
+    has_items = bool(items.chosen(options.items, large=True))
+    driver, missing = set_up(console.print, PYTHON_PEERS if has_items else ())
+    peers, facts = _start(options.peers.split(",") if has_items else [], driver, missing)
     ours = facts["ours"]
     adapter = {name: ours[name] for name in ("driver", "backend", "type")}
     adapter["name"] = ours["adapter"]
@@ -66,12 +67,15 @@ def main() -> None:
         "python": platform.python_version(),
         "cores": len(os.sched_getaffinity(0)),
         "packages": {
-            name: version
-            for one in facts.values()
-            for name, version in one.items()
-            if name not in ("adapter", "driver", "backend", "type")
+            **found.get("packages", {}),
+            **{
+                name: version
+                for one in facts.values()
+                for name, version in one.items()
+                if name not in ("adapter", "driver", "backend", "type")
+            },
         },
-        "missing": missing,
+        "missing": {**(found.get("missing", {}) if not has_items else {}), **missing},
     }
     chosen = items.chosen(options.items, large=adapter["type"] != "CPU")
     measures = options.measures.split(",") if options.measures else []

@@ -77,6 +77,19 @@ _IMAGES: dict[str, Callable[[], Any]] = {"x": _images, "filter": _filter}
 _COMPLEX: dict[str, Callable[[], Any]] = {"input": lambda: wk.tensor([1j, 2.0, 3.0])}
 _BOOLS = dict.fromkeys("xab", lambda: wk.tensor([True, False]))
 _WHOLES = dict.fromkeys("xab", lambda: wk.tensor([1, 2, 5]))
+_SEGMENTS: dict[str, Callable[[], Any]] = {
+    "data": _matrix,
+    "segment_ids": lambda: wk.tensor([0, 1]),
+}
+_BOXES: dict[str, Callable[[], Any]] = {
+    "boxes": lambda: wk.tensor([[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.1]]),
+    "scores": lambda: wk.tensor([0.5, 0.75]),
+    "max_output_size": _is(2),
+    "iou_threshold": _is(0.5),
+    "score_threshold": _is(0.1),
+    "soft_nms_sigma": _is(0.5),
+    "pad_to_max_output_size": _is(True),
+}
 _ROW: dict[str, Callable[[], Any]] = dict.fromkeys(("x1", "x2"), lambda: wk.tensor([1.0, 2.0, 3.0]))
 _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "strided_slice": _STRIDED, "conv2d": _IMAGES, "fused_conv2d": _IMAGES,
@@ -120,6 +133,38 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "upper_bound": {"sorted_sequence": lambda: wk.tensor([[0.0, 1.0], [2.0, 3.0]])},
     "resize_bilinear": {"images": _images}, "resize_nearest_neighbor": {"images": _images},
     "local_response_normalization": {"x": _images, "bias": _is(1.0), "alpha": _is(1.0)},
+    "max_pool_with_argmax": {"x": _images, "include_batch_in_index": _is(True)},
+    "ragged_range": {
+        "starts": lambda: wk.tensor([0, 5]), "limits": lambda: wk.tensor([3, 1]),
+        "deltas": lambda: wk.tensor([1, -2]),
+    },
+    "sparse_fill_empty_rows": {
+        "indices": lambda: wk.tensor([[1, 0]]), "values": lambda: wk.tensor([2.5]),
+        "dense_shape": lambda: wk.tensor([3, 2]), "default_value": _is(0.5),
+    },
+    "sparse_reshape": {
+        "input_indices": lambda: wk.tensor([[1, 2]]), "input_shape": lambda: wk.tensor([2, 3]),
+        "new_shape": lambda: wk.tensor([3, 2]),
+    },
+    "sparse_segment_mean": _SEGMENTS, "sparse_segment_sum": _SEGMENTS,
+    "static_regex_replace": {
+        "input": lambda: wk.tensor(["a b", "c"]), "pattern": _is("[a-b]"), "rewrite": _is("$&"),
+        "replace_global": _is(True),
+    },
+    "string_to_hash_bucket_fast": {
+        "input": lambda: wk.tensor(["a b", "c"]), "num_buckets": _is(7),
+    },
+    "string_n_grams": {
+        "data": lambda: wk.tensor(["a", "b", "c"]), "data_splits": lambda: wk.tensor([0, 2, 3]),
+        "separator": _is("|"), "n_gram_widths": _is((2,)), "left_pad": _is("l"),
+        "right_pad": _is("r"), "pad_width": _is(-1), "preserve_short_sequences": _is(False),
+    },
+    "dilation2d": {"x": _images, "filter": lambda: wk.ones((2, 2, 2))},
+    "non_max_suppression": _BOXES, "non_max_suppression_with_score": _BOXES,
+    "non_max_suppression_padded": _BOXES,
+    "meshgrid": {"indexing": _is("ij")}, "empty": {"shape": _is((2, 3))},
+    "tensordot": {"x2": lambda: wk.ones((2, 3)), "axes": _is(2)}, "vecdot": {"axis": _is(-1)},
+    "diff": {"n": _is(1), "prepend": _is(None), "append": _is(None), "axis": _is(-1)},
     "mirror_pad": {"mode": _is("reflect")}, "repeat": {"repeats": _is(2)},
     "roll": {"shift": _is(1)},
     "moveaxis": {"source": _is(0), "destination": _is(-1)},

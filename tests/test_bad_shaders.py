@@ -44,7 +44,7 @@ def test_a_compile_error_shows_file_line_column_and_the_compilers_words(
 
     message = failing(str(shader)).splitlines()
 
-    assert message[0] == f"Shaky: {shader}:4:3: the shader does not compile."
+    assert message[0] == f"Shaky: {shader}:4:3: want ';', found 'return'."
     assert message[1:3] == ["      return y;", "      ^"]
     assert any('expected `;`, found "return"' in line for line in message[3:])
 
@@ -52,7 +52,8 @@ def test_a_compile_error_shows_file_line_column_and_the_compilers_words(
 def test_an_error_of_types_points_into_the_function(failing: Try) -> None:
     message = failing("fn op(x: T) -> T {\n\tlet one = true;\n\treturn x + one;\n}\n")
 
-    assert ">:3:9: the shader does not compile.\n    \treturn x + one;\n    \t       ^" in message
+    said = "f32 + bool has no meaning. Write select(f32(0), f32(1), one)."
+    assert f">:3:13: {said}\n    \treturn x + one;\n    \t           ^^^\n" in message
     assert "Operation Add can't work with" in message
 
 

@@ -27,6 +27,11 @@ READS = {
     "BroadcastArgs",
     "NonZero",
     "RaggedGather",
+    "RaggedRange",
+    "SparseFillEmptyRows",
+    "SparseReshape",
+    "SparseSegmentMean",
+    "SparseSegmentSum",
     "Unique",
 }
 """Kernels that look at values on the host, so that no replay can stand for them."""

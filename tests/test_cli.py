@@ -104,7 +104,7 @@ def test_the_command_lists_the_adapters_of_this_machine() -> None:
 def test_an_adapter_that_is_not_there_is_an_error_and_no_traceback() -> None:
     run = _run("info", WGSL_KERNELS_ADAPTER="no such adapter")
 
-    assert run.returncode == 1
+    assert run.returncode == 2
     assert "WGSL_KERNELS_ADAPTER" in run.stderr
     assert "Traceback" not in run.stderr
 
@@ -244,6 +244,6 @@ def test_show_takes_a_function_of_a_file_and_the_shapes_of_a_sample(tmp_path: Pa
 def test_show_refuses_what_it_cannot_find(arguments: tuple[str, ...], message: str) -> None:
     done = _run("show", *arguments)
 
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import wgsl_kernels
+from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
+from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 ROOT = Path(__file__).resolve().parents[1]
 # Folder on disk -> the package it is, longest name last so that a prefix never hides another.
@@ -87,6 +89,32 @@ def test_no_file_is_longer_than_400_lines() -> None:
     lengths = {file: len(file.read_text().splitlines()) for file in _files(".py", ".wesl", ".wgsl")}
 
     assert {file: lines for file, lines in lengths.items() if lines > MAX_LINES} == {}
+
+
+def test_no_function_of_the_webgpu_backend_is_longer_than_60_lines() -> None:
+    """Docstrings are not counted."""
+    long: list[str] = []
+    for file in (ROOT / "src" / "backends" / "webgpu").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                said = node.body[0] if ast.get_docstring(node) is not None else None
+                skipped = 0 if said is None else (said.end_lineno or 0) - said.lineno + 1
+                if (node.end_lineno or 0) - node.lineno + 1 - skipped > 60:
+                    long.append(f"{file.name}: {node.name}")
+
+    assert long == []
+
+
+def test_no_shader_is_only_imports_and_a_main() -> None:
+    files = [one for one in _files(".wesl", ".wgsl") if one.is_relative_to(ROOT / "shaders")]
+    bare: list[Path] = []
+    for file in files:
+        source = parse_source(Text(file.name, file.read_text()))
+        declared = [getattr(one, "ident", None) for one in source.module.declarations]
+        if source.imports and {one.name for one in declared if one} <= {"main"}:
+            bare.append(file)
+
+    assert bare == []
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +22,7 @@ PROBE = Path(__file__).with_name("probe.mjs")
 
 TORCH = ("torch==2.13.0", "numpy")
 TINYGRAD = ("tinygrad==0.14.0", "dawn-python==0.3.0", "numpy")
+PYTHON_PEERS = {"torch": TORCH, "tinygrad": TINYGRAD}
 NODE_PACKAGES = {
     "@tensorflow/tfjs-core": "4.22.0",
     "@tensorflow/tfjs-backend-cpu": "4.22.0",
@@ -42,8 +43,10 @@ class UnavailableError(Exception):
     """Why a peer cannot be set up here."""
 
 
-def set_up(say: Callable[[str], None] = print) -> tuple[dict[str, str], dict[str, str]]:
-    """Set up every peer.
+def set_up(
+    say: Callable[[str], None] = print, python_peers: Collection[str] = PYTHON_PEERS
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Set up TensorFlow.js, and those peers that have Python environments of their own.
 
     Returns:
         The environment variables that name the driver for all peers on WebGPU (empty: the
@@ -51,9 +54,9 @@ def set_up(say: Callable[[str], None] = print) -> tuple[dict[str, str], dict[str
     """
     HOME.mkdir(parents=True, exist_ok=True)
     missing = {}
-    for name, packages in {"torch": TORCH, "tinygrad": TINYGRAD}.items():
+    for name in python_peers:
         try:
-            _python_environment(name, packages, say)
+            _python_environment(name, PYTHON_PEERS[name], say)
         except UnavailableError as error:
             missing[name] = str(error)
     driver: dict[str, str] = {}

@@ -21,6 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine import backends, facade
+from wgsl_kernels.engine.finding_codes import CODES
 from wgsl_kernels.testing import samples
 
 if TYPE_CHECKING:
@@ -201,6 +202,18 @@ class TfjsTable(Table):
     rows = staticmethod(_tfjs_rows)
 
 
+def _finding_rows() -> Iterable[Sequence[str]]:
+    """Return a row per code of findings, section by section."""
+    return [(name, one.section, one.severity, one.title) for name, one in CODES.items()]
+
+
+class FindingTable(Table):
+    """Every code of a finding."""
+
+    head = ("Code", "Section", "Severity", "What it says")
+    rows = staticmethod(_finding_rows)
+
+
 def _array_api_rows() -> Iterable[Sequence[str]]:
     """Return a row per name of the array API standard."""
     return _ledger_rows("array API", "")
@@ -234,6 +247,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("public-names", PublicNames)
     app.add_directive("op-table", OpTable)
     app.add_directive("tfjs-table", TfjsTable)
+    app.add_directive("finding-table", FindingTable)
     app.add_directive("array-api-table", ArrayApiTable)
     app.add_directive("ledger-counts", LedgerCounts)
     app.connect("autodoc-process-docstring", keep_bars)

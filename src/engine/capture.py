@@ -84,6 +84,9 @@ class Captured(Generic[P, R]):
             self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
             return self._plain(leaves, args, kwargs)
         switches = config.switches(now)
+        if switches["debug"]:
+            self.why = "config.debug is on"
+            return self._plain(leaves, args, kwargs)
         why = _why_not_capturable(now, checks=switches["check_numerics"])
         if why is not None:
             return self._eager(why, args, kwargs, leaves)

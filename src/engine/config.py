@@ -37,9 +37,16 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "deterministic": _one_of(True, False),
     "memory_limit": _memory_limit,
     "check_numerics": _one_of(True, False),
+    "debug": _one_of(True, False),
     "small_ops": _one_of("host", "device"),
     "tuning": _one_of(*TUNING),
 }
+
+
+_FOLLOWED = ("debug",)
+"""The switches that take part in what a backend installs, rather than being asked for."""
+_followers: dict[str, list[Callable[[], None]]] = {name: [] for name in _FOLLOWED}
+_blocks: dict[str, int] = dict.fromkeys(_FOLLOWED, 0)
 
 
 class Config:
@@ -56,6 +63,9 @@ class Config:
             the machine's memory on ``cpu`` and on software adapters, none on a real GPU.
         check_numerics: Whether every kernel's float results are looked through for NaN and
             infinities that its inputs did not have; the first raises. Slow.
+        debug: Whether shaders on ``webgpu`` watch themselves: an access out of bounds, a race, a
+            loop without end, a ``wk_assert`` that fails raises `KernelFault` at the next read, with
+            the author's line; ``wk_print`` prints. Captured functions run eagerly meanwhile. Slow.
         small_ops: ``"host"`` or ``"device"``: where ops of a few numbers run that the host has
             all of, where both give the same bits.
         tuning: ``"known"``: a kernel with variants runs as the one that was measured fastest on
@@ -70,6 +80,7 @@ class Config:
     deterministic: bool
     memory_limit: int | str | None
     check_numerics: bool
+    debug: bool
     small_ops: str
     process: dict[str, Any]
     tuning: str
@@ -84,6 +95,7 @@ class Config:
                 "deterministic": False,
                 "memory_limit": "auto",
                 "check_numerics": False,
+                "debug": False,
                 "small_ops": "host",
                 "tuning": _tuning(),
             },
@@ -98,6 +110,7 @@ class Config:
     def __setattr__(self, name: str, value: Any) -> None:
         _check(name, value)
         self.process[name] = value
+        _notify(name)
 
     def value(self, name: str, now: context.Context) -> Any:
         """Return a switch in a context that is at hand; for hot paths."""
@@ -124,8 +137,30 @@ class Config:
         """
         for name, value in values.items():
             _check(name, value)
-        with context.changed(config={**context.current().config, **values}):
-            yield
+        asked = [name for name in _FOLLOWED if values.get(name)]
+        for name in asked:
+            _blocks[name] += 1
+            _notify(name)
+        try:
+            with context.changed(config={**context.current().config, **values}):
+                yield
+        finally:
+            for name in asked:
+                _blocks[name] -= 1
+                _notify(name)
+
+    def is_anywhere(self, name: str) -> bool:
+        """Say whether a followed switch is on for the process or in a block of some thread."""
+        return bool(self.process[name]) or _blocks[name] > 0
+
+    def follow(self, name: str, listener: Callable[[], None]) -> None:
+        """Call ``listener`` whenever a followed switch may be on or off anywhere."""
+        _followers[name].append(listener)
+
+
+def _notify(name: str) -> None:
+    for listener in tuple(_followers.get(name, ())):
+        listener()
 
 
 def _tuning() -> str:

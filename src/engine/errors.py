@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.findings import Finding
+
 
 class WgslKernelsError(Exception):
     """Base of every error that this package raises on purpose."""
@@ -44,7 +49,28 @@ class DisposedTensorError(WgslKernelsError, RuntimeError):
 
 
 class ShaderError(WgslKernelsError, RuntimeError):
-    """A shader cannot be read, composed or compiled; the message points at the author's line."""
+    """A shader cannot be read, composed or compiled; the message points at the author's line.
+
+    Attributes:
+        findings: All that is known to be wrong with it, the first being what the message says;
+            empty where the message is all.
+    """
+
+    def __init__(self, message: str, *, findings: tuple[Finding, ...] = ()) -> None:
+        super().__init__(message)
+        self.findings = findings
+
+
+class KernelFault(WgslKernelsError, RuntimeError):  # noqa: N818  it is a fault of the kernel
+    """Under ``config.debug`` a kernel did what it must not; told at the next read.
+
+    Attributes:
+        findings: What was found, each with the author's place.
+    """
+
+    def __init__(self, message: str, *, findings: tuple[Finding, ...] = ()) -> None:
+        super().__init__(message)
+        self.findings = findings
 
 
 class DeviceLostError(WgslKernelsError, RuntimeError):

@@ -107,6 +107,11 @@ def no_gradient(name: str, *, because: str) -> None:
     _add(GradientRule(name, None, (), caller(), because), override=False)
 
 
+def gradient_rules() -> dict[str, GradientRule]:
+    """Return the table itself: who changes it announces that."""
+    return _rules
+
+
 def unregister_gradient(name: str) -> None:
     """Take the gradient of ``name`` out of the registry.
 

@@ -7,6 +7,15 @@ import os
 
 
 @functools.cache
+def cores() -> int:
+    """Return how many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # only Linux has it
+        return os.cpu_count() or 1
+
+
+@functools.cache
 def half_of_memory() -> int:
     """Return half of the machine's memory in bytes: the default limit of what shares it."""
     try:

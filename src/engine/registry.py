@@ -215,6 +215,11 @@ def backends_of(name: str) -> list[str]:
     return sorted(backend for (kernel, backend) in _kernels if kernel == name)
 
 
+def kernel_table() -> dict[tuple[str, str], Kernel]:
+    """Return the table itself: who changes it announces that."""
+    return _kernels
+
+
 def kernel_names() -> list[str]:
     """Return every kernel name that some backend has, in alphabetical order."""
     return sorted({name for name, _ in _kernels})

@@ -244,6 +244,17 @@ def define_signature(
     announce_change(("signature", name))
 
 
+def signature_table() -> dict[str, Signature]:
+    """Return the table itself: who changes it announces that."""
+    return _signatures
+
+
+def forget_signature(name: str) -> None:
+    """Take a signature out of the table, where there is one."""
+    if _signatures.pop(name, None) is not None:
+        announce_change(("signature", name))
+
+
 def _written(annotation: Any) -> str:
     """Return an annotation as its author wrote it, whether or not it was evaluated."""
     if isinstance(annotation, str):

@@ -1,5 +1,6 @@
 """Tensors and gradients whose kernels are WGSL compute shaders, with NumPy beside them."""
 
+import math as _math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -37,6 +38,7 @@ from wgsl_kernels.engine.errors import DisposedTensorError as DisposedTensorErro
 from wgsl_kernels.engine.errors import DTypeError as DTypeError
 from wgsl_kernels.engine.errors import GradientNotFound as GradientNotFound
 from wgsl_kernels.engine.errors import IndexOutOfRange as IndexOutOfRange
+from wgsl_kernels.engine.errors import KernelFault as KernelFault
 from wgsl_kernels.engine.errors import KernelNotFound as KernelNotFound
 from wgsl_kernels.engine.errors import NumericsError as NumericsError
 from wgsl_kernels.engine.errors import OutOfMemoryError as OutOfMemoryError
@@ -121,6 +123,25 @@ from wgsl_kernels.ops.complex import complex as complex
 from wgsl_kernels.ops.complex import conj as conj
 from wgsl_kernels.ops.complex import imag as imag
 from wgsl_kernels.ops.complex import real as real
+from wgsl_kernels.ops.compositions import UniqueAll as UniqueAll
+from wgsl_kernels.ops.compositions import UniqueCounts as UniqueCounts
+from wgsl_kernels.ops.compositions import UniqueInverse as UniqueInverse
+from wgsl_kernels.ops.compositions import broadcast_arrays as broadcast_arrays
+from wgsl_kernels.ops.compositions import diff as diff
+from wgsl_kernels.ops.compositions import div_no_nan as div_no_nan
+from wgsl_kernels.ops.compositions import empty as empty
+from wgsl_kernels.ops.compositions import empty_like as empty_like
+from wgsl_kernels.ops.compositions import log_sigmoid as log_sigmoid
+from wgsl_kernels.ops.compositions import meshgrid as meshgrid
+from wgsl_kernels.ops.compositions import positive as positive
+from wgsl_kernels.ops.compositions import signbit as signbit
+from wgsl_kernels.ops.compositions import tensordot as tensordot
+from wgsl_kernels.ops.compositions import trunc as trunc
+from wgsl_kernels.ops.compositions import unique_all as unique_all
+from wgsl_kernels.ops.compositions import unique_counts as unique_counts
+from wgsl_kernels.ops.compositions import unique_inverse as unique_inverse
+from wgsl_kernels.ops.compositions import unique_values as unique_values
+from wgsl_kernels.ops.compositions import vecdot as vecdot
 from wgsl_kernels.ops.conv import conv2d as conv2d
 from wgsl_kernels.ops.conv import conv2d_transpose as conv2d_transpose
 from wgsl_kernels.ops.counting import bincount as bincount
@@ -141,6 +162,7 @@ from wgsl_kernels.ops.diagonals import band_part as band_part
 from wgsl_kernels.ops.diagonals import diag as diag
 from wgsl_kernels.ops.diagonals import tril as tril
 from wgsl_kernels.ops.diagonals import triu as triu
+from wgsl_kernels.ops.dilation import dilation2d as dilation2d
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
@@ -205,8 +227,11 @@ from wgsl_kernels.ops.places import gather_nd as gather_nd
 from wgsl_kernels.ops.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
 from wgsl_kernels.ops.pool import max_pool as max_pool
+from wgsl_kernels.ops.pool_places import max_pool_with_argmax as max_pool_with_argmax
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
 from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather
+from wgsl_kernels.ops.ragged_range import RaggedNumbers as RaggedNumbers
+from wgsl_kernels.ops.ragged_range import ragged_range as ragged_range
 from wgsl_kernels.ops.random import random_normal as random_normal
 from wgsl_kernels.ops.random import random_uniform as random_uniform
 from wgsl_kernels.ops.ranges import arange as arange
@@ -238,6 +263,12 @@ from wgsl_kernels.ops.softmax import logsumexp as logsumexp
 from wgsl_kernels.ops.softmax import softmax as softmax
 from wgsl_kernels.ops.sort import topk as topk
 from wgsl_kernels.ops.sort import unique as unique
+from wgsl_kernels.ops.sparse import FilledRows as FilledRows
+from wgsl_kernels.ops.sparse import SparseIndices as SparseIndices
+from wgsl_kernels.ops.sparse import sparse_fill_empty_rows as sparse_fill_empty_rows
+from wgsl_kernels.ops.sparse import sparse_reshape as sparse_reshape
+from wgsl_kernels.ops.sparse_segments import sparse_segment_mean as sparse_segment_mean
+from wgsl_kernels.ops.sparse_segments import sparse_segment_sum as sparse_segment_sum
 from wgsl_kernels.ops.spectral import fft as fft
 from wgsl_kernels.ops.spectral import ifft as ifft
 from wgsl_kernels.ops.standards import ledger as ledger
@@ -246,6 +277,17 @@ from wgsl_kernels.ops.statistics import std as std
 from wgsl_kernels.ops.statistics import var as var
 from wgsl_kernels.ops.strings import SplitStrings as SplitStrings
 from wgsl_kernels.ops.strings import string_split as string_split
+from wgsl_kernels.ops.suppression import PaddedBoxes as PaddedBoxes
+from wgsl_kernels.ops.suppression import ScoredBoxes as ScoredBoxes
+from wgsl_kernels.ops.suppression import non_max_suppression as non_max_suppression
+from wgsl_kernels.ops.suppression import non_max_suppression_padded as non_max_suppression_padded
+from wgsl_kernels.ops.suppression import (
+    non_max_suppression_with_score as non_max_suppression_with_score,
+)
+from wgsl_kernels.ops.texts import NGrams as NGrams
+from wgsl_kernels.ops.texts import static_regex_replace as static_regex_replace
+from wgsl_kernels.ops.texts import string_n_grams as string_n_grams
+from wgsl_kernels.ops.texts import string_to_hash_bucket_fast as string_to_hash_bucket_fast
 from wgsl_kernels.ops.trigonometry import acos as acos
 from wgsl_kernels.ops.trigonometry import asin as asin
 from wgsl_kernels.ops.trigonometry import atan as atan
@@ -265,6 +307,13 @@ from wgsl_kernels.ops.updates import sparse_to_dense as sparse_to_dense
 from wgsl_kernels.ops.updates import tensor_scatter_update as tensor_scatter_update
 from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
+
+# The constants of the array API standard.
+e = _math.e
+inf = _math.inf
+nan = _math.nan
+newaxis = None
+pi = _math.pi
 
 # What TensorFlow.js calls them; ops/names.py is the table, and a test holds these lines to it.
 arg_max = argmax

@@ -206,3 +206,18 @@ def test_what_is_measured_while_a_result_is_handed_on_changes_no_value(
         found = (wk.tensor(a) @ wk.tensor(b) * 2.0 + 1.0).numpy()
     assert [one.kernel for one in tuner.measured[before:]] == ["BatchMatMul"]
     np.testing.assert_array_equal(found, a @ b * 2 + 1)
+
+
+def test_the_second_step_of_small_variables_needs_no_new_shader() -> None:
+    device = cast("WebGpuBackend", find_driver("webgpu")).open()
+    draw = np.random.default_rng(1)
+    x = wk.tensor(draw.standard_normal((9, 12)).astype(np.float32))
+    weights = wk.variable(draw.standard_normal((12, 7)).astype(np.float32))
+    bias = wk.variable(np.zeros(7, np.float32))
+    adam = wk.train.Adam(0.01)
+    made: list[int] = []
+    with wk.config.using(small_ops="host", fusion="auto"):
+        for _ in range(3):
+            adam.minimize(lambda: wk.sum(wk.tanh(x @ weights + bias))).numpy()
+            made.append(device.pipelines.made)
+    assert made[0] == made[1] == made[2]

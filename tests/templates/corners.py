@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import itertools
+from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.adapter.policy import SOFTWARE
+from wgsl_kernels.backends.webgpu.composing.skeletons import MAP, Skeleton
 from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
 from wgsl_kernels.backends.webgpu.composing.template_files import find_template
+from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanLayout, scan_loop
+from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
 from wgsl_kernels.backends.webgpu.products.tilings import (
     LANES,
     REGISTERS,
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.templates.template import Configuration, Template
 
 FOLDER = "templates"
+BOTH = (False, True)
 
 
 def template_of(path: str, slots: str | None = None) -> Template:
@@ -41,12 +47,16 @@ def templates() -> list[str]:
 def corners(path: str) -> Iterator[Configuration]:
     """Yield the default configuration of a template, and those at the corners of its space.
 
-    What goes together in a product follows from its tilings; of any other template each constant
-    takes each of its values while the others keep their defaults.
+    What goes together in a product follows from its tilings, in a form from how it is lowered; of
+    any other template each constant takes each of its values while the others keep their defaults.
     """
     yield {}
     if path in (REGISTERS, STAGED):
         yield from (one.configuration() for one in _tilings() if one.template == path)
+        return
+    in_use = [one for one in dict.fromkeys(_forms()) if one.path == path and one.configuration]
+    if in_use:
+        yield from (dict(one.configuration) for one in in_use)
         return
     for name, constant in template_of(path).constants.items():
         yield from ({name: value} for value in constant.values if value != constant.default)
@@ -63,3 +73,44 @@ def _tilings() -> list[Tiling]:
         Tiling("staged_64", STRIDED, 8, down=8),
         Tiling("staged_128", VEC4_KN, 8, down=16),
     ]
+
+
+def _forms() -> Iterator[Skeleton]:
+    """Yield the maps, reductions, scans and windows that are in use, with configurations."""
+    yield from _maps()
+    yield from _reductions()
+    yield from _scans()
+    yield from _windows()
+
+
+def _maps() -> Iterator[Skeleton]:
+    for vec4, across in itertools.product(BOTH, BOTH):
+        yield MAP.given(VEC4=vec4, ACROSS=across)
+
+
+def _reductions() -> Iterator[Skeleton]:
+    variants: Any = ("rows", "columns", "eights", "lanes", "subgroups")
+    stages: Any = ("whole", "partial", "final", "apply")
+    for variant, stage, maps, wide in itertools.product(variants, stages, BOTH, BOTH):
+        in_one_row = stage == "final" or (maps and variant == "eights")
+        if (in_one_row and variant in ("columns", "eights")) or (stage == "apply" and not maps):
+            continue
+        for flag in BOTH:
+            flags = {"packed": flag, "lines": flag, "even": flag, "vectors": maps or wide or flag}
+            loop = reduce_loop(variant, stage, maps=maps, **flags)
+            yield loop.given(WIDE=wide and stage != "final")
+
+
+def _scans() -> Iterator[Skeleton]:
+    layout = ScanLayout(8, 64, 1, SOFTWARE)
+    methods: Any = ("one_by_one", "columns", "fours", "tiles")
+    stages: Any = ("whole", "partial", "final")
+    for method, stage, exclusive, backward in itertools.product(methods, stages, BOTH, BOTH):
+        yield scan_loop(method, stage, layout, exclusive=exclusive, backward=backward)
+
+
+def _windows() -> Iterator[Skeleton]:
+    for vec4, dilated, stage in itertools.product(BOTH, BOTH, ("whole", "BANDS", "JOINS")):
+        flags = {"VEC4": vec4 and stage != "JOINS", "DILATED": dilated, stage: True}
+        flags.pop("whole", None)
+        yield Skeleton("templates/window.wesl", tuple(flags.items()))

@@ -24,6 +24,12 @@ def test_naga_compiles_a_template_at_its_corners(path: str) -> None:
             check_compiles(text)
 
 
+def test_every_template_has_slots_for_what_it_is_made_of() -> None:
+    assert len(templates()) > 10
+    for path in templates():
+        assert template_of(path).slot_texts
+
+
 def test_without_node_the_other_compilers_say_so_and_nothing_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

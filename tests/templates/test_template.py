@@ -39,7 +39,7 @@ const WIDE = false; // @given false true
 @if(WIDE) fn stored(i: u32, value: Number) { store_y(i, value * 2.0); }
 @else fn stored(i: u32, value: Number) { store_y(i, value); }
 """
-SLOTS = """// The slots of tiled.wesl with their defaults.
+SLOTS = """// @slots: those of tiled.wesl with their defaults.
 alias Number = f32;
 fn element(x: Number, i: u32) -> Number { return x; }
 """
@@ -157,5 +157,5 @@ def test_what_fills_slots_must_fit(folder: Path, slots: str, message: str) -> No
 def test_a_module_without_slots_takes_none(folder: Path) -> None:
     (folder / "plain.wesl").write_text("// Nothing.\n@compute @workgroup_size(1) fn main() {}\n")
     plain = find_template("plain.wesl", "operand.wesl", folder, "")
-    with pytest.raises(wk.ShaderError, match="it imports no module whose name ends in _slots"):
+    with pytest.raises(wk.ShaderError, match="it imports no module that says // @slots"):
         plain.module()

@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.devices.pipeline import Kind
+    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
 
 pytestmark = pytest.mark.gpu
 

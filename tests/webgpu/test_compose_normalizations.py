@@ -11,6 +11,7 @@ from tests.webgpu.test_compose_reductions import grid
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
+from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
 from wgsl_kernels.engine.errors import ShaderError
 
 pytestmark = pytest.mark.gpu
@@ -51,6 +52,7 @@ def share(x: Array, axis: int, variant: Any, part: int = 0, wide: bool = False) 
         "wk_x_strides": strides_of(view),
         "wk_y_strides": strides_of(written),
         "wk_x_offset": 0,
+        "wk_step": strides_of(view)[-1],
         "wk_parts": parts,
         "wk_part_size": part,
         "wk_first_part": 0,
@@ -59,7 +61,10 @@ def share(x: Array, axis: int, variant: Any, part: int = 0, wide: bool = False) 
     inputs = [operand("x", view, "strided"), operand("weight", weight)]
 
     def made(stage: Any) -> Any:
-        options = Options(variant=variant, kept=len(kept), wide=wide, stage=stage, packed=packed)
+        packs = packed and stage != "whole"
+        lines, even = len(kept) > 1, True
+        loop = reduce_loop(variant, stage, maps=True, packed=packs, lines=lines, even=even)
+        options = Options(loop=loop, kept=len(kept), wide=wide, stage=stage)
         return compose("Share", inline(SHARE), inputs, [operand("y", y)], options=options)
 
     whole = x if x.base is None else x.base
@@ -115,7 +120,7 @@ def test_views_are_normalized_into_plain_arrays(variant: Any) -> None:
 def test_one_value_is_normalized(variant: Any) -> None:
     y = np.zeros(1, np.float32)
     inputs = [Operand("x", "float32", 0, "value")]
-    options = Options(variant=variant)
+    options = Options(loop=reduce_loop(variant, "whole", maps=True))
     composed = compose("Less", inline(LESS), inputs, [operand("y", y)], options=options)
     facts = {"y_size": 1, "wk_rows": 1, "wk_n": 1, "x_value": 1.5}
     assert values_of(lab().run(composed, {"y": y}, facts)["y"], y) == 0

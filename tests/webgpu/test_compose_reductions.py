@@ -11,7 +11,8 @@ from tests.webgpu.lab import Array, inline, lab, operand, strides_of, values_of
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.reductions import CHUNK
-from wgsl_kernels.backends.webgpu.composing.row_loads import BESIDE
+from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
+from wgsl_kernels.backends.webgpu.lowering.walk import BESIDE
 from wgsl_kernels.engine.errors import ShaderError
 
 pytestmark = pytest.mark.gpu
@@ -94,6 +95,7 @@ def reduce(
         "wk_shape": view.shape,
         "wk_x_strides": strides_of(view),
         "wk_x_offset": start // x.itemsize,
+        "wk_step": strides_of(view)[-1] if view.ndim else 1,
         **(attrs or {}),
     }
     inputs = [operand("x", view, "flat" if flat else "strided")]
@@ -105,7 +107,16 @@ def reduce(
     def made(**choices: Any) -> Any:
         chosen = last if choices.get("stage") == "final" else variant
         packs = packed and choices.get("stage") == "partial"
-        options = Options(variant=chosen, kept=len(kept), wide=wide, packed=packs, **choices)
+        loop = reduce_loop(
+            chosen,
+            choices.get("stage", "whole"),
+            maps=False,
+            packed=packs,
+            vectors=x.dtype != np.complex64,
+            lines=len(kept) > 1,
+            even=not flat and len(axes) == 1,
+        )
+        options = Options(loop=loop, kept=len(kept), wide=wide, **choices)
         names = tuple(attrs or ())
         return compose("Reduce", inline(text), inputs, outputs, attrs=names, options=options)
 
@@ -242,7 +253,7 @@ def test_a_full_chunk_is_reduced_within_the_bound(variant: Any) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_value_is_counted_n_times(variant: Any) -> None:
-    options = Options(variant=variant)
+    options = Options(loop=reduce_loop(variant, "whole", maps=False))
     y = np.zeros((), np.float32)
     inputs = [Operand("x", "float32", 0, "value")]
     composed = compose("Sum", inline(SUM), inputs, [operand("y", y)], options=options)

@@ -25,7 +25,8 @@ from wgsl_kernels.engine.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.devices.pipeline import Kind, Pipeline
+    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
 
 pytestmark = pytest.mark.gpu
 

@@ -61,6 +61,13 @@ def test_mesas_software_adapters_had_small_pages_before_25(
     assert policy_of(found).column_strip(1 << 19) is None
 
 
+def test_mesas_software_vulkan_alone_is_told_to_compile_ahead() -> None:
+    lavapipe = replace(info(0, "llvmpipe", "CPU", "Vulkan"), driver="Mesa 25.0.7-2 (LLVM 15.0.6)")
+    assert [policy_of(lavapipe).compiling_threads(n) for n in (1, 2, 16)] == [1, 2, 4]
+    others = [replace(lavapipe, backend="OpenGL"), replace(lavapipe, driver=""), FOUND[4][0]]
+    assert [policy_of(one).compiling_threads(16) for one in others] == [0, 0, 0]
+
+
 def test_an_adapter_that_is_not_there_lists_those_that_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -11,8 +11,8 @@ from wgsl_kernels.backends.webgpu.composing.accessors import add_free
 from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
 from wgsl_kernels.backends.webgpu.composing.composer import Composer
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.composing.prelude import ALL, FORMS, TABLE
 from wgsl_kernels.backends.webgpu.composing.source import load_text
+from wgsl_kernels.backends.webgpu.templates.prelude import ALL, FORMS, TABLE
 
 KERNEL = "@compute @workgroup_size(1)\nfn main() { store_y(0u, load_x(0u)); }\n"
 BY_UNIFORM = "attrs"
@@ -24,7 +24,7 @@ def test_the_table_has_the_names_that_the_composer_offers() -> None:
     output = Operand("y", "float32", 1)
     composer = Composer("K", "free", inputs, (output,), (), {}, Assembly(source, None))
     add_free(composer, None)
-    public = {"wk_nan", "wk_inf"}
+    public = {"wk_nan", "wk_inf", "wk_print", "wk_print_i32", "wk_print_u32", "wk_assert"}
     offered = {
         name for name in composer.assembly.helpers if name in public or not name.startswith("wk_")
     }

@@ -21,7 +21,8 @@ from wgsl_kernels.engine.errors import ArgumentError, ShaderError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.devices.pipeline import Kind, Pipeline
+    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
 
 pytestmark = pytest.mark.gpu

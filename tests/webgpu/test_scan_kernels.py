@@ -87,7 +87,7 @@ def test_a_captured_scan_replays(scan: Any) -> None:
             "4:4",
             "append has (f32); want fn append(a: f32, x: T, i: u32) -> f32",
         ),
-        (ANY.strip() + "\n", "2:4", "combine has bool where the tensor has f32"),
+        (ANY.strip() + "\n", "1:4", "init has bool where the tensor has f32"),
         (
             "fn init() -> f32 { return 0.0; }\nfn combine(a: f32, b: f32) -> f32 { return a }\n",
             "2:",

@@ -213,9 +213,7 @@ def test_a_file_that_loses_a_function_says_so_once_it_is_read_again(
 
 
 def test_a_skeleton_without_main_is_named() -> None:
-    facts = load_text("fn start() { }\n", "families/map.wgsl", Path()).facts
-    with pytest.raises(
-        wk.ShaderError, match=r"families/map\.wgsl: fn main is missing; found fn start"
-    ):
+    facts = load_text("fn start() { }\n", "maps/map.wgsl", Path()).facts
+    with pytest.raises(wk.ShaderError, match=r"maps/map\.wgsl: fn main is missing; found fn start"):
         _ = facts.functions["main"]
     assert facts.functions.get("main") is None

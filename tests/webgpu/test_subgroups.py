@@ -12,12 +12,12 @@ import pytest
 from tests.modes import some
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.composing import reductions
 from wgsl_kernels.backends.webgpu.composing.exchanges import can_exchange
 from wgsl_kernels.backends.webgpu.composing.operands import classify
 from wgsl_kernels.backends.webgpu.composing.source import load_file, load_text, shaders_folder
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering import reduce as lower_reduce
+from wgsl_kernels.backends.webgpu.lowering import spreads as lower_spreads
 from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.lowering.spreads import Layout, Spread, spreads
 from wgsl_kernels.engine import registry
@@ -104,13 +104,8 @@ def test_a_subgroup_may_be_smaller_or_larger_than_a_team(
     lanes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stand in for devices with other subgroups: here they have 8 lanes, as a team has."""
-    written = reductions.loop_text
-
-    def changed(name: str) -> str:
-        return written(name).replace("const WK_LANES = 8u;", f"const WK_LANES = {lanes}u;")
-
-    monkeypatch.setattr(reductions, "loop_text", changed)
     monkeypatch.setattr(lower_reduce, "TEAM", lanes)
+    monkeypatch.setattr(lower_spreads, "TEAM", lanes)
     x = np.random.default_rng(1).integers(-9, 9, (70, 301)).astype(np.float32)
     with wk.use_backend("webgpu"):
         np.testing.assert_array_equal(wk.sum(x, axis=1).numpy(), x.sum(1))

@@ -16,7 +16,9 @@ from wgsl_kernels.backends.webgpu.composing.operands import (
     allowed_dtypes,
     classify,
 )
+from wgsl_kernels.backends.webgpu.composing.skeletons import Skeleton
 from wgsl_kernels.backends.webgpu.composing.source import Source, load_text, shaders_folder
+from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.tokens import scan
 from wgsl_kernels.engine.errors import ShaderError
@@ -34,9 +36,18 @@ ODD = (
 VARIANTS: dict[Form, tuple[Options, ...]] = {
     "map": (Options(), Options(vec4=True)),
     "free": (Options(),),
-    "reduce": tuple(Options(variant=name, kept=1) for name in ("rows", "lanes", "columns")),
-    "scan": (Options(form="scan", variant="one"), Options(form="scan", variant="tiles")),
-    "window": tuple(Options(form="window", variant=name) for name in ("one", "fours", "small")),
+    "reduce": tuple(
+        Options(loop=reduce_loop(name, "whole", maps=False), kept=1)
+        for name in ("rows", "lanes", "columns")
+    ),
+    "scan": tuple(
+        Options(form="scan", loop=Skeleton(f"templates/{name}.wesl"))
+        for name in ("scan", "scan_tiles")
+    ),
+    "window": tuple(
+        Options(form="window", loop=Skeleton("templates/window.wesl", flags))
+        for flags in ((), (("VEC4", True),), (("JOINS", True),))
+    ),
 }
 
 

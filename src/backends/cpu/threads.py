@@ -14,19 +14,12 @@ from contextvars import copy_context
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
+from wgsl_kernels.engine.machine import cores
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Part = TypeVar("Part")
-
-
-@functools.cache
-def cores() -> int:
-    """Return how many cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # only Linux has it
-        return os.cpu_count() or 1
 
 
 @functools.cache

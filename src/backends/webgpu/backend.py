@@ -31,6 +31,7 @@ from wgsl_kernels.backends.webgpu.lowering.copying import LEAST, copy_call, lowe
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.lowering.program import Program
+from wgsl_kernels.backends.webgpu.runtime.debugging import Debugging
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
 from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
@@ -79,6 +80,7 @@ class WebGpuBackend:
         self._fills: Recent[tuple[Any, ...], Loaded] = Recent(COPIES_MAX)
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
+        self._debugging = Debugging()
         self.open()
 
     def fusion(self) -> str:
@@ -92,6 +94,7 @@ class WebGpuBackend:
         device = self._device
         if device is None or device.captures.recorder.refusal is not None:
             device = self._device = Device(memory_limit=self._memory_limit)
+            self._debugging.attach(device)
         return device
 
     @property

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
 
+_ARRAYS = {GpuArray}
 DISPATCHES_MAX = 512
 """Dispatches of one function for certain shapes that are kept at least: a sort has hundreds."""
 REMEMBERED = 1024
@@ -235,7 +236,7 @@ class Gpu(Chooser):
         Args:
             shader: WGSL text, or a path beside the kernel's Python file or among the package's.
             slots: Of a template, the module that fills its slots: a path, or text.
-            configuration: Of a template, values of its constants; others keep their defaults.
+            configuration: Values of a template's constants; others keep their defaults.
             arrays: By binding name; those bound read_write are written. Views that the shader
                 cannot take are copied first.
             params: Fields of the uniform struct beside the arrays' facts: numbers and tuples.
@@ -250,16 +251,10 @@ class Gpu(Chooser):
             ArgumentError: It writes no array, or does not name one of the arrays or params.
         """
         device = self._backend.open()
-        if groups is not None and not isinstance(groups, (tuple, list)):
-            raise ArgumentError(
-                f"{self._kernel}: groups is {shown(groups)}; want one to three whole numbers."
-            )
-        if type(arrays) is not dict and not isinstance(arrays, Mapping):
-            raise ArgumentError(f"{self._kernel}: arrays is {shown(arrays)}; want them by name.")
+        if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
+            self._check_arrays(arrays)
         layouts: list[Any] = []
         for name, array in arrays.items():
-            if not isinstance(array, GpuArray):
-                raise self._no_array(array, name)
             is_value = array.host is not None and array.size == 1
             if not is_value and (array.storage is None or array.device is not device):
                 self._backend.make_resident(array, f"{self._kernel} takes buffers")
@@ -276,16 +271,15 @@ class Gpu(Chooser):
                 device,
                 tuple(layouts),
                 _keyed(fields),
-                groups and tuple(groups),
+                tuple(groups) if isinstance(groups, (tuple, list)) else groups,
                 None if constants is None else _keyed(constants),
             )
         try:
             loaded = self._programs[key]
         except TypeError:  # lists or arrays among the fields
-            fields = self.plain_fields(fields)
             self.dispatch(
-                shader, arrays, slots=slots, configuration=configuration, params=fields,
-                groups=groups, constants=constants, notes=notes,
+                shader, arrays, slots=slots, configuration=configuration, notes=notes,
+                params=self.plain_fields(fields), groups=groups, constants=constants,
             )  # fmt: skip
             return
         if loaded is None:
@@ -298,11 +292,18 @@ class Gpu(Chooser):
                 groups=groups,
                 constants=constants,
                 is_ours=self._origin.is_ours,
-                is_whole=self._origin.is_ours or slots is not None,
+                is_whole=slots is not None,
                 notes=notes,
             )
             loaded = self._programs.keep(key, Loaded(device, program))
         self._run(loaded, arrays)
+
+    def _check_arrays(self, arrays: Any) -> None:
+        if not isinstance(arrays, Mapping):
+            raise ArgumentError(f"{self._kernel}: arrays is {shown(arrays)}; want them by name.")
+        for name, array in arrays.items():
+            if not isinstance(array, GpuArray):
+                raise self._no_array(array, name)
 
     def _no_array(self, given: object, name: str = "array") -> ArgumentError:
         return ArgumentError(f"{self._kernel}: {name} is {shown(given)}; want an array of the gpu.")

@@ -193,10 +193,7 @@ def wgsl_kernel(
     """
     origin = caller()
     allowed = None if dtypes is None else frozenset(dtypes)
-    if form not in (None, *_OF_X, *_forms):
-        *first, last = map(repr, (*_OF_X, *_forms))
-        want = f"{', '.join(first)} or {last}, or None for the file's own"
-        raise ArgumentError(f"{name}: form is {form!r}; want {want}.")
+    _check_form(name, form)
     for word, asked in (("groups", groups), ("params", params)):
         if asked is not None:
             function(name, word, asked)
@@ -233,19 +230,33 @@ def wgsl_kernel(
         return None
 
     def register(func: F) -> F:
-        kernel = Kernel(
-            name,
-            "webgpu",
-            func,
-            origin,
-            dtypes=allowed,
-            takes=keywords(func),
-            accepts_epilogue=accepts_epilogue,
-        )
-        add_kernel(kernel, override=override)
+        add_kernel(_with_control(name, func, origin, allowed, accepts_epilogue), override=override)
         return func
 
     return register
+
+
+def _check_form(name: str, form: str | None) -> None:
+    """Refuse a form that there is not."""
+    if form not in (None, *_OF_X, *_forms):
+        *first, last = map(repr, (*_OF_X, *_forms))
+        want = f"{', '.join(first)} or {last}, or None for the file's own"
+        raise ArgumentError(f"{name}: form is {form!r}; want {want}.")
+
+
+def _with_control(
+    name: str, func: F, origin: Origin, allowed: frozenset[DType] | None, accepts_epilogue: bool
+) -> Kernel:
+    """Return the kernel of a function with full control."""
+    return Kernel(
+        name,
+        "webgpu",
+        func,
+        origin,
+        dtypes=allowed,
+        takes=keywords(func),
+        accepts_epilogue=accepts_epilogue,
+    )
 
 
 def _infer(shader: ShaderKernel) -> Callable[[list[Spec], dict[str, Any]], Spec]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from wgsl_kernels.backends.webgpu.composing.source import find_source
 from wgsl_kernels.backends.webgpu.composing.template_files import find_template, source_of
+from wgsl_kernels.backends.webgpu.wgsl.inline import note_home
 from wgsl_kernels.engine.errors import WgslKernelsError
 from wgsl_kernels.engine.recent import Recent
 
@@ -32,6 +33,7 @@ class Sources:
     def __init__(self, origin: Origin) -> None:
         self._folder = Path(origin.file).parent
         self._inline = origin.inline
+        note_home(self._inline, origin.file)
         self._found: Recent[Asked, Source] = Recent(SOURCES_MAX)
         self._is_broken = False
 

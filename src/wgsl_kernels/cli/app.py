@@ -1,30 +1,193 @@
 """The commands, as typer reads them; each hands its work to a module of its own."""
 
+import json
+from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from wgsl_kernels.cli.info import adapter_report
-from wgsl_kernels.engine.errors import WgslKernelsError
+from wgsl_kernels.cli.output import FAILED, console, print_json, telling_errors
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"wgsl-kernels {version('wgsl-kernels')}, wgpu {version('wgpu')}")
+        raise typer.Exit
 
 
 @app.callback()
-def _describe() -> None:
+def _describe(
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print versions."),
+    ] = False,
+) -> None:
     """Tensors and gradients whose kernels are WGSL compute shaders."""
 
 
 @app.command()
-def info() -> None:
+def info(as_json: Json = False) -> None:
     """List the GPU adapters, and say which one would be used and why."""
-    try:
-        report = adapter_report()
-    except WgslKernelsError as error:
-        Console(stderr=True, highlight=False, markup=False).print(str(error))
-        raise typer.Exit(1) from None
-    Console(highlight=False).print(report)
+    from wgsl_kernels.cli.info import adapter_facts, adapter_report
+
+    with telling_errors():
+        if as_json:
+            print_json(adapter_facts())
+        else:
+            console().print(adapter_report())
+
+
+@app.command("kernels")
+def list_kernels(
+    name: Annotated[str, typer.Argument(help="Only kernels with this in their names.")] = "",
+    backend: Annotated[str, typer.Option(help="Only those that this backend has.")] = "",
+    missing: Annotated[
+        bool, typer.Option(help="Only those that lack a backend, or samples.")
+    ] = False,
+    module: Annotated[str, typer.Option(help="Import this, and list what it registers.")] = "",
+    as_json: Json = False,
+) -> None:
+    """List kernels: backends, dtypes, gradient, samples, the last check, where they are written."""
+    from wgsl_kernels.cli.kernels import ledger, show
+
+    with telling_errors():
+        rows = ledger(name, backend, module, missing=missing)
+    if as_json:
+        print_json(rows)
+    else:
+        show(console(), rows)
+
+
+@app.command("new")
+def new_kernel(
+    name: Annotated[str, typer.Argument(help="The kernel's name, as Swish.")],
+    form: Annotated[
+        str, typer.Option(help="map, reduce, scan, window, product or free (its own main).")
+    ] = "map",
+    inputs: Annotated[str, typer.Option(help="Names of the inputs, as x,y.")] = "",
+    attr: Annotated[list[str] | None, typer.Option(help="An attribute, as alpha=0.1.")] = None,
+    folder: Annotated[Path, typer.Option(help="Where the file goes.")] = Path(),
+    overwrite: Annotated[bool, typer.Option(help="Replace a file of that name.")] = False,
+) -> None:
+    """Write a Python file with a kernel, its gradient and its samples, which passes check as is."""
+    from wgsl_kernels.cli.new import wanted, write_kernel
+
+    with telling_errors():
+        path = write_kernel(wanted(name, form, inputs, attr or []), folder, overwrite=overwrite)
+    typer.echo(f"wrote {path}; next: wgsl-kernels check {path} --watch")
+
+
+@app.command("check")
+def check_kernels(
+    target: Annotated[
+        str | None, typer.Argument(help="A Python file, a shader file, or a kernel's name.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every kernel with samples.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only this kernel; again for more.")
+    ] = None,
+    backend: Annotated[list[str] | None, typer.Option(help="Only this backend.")] = None,
+    section: Annotated[
+        list[str] | None,
+        typer.Option(help="Only compiles, portable, right, gradient, safe or fast."),
+    ] = None,
+    case: Annotated[str, typer.Option(help="Only cases with this in their names.")] = "",
+    watch: Annotated[bool, typer.Option(help="Check again at every save.")] = False,
+    strict: Annotated[bool, typer.Option(help="Warnings fail, too.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A line per check.")] = False,
+    form: Annotated[str, typer.Option("--format", help="text, gcc, sarif, json or html.")] = "text",
+    as_json: Json = False,
+) -> None:
+    """Check kernels: do they compile, are they portable, right, safe, fast?"""
+    from wgsl_kernels.cli import check
+
+    with telling_errors():
+        asked = check.asked_for(only, backend, section, case, strict=strict)
+        if watch:
+            from wgsl_kernels.cli.watching import watch_file
+
+            watch_file(console(), target, asked)
+            return
+        verdict = check.check_target(target, asked, everything=everything)
+        check.show(console(), verdict, "json" if as_json else form, verbose=verbose)
+    check.remember(verdict)
+    if not verdict.passed(strict=strict):
+        raise typer.Exit(FAILED)
+
+
+@app.command("explain")
+def explain_call(
+    name: Annotated[str, typer.Argument(help="A kernel, or file.py:function without parameters.")],
+    shapes: Annotated[
+        list[str] | None, typer.Argument(help="Of a kernel's inputs, as 64x32.")
+    ] = None,
+    dtype: Annotated[str, typer.Option(help="Of these inputs.")] = "float32",
+    as_json: Json = False,
+) -> None:
+    """Say what one call does: dispatches, grids, bindings, traffic, what was chosen and why."""
+    from wgsl_kernels.cli.explaining import explained, words_of
+
+    with telling_errors():
+        found = explained(name, shapes or [], dtype)
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(words_of(found))
+
+
+@app.command("bench")
+def bench_kernels(
+    names: Annotated[list[str], typer.Argument(help="Kernels that have samples.")],
+    compare: Annotated[
+        Path | None, typer.Option(help="An earlier run's JSON, to be compared with.")
+    ] = None,
+    most: Annotated[int, typer.Option(help="Samples of a kernel, the largest ones.")] = 3,
+    as_json: Json = False,
+) -> None:
+    """Time kernels on both backends, beside each other or an earlier run."""
+    from wgsl_kernels.cli import bench
+
+    with telling_errors():
+        rows = bench.bench_rows(names, most)
+        if compare is not None:
+            rows = bench.compared(rows, compare)
+    if as_json:
+        print_json(rows)
+    else:
+        bench.show(console(), rows)
+
+
+@app.command("parity")
+def check_parity(
+    everywhere: Annotated[bool, typer.Option("--all", help="On each adapter.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only this kernel; again for more.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A file for the JSON record.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Hold the samples of all kernels against float64 on this machine's adapters."""
+    from wgsl_kernels.cli import parity
+
+    with telling_errors():
+        chosen = only or []
+        records = parity.parity_everywhere(chosen) if everywhere else [parity.parity_here(chosen)]
+    if out is not None:
+        out.write_text(json.dumps(records, indent=1))
+    if as_json:
+        print_json(records)
+    else:
+        parity.show(console(), records)
+    if any(one["failures"] for one in records):
+        raise typer.Exit(FAILED)
 
 
 @app.command("tune")
@@ -38,11 +201,8 @@ def tune_kernels(
     """Measure which variants of the kernels are fastest on this adapter, and remember them."""
     from wgsl_kernels.cli.tune import tune
 
-    try:
-        tune(Console(highlight=False), only, functions or [])
-    except WgslKernelsError as error:
-        Console(stderr=True, highlight=False, markup=False).print(str(error))
-        raise typer.Exit(1) from None
+    with telling_errors():
+        tune(console(), only, functions or [])
 
 
 @app.command("show")
@@ -57,9 +217,5 @@ def show_program(
     """Print what runs: the program with its grids and bindings, each line with its origin."""
     from wgsl_kernels.cli.show import show
 
-    try:
-        text = show(name, shapes or [], dtype, config)
-    except WgslKernelsError as error:
-        Console(stderr=True, highlight=False, markup=False).print(str(error))
-        raise typer.Exit(1) from None
-    typer.echo(text)
+    with telling_errors():
+        typer.echo(show(name, shapes or [], dtype, config))

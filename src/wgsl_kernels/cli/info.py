@@ -2,7 +2,9 @@
 
 import platform
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -10,7 +12,9 @@ from rich.text import Text
 
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
 from wgsl_kernels.backends.webgpu.devices.adapters import Choice, choose_adapter, list_adapters
+from wgsl_kernels.testing.quirks import quirks_at_hand
 
+PACKAGES = ("wgsl-kernels", "wgpu", "numpy")
 # The limits that decide whether a kernel or a tensor fits, with their unit.
 KEY_LIMITS = {
     "max-storage-buffer-binding-size": "bytes in one tensor",
@@ -33,11 +37,27 @@ SOFTWARE = (
 def adapter_report() -> Group:
     """Return everything the command prints, adapters in the order of their index."""
     adapters = list_adapters()
-    return Group(_versions(), *_adapters(adapters), _verdict(choose_adapter()))
+    return Group(_versions(), *_adapters(adapters), _verdict(choose_adapter()), *_quirks())
+
+
+def adapter_facts() -> dict[str, Any]:
+    """Return what the command prints, in plain Python."""
+    choice = choose_adapter()
+    quirks = [{"since": one.since, "what": one.what, "link": one.link} for one in quirks_at_hand()]
+    return {
+        "versions": {name: version(name) for name in PACKAGES},
+        "python": platform.python_version(),
+        "adapters": [
+            {**asdict(one), "limits": dict(one.limits), "features": sorted(one.features)}
+            for one in list_adapters()
+        ],
+        "chosen": None if choice is None else {"index": choice.info.index, "why": choice.why},
+        "quirks": quirks,
+    }
 
 
 def _versions() -> Text:
-    packages = ", ".join(f"{name} {version(name)}" for name in ("wgsl-kernels", "wgpu", "numpy"))
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return Text(f"{packages}, Python {platform.python_version()}\n")
 
 
@@ -62,6 +82,12 @@ def _facts(adapter: AdapterInfo) -> Table:
     table.add_row("features", ", ".join(sorted(adapter.features)) or "none")
     table.add_row("")
     return table
+
+
+def _quirks() -> Iterator[RenderableType]:
+    """Yield what is known to be wrong with the chosen adapter."""
+    for one in quirks_at_hand():
+        yield Text(f"Known of it since {one.since}: {one.what}. {one.link}", style="dim")
 
 
 def _verdict(choice: Choice | None) -> Text:

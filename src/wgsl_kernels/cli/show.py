@@ -41,11 +41,7 @@ def show(
         ArgumentError: There is no such function or variant, or a shape is none.
         KernelNotFound: There is no such kernel on the webgpu backend.
     """
-    path, colon, function = name.rpartition(":")
-    if colon and Path(path).suffix == ".py":
-        f, fusion = function_of(path, function), "always"
-    else:
-        f, fusion = _kernel(name, shapes, dtype), "never"
+    f, fusion = called(name, shapes, dtype)
     with (
         wk.use_backend("webgpu"),
         wk.config.using(fusion=fusion, small_ops="device", fallback="error"),
@@ -56,6 +52,19 @@ def show(
             for _ in range(RUNS):
                 wk.evaluate(f())
             return wk.explain(f).show()
+
+
+def called(name: str, shapes: Sequence[str], dtype: str) -> tuple[Callable[[], Any], str]:
+    """Return what a name stands for as a function without parameters, and how it is fused.
+
+    Raises:
+        ArgumentError: There is no such function, or a shape is none.
+        KernelNotFound: There is no such kernel on the webgpu backend.
+    """
+    path, colon, function = name.rpartition(":")
+    if colon and Path(path).suffix == ".py":
+        return function_of(path, function), "always"
+    return _kernel(name, shapes, dtype), "never"
 
 
 def _check_variant(name: str, config: str, f: Callable[[], Any]) -> None:
@@ -119,9 +128,9 @@ def _kernel(name: str, shapes: Sequence[str], dtype: str) -> Callable[[], Any]:
 
 def _sampled(name: str) -> Callable[[], Any]:
     from wgsl_kernels.testing.inputs import arrays_for
-    from wgsl_kernels.testing.samples import all_samples
+    from wgsl_kernels.testing.registered import samples_of
 
-    sample = next((one for one in all_samples() if one.kernel == name), None)
+    sample = next(iter(samples_of(name)), None)
     if sample is None:
         raise ArgumentError(f"show: {name} has no sample; give the shapes of its inputs, as 64x64.")
     tensors = [wk.tensor(one) for one in arrays_for(sample)]

@@ -221,8 +221,9 @@ def _one_hot_webgpu(
     units, turns = y.size // (4 if is_vec4 else 1), gpu.policy.units_moved("OneHot")
     if units:
         gpu.dispatch(
-            "creation/one_hot_vec4.wesl" if is_vec4 else "creation/one_hot.wesl",
+            "creation/one_hot.wesl",
             {"indices": indices, "y": y},
+            configuration={"VEC4": is_vec4},
             params={
                 "units": units,
                 "turns": turns,

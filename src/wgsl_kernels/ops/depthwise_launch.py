@@ -233,7 +233,8 @@ def gather_filter(gpu: Gpu, sliding: Sliding, x: GpuArray, dy: GpuArray, shape: 
     sums = y if parts == 1 else gpu.empty((parts, *shape), "float32")
     arrays = {"x": x, "dy": dy, "y": sums}
     grid = gpu.grid(parts * once, GROUP)
-    gpu.dispatch(_shader(TO_FILTER, lanes), arrays, params=params, groups=grid)
+    vec4 = {"VEC4": lanes == 4}
+    gpu.dispatch(TO_FILTER, arrays, configuration=vec4, params=params, groups=grid)
     return y if parts == 1 else sum_of_parts(gpu, sums, y, parts)
 
 
@@ -254,8 +255,3 @@ def _lanes(sliding: Sliding, multiplier: int, x: GpuArray) -> int:
     """Return how many channels an invocation may take at a time."""
     last = sliding.data_format == "NHWC" and multiplier == 1
     return 4 if last and is_vec4_along(x, CHANNELS["NHWC"]) else 1
-
-
-def _shader(name: str, lanes: int) -> str:
-    stem, _, ending = name.partition(".")
-    return name if lanes == 1 else f"{stem}_vec4.{ending}"

@@ -142,8 +142,9 @@ def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
     units = y.size // 4 if is_vec4 else y.size
     turns = gpu.policy.units_moved("GatherV2")
     gpu.dispatch(
-        "gather/gather_v2_vec4.wesl" if is_vec4 else "gather/gather_v2.wesl",
+        "gather/gather_v2.wesl",
         arrays,
+        configuration={"VEC4": is_vec4},
         params={**asdict(sizes), "units": units, "turns": turns},
         groups=gpu.grid(math.ceil(units / turns), 64),
     )

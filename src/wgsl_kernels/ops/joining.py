@@ -170,11 +170,12 @@ def padded(gpu: Gpu, x: GpuArray, paddings: Pairs, constant_value: creation.Scal
     flat = gpu.contiguous(x)
     y_shape = tuple(before + n + after for n, (before, after) in zip(shape, pairs, strict=True))
     gpu.dispatch(
-        "joining/pad_v2_vec4.wesl" if is_vec4 else "joining/pad_v2.wesl",
+        "joining/pad_v2.wesl",
         {
             "x": gpu.view(flat, shape, row_major(shape), flat.offset),
             "y": gpu.view(y, y_shape, row_major(y_shape), 0),
         },
+        configuration={"VEC4": is_vec4},
         params=params,
         groups=gpu.grid(math.ceil(y.size // unit / turns), 64),
     )
@@ -263,8 +264,9 @@ def _copy_blocks(gpu: Gpu, inputs: list[GpuArray], y: GpuArray, blocks: list[int
         units = size // 4 if is_vec4 else size
         if size:
             gpu.dispatch(
-                "joining/copy_block_vec4.wesl" if is_vec4 else "joining/copy_block.wesl",
+                "joining/copy_block.wesl",
                 {"x": x, "y": y},
+                configuration={"VEC4": is_vec4},
                 params={
                     "block": block,
                     "row": row,

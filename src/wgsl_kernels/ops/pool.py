@@ -130,11 +130,14 @@ wgsl_kernel("AvgPool", "pool/avg_pool.wesl", form="window", dtypes=("float32", "
 def pool_on(gpu: Gpu, shader: str, x: GpuArray, sliding: Sliding, dtype: str) -> GpuArray:
     """Run a shader over the windows of ``x``: in several dispatches if they are large."""
     y = gpu.empty(sliding.out_shape, dtype)
-    shader, params, grid = _units(gpu, shader, y, sliding, in_fours=_in_fours(x))
+    vec4 = _in_fours(x) and sliding.channels % 4 == 0
+    params, grid = _units(gpu, y, sliding, 4 if vec4 else 1)
     window = (sliding.rows.window, sliding.cols.window)
     for begin, end in _bands(window, window):
         fields = {**params, "begin": begin, "end": end}
-        gpu.dispatch(shader, {"x": x, "y": y}, params=fields, groups=grid)
+        gpu.dispatch(
+            shader, {"x": x, "y": y}, configuration={"VEC4": vec4}, params=fields, groups=grid
+        )
     return y
 
 
@@ -145,14 +148,12 @@ def _in_fours(x: GpuArray) -> bool:
 
 
 def _units(
-    gpu: Gpu, shader: str, y: GpuArray, sliding: Sliding, *, in_fours: bool
-) -> tuple[str, dict[str, Any], tuple[int, int, int]]:
-    """Return shader, parameters and grid for a y in units of four channels where they allow it."""
-    unit = 4 if in_fours and sliding.channels % 4 == 0 else 1
+    gpu: Gpu, y: GpuArray, sliding: Sliding, unit: int
+) -> tuple[dict[str, Any], tuple[int, int, int]]:
+    """Return parameters and grid for a y in units of so many channels."""
     units = y.size // unit
     params = {**sliding.fields(), "depth": sliding.channels // unit, "units": units}
-    name = shader.replace(".wesl", "_fours.wesl") if unit == 4 else shader
-    return name, params, gpu.grid(units, 64)
+    return params, gpu.grid(units, 64)
 
 
 def _bands(
@@ -239,10 +240,13 @@ def spread_on(
     rows, cols = sliding.rows, sliding.cols
     y = gpu.empty((sliding.batch, rows.size, cols.size, sliding.channels), dtype)
     covering = tuple(min(one.out, math.ceil(one.window / one.stride)) for one in (rows, cols))
-    shader, params, grid = _units(gpu, shader, y, sliding, in_fours=True)
+    vec4 = sliding.channels % 4 == 0
+    params, grid = _units(gpu, y, sliding, 4 if vec4 else 1)
     for begin, end in _bands((rows.out, cols.out), (covering[0], covering[1])):
         fields = {**params, "begin": begin, "end": end}
-        gpu.dispatch(shader, {**arrays, "y": y}, params=fields, groups=grid)
+        gpu.dispatch(
+            shader, {**arrays, "y": y}, configuration={"VEC4": vec4}, params=fields, groups=grid
+        )
     return y
 
 

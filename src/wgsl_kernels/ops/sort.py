@@ -101,7 +101,7 @@ def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
     return run(gpu.choose(shape_class, tuple(names), static, run, x.size))
 
 
-_IN_REGISTERS = 16  # as in sort/top_k_first.wesl
+_IN_REGISTERS = 16  # as in sort/top_k_registers.wesl
 _IN_BLOCKS = BLOCK // 4
 SORTED = "sorted"
 declare("TopK", (REGISTERS, BLOCKS, SORTED))
@@ -128,8 +128,9 @@ def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray
     """
     length = x.shape[-1]
     rows = x.size // length
-    kind = "_fours" if length % 4 == 0 or rows == 1 else ""
-    arrays, shader = {"x": x}, f"sort/top_k_first{kind}.wesl"
+    shader = "sort/top_k_registers.wesl"
+    first = {"VEC4": length % 4 == 0 or rows == 1}
+    arrays, flags = {"x": x}, first
     while True:
         part_size = -(-min(length, 16384) // 4) * 4
         if rows < 64 and length > 1024:
@@ -140,13 +141,15 @@ def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray
         if parts == 1 and "x" in arrays:
             values, indices = _results(gpu, x, k)
             arrays |= {"values": values, "indices": indices}
-            gpu.dispatch(f"sort/top_k_only{kind}.wesl", arrays, params=params, groups=grid)
+            flags = {**first, "ONLY": True}
+            gpu.dispatch(shader, arrays, configuration=flags, params=params, groups=grid)
             return values, indices
         pairs = gpu.empty((rows, parts * k, 2), "int32")
-        gpu.dispatch(shader, {**arrays, "pairs": pairs}, params=params, groups=grid)
+        given = {**arrays, "pairs": pairs}
+        gpu.dispatch(shader, given, configuration=flags, params=params, groups=grid)
         if parts == 1:
             return top_of_pairs(gpu, x, k, pairs)
-        shader, arrays, length = "sort/top_k_next.wesl", {"kept": pairs}, parts * k
+        arrays, flags, length = {"kept": pairs}, {"NEXT": True}, parts * k
 
 
 def _top_of_blocks(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:

@@ -188,7 +188,9 @@ def _by_passes(gpu: Gpu, x: GpuArray, turn: int, scale: float = 1.0) -> GpuArray
             count = x.size // radix
             params |= {"count": count, "turn": turn}
             grid = gpu.grid(count, 64)
-            gpu.dispatch(f"fft/pass_{radix}.wesl", arrays, params=params, groups=grid)
+            chosen = {"RADIX": radix}
+            shader = "fft/pass_radix.wesl"
+            gpu.dispatch(shader, arrays, configuration=chosen, params=params, groups=grid)
         x, done = y, done * radix
     return x
 
@@ -213,8 +215,13 @@ def _pass_in_pairs(
     }
     if done == 1:
         arrays = {"x": x, "y": arrays["y"]}
-    shader = f"fft/pass_{radix}_{'first' if done == 1 else 'pairs'}.wesl"
-    gpu.dispatch(shader, arrays, params=params, groups=(math.ceil(pairs / 64), down, deep))
+    gpu.dispatch(
+        "fft/pass_pairs.wesl",
+        arrays,
+        configuration={"RADIX": radix, "FIRST": done == 1},
+        params=params,
+        groups=(math.ceil(pairs / 64), down, deep),
+    )
 
 
 _BUTTERFLIES = (4, 16)

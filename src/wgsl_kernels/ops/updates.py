@@ -139,12 +139,13 @@ def _sparse_to_dense_webgpu(
     layout = layout_of(output_shape, pairs)
     shapes_of = {"sparse_indices": sparse_indices.shape, "y": output_shape}
     rows = rows_on_device(gpu, "SparseToDense", sparse_indices, layout, shapes_of, "sparse_indices")
-    before = _everywhere(gpu, default_value, output_shape)
-    values = sparse_values if sparse_values.shape else _everywhere(gpu, sparse_values, pairs[:1])
-    return _updated(gpu, before, rows, values, layout)
+    before = everywhere(gpu, default_value, output_shape)
+    values = sparse_values if sparse_values.shape else everywhere(gpu, sparse_values, pairs[:1])
+    return updated(gpu, before, rows, values, layout)
 
 
-def _everywhere(gpu: Gpu, scalar: GpuArray, shape: Shape) -> GpuArray:
+def everywhere(gpu: Gpu, scalar: GpuArray, shape: Shape) -> GpuArray:
+    """Return a view of a shape that has the same number everywhere."""
     return gpu.view(scalar, shape, (0,) * len(shape), scalar.offset)
 
 
@@ -206,10 +207,10 @@ def _tensor_scatter_update_webgpu(
     layout = layout_of(tensor.shape, columns(indices.shape))
     shapes_of = {"tensor": tensor.shape, "indices": indices.shape, "updates": updates.shape}
     rows = rows_on_device(gpu, "TensorScatterUpdate", indices, layout, shapes_of)
-    return _updated(gpu, tensor, rows, updates, layout)
+    return updated(gpu, tensor, rows, updates, layout)
 
 
-def _updated(
+def updated(
     gpu: Gpu, before: GpuArray, rows: GpuArray, updates: GpuArray, layout: Layout
 ) -> GpuArray:
     """Return ``before`` with each of ``rows`` replaced by the last of its updates."""

@@ -1,9 +1,12 @@
 """Checks of kernels and gradients: what our own suites call, for users' kernels as well."""
 
+from wgsl_kernels.engine.findings import Finding as Finding
 from wgsl_kernels.testing.closeness import assert_close as assert_close
 from wgsl_kernels.testing.differences import check_gradient as check_gradient
 from wgsl_kernels.testing.differences import compute_gradient_error as compute_gradient_error
 from wgsl_kernels.testing.kernel import check_kernel as check_kernel
+from wgsl_kernels.testing.registered import add_samples as add_samples
+from wgsl_kernels.testing.registered import samples_of as samples_of
 from wgsl_kernels.testing.report import Report as Report
 from wgsl_kernels.testing.report import Row as Row
 from wgsl_kernels.testing.sample import Sample as Sample

@@ -125,7 +125,14 @@ def either(a: Bound, b: Bound) -> Bound:
 
 
 def _by_parts(choose: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
-    return choose(np.real(a), np.real(b)) + 1j * choose(np.imag(a), np.imag(b))
+    return _joined(choose(np.real(a), np.real(b)), choose(np.imag(a), np.imag(b)))
+
+
+def _joined(real: Array, imag: Array) -> Array:
+    """Return complex numbers of two parts; a product with 1j would make NaN of both."""
+    found = np.empty(np.shape(real), np.complex128)
+    found.real, found.imag = real, imag
+    return found
 
 
 def plus(a: Bound, b: Bound) -> Bound:
@@ -213,6 +220,17 @@ def matmul_bound(transpose_a: bool = False, transpose_b: bool = False, extra: in
     return sum_of_terms(count, magnitude)
 
 
+def tolerance(rtol: float | None, atol: float | None, ulps: float | None) -> Bound:
+    """Allow the largest of what is given: relative, absolute, in units in the last place."""
+
+    def bound(inputs: Sequence[Array], expected: Array) -> Interval:
+        with np.errstate(all="ignore"):
+            error = (atol or 0.0) + (rtol or 0.0) * np.abs(expected)
+        return _around(expected, np.maximum(error, max(ulps or 0.0, 0.5) * _spacing(expected)))
+
+    return bound
+
+
 def contains(interval: Interval, actual: Array) -> Array:
     """Return, per element, whether ``actual`` lies in the interval; NaN lies only in NaN."""
     low, high = interval
@@ -258,7 +276,7 @@ def _each_part(x: Array, interval: Callable[[Array], Interval]) -> Interval:
     if not np.iscomplexobj(x):
         return interval(x)
     (low, high), (low_imag, high_imag) = interval(np.real(x)), interval(np.imag(x))
-    return low + 1j * low_imag, high + 1j * high_imag
+    return _joined(low, low_imag), _joined(high, high_imag)
 
 
 def _with_zero(x: Array, tiny: float) -> Interval:

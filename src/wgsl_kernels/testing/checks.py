@@ -16,7 +16,6 @@ from wgsl_kernels.engine.gradients import find_rule
 from wgsl_kernels.engine.memory import memory
 from wgsl_kernels.engine.scopes import tidy
 from wgsl_kernels.engine.tensor import tensor
-from wgsl_kernels.testing.bounds import contains, ulp
 from wgsl_kernels.testing.closeness import spacing
 from wgsl_kernels.testing.differences import (
     DOUBLE,
@@ -36,15 +35,15 @@ from wgsl_kernels.testing.evaluation import (
     outputs_of,
     smooth,
     wide_tensor,
-    widened,
 )
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
+from wgsl_kernels.testing.judging import bound_of, errors_of, exact_of, wide_inputs
 from wgsl_kernels.testing.report import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wgsl_kernels.testing.sample import Bound, Sample
+    from wgsl_kernels.testing.sample import Sample
 
 PARITY = {"float16": 2.0**-7}
 """What a gradient may be off, relative to its size and to the largest of its input, by dtype."""
@@ -55,9 +54,6 @@ SECOND = 2e-5
 MOST = 32
 """Elements of an input that are looked at one by one; of a larger one some, and a direction."""
 
-_NARROW = {"float64": "float32", "complex128": "complex64"}
-_DEFAULT_BOUND = ulp(4)
-
 
 def has_gradient(sample: Sample) -> bool:
     """Say whether the kernel has a gradient rule and the sample a float input."""
@@ -67,49 +63,22 @@ def has_gradient(sample: Sample) -> bool:
 
 
 def check_forward(sample: Sample, backend: str, layout: str = "default") -> Row:
-    """Compare results with the CPU kernels' in float64, rounded once, within the sample's bound."""
+    """Compare results with the exact ones, within the sample's bound."""
     f, arrays = _called(sample), arrays_for(sample)
-    with double_precision():
-        exact = [one.numpy() for one in outputs_of(f, [wide_tensor(one) for one in arrays])]
-    with _only(backend, sample):
+    exact = exact_of(sample, arrays)
+    with only(backend, sample):
         found = [(one.dtype, one.numpy()) for one in outputs_of(f, tensors_for(arrays, layout))]
     worst = _Worst()
-    wide = [
-        one if one.dtype == object else one.astype(np.result_type(one, float)) for one in arrays
-    ]
+    wide = wide_inputs(arrays)
     if len(found) != len(exact):
         worst.fail(f"got {len(found)} outputs, want {len(exact)}")
     for index, ((dtype, actual), expected) in enumerate(zip(found, exact, strict=False)):
-        _compare(worst, f"output {index}", sample.bound, wide, actual, expected, dtype)
+        errors = errors_of(bound_of(sample), wide, actual, expected, dtype)
+        if isinstance(errors, str):
+            worst.fail(f"output {index} {errors}")
+        else:
+            worst.see(f"output {index}", errors.error, errors.allowed, errors.unit)
     return worst.row("forward", sample, backend)
-
-
-def _compare(
-    worst: _Worst,
-    what: str,
-    bound: Bound | None,
-    inputs: Sequence[Array],
-    actual: Array,
-    expected: Array,
-    dtype: str,
-) -> None:
-    name = "string" if expected.dtype == object else expected.dtype.name
-    fitting = {_NARROW.get(name, name), name} | ({"float16"} if name == "float64" else set())
-    if actual.shape != expected.shape or dtype not in fitting:
-        worst.fail(f"{what} is {list(actual.shape)} {dtype}, want {list(expected.shape)} {name}")
-    elif not is_smooth(expected):
-        equal = np.asarray(actual == expected)
-        worst.see(what, np.where(equal, 0.0, 1.0), np.zeros(equal.shape), np.ones(equal.shape))
-    else:
-        rounded = expected.astype(np.float16) if dtype == "float16" else expected
-        low, high = (bound or _DEFAULT_BOUND)(inputs, rounded)
-        value = widened(actual)
-        inside = contains((low, high), value)
-        allowed = np.maximum(distance(high, expected), distance(expected, low))
-        error = distance(value, widened(expected))
-        error = np.where(inside, np.minimum(error, allowed), np.maximum(error, allowed * 1.01))
-        error = np.where(~inside & (error == 0), np.inf, error)
-        worst.see(what, error, allowed, spacing(np.abs(expected), actual.dtype))
 
 
 def check_gradient_by_numbers(sample: Sample) -> Row:
@@ -133,7 +102,7 @@ def check_gradient_parity(sample: Sample, backend: str, layout: str = "default")
     """Compare a backend's gradient, in the sample's dtype, with that of ``cpu`` in float64."""
     f, arrays, weights = _called(sample), arrays_for(sample), Weights()
     expected = double_gradients(f, arrays, weights)
-    with _only(backend, sample):
+    with only(backend, sample):
         found = gradients_of(f, tensors_for(arrays, layout), weights, layout)
     worst = _Worst()
     for index, (a, e) in enumerate(zip(found, expected, strict=True)):
@@ -195,7 +164,7 @@ def check_leaks(sample: Sample, backend: str) -> Row:
         for y in outputs_of(f, xs):
             y.numpy()
 
-    with _only(backend, sample):
+    with only(backend, sample):
         run()  # what stays from a first run, as pipelines do, is no leak
         enabled = gc.isenabled()
         gc.disable()  # so that cycles count as leaks, and nothing of others goes meanwhile
@@ -218,7 +187,7 @@ def _called(sample: Sample) -> Function:
 
 
 @contextmanager
-def _only(backend: str, sample: Sample) -> Iterator[None]:
+def only(backend: str, sample: Sample) -> Iterator[None]:
     """Run on ``backend``, and refuse to fall back from it, but for strings."""
     fallback = "silent" if "string" in sample.input_dtypes else "error"
     with use_backend(backend), config.using(fallback=fallback):

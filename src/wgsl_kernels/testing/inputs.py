@@ -23,6 +23,9 @@ _WORDS = ("", "a", "to be", " or  not", "naïve", "日本 語", "x" * 9)
 
 def arrays_for(sample: Sample) -> list[Array]:
     """Return values for each tensor of ``sample``: always the same ones."""
+    if sample.values is not None:
+        pairs = zip(sample.values, sample.shapes, sample.input_dtypes, strict=True)
+        return [np.asarray(one, numpy_dtype(dtype)).reshape(shape) for one, shape, dtype in pairs]
     draw = np.random.default_rng(zlib.crc32(sample.id.encode()))
     count = len(sample.shapes)
     lows, highs = _each(sample.low, count), _each(sample.high, count)

@@ -1,8 +1,22 @@
-"""What a check of a kernel found: a row per check, sample and backend, and the table of them."""
+"""What a check of a kernel found: a row per check, sample and backend, and the findings."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import html
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.engine.finding_codes import SECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wgsl_kernels.engine.finding_codes import Section
+    from wgsl_kernels.engine.findings import Finding
+
+_MEASURED = ("forward", "gradient", "gradient parity", "second order")
+"""The checks that compare numbers."""
 
 
 @dataclass(frozen=True)
@@ -10,15 +24,17 @@ class Row:
     """One check of one sample on one backend.
 
     Attributes:
-        check: ``forward``, ``gradient`` (against numbers), ``gradient parity``, ``second order`` or
-            ``leaks``.
-        sample: The sample's id.
+        check: ``compiles``, ``lint``, ``forward``, ``sizes``, ``gradient`` (against numbers), …
+        sample: The sample's id; "" where the check is of the kernel as a whole.
         backend: The backend's name.
-        passed: Whether every element lies in its tolerance.
+        passed: Whether there is no error; of values, whether every element is in its tolerance.
         worst_abs: The error of the worst element, in the unit of the values.
         worst_ulp: The same in units in the last place of what was expected.
         tolerance: What that element is allowed, in the unit of the values.
-        note: What else there is to say: where the worst element is, or an error's message.
+        note: What else there is to say: where the worst element is, how many cases ran.
+        section: The section of the check.
+        findings: What was found.
+        seconds: How long it took.
     """
 
     check: str
@@ -29,17 +45,35 @@ class Row:
     worst_ulp: float = 0.0
     tolerance: float = 0.0
     note: str = ""
+    section: Section = "right"
+    findings: tuple[Finding, ...] = ()
+    seconds: float = 0.0
+
+    def with_findings(self, findings: Iterable[Finding]) -> Row:
+        """Return the same row with findings; an error among them fails it."""
+        found = (*self.findings, *findings)
+        passed = self.passed and not any(one.severity == "error" for one in found)
+        return replace(self, findings=found, passed=passed)
 
     def __str__(self) -> str:
         verdict = "ok" if self.passed else "FAILED"
-        numbers = f"{self.worst_abs:>9.2g}{self.worst_ulp:>10.3g}{self.tolerance:>10.2g}"
-        note = f"  {self.note}" if self.note and not self.passed else ""
+        if self.check in _MEASURED:
+            numbers = f"{self.worst_abs:>9.2g}{self.worst_ulp:>10.3g}{self.tolerance:>10.2g}"
+        else:
+            numbers = " " * 29
+        shown = self.note and (not self.passed or self.check not in _MEASURED)
+        note = f"  {self.note.splitlines()[0]}" if shown else ""
         return f"{verdict:<8}{self.check:<17}{self.backend:<9}{numbers}  {self.sample}{note}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row in plain Python, as JSON has it."""
+        facts = {name: value for name, value in vars(self).items() if name != "findings"}
+        return {**facts, "findings": [one.to_dict() for one in self.findings]}
 
 
 @dataclass
 class Report:
-    """What `check_kernel` found; prints as a table.
+    """What `check_kernel` found; prints as a table, and the findings below.
 
     Attributes:
         kernel: The kernel's name.
@@ -54,8 +88,51 @@ class Report:
         """Whether there are rows, and all passed."""
         return bool(self.rows) and all(row.passed for row in self.rows)
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, by section, each once."""
+        found = {one: None for row in self.rows for one in row.findings}
+        return tuple(sorted(found, key=lambda one: SECTIONS.index(one.section)))
+
+    def raise_if_failed(self) -> None:
+        """Raise with the findings unless all passed.
+
+        Raises:
+            AssertionError: A check failed.
+        """
+        if not self.passed:
+            raise AssertionError(str(self))
+
     def __str__(self) -> str:
         failed = sum(not row.passed for row in self.rows)
         head = f"{'verdict':<8}{'check':<17}{'backend':<9}{'worst':>9}{'ulp':>10}{'allowed':>10}"
         last = f"{self.kernel}: {len(self.rows)} checks, {failed} failed"
-        return "\n".join([f"{head}  sample", *map(str, self.rows), last])
+        noted = [f"\n{one}" for one in self.findings]
+        return "\n".join([f"{head}  sample", *map(str, self.rows), *noted, last])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report in plain Python, as JSON has it."""
+        return {
+            "kernel": self.kernel,
+            "passed": self.passed,
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+    def to_json(self) -> str:
+        """Return the report as JSON."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        """Return the report as a notebook shows it."""
+        rows = "".join(
+            f"<tr><td>{'ok' if row.passed else '<b>FAILED</b>'}</td><td>{row.section}</td>"
+            f"<td>{row.check}</td><td>{row.backend}</td><td>{html.escape(row.sample)}</td>"
+            f"<td>{row.worst_ulp:.3g}</td><td>{html.escape(row.note)}</td></tr>"
+            for row in self.rows
+        )
+        head = "".join(
+            f"<th>{one}</th>"
+            for one in ("", "section", "check", "backend", "sample", "ULP", "note")
+        )
+        noted = "".join(one._repr_html_() for one in self.findings)
+        return f"<table><tr>{head}</tr>{rows}</table>{noted}"

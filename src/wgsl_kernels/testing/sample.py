@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from wgsl_kernels.engine.errors import ArgumentError
+
 Bound = Callable[[Sequence[np.ndarray], np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
@@ -26,6 +28,13 @@ class Sample:
         bound: ``bound(inputs, expected) -> (low, high)``, float64 arrays: the interval that each
             element must lie in; ``None`` for 4 ULP of the result.
         second_order: Whether the gradient is differentiated again.
+        reference: Computes the exact result from float64 arrays, attributes as keywords; without
+            it the kernel on ``cpu`` does, in float64.
+        values: The inputs themselves, an array for each, instead of numbers drawn between ``low``
+            and ``high``.
+        rtol: In place of a bound: what a result may be off, relative to the exact one.
+        atol: In place of a bound: what it may be off, in the unit of the result.
+        ulp: In place of a bound: what it may be off, in units in the last place.
     """
 
     kernel: str
@@ -37,6 +46,30 @@ class Sample:
     high: float | tuple[float, ...] = 2.0
     bound: Bound | None = None
     second_order: bool = True
+    reference: Callable[..., Any] | None = None
+    values: tuple[Any, ...] | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    ulp: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse facts that contradict each other.
+
+        Raises:
+            ArgumentError: There is a bound and a tolerance, or not as many values as shapes.
+        """
+        if self.bound is not None and self.has_tolerance:
+            raise ArgumentError(f"Sample: {self.kernel} has a bound and a tolerance; want one.")
+        if self.values is not None and len(self.values) != len(self.shapes):
+            count = len(self.values)
+            raise ArgumentError(
+                f"Sample: {self.kernel} has {count} values; want {len(self.shapes)}."
+            )
+
+    @property
+    def has_tolerance(self) -> bool:
+        """Whether a tolerance is set rather than derived."""
+        return any(one is not None for one in (self.rtol, self.atol, self.ulp))
 
     @property
     def input_dtypes(self) -> tuple[str, ...]:

@@ -154,12 +154,13 @@ class Optimizer(ABC):
                 dtype, state = target.dtype, self._held.of(target)
                 if dtype not in shared:
                     shared[dtype] = self.shared(astype(self._rate, dtype), step)
-                new = self.updated(
-                    stop_gradient(target),
-                    astype(gradient, dtype),
-                    tuple(stop_gradient(one) for one in state),
-                    shared[dtype],
-                )
+                with config.using(small_ops="device"):  # else the first step is another than all
+                    new = self.updated(
+                        stop_gradient(target),
+                        astype(gradient, dtype),
+                        tuple(stop_gradient(one) for one in state),
+                        shared[dtype],
+                    )
                 results += zip((target, *state), new, strict=True)
                 del gradient, new
             assign_all([*results, (self._step, step)])

@@ -36,6 +36,12 @@ BACKEND_ORDER = ("Vulkan", "Metal", "D3D12", "D3D11", "OpenGLES", "OpenGL")
 BUSY_GROUPS, BUSY_GROUPS_ON_CPU = 64, 4
 """Workgroups that keep an adapter busy: a GPU has that many units or more, a CPU a few cores."""
 
+SHORT_TEXT = 1 << 14
+"""Elements that a software adapter reduces in less time than a longer text takes to compile."""
+
+LOOPED_MAPS = 4
+"""Maps behind a product from which on copies of them take longer to compile than a loop to run."""
+
 UNITS = {"Copy": 8, "PadV2": 16, "Concat": 16, "OneHot": 16, "GatherV2": 32}
 """Elements, or vectors of four, that an invocation of a software adapter moves, by kernel."""
 
@@ -73,6 +79,7 @@ class Policy:
     _is_software: bool
     shares_lanes: bool = False
     _has_small_pages: bool = False
+    _compiles_late: bool = False
 
     # Products and convolutions
 
@@ -88,6 +95,17 @@ class Policy:
         On a CPU that memory is no faster and each stage of a tile ends in a barrier.
         """
         return not self._is_software
+
+    def loops_over_epilogue(self, maps: int) -> bool:
+        """Say whether four results go to so many maps in a loop, rather than each in turn.
+
+        llvmpipe compiles every load and store to branches for each lane: a product with Adam's 14
+        maps behind it took 0.9 s to compile with four copies of them and 0.6 with one (Mesa 25).
+
+        Args:
+            maps: The maps behind a product.
+        """
+        return self._is_software and maps >= LOOPED_MAPS
 
     def depthwise_tile(self, lanes: int, cols: int) -> int:
         """Return how many places of a line an invocation of a depthwise convolution sums.
@@ -169,6 +187,18 @@ class Policy:
         2048 rows of 2048 took 1.1 ms by eights and 1.2 by fours (Mesa 25).
         """
         return self._is_software
+
+    def reduces_in_short(self, elements: int) -> bool:
+        """Say whether so few elements are reduced by a text that writes nothing out several times.
+
+        Of a few it takes as long either way to run. llvmpipe compiles each load and store to
+        branches for each lane: a log-softmax with a gradient behind it took 0.9 s to compile and
+        then 0.2, a sum with Adam's 14 maps 0.35 and then 0.1 (Mesa 25).
+
+        Args:
+            elements: All that are reduced.
+        """
+        return self._is_software and elements <= SHORT_TEXT
 
     def reduces_row_alone(self, count: int) -> bool:
         """Say whether an invocation reduces a row of ``count`` elements, or lanes share it.
@@ -306,6 +336,14 @@ class Policy:
         """
         return 512 if self._is_software else full
 
+    def compiling_threads(self, processors: int) -> int:
+        """Return how many threads have the driver compile what will run soon; below 2: none.
+
+        Mesa's llvmpipe compiles at the first dispatch, in one thread for each device. More than 4
+        would seldom have something to do, and each takes 10 MiB (Mesa 25.0, 2026-11-22).
+        """
+        return min(processors, 4) if self._compiles_late else 0
+
     @property
     def finishes_before_exit(self) -> bool:
         """Whether the process waits for the device before it ends.
@@ -322,15 +360,19 @@ def policy_of(info: AdapterInfo) -> Policy:
     shares = info.lanes >= SHARING and "subgroup" in info.features
     # Mesa's software adapters before 25 take the host's memory in pages of 4 KiB.
     mesa = info.mesa_version
-    return _policy(info.is_software, shares, info.is_software and mesa is not None and mesa < 25)
+    has_small_pages = info.is_software and mesa is not None and mesa < 25
+    compiles_late = info.is_software and mesa is not None and info.backend == "Vulkan"
+    return _policy(info.is_software, shares, has_small_pages, compiles_late)
 
 
 @functools.cache  # one object for each kind
-def _policy(is_software: bool, shares_lanes: bool, has_small_pages: bool) -> Policy:
-    return Policy(is_software, shares_lanes, has_small_pages)
+def _policy(
+    is_software: bool, shares_lanes: bool, has_small_pages: bool, compiles_late: bool
+) -> Policy:
+    return Policy(is_software, shares_lanes, has_small_pages, compiles_late)
 
 
-SOFTWARE, GPU = _policy(True, False, False), _policy(False, False, False)
+SOFTWARE, GPU = _policy(True, False, False, False), _policy(False, False, False, False)
 """The rules for a software adapter and for a GPU of which nothing else is known."""
 
 

@@ -90,9 +90,9 @@ class GpuReplay:
     Slots number the buffers that differ from run to run: first those of the inputs that are used,
     then new ones for the outputs, in which dispatches may work before the result is there. Of a
     view the part is bound that has the recorded one's layout. For each set of buffers, and of
-    starts of such parts, the list of dispatches is remembered, and so are bind groups, which dispatches
-    share: encoding half as many objects takes half the time. Parameters that do not travel with
-    their dispatch lie in a buffer of the replay's own, written once.
+    starts of such parts, the list of dispatches is remembered, and so are bind groups, which
+    dispatches share: encoding half as many objects takes half the time. Parameters that do not
+    travel with their dispatch lie in a buffer of the replay's own, written once.
     """
 
     def __init__(

@@ -128,6 +128,13 @@ def _store4(composer: Composer, operand: Operand, name: str) -> str:
         _in_fours(composer, operand, "store") or declared_in_fours(composer.source, operand.name)
     ):
         lines = [f"{composer.variable(operand, element)}[wk_i / 4u] = wk_v;"]
+    elif composer.after is not None and composer.after.loops:
+        size = composer.word(f"wk_{operand.wgsl}_size", f"{operand.name}_size")
+        lines = ["var wk_left = wk_v;"]
+        lines.append(f"let wk_end = wk_i + min(4u, {size} - wk_i);")
+        lines.append("for (var wk_n = wk_i; wk_n < wk_end; wk_n++) {")
+        lines.append(f"  {composer.stored(operand, 'wk_n', 'wk_left.x')}")
+        lines += ["  wk_left = wk_left.yzwx;", "}"]
     else:
         size = composer.word(f"wk_{operand.wgsl}_size", f"{operand.name}_size")
         lines = [composer.stored(operand, "wk_i", "wk_v.x")]

@@ -31,10 +31,18 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """A group of maps of what a kernel writes; with ``keeps`` its own result is written too."""
+    """A group of maps of what a kernel writes.
+
+    Attributes:
+        structure: The maps.
+        keeps: Whether the kernel's own result is written, too.
+        loops: Whether four elements that are written together are handed on in a loop, so that the
+            maps are in the text once.
+    """
 
     structure: Structure
     keeps: bool
+    loops: bool = False
 
 
 def prefix_of(name: str) -> str:

@@ -216,15 +216,15 @@ def _workgroup_size(composer: Composer, entry: Function) -> tuple[int, int, int]
 
 def _workgroup_bytes(composer: Composer) -> int:
     """Return the workgroup memory of all variables, each rounded up to 16 bytes."""
-    total = composer.workgroup_bytes
+    total = 0
     for variable in composer.assembly.declarations():
         if isinstance(variable, Variable) and variable.space == "workgroup":
             total += round_up(_layout(composer, variable.type, variable).size, 16)
     skeleton = composer.assembly.skeleton
-    init = composer.source.functions.get("init")
-    if skeleton is not None and init is not None and "totals" in skeleton.variables:
-        lanes = int(evaluate("GROUP", skeleton.constants, {}))
-        total += round_up(_layout(composer, init.returns or "", init).stride * lanes, 16)
+    for variable in () if skeleton is None else skeleton.variables.values():
+        if variable.space == "workgroup":  # an array of accumulators
+            init = composer.source.functions["init"]
+            total += round_up(_layout(composer, variable.type, init).size, 16)
     return total
 
 

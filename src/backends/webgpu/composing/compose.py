@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.accessors import add_free
 from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
@@ -19,18 +19,24 @@ from wgsl_kernels.backends.webgpu.composing.attach import (
 from wgsl_kernels.backends.webgpu.composing.binding import bind
 from wgsl_kernels.backends.webgpu.composing.composer import Composer
 from wgsl_kernels.backends.webgpu.composing.maps import add_map, can_vec4
+from wgsl_kernels.backends.webgpu.composing.normalizations import add_writes
 from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm, Form, Operand, classify
-from wgsl_kernels.backends.webgpu.composing.reductions import add_reduction, skeleton_of
-from wgsl_kernels.backends.webgpu.composing.row_loads import Reduction, Stage, Variant
-from wgsl_kernels.backends.webgpu.composing.scans import Method, Scan, add_scan, scan_skeleton
-from wgsl_kernels.backends.webgpu.composing.source import Source, load_skeleton
-from wgsl_kernels.backends.webgpu.composing.windows import Unit, Window, add_window, window_skeleton
+from wgsl_kernels.backends.webgpu.composing.reductions import (
+    Reduction,
+    add_reduction,
+    is_normalization,
+)
+from wgsl_kernels.backends.webgpu.composing.scans import add_scan
+from wgsl_kernels.backends.webgpu.composing.skeletons import MAP, Skeleton
+from wgsl_kernels.backends.webgpu.composing.windows import add_window
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.composed import Composed
+    from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +47,10 @@ class Options:
         form: What the kernel is registered as, where its functions do not tell.
         vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
         held: Inputs of a map that are the same array as another: their loads are held.
-        variant: How a reduction, a scan or a window is spread over invocations; see
-            ``Reduction``, ``Scan``, ``Window``.
+        loop: What is around the functions of a reduction, a scan or a window.
         stage: Which part of it this is.
         kept: How many leading axes of a reduction's input remain.
         wide: Whether it binds its input as vec4.
-        exclusive: Whether a scan leaves out the element itself.
-        reverse: Whether a scan goes from the last element to the first.
-        even: Whether the length of a scan's rows is a multiple of four.
-        packed: Whether a reduction's parts lie along x in the grid, behind the rows.
         entry: A free kernel's entry point, where it has several.
         before: Groups of maps that stand for inputs.
         after: The group of maps that the output is handed on to.
@@ -58,14 +59,10 @@ class Options:
     form: DeclaredForm | None = None
     vec4: bool = False
     held: tuple[str, ...] = ()
-    variant: Variant | Method | Unit = "lanes"
+    loop: Skeleton | None = None
     stage: Stage = "whole"
     kept: int = 0
     wide: bool = False
-    exclusive: bool = False
-    reverse: bool = False
-    even: bool = False
-    packed: bool = False
     entry: str | None = None
     before: tuple[Before, ...] = ()
     after: After | None = None
@@ -96,8 +93,9 @@ def compose(
         ShaderError: The source does not fit the tensors; the message points at the line.
     """
     form = classify(source, options.form)
-    skeleton = _skeleton(form, source, options)
-    facts = load_skeleton(skeleton).facts if skeleton else None
+    vec4 = form == "map" and options.vec4 and can_vec4(tuple(inputs), outputs[0])
+    skeleton = _skeleton(form, options, vec4=vec4)
+    facts = skeleton.facts() if skeleton else None
     leaves = [
         leaf for one in options.before for leaf in leaves_of(one.structure, prefix_of(one.name))
     ]
@@ -116,41 +114,36 @@ def compose(
         before={one.name: one for one in options.before},
         after=options.after,
     )
+    if skeleton is not None:
+        composer.assembly.offers |= skeleton.offers()
     attach(composer)
     try:
-        return _bound(composer, options)
+        return _bound(composer, options, vec4=vec4)
     except ShaderError as error:
         raise ShaderError(f"{error}{source.syntax_error}") from None
 
 
-def _skeleton(form: Form, source: Source, options: Options) -> str | None:
-    """Return the path of the loop around the author's functions, None where it is their own."""
-    if form == "scan":
-        return scan_skeleton(options.variant, options.stage)
-    if form == "window":
-        return window_skeleton(options.variant, options.stage)
+def _skeleton(form: Form, options: Options, *, vec4: bool) -> Skeleton | None:
+    """Return the loop around the author's functions, None where it is their own."""
     if form == "reduce":
-        return skeleton_of(source, cast("Variant", options.variant), options.stage)
-    return "families/map.wgsl" if form == "map" else None
+        loop = options.loop or Skeleton("templates/reduce_lanes.wesl")
+        return loop.given(WIDE=options.wide and options.stage != "final")
+    return MAP.given(VEC4=vec4) if form == "map" else options.loop
 
 
-def _bound(composer: Composer, options: Options) -> Composed:
-    vec4 = (
-        composer.form == "map" and options.vec4 and can_vec4(composer.inputs, composer.outputs[0])
-    )
+def _bound(composer: Composer, options: Options, *, vec4: bool) -> Composed:
     if composer.form == "map":
         start = add_map(composer, vec4=vec4, held=options.held)
     elif composer.form == "scan":
-        method = cast("Method", options.variant)
-        flags = options.wide, options.exclusive, options.reverse, options.even
-        start = add_scan(Scan(composer, method, options.stage, *flags))
+        start = add_scan(composer, options.stage, wide=options.wide)
     elif composer.form == "window":
-        unit = cast("Unit", options.variant)
-        start = add_window(Window(composer, unit, options.stage, options.wide))
+        start = add_window(composer, options.stage, wide=options.wide)
     elif composer.form == "reduce":
-        variant = cast("Variant", options.variant)
-        chosen = variant, options.stage, options.kept, options.wide, options.packed
-        start = add_reduction(Reduction(composer, *chosen))
+        beside = options.loop is not None and options.loop.value("ROWS", 1) > 1
+        reduction = Reduction(composer, options.stage, options.kept, options.wide, beside=beside)
+        start = add_reduction(reduction)
+        if is_normalization(composer.source) and options.stage in ("whole", "apply"):
+            add_writes(reduction)
     else:
         start = add_free(composer, options.entry)
     return bind(composer, start, vec4=vec4)

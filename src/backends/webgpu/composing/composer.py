@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.assembly import Assembly, Offer
-from wgsl_kernels.backends.webgpu.composing.composed import STATUS
-from wgsl_kernels.backends.webgpu.composing.indexing import QUOTIENT
+from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
 from wgsl_kernels.backends.webgpu.wgsl.predeclared import is_predeclared
 from wgsl_kernels.backends.webgpu.wgsl.types import Types
 from wgsl_kernels.engine.errors import ShaderError
@@ -31,21 +29,12 @@ VALUE_FIELDS = {
 }
 
 
-COMMON_FUNCTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "hold": (
-            "fn hold(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ wk_params.wk_zero); }"
-        ),
-        "wk_quotient": QUOTIENT,
-        "wk_hold_f16": "fn wk_hold_f16(x: f16) -> f16 { return f16(hold(f32(x))); }",
-        "wk_hold_vec2": (
-            "fn wk_hold_vec2(x: vec2<f32>) -> vec2<f32> { return vec2<f32>(hold(x.x), hold(x.y)); }"
-        ),
-        "wk_nan": "fn wk_nan() -> f32 { return bitcast<f32>(0x7fc00000u ^ wk_params.wk_zero); }",
-        "wk_inf": "fn wk_inf() -> f32 { return bitcast<f32>(0x7f800000u ^ wk_params.wk_zero); }",
-    }
-)
-"""Generated functions that are the same for every kernel."""
+@functools.cache
+def common_functions() -> Mapping[str, str]:
+    """Return the functions that are the same for every kernel, as the package's file has them."""
+    facts = load_file(shaders_folder() / "templates" / "any_kernel.wgsl").facts
+    text = facts.text.text
+    return {name: text[one.span.begin : one.span.end] for name, one in facts.functions.items()}
 
 
 @dataclass
@@ -66,7 +55,6 @@ class Composer:
         after: The group of maps that the output is handed on to.
         partials: The element type of the array of partial results, None without one.
         writes_partials: Whether partial results are written rather than read.
-        workgroup_bytes: Workgroup memory of generated text.
     """
 
     kernel: str
@@ -82,7 +70,6 @@ class Composer:
     uses_status: bool = False
     partials: str | None = None
     writes_partials: bool = False
-    workgroup_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Offer what every form may name."""
@@ -91,7 +78,7 @@ class Composer:
         helpers = self.assembly.helpers
         for name, type_ in self.aliases.items():
             helpers[name] = functools.partial(_alias, name, type_)
-        for name, text in COMMON_FUNCTIONS.items():
+        for name, text in common_functions().items():
             helpers[name] = functools.partial(str, text)
         for operand in self.operands:
             present = "false" if operand.access == "absent" else "true"
@@ -116,7 +103,8 @@ class Composer:
     def aliases(self) -> Mapping[str, str]:
         """The element types that the composer names: ``T``, ``T_<name>`` and ``T_wide``.
 
-        The last is what sums of the first output's type are kept in: f32 for f16.
+        The last is what sums of the first output's type are kept in: f32 for f16. Templates of
+        accumulators have ``wk_Total``, ``wk_Input`` and ``wk_Result`` besides.
         """
         aliases = {"T": self.element_type(self.operands[0])} if self.operands else {}
         if self.outputs:
@@ -125,6 +113,10 @@ class Composer:
         for operand in self.operands:
             for name in operand.spellings:
                 aliases[f"T_{name}"] = self.element_type(operand)
+        if self.form in ("reduce", "scan", "window"):
+            aliases["wk_Input"] = self.element_type(self.inputs[0])
+            aliases["wk_Result"] = self.element_type(self.outputs[0])
+            aliases["wk_Total"] = self.source.functions["init"].returns or ""
         return aliases
 
     @functools.cached_property
@@ -226,7 +218,7 @@ class Composer:
     def _report(self) -> str:
         self.uses_status = True
         self.word("wk_status_slot", "wk_status_slot")
-        return _REPORT
+        return common_functions()["wk_report"]
 
     def _refuse_report(self) -> str:
         raise ShaderError(
@@ -248,9 +240,3 @@ def _report_of(function: str, code: int) -> str:
 
 
 _KNOWN = frozenset({"f32", "f16", "i32", "u32", "bool", "vec2<f32>"})
-_REPORT = f"""fn wk_report(code: u32, bad: i32) {{
-  let slot = wk_params.wk_status_slot * 2u;
-  if (atomicMax(&{STATUS}[slot], code) < code) {{
-    atomicStore(&{STATUS}[slot + 1u], bitcast<u32>(bad));
-  }}
-}}"""

@@ -13,7 +13,6 @@ from wgsl_kernels.backends.webgpu.composing.totals import (
     finished,
     join_text,
     lift_text,
-    total_type,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ def add_elements(composer: Composer, *, wide: bool) -> None:
     """
     check_totals(composer)
     helpers, operand = composer.assembly.helpers, composer.inputs[0]
-    helpers["wk_Total"] = lambda: f"alias wk_Total = {total_type(composer)};"
     helpers["wk_load4"] = lambda: _load4(composer, operand, wide=wide)
     helpers["wk_lift"] = lambda: lift_text(composer, operand)
     helpers["wk_join"] = lambda: join_text(composer, operand)
@@ -71,15 +69,20 @@ def _load4(composer: Composer, operand: Operand, *, wide: bool) -> str:
     return f"fn wk_load4(i: u32) -> {type_} {{ return {value}; }}"
 
 
+def stored_element(output: Operand, value: str) -> str:
+    """Return the expression of an element as buffers have it."""
+    return f"u32({value})" if output.dtype == "bool" else value
+
+
 def _finished(composer: Composer) -> str:
     value = finished(composer, "total", "n")
-    return f"fn wk_finished(total: wk_Total, n: u32) -> T_y {{ return {value}; }}"
+    return f"fn wk_finished(total: wk_Total, n: u32) -> wk_Result {{ return {value}; }}"
 
 
 def _store(composer: Composer) -> str:
     output = composer.outputs[0]
-    value = "u32(value)" if output.dtype == "bool" else "value"
-    return f"fn wk_store(i: u32, value: T_y) {{ {composer.stored(output, 'i', value)} }}"
+    stored = composer.stored(output, "i", stored_element(output, "value"))
+    return f"fn wk_store(i: u32, value: wk_Result) {{ {stored} }}"
 
 
 def _store4(composer: Composer) -> str:
@@ -97,4 +100,4 @@ def _store4(composer: Composer) -> str:
             lines.append(f"if (i + {lane}u < {size}) {{ {store} }}")
     else:
         lines = [f"{composer.variable(output, type_)}[i / 4u] = {values};"]
-    return "fn wk_store4(i: u32, values: vec4<T_y>) {\n  " + "\n  ".join(lines) + "\n}"
+    return "fn wk_store4(i: u32, values: vec4<wk_Result>) {\n  " + "\n  ".join(lines) + "\n}"

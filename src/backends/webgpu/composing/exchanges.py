@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.composing.totals import total_type
 from wgsl_kernels.backends.webgpu.wgsl.types import Types, template_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.row_loads import Reduction
+    from wgsl_kernels.backends.webgpu.composing.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.source import Source
 
 _NUMBERS = ("f32", "i32", "u32", "f16")
-
-
-def add_exchanges(reduction: Reduction) -> None:
-    """Add what the skeletons of variant ``subgroups`` call beside the loops."""
-    helpers = reduction.composer.assembly.helpers
-    helpers["wk_exchanged"] = lambda: _exchanged(reduction)
-    helpers["wk_team_total"] = lambda: _JOINED if reduction.stage == "apply" else _WHOLE
 
 
 def can_exchange(source: Source, names: Sequence[str]) -> bool:
@@ -34,9 +28,9 @@ def can_exchange(source: Source, names: Sequence[str]) -> bool:
     return _exchange(types, source.functions["init"].returns or "", "total") is not None
 
 
-def _exchanged(reduction: Reduction) -> str:
+def exchanged(composer: Composer) -> str:
     """Return the function from a lane's accumulator to that of the lane ``apart`` from it."""
-    value = _exchange(reduction.composer.types, reduction.element, "total")
+    value = _exchange(composer.types, total_type(composer), "total")
     return f"fn wk_exchanged(total: wk_Total, apart: u32) -> wk_Total {{ return {value}; }}"
 
 
@@ -57,13 +51,3 @@ def _exchange(types: Types, type_: str, value: str) -> str | None:
     if not parts or len(known) < len(parts):
         return None
     return f"{resolved}({', '.join(known)})"
-
-
-_WHOLE = (
-    "fn wk_team_total(team: wk_Team, row: u32, base: u32) -> wk_Total "
-    "{ return wk_by_team(team, base, 0u, wk_length()); }"
-)
-_JOINED = (
-    "fn wk_team_total(team: wk_Team, row: u32, base: u32) -> wk_Total "
-    "{ return wk_total(row, base); }"
-)

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.packages import clipped, is_there, named_folders
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.backends.webgpu.wgsl.inline import inline_text
 from wgsl_kernels.engine.errors import ShaderError
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 ENDINGS = (".wesl", ".wgsl")
 """How shader files end: with imports, and without."""
@@ -76,7 +78,7 @@ def text_of(name: str, text: str) -> Text:
         line = plain.count("\n", 0, error.start) + 1
         message = f"character {plain[error.start]!a} is half of a surrogate pair; want text."
         raise ShaderError(f"{name}:{line}: {message}") from None
-    return Text(name, plain)
+    return inline_text(name, plain)
 
 
 @functools.lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
 from wgsl_kernels.backends.webgpu.composing.clashes import COMPOSERS
-from wgsl_kernels.backends.webgpu.composing.composer import COMMON_FUNCTIONS, Composer
+from wgsl_kernels.backends.webgpu.composing.composer import Composer, common_functions
 from wgsl_kernels.backends.webgpu.composing.maps import choose_op
 from wgsl_kernels.backends.webgpu.composing.operands import OP_NAMES, Operand
 from wgsl_kernels.backends.webgpu.composing.uniforms import author_fields
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 
-SKELETON = frozenset({"GROUP", "main"})
+SKELETON = frozenset({"main"})
 """What the skeleton declares."""
 
 
@@ -105,22 +105,22 @@ class Functions:
     def need(self, name: str) -> None:
         """Have a common function written for generated text."""
         for one in ("hold", name):
-            self.common.setdefault(one, COMMON_FUNCTIONS[one])
+            self.common.setdefault(one, common_functions()[one])
 
     def _write(self, composer: Composer, prefix: str, members: dict[str, str]) -> None:
         assembly, source = composer.assembly, composer.source
         assembly.resolve()
         assembly.refuse_unknown(composer.kernel, {"attrs"})
         special = {d.name for d in source.facts.declarations if d.name}
-        special |= {name for name in assembly.written if name not in COMMON_FUNCTIONS}
-        for name in assembly.written.keys() & COMMON_FUNCTIONS.keys():
+        special |= {name for name in assembly.written if name not in common_functions()}
+        for name in assembly.written.keys() & common_functions().keys():
             self.common[name] = assembly.written[name]
         reached = [(facts, d) for facts in source.imported for d in assembly.reached[facts.file]]
         special |= self._not_shared(reached, special)
         new = {name: prefix + name for name in special}
         if self.prefix:
             new |= {d.name: self.prefix + d.name for _, d in reached if d.name not in special}
-        own = {n: prefix + n for n in assembly.written if n not in COMMON_FUNCTIONS}
+        own = {n: prefix + n for n in assembly.written if n not in common_functions()}
         for name in own:
             self.pieces.append(renamed(assembly.written[name], own) + "\n")
         edits = _edits(source.facts.text, new, members)
@@ -145,7 +145,7 @@ class Functions:
             d.name
             for facts, d in reached
             if d.name in SKELETON
-            or d.name in COMMON_FUNCTIONS
+            or d.name in common_functions()
             or d.name.startswith(COMPOSERS)
             or is_predeclared(d.name)
             or self._shared.get(d.name, facts.text) is not facts.text

@@ -14,16 +14,15 @@ from wgsl_kernels.backends.webgpu.composing.expressions import Expressions
 from wgsl_kernels.backends.webgpu.composing.fields import Fields
 from wgsl_kernels.backends.webgpu.composing.functions import Functions
 from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
-from wgsl_kernels.backends.webgpu.composing.source import load_skeleton
+from wgsl_kernels.backends.webgpu.composing.skeletons import MAP
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composed import BindingAccess
     from wgsl_kernels.backends.webgpu.composing.structure import Across, Leaf, Structure
 
-IN_ORDER = ("wk_run_bits",)
-ACROSS = ("wk_run_bits", "wk_across", "wk_inner")
-"""The facts that say in which order items are met."""
+ACROSS = ("wk_across", "wk_inner")
+"""The facts that say in which order items are met that are not in y's."""
 _ITEMSIZE = {"f32": 4, "i32": 4, "u32": 4, "f16": 2, "vec2<f32>": 8}
 
 
@@ -32,13 +31,12 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
 
     Args:
         structure: What is computed.
-        across: The axis that families/map_across.wgsl goes along, if items are met in its order.
+        across: The axis that invocations go along, if items are met in its order.
     """
     fields = Fields()
     functions = Functions(fields)
-    size = fields.word("wk_size")
-    skeleton_name, words = ("map", IN_ORDER) if across is None else ("map_across", ACROSS)
-    walk = [f"fn {name}() -> u32 {{ return {fields.word(name)}; }}\n" for name in words]
+    for word in ("wk_size", "wk_run_bits", *(() if across is None else ACROSS)):
+        fields.word(word)
     expressions = Expressions(structure, functions, fields, lambda number: f"wk_l{number}")
     expressions.across = across
     values = expressions.compute()
@@ -47,7 +45,6 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
         stored = expressions.stored(values[number], dtype)
         expressions.lines.append(f"wk_y{number}[wk_i] = {stored};")
     bindings, declarations = _bindings(structure)
-    count = f"({size} + 3u) / 4u" if structure.vec4 else size
     text = Composition()
     dtypes = {step.kind.output for step in structure.steps} | {
         one.dtype for one in structure.leaves
@@ -56,12 +53,10 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
     text.generate("enable f16;\n" if has_f16 else "")
     text.generate(fields.declaration() + declarations)
     functions.quote(text)
-    text.generate(f"fn wk_items() -> u32 {{ return {count}; }}\n")
-    text.generate("".join(walk))
     coordinates = "" if across is None else ", wk_outer: u32, wk_row: u32, wk_place: u32"
     body = "\n  ".join(expressions.lines)
     text.generate(f"fn wk_item(wk_i: u32{coordinates}) {{\n  {body}\n}}\n")
-    skeleton = load_skeleton(f"families/{skeleton_name}.wgsl").facts
+    skeleton = MAP.given(VEC4=structure.vec4, ACROSS=across is not None).facts()
     for declaration in skeleton.declarations:
         text.quote(skeleton.text, declaration.span)
         text.generate("\n")

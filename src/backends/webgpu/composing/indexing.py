@@ -9,14 +9,7 @@ if TYPE_CHECKING:
 
 
 FEW = 1 << 20
-"""Up to so many indices ``QUOTIENT`` divides them."""
-# The product is off by less than half where the reciprocal is within 2.5 ULP, so a whole number
-# next to it, nearest or towards zero, by no more than 1. A CPU has no vectors of quotients.
-QUOTIENT = """fn wk_quotient(i: u32, n: u32) -> u32 {
-  let guess = bitcast<u32>(f32(bitcast<i32>(i)) * (1.0 / f32(n)) + 0x1p23f) - 0x4b000000u;
-  let rest = bitcast<i32>(i - guess * n);
-  return select(select(guess, guess + 1u, rest >= bitcast<i32>(n)), guess - 1u, rest < 0);
-}"""
+"""Up to so many indices ``wk_quotient`` divides them."""
 
 
 def unravel(

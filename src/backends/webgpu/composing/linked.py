@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.files import ENDINGS, read_text, real_folder
 from wgsl_kernels.backends.webgpu.composing.homes import Home, home_of
-from wgsl_kernels.backends.webgpu.composing.prelude import PRELUDE
 from wgsl_kernels.backends.webgpu.packages import is_there
+from wgsl_kernels.backends.webgpu.templates.prelude import PRELUDE
+from wgsl_kernels.backends.webgpu.templates.template import is_slots
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.dependencies import check_dependencies
 from wgsl_kernels.backends.webgpu.wgsl.edited import edited
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.linking.unit import Unit
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
-_SLOTS = re.compile(r"^// @slots\b", re.MULTILINE)
-"""What a module says of itself whose place the kernel's own module takes."""
 LINKS_MAX = 128
 """Linked files that are kept at least: about as many as our own kernels that import."""
 _MOST_LISTED = 2000
@@ -112,7 +110,7 @@ class _KernelProject(Project):
         if source.guards:
             message = "a kernel is linked without conditions; apply them with wgsl_kernels.link."
             raise ShaderError(text.point(message, min(source.guards)))
-        if self.root is not None and path != self.root and _SLOTS.search(text.text) is not None:
+        if self.root is not None and path != self.root and is_slots(text):
             self.stand_ins = {**self.stand_ins, path: self.root}
         return super().unit(path)
 

@@ -58,8 +58,7 @@ def add_map(composer: Composer, *, vec4: bool, held: Collection[str]) -> Functio
     composer.check_type(op, op.returns or "", output.value_type, output.name)
     write = _four_items if vec4 else _one_item
     composer.assembly.helpers["wk_item"] = lambda: write(composer, op, arguments, held)
-    composer.assembly.helpers["wk_items"] = lambda: _items(composer, vec4=vec4)
-    composer.assembly.helpers["wk_run_bits"] = lambda: _run_bits(composer)
+    composer.word("wk_size", f"{output.name}_size")
     return op
 
 
@@ -77,16 +76,6 @@ def _operand_of(composer: Composer, op: Function, parameter: Member) -> Operand 
     )
     text = composer.source.text_of(op)
     raise ShaderError(text.point(message, parameter.span.begin))
-
-
-def _items(composer: Composer, *, vec4: bool) -> str:
-    size = composer.word("wk_size", f"{composer.outputs[0].name}_size")
-    count = f"({size} + 3u) / 4u" if vec4 else size
-    return f"fn wk_items() -> u32 {{ return {count}; }}"
-
-
-def _run_bits(composer: Composer) -> str:
-    return f"fn wk_run_bits() -> u32 {{ return {composer.word('wk_run_bits', 'wk_run_bits')}; }}"
 
 
 def _one_item(

@@ -1,37 +1,57 @@
 """Composing reductions: y[row] = finish(combine of lift(x[row, i]) over i), and the rows' maps.
 
-Whatever reads the input goes through ``wk_load(place)`` and ``wk_load4(place)``, whatever writes
-the output through ``wk_finish`` or ``wk_store``.
+Whatever reads the input goes through ``wk_load(place)`` and ``wk_load_vec4(place / 4)``, whatever
+writes the output through ``wk_store_result``, ``wk_store`` and ``wk_store4``: of a row-major input
+the place is the element's flat index.
 """
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.backends.webgpu.composing.exchanges import add_exchanges
-from wgsl_kernels.backends.webgpu.composing.row_loads import (
-    Reduction,
-    Stage,
-    Variant,
-    add_loads,
-    add_partial_loads,
-    partial_at,
+from wgsl_kernels.backends.webgpu.composing.elements import stored_element
+from wgsl_kernels.backends.webgpu.composing.exchanges import exchanged
+from wgsl_kernels.backends.webgpu.composing.indexing import dot, unravel
+from wgsl_kernels.backends.webgpu.composing.totals import (
+    add_partials,
+    finished,
+    join_text,
+    lift_text,
 )
-from wgsl_kernels.backends.webgpu.composing.row_writes import add_writes
-from wgsl_kernels.backends.webgpu.composing.source import load_skeleton
-from wgsl_kernels.backends.webgpu.composing.totals import finished, partials_type, stored_partial
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composer import Composer
+    from wgsl_kernels.backends.webgpu.composing.operands import Operand
     from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
     from wgsl_kernels.backends.webgpu.wgsl.facts import Function
 
 CHUNK = 16384
 """The most elements that one workgroup or one invocation reduces. Longer rows take two stages."""
 
-LOOPS = ("along", "across", "across_eight", "strided")
-TEAM = "by_team"
+Variant = Literal["rows", "columns", "eights", "lanes", "subgroups"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """One stage of a reduction, being composed.
+
+    Attributes:
+        composer: The kernel; its first input has ``kept`` + reduced axes.
+        stage: ``whole`` does everything at once; ``partial`` reduces each part of a row,
+            ``final`` the partial results, ``apply`` does too and maps one part.
+        kept: How many of the input's axes remain, which are the leading ones.
+        wide: The input, and a normalization's output, is bound as vec4: all four elements loaded
+            together lie together, at a multiple of four.
+        beside: An invocation takes neighbouring rows, whose elements are neighbours.
+    """
+
+    composer: Composer
+    stage: Stage
+    kept: int
+    wide: bool
+    beside: bool
 
 
 def is_normalization(source: Source) -> bool:
@@ -39,120 +59,92 @@ def is_normalization(source: Source) -> bool:
     return "apply" in source.functions
 
 
-def skeleton_of(source: Source, variant: Variant, stage: Stage) -> str:
-    """Return the path of the loop around a stage."""
-    maps = is_normalization(source) and stage in ("whole", "apply")
-    return f"families/{'normalize' if maps else 'reduce'}_{variant}.wgsl"
-
-
 def add_reduction(reduction: Reduction) -> Function:
-    """Add what the reduction skeletons call; return the author's ``combine``."""
-    composer, stage = reduction.composer, reduction.stage
+    """Add what the templates of reductions call; return the author's ``combine``."""
+    composer = reduction.composer
+    operand = composer.inputs[0]
     helpers = composer.assembly.helpers
-    helpers["wk_Total"] = lambda: f"alias wk_Total = {reduction.element};"
-    for loop in LOOPS:
-        helpers[f"wk_{loop}"] = functools.partial(loop_text, loop)
-    if reduction.variant == "subgroups":
-        add_exchanges(reduction)
-        helpers["wk_team"] = functools.partial(loop_text, TEAM)
-    helpers["wk_rows"] = lambda: _word(composer, "wk_rows")
-    helpers["wk_inner"] = lambda: _word(composer, "wk_inner")
-    helpers["wk_fours"] = lambda: "fn wk_fours() -> u32 { return (wk_inner() + 3u) / 4u; }"
-    helpers["wk_all_fours"] = lambda: _ALL_FOURS
-    helpers["wk_line"] = lambda: _line(reduction)
-    helpers["wk_run"] = lambda: _PACKED_RUN if reduction.packed else _RUN
-    helpers["wk_part"] = lambda: _PACKED_PART if reduction.packed else _PART
-    helpers["wk_parts"] = lambda: _word(composer, "wk_parts")
-    helpers["wk_part_size"] = lambda: _word(composer, "wk_part_size")
-    length = "wk_parts" if stage == "final" else "wk_n"
-    helpers["wk_length"] = lambda: _word(composer, "wk_length", length)
-    if stage == "partial" or stage == "apply":
-        helpers["wk_first_part"] = lambda: _word(composer, "wk_first_part")
-        helpers["wk_last_part"] = lambda: _word(composer, "wk_last_part")
-        helpers["wk_part_begin"] = lambda: _PART_BEGIN
-        helpers["wk_part_end"] = lambda: _PART_END
-    else:
-        helpers["wk_first_part"] = lambda: "fn wk_first_part() -> u32 { return 0u; }"
-        helpers["wk_last_part"] = lambda: "fn wk_last_part() -> u32 { return 1u; }"
-        helpers["wk_part_begin"] = lambda: "fn wk_part_begin(part: u32) -> u32 { return 0u; }"
-        helpers["wk_part_end"] = lambda: _WHOLE_END
-    helpers["wk_finish_fours"] = lambda: _finish_fours(reduction)
-    helpers["wk_finish_eight"] = lambda: _finish_eight()
-    helpers["wk_finish"] = lambda: _finish(reduction)
-    if stage == "final":
-        add_partial_loads(reduction)
-    else:
-        add_loads(reduction)
-    helpers["wk_partial"] = lambda: _partial(reduction)
-    if stage != "whole":
-        composer.partials = partials_type(composer)
-        composer.writes_partials = stage == "partial"
-    if is_normalization(composer.source) and stage in ("whole", "apply"):
-        add_writes(reduction)
+    helpers["wk_exchanged"] = lambda: exchanged(composer)
+    helpers["wk_store_result"] = lambda: _store_result(composer)
+    helpers["wk_begin"] = lambda: places(reduction, operand, "")[0]
+    helpers["wk_place"] = lambda: places(reduction, operand, "")[1]
+    helpers["wk_load"] = lambda: _load(reduction, operand)
+    helpers["wk_load_vec4"] = lambda: _load_vec4(reduction, operand)
+    helpers["wk_lift"] = lambda: lift_text(composer, operand)
+    helpers["wk_join"] = lambda: join_text(composer, operand)
+    add_partials(composer, reduction.stage)
     return composer.source.functions["combine"]
 
 
-def loop_text(name: str) -> str:
-    """Return the text of a loop that skeletons share."""
-    return load_skeleton(f"families/{name}.wgsl").facts.text.text
+def places(reduction: Reduction, operand: Operand, name: str) -> tuple[str, str]:
+    """Return functions from a row to where it begins, and on to its element ``i``.
 
-
-def _word(composer: Composer, name: str, fact: str = "") -> str:
-    word = fact or name
-    return f"fn {name}() -> u32 {{ return {composer.word(word, word)}; }}"
-
-
-def _line(reduction: Reduction) -> str:
-    """Return the function from four columns to their line, without a division where it can be.
-
-    A CPU divides slowly. Past the last line it gives the number of lines or more.
+    They are called ``wk_<name>begin`` and ``wk_<name>place``.
     """
-    signature = "fn wk_line(four: u32) -> u32"
-    if reduction.kept > 1:
-        return f"{signature} {{ return four / wk_fours(); }}"
-    return f"{signature} {{ return select(0u, 1u, four >= wk_fours()); }}"
+    composer, kept = reduction.composer, reduction.kept
+    begin, place = f"fn wk_{name}begin(row: u32) -> u32", "(base: u32, i: u32) -> u32"
+    place = f"fn wk_{name}place{place}"
+    access = composer.inputs[0].access
+    if access == "value":
+        return f"{begin} {{ return 0u; }}", f"{place} {{ return 0u; }}"
+    if access == "flat":
+        start = f"row * {composer.word('wk_n', 'wk_n')}"
+        return f"{begin} {{ return {start}; }}", f"{place} {{ return base + i; }}"
+    sizes, strides, offset = _view(composer, operand)
+    lines, coordinates = unravel("row", sizes[:kept], "wk_c")
+    lines.append(f"return {dot(coordinates, strides[:kept], offset)};")
+    first = f"{begin} {{\n  " + "\n  ".join(lines) + "\n}"
+    if reduction.wide and not reduction.beside:
+        return first, f"{place} {{ return base + i; }}"
+    lines, coordinates = unravel("i", sizes[kept:], "wk_c")
+    lines.append(f"return {dot(coordinates, strides[kept:], 'base')};")
+    return first, f"{place} {{\n  " + "\n  ".join(lines) + "\n}"
 
 
-def _partial(reduction: Reduction) -> str:
-    loaded = partial_at(reduction, "part * wk_rows() + row")
-    return f"fn wk_partial(row: u32, part: u32) -> wk_Total {{ return {loaded}; }}"
+def _view(composer: Composer, operand: Operand) -> tuple[list[str], list[str], str]:
+    rank = composer.inputs[0].rank
+    sizes = composer.slots("wk_shape", "wk_shape", rank, pad=1)
+    name = f"wk_{operand.wgsl}"
+    strides = composer.slots(f"{name}_strides", f"wk_{operand.name}_strides", rank)
+    if operand in composer.outputs:
+        return sizes, strides, ""
+    return sizes, strides, composer.word(f"{name}_offset", f"wk_{operand.name}_offset")
 
 
-def _finish(reduction: Reduction) -> str:
+def _load(reduction: Reduction, operand: Operand) -> str:
+    """Return the function that loads one element: of a plain input the one of that flat index."""
     composer = reduction.composer
-    signature = "fn wk_finish(row: u32, part: u32, total: wk_Total)"
-    if reduction.stage == "partial":
-        return f"{signature} {{ {stored_partial(composer, 'part * wk_rows() + row')} }}"
+    is_computed = operand.name in composer.before
+    if operand.access == "value":
+        loaded = composer.value(operand)
+    elif reduction.wide and is_computed:
+        loaded = f"{composer.loaded(operand, 'place / 4u')}[place % 4u]"
+    elif reduction.wide:
+        loaded = f"{_wide(composer, operand)}[place / 4u][place % 4u]"
+    else:
+        loaded = composer.loaded(operand, "place")
+    if operand.dtype == "bool" and operand.access != "value" and not is_computed:
+        loaded = f"{loaded} != 0u"
+    return f"fn wk_load(place: u32) -> {operand.value_type} {{ return {loaded}; }}"
+
+
+def _load_vec4(reduction: Reduction, operand: Operand) -> str:
+    """Return the function that loads the four elements from four times ``number`` on."""
+    composer = reduction.composer
+    if operand.name in composer.before:
+        loaded = composer.loaded(operand, "number")
+    else:
+        loaded = f"{_wide(composer, operand)}[number]"
+        loaded = f"{loaded} != vec4<u32>()" if operand.dtype == "bool" else loaded
+    return f"fn wk_load_vec4(number: u32) -> vec4<{operand.value_type}> {{ return {loaded}; }}"
+
+
+def _wide(composer: Composer, operand: Operand) -> str:
+    return composer.variable(operand, f"vec4<{operand.storage_type}>")
+
+
+def _store_result(composer: Composer) -> str:
     output = composer.outputs[0]
     value = finished(composer, "total", composer.word("wk_n", "wk_n"))
-    value = f"u32({value})" if output.dtype == "bool" else value
-    return f"{signature} {{ {composer.stored(output, 'row', value)} }}"
-
-
-def _finish_fours(reduction: Reduction) -> str:
-    """Return the function that finishes four neighbouring rows but those already done."""
-    calls = [f"wk_finish(row + {lane}u, part, totals[{lane}]);" for lane in range(4)]
-    if not reduction.wide:  # else all fours are whole
-        calls = [f"if (done < {lane + 1}u) {{ {call} }}" for lane, call in enumerate(calls)]
-    body = "\n  ".join(calls)
-    signature = "fn wk_finish_fours(row: u32, part: u32, done: u32, totals: array<wk_Total, 4>)"
-    return f"{signature} {{\n  {body}\n}}"
-
-
-def _finish_eight() -> str:
-    calls = [f"wk_finish(row + {lane}u, part, totals[{lane}]);" for lane in range(8)]
-    body = "\n  ".join(calls)
-    signature = "fn wk_finish_eight(row: u32, part: u32, totals: array<wk_Total, 8>)"
-    return f"{signature} {{\n  {body}\n}}"
-
-
-_ALL_FOURS = "fn wk_all_fours() -> u32 { return wk_rows() / wk_inner() * wk_fours(); }"
-_RUN = "fn wk_run(number: u32, runs: u32) -> u32 { return number; }"
-_PART = "fn wk_part(number: u32, runs: u32, z: u32) -> u32 { return wk_first_part() + z; }"
-_PACKED_RUN = "fn wk_run(number: u32, runs: u32) -> u32 { return number % runs; }"
-_PACKED_PART = (
-    "fn wk_part(number: u32, runs: u32, z: u32) -> u32 { return wk_first_part() + number / runs; }"
-)
-_PART_BEGIN = "fn wk_part_begin(part: u32) -> u32 { return part * wk_part_size(); }"
-_PART_END = "fn wk_part_end(begin: u32) -> u32 { return min(begin + wk_part_size(), wk_length()); }"
-_WHOLE_END = "fn wk_part_end(begin: u32) -> u32 { return wk_length(); }"
+    stored = composer.stored(output, "row", stored_element(output, value))
+    return f"fn wk_store_result(row: u32, total: wk_Total) {{ {stored} }}"

@@ -153,12 +153,6 @@ def load_file(path: Path) -> Source:
     return _load(read_text(path), path.parent, path)
 
 
-@functools.lru_cache(maxsize=128)
-def load_skeleton(name: str) -> Source:
-    """Return one of the package's own loops around kernels; it is read once."""
-    return load_file(shaders_folder() / name)
-
-
 def load_text(text: str, name: str, beside: Path) -> Source:
     """Return the source given as text; ``name`` stands for its file in errors."""
     return _load(text_of(name, text), beside, None)

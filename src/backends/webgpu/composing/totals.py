@@ -5,7 +5,7 @@ Reductions, scans and windows have this in common: `init`, `combine`, `lift`, `a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.composing.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.composing.operands import VALUE_TYPES
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.operands import Operand
     from wgsl_kernels.backends.webgpu.composing.source import Source
+
+Stage = Literal["whole", "partial", "final", "apply"]
+"""What a dispatch does of a kernel: all, leave the totals of parts, or go on from these."""
 
 
 def total_type(composer: Composer) -> str:
@@ -42,6 +45,22 @@ def loaded_partial(composer: Composer, place: str) -> str:
 def stored_partial(composer: Composer, place: str) -> str:
     """Return the statement that leaves the accumulator ``total`` in a place."""
     return f"{PARTIALS}[{place}] = {'u32(total)' if is_bool(composer) else 'total'};"
+
+
+def add_partials(composer: Composer, stage: Stage) -> None:
+    """Add how accumulators are read and written that lie between two dispatches."""
+    if stage == "whole":
+        return
+    loaded, stored = loaded_partial(composer, "i"), stored_partial(composer, "i")
+    helpers = composer.assembly.helpers
+    load, store = (
+        "fn wk_load_total(i: u32) -> wk_Total",
+        "fn wk_store_total(i: u32, total: wk_Total)",
+    )
+    helpers["wk_load_total"] = lambda: f"{load} {{ return {loaded}; }}"
+    helpers["wk_store_total"] = lambda: f"{store} {{ {stored} }}"
+    composer.partials = partials_type(composer)
+    composer.writes_partials = stage == "partial"
 
 
 def total_bytes(source: Source, types: Types) -> int:
@@ -112,20 +131,14 @@ def lift_text(composer: Composer, operand: Operand) -> str:
 def join_text(composer: Composer, operand: Operand) -> str:
     """Return the function that adds an element to the total of some that are all before it."""
     append = composer.source.functions.get("append")
+    signature = f"fn wk_join(total: wk_Total, x: {operand.value_type}, i: u32) -> wk_Total"
     if append is None:
-        return join_lifted(operand.value_type)
+        return f"{signature} {{ return combine(total, wk_lift(x, i)); }}"
     if len(append.parameters) > 1:
         what = operand.value_type, operand.name
         composer.check_type(append, append.parameters[1].type, *what)
     i = ", i" if len(append.parameters) > 2 else ""
-    signature = f"fn wk_join(total: wk_Total, x: {operand.value_type}, i: u32) -> wk_Total"
     return f"{signature} {{ return append(total, x{i}); }}"
-
-
-def join_lifted(element: str) -> str:
-    """Return that function where the author gives no other way than `combine`."""
-    signature = f"fn wk_join(total: wk_Total, x: {element}, i: u32) -> wk_Total"
-    return f"{signature} {{ return combine(total, wk_lift(x, i)); }}"
 
 
 def finished(composer: Composer, total: str, count: str) -> str:

@@ -16,12 +16,13 @@ from wgsl_kernels.backends.webgpu.devices.uninterrupted import in_thread
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator
 
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
 
 ADAPTER_VARIABLE = "WGSL_KERNELS_ADAPTER"
 LIMITS_VARIABLE = "WGSL_KERNELS_LIMITS"
+WANTED_FEATURES = ("immediates", "shader-f16", "subgroup", "timestamp-query")
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,9 @@ def limits_to_request(info: AdapterInfo) -> dict[str, int]:
     return limits
 
 
-def request_device(choice: Choice, features: Sequence[str]) -> Any:
-    """Return a device of the adapter with those of the features that it has."""
-    present = [name for name in features if name in choice.info.features]
+def request_device(choice: Choice) -> Any:
+    """Return a device of the adapter, with those of the features we want that it has."""
+    present = [name for name in WANTED_FEATURES if name in choice.info.features]
     limits = limits_to_request(choice.info)
 
     def request() -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.adapter.policy import immediate_bytes, policy_of
 from wgsl_kernels.backends.webgpu.devices import lifetime
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, request_device
+from wgsl_kernels.backends.webgpu.devices.ahead import ahead_for
 from wgsl_kernels.backends.webgpu.devices.captures import Captures
 from wgsl_kernels.backends.webgpu.devices.native import load_calls
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure, GroupCache, PipelineCache
@@ -31,16 +32,15 @@ from wgsl_kernels.engine.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
     from wgsl_kernels.backends.webgpu.devices.adapters import Choice
+    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
     from wgsl_kernels.backends.webgpu.devices.captures import NoteTaker
-    from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Kind, Pipeline, Ranges
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch, Label
     from wgsl_kernels.backends.webgpu.devices.timing import Noted
 
-WANTED_FEATURES = ("immediates", "shader-f16", "subgroup", "timestamp-query")
 STORAGE_USAGE = 128 | 8 | 4  # wgpu.BufferUsage: STORAGE, COPY_DST, COPY_SRC
 
 _block = attrgetter("block")
@@ -70,9 +70,8 @@ class Device:
         choice = choice or choose_adapter()
         if choice is None:
             raise ArgumentError("This machine has no WebGPU adapter. Use the cpu backend.")
-        self.info: AdapterInfo = choice.info
-        self.why = choice.why
-        self._device = request_device(choice, WANTED_FEATURES)
+        self.info, self.why = choice.info, choice.why
+        self._device = request_device(choice)
         self.limits: Mapping[str, int] = dict(self._device.limits)
         self.features = frozenset(self._device.features)
         self.policy = policy_of(choice.info)
@@ -90,6 +89,7 @@ class Device:
         )
         self.immediates = immediate_bytes(self.info, self.limits, self.features)
         self.pipelines = PipelineCache(self._device, self._calls, self.limits, self.immediates)
+        self._recorder.ahead = self.pipelines.ahead = ahead_for(choice)
         self.captures = Captures(self._recorder, self.pipelines)
         self._groups = GroupCache(
             self._device, self._calls, self.limits, self.pool, self._recorder.window

@@ -99,33 +99,6 @@ def _direct_calls() -> Calls:
     def type_of(function: Any, number: int) -> Any:  # to parse its name would take 20 ms
         return ffi.typeof(function).args[number]
 
-    made: list[_Answer] = []  # for ever: after an interrupt wgpu may still call one
-    free: list[_Answer] = []
-
-    def new_answer() -> _Answer:
-        words = bytearray(_ANSWER.size)
-        info = ffi.new("WGPUBufferMapCallbackInfo *")
-        info.mode = lib.WGPUCallbackMode_AllowProcessEvents
-        noting = ffi.callback(ffi.typeof(info.callback), partial(_ANSWER.pack_into, words, 0))
-        info.callback = noting  # the struct alone does not keep it alive
-        made.append(_Answer(info, words, noting))
-        return made[-1]
-
-    def map_for_reading(device: Any, buffer: Any, nbytes: int) -> memoryview:
-        answer = free.pop() if free else new_answer()
-        _ANSWER.pack_into(answer.words, 0, 0, False, False, False)
-        lib.wgpuBufferMapAsync(buffer._internal, lib.WGPUMapMode_Read, 0, nbytes, answer.info[0])
-        status = 0
-        while not status:  # a poll waits for all that was submitted: the first one answers
-            lib.wgpuDevicePoll(device._internal, True, ffi.NULL)
-            status = _ANSWER.unpack_from(answer.words)[0]
-        free.append(answer)
-        if status != lib.WGPUMapAsyncStatus_Success:
-            raise RuntimeError(UNMAPPABLE)
-        pointer = lib.wgpuBufferGetMappedRange(buffer._internal, 0, nbytes)
-        buffer._map_state = "mapped"
-        return memoryview(ffi.buffer(pointer, nbytes))
-
     encoder_form = ffi.new(type_of(lib.wgpuDeviceCreateCommandEncoder, 1))
     pass_form = ffi.new(type_of(lib.wgpuCommandEncoderBeginComputePass, 1))
     form = ffi.new(type_of(lib.wgpuCommandEncoderFinish, 1))
@@ -159,9 +132,7 @@ def _direct_calls() -> Calls:
         commands[0] = finished  # what goes wrong inside of the call ends the process: no check
         in_one(partial(lib.wgpuQueueSubmit, queue._internal, 1, commands), sent)
 
-    def write(queue: Any, buffer: Any, data: Any, nbytes: int) -> None:
-        checked.wgpuQueueWriteBuffer(queue._internal, buffer._internal, 0, data, nbytes)
-
+    put = checked.wgpuQueueWriteBuffer
     offset_type = type_of(lib.wgpuComputePassEncoderSetBindGroup, 4)
     return Calls(
         direct=True,
@@ -175,10 +146,41 @@ def _direct_calls() -> Calls:
         submit=submit,
         send=lambda queue, finished, sent: send_handle(queue, finished._internal, sent),
         pinned=ffi.from_buffer,
-        write=write,
-        map_for_reading=map_for_reading,
+        write=lambda queue, buffer, data, n: put(queue._internal, buffer._internal, 0, data, n),
+        map_for_reading=_direct_mapping(ffi, lib),
         timestamp_period=lambda queue: float(lib.wgpuQueueGetTimestampPeriod(queue._internal)),
     )
+
+
+def _direct_mapping(ffi: Any, lib: Any) -> Callable[[Any, Any, int], memoryview]:
+    made: list[_Answer] = []  # for ever: after an interrupt wgpu may still call one
+    free: list[_Answer] = []
+
+    def new_answer() -> _Answer:
+        words = bytearray(_ANSWER.size)
+        info = ffi.new("WGPUBufferMapCallbackInfo *")
+        info.mode = lib.WGPUCallbackMode_AllowProcessEvents
+        noting = ffi.callback(ffi.typeof(info.callback), partial(_ANSWER.pack_into, words, 0))
+        info.callback = noting  # the struct alone does not keep it alive
+        made.append(_Answer(info, words, noting))
+        return made[-1]
+
+    def map_for_reading(device: Any, buffer: Any, nbytes: int) -> memoryview:
+        answer = free.pop() if free else new_answer()
+        _ANSWER.pack_into(answer.words, 0, 0, False, False, False)
+        lib.wgpuBufferMapAsync(buffer._internal, lib.WGPUMapMode_Read, 0, nbytes, answer.info[0])
+        status = 0
+        while not status:  # a poll waits for all that was submitted: the first one answers
+            lib.wgpuDevicePoll(device._internal, True, ffi.NULL)
+            status = _ANSWER.unpack_from(answer.words)[0]
+        free.append(answer)
+        if status != lib.WGPUMapAsyncStatus_Success:
+            raise RuntimeError(UNMAPPABLE)
+        pointer = lib.wgpuBufferGetMappedRange(buffer._internal, 0, nbytes)
+        buffer._map_state = "mapped"
+        return memoryview(ffi.buffer(pointer, nbytes))
+
+    return map_for_reading
 
 
 class _Answer(NamedTuple):

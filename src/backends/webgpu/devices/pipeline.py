@@ -6,9 +6,11 @@ are checked here against the device's limits before wgpu sees them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from wgsl_kernels.backends.webgpu.devices.ahead import Shader
+from wgsl_kernels.backends.webgpu.devices.bindings import Binding, Layout
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.backends.webgpu.devices.ready import Fitting, Ready
 from wgsl_kernels.backends.webgpu.devices.recorder import is_empty, shown
@@ -19,12 +21,13 @@ from wgsl_kernels.engine.recent import Recent
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
     from wgsl_kernels.backends.webgpu.devices.background import Background
+    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
     from wgsl_kernels.backends.webgpu.devices.native import Calls
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
 
-Kind = Literal["read", "read_write", "uniform"]
 Ranges = tuple[tuple[int, int], ...]
 
 KEPT_GROUPS = 1024
@@ -32,14 +35,6 @@ KEPT_LAYOUTS = 256
 """Bind groups, and layouts of them, that are kept at least."""
 KEPT_PIPELINES = 64
 """Pipelines that are kept though nothing may need them any more."""
-COMPUTE_STAGE = 4  # wgpu.ShaderStage.COMPUTE
-
-
-class Binding(NamedTuple):
-    """One ``@binding`` of group 0: its number and what is bound there."""
-
-    number: int
-    kind: Kind
 
 
 class CompileFailure(Exception):  # noqa: N818  it is a report for the composer, not for the user
@@ -48,23 +43,6 @@ class CompileFailure(Exception):  # noqa: N818  it is a report for the composer,
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
-
-
-class Layout:
-    """A bind group layout, made once per list of bindings."""
-
-    __slots__ = ("group_layout", "pipeline_layout", "storages", "uniform")
-
-    def __init__(self, device: Any, bindings: tuple[Binding, ...], immediates: int) -> None:
-        self.storages = tuple(one for one in bindings if one.kind != "uniform")
-        uniforms = [one.number for one in bindings if one.kind == "uniform"]
-        self.uniform = uniforms[0] if uniforms else None
-        self.group_layout = device.create_bind_group_layout(
-            entries=[_layout_entry(one) for one in bindings]
-        )
-        self.pipeline_layout = device.create_pipeline_layout(
-            bind_group_layouts=[self.group_layout], immediate_size=immediates
-        )
 
 
 class Pipeline:
@@ -110,6 +88,7 @@ class PipelineCache:
 
     Attributes:
         background: What compiles in threads; None where that is not asked for.
+        ahead: What has the driver compile before a pipeline runs; None where it needs no telling.
         made: How many pipelines were made so far.
     """
 
@@ -125,6 +104,7 @@ class PipelineCache:
         self._alive: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
         self._latest: dict[object, Pipeline] = {}
         self.background: Background | None = None
+        self.ahead: Ahead | None = None
         self.made = 0
 
     def __len__(self) -> int:
@@ -156,6 +136,8 @@ class PipelineCache:
         if pipeline is None:
             self._check_limits(label, order, workgroup_bytes, workgroup_size)
             pipeline = self._compile(text, order, label, dict(values), entry, immediates)
+            if self.ahead is not None:
+                self.ahead.add(Shader(text, entry, values, order, self._immediates))
             self._alive[key] = pipeline
             self.made += 1
         while len(self._latest) >= KEPT_PIPELINES:
@@ -380,18 +362,3 @@ class GroupCache:
 def _let_go(key: tuple[object, ...], group: Group) -> None:
     for block in group.blocks:
         block.keys.discard(key)
-
-
-def _layout_entry(binding: Binding) -> dict[str, object]:
-    buffer: dict[str, object]
-    if binding.kind == "uniform":
-        buffer = {"type": "uniform", "has_dynamic_offset": True}
-    elif binding.kind == "read":
-        buffer = {"type": "read-only-storage"}
-    else:
-        buffer = {"type": "storage"}
-    return {
-        "binding": binding.number,
-        "visibility": COMPUTE_STAGE,
-        "buffer": {**buffer, "min_binding_size": 0},
-    }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.devices.pipeline import Layout, Pipeline, Ranges
+    from wgsl_kernels.backends.webgpu.devices.bindings import Layout
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
 
 

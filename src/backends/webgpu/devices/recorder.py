@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
+    from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
     from wgsl_kernels.backends.webgpu.devices.background import Background
     from wgsl_kernels.backends.webgpu.devices.native import Calls, Copy
     from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Pipeline
@@ -76,6 +77,7 @@ class Recorder:
         self.refusal: Exception | None = None
         self.timer: Timer | None = None
         self.pipelines: Background | None = None  # being compiled: batches wait for them
+        self.ahead: Ahead | None = None  # likewise what the driver compiles
         self.batch = FIRST_BATCH
         self._replayed = policy.replayed_batch(FULL_BATCH)
         self.work = 0
@@ -239,13 +241,16 @@ class Recorder:
             raise type(self.refusal)(*self.refusal.args)
 
     def _submit_full(self) -> None:
-        if self.pipelines is None or len(self.records) >= HELD_BATCH:
+        compiles = self.pipelines is not None or (self.ahead is not None and self.ahead.pending > 1)
+        if not compiles or len(self.records) >= HELD_BATCH:
             self.submit()
 
     def _submit(self, pieces: Sequence[Piece], reader: Any = None) -> None:
         if self.refusal is not None:
             self.check()
         late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
+        if self.ahead is not None and self.ahead.pending and self.records:
+            self.ahead.wait()
         refused: Exception | None = None
         try:
             if self.used:

@@ -89,11 +89,11 @@ class Fused:
         assert chosen is not None
         return Before(name, chosen[0])
 
-    def after(self, *, keeps: bool, wide: bool = False) -> After:
-        """Return it as what a result is handed on to, in fours if ``wide``."""
+    def after(self, *, keeps: bool, wide: bool = False, loops: bool = False) -> After:
+        """Return it as what a result goes on to: in fours if ``wide``, in a loop if ``loops``."""
         chosen = self.quads if wide else self.plain
         assert chosen is not None
-        return After(chosen[0], keeps)
+        return After(chosen[0], keeps, loops)
 
     def facts(self, *, wide: bool = False) -> dict[str, Any]:
         """Return what fills its part of the parameter block, but for values."""

@@ -119,7 +119,8 @@ def _fused(
     if composition is None or bound is None or not (before or takes):
         return dispatch
     wide = composition.options.wide and (not before or maps.can_be_vec4)
-    vec4 = takes and _in_fours(composition, maps)
+    loops = takes and adapter.policy.loops_over_epilogue(len(maps.behind[0].kernels))
+    vec4 = takes and not loops and _in_fours(composition, maps)
     options = replace(
         composition.options,
         wide=wide,
@@ -136,7 +137,9 @@ def _fused(
         _add(one, places[one.prefix], facts, arguments, values, vec4=wide)
     if takes:
         assert maps.epilogue is not None
-        options = replace(options, after=maps.epilogue.after(keeps=maps.keeps, wide=vec4))
+        options = replace(
+            options, after=maps.epilogue.after(keeps=maps.keeps, wide=vec4, loops=loops)
+        )
         first = places[maps.epilogue.prefix]
         _add(maps.epilogue, first, facts, arguments, values, vec4=vec4)
         arguments |= results

@@ -18,9 +18,20 @@ from wgsl_kernels.engine.origin import Origin
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
 
-_COPY = ShaderKernel("Copy", "families/copy.wgsl", Origin(__name__, __file__, 0))
+_COPY = ShaderKernel("Copy", "copy/copy.wgsl", Origin(__name__, __file__, 0))
+_SHADERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "rows": ("rows", ()),
+    "rows_fours": ("rows", ("VEC4_Y",)),
+    "rows_vec4": ("rows", ("VEC4_X", "VEC4_Y")),
+    "tiles": ("tiles", ()),
+    "tiles_vec4": ("tiles", ("VEC4",)),
+    "tiles_staged": ("tiles_staged", ()),
+}
+"""The shader of a variant, and which of its conditions hold."""
 LEAST = 4096
 """Elements from which on a copy is worth a kernel of its own; below, the copying map does."""
 _LEAST_ACROSS = 4
@@ -80,7 +91,10 @@ def lower_copy(x: Argument, adapter: Adapter) -> Program:
         tiles = math.ceil(walk.shape[-1] / wide) * math.ceil(walk.shape[-2] / high)
         groups = math.ceil(corners / together) * tiles
     arguments = {"x": view, "y": Argument.made(spec, 0)}
-    one = own_dispatch(adapter, "Copy", f"copy/{name}.wesl", arguments, params, fold(groups))
+    grid = fold(groups)
+    shader, conditions = _SHADERS[name]
+    path = f"copy/{shader}.wesl"
+    one = own_dispatch(adapter, "Copy", path, arguments, params, grid, conditions)
     return Program((one,), (spec,), (0,), (("variant", name),))
 
 

@@ -73,7 +73,7 @@ def lower_custom(
         if one.access == "flat" and arguments[one.name].layout is not None
     ]
     composed = composition.composed()
-    if not is_whole:
+    if not (is_ours or is_whole):
         _refuse_unused(kernel, composed, arguments, params)
     if groups is None:
         x, y, z = composed.workgroup_size

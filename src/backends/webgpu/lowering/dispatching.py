@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.accessors import declared_in_fours
 from wgsl_kernels.backends.webgpu.composing.operands import Operand, allowed_access
-from wgsl_kernels.backends.webgpu.composing.source import load_skeleton
+from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.composing.template_files import find_template, source_of
 from wgsl_kernels.backends.webgpu.lowering.arguments import tensor_facts
 from wgsl_kernels.backends.webgpu.lowering.building import Bound, Composition, build
 from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
@@ -74,11 +76,31 @@ def own_dispatch(
     arguments: Mapping[str, Argument],
     params: Mapping[str, Any],
     grid: Grid,
+    conditions: tuple[str, ...] = (),
 ) -> Dispatch:
-    """Return a dispatch of one of the package's shaders, which takes these layouts as they are."""
-    composition = composition_of(kernel, load_skeleton(shader), arguments, params=params)
+    """Return a dispatch of one of the package's shaders, which takes these layouts as they are.
+
+    Args:
+        adapter: What it is for.
+        kernel: The kernel's name.
+        shader: The path among the package's shaders.
+        arguments: The tensors, by the names that the shader gives them.
+        params: Fields of its parameters beside the tensors' facts.
+        grid: The workgroup counts.
+        conditions: The constants of its configuration that are true.
+    """
+    source = _own_source(shader, conditions)
+    composition = composition_of(kernel, source, arguments, params=params)
     facts = {**tensor_facts(arguments), **params}
     return build(adapter, composition, composition.composed(), grid, Bound(arguments), facts)
+
+
+@functools.lru_cache(maxsize=64)
+def _own_source(shader: str, conditions: tuple[str, ...]) -> Source:
+    if shader.endswith(".wgsl"):
+        return load_file(shaders_folder() / shader)
+    template = find_template(shader, None, shaders_folder(), shader)
+    return source_of(template.module(dict.fromkeys(conditions, True)))
 
 
 def _input(source: Source, name: str, one: Argument, *, packs: bool) -> Operand:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 GROUP = 64
 RUN = 16
-"""Items of a run in families/map_across.wgsl."""
+"""Items of a run in templates/map.wesl."""
 
 
 def lower_map(
@@ -136,7 +136,7 @@ def map_grid(adapter: Adapter, items: int) -> Grid:
 
 
 def walk_across(across: int, inner: int, items: int) -> tuple[dict[str, int], Grid]:
-    """Return the facts and the grid of families/map_across.wgsl.
+    """Return the facts and the grid of templates/map.wesl where it goes ACROSS.
 
     Args:
         across: The length of the axis that invocations go along.

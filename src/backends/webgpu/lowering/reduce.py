@@ -22,6 +22,7 @@ from wgsl_kernels.backends.webgpu.lowering.spreads import (
     TEAM,
     Layout,
     Spread,
+    reduce_loop,
     spreads,
 )
 from wgsl_kernels.backends.webgpu.lowering.walk import Walk
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.composing.composed import Composed
+    from wgsl_kernels.backends.webgpu.composing.reductions import Variant
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
     from wgsl_kernels.backends.webgpu.lowering.call import Call
     from wgsl_kernels.backends.webgpu.lowering.choices import Lowered
@@ -127,8 +130,10 @@ class _Reduction:
         names = tuple([one.variant for one in every])
         return program, Choices(names, tuple(map(size_class, sizes)), self.rows * self.count)
 
-    def _stage(self, which: Any, variant: Any) -> tuple[Composition, Composed]:
+    def _stage(self, which: Stage, variant: Variant) -> tuple[Composition, Composed]:
         walk = self.walk
+        in_parts = which in ("partial", "apply")
+        packed = in_parts and _is_packed(variant, self.rows, walk.inner)
         composition = Composition(
             self.call.kernel,
             self.call.shader.source,
@@ -136,11 +141,19 @@ class _Reduction:
             self.call.output_operands(),
             tuple(self.facts),
             Options(
-                variant=variant,
+                loop=reduce_loop(
+                    variant,
+                    which,
+                    maps=self.maps,
+                    packed=packed,
+                    vectors=walk.dtype != "complex64",
+                    lines=walk.kept > 1,
+                    even=walk.is_even,
+                    short=self.adapter.policy.reduces_in_short(self.rows * self.count),
+                ),
                 stage=which,
                 kept=walk.kept,
                 wide=walk.is_wide(variant, self.maps),
-                packed=which in ("partial", "apply") and _is_packed(variant, self.rows, walk.inner),
             ),
             epilogue="none" if which == "partial" else "elements",
         )
@@ -168,7 +181,7 @@ class _Reduction:
         parts = -(-facts["wk_n"] // size)
         facts |= {"wk_parts": parts, "wk_part_size": size}
         facts |= {"wk_first_part": 0, "wk_last_part": parts}
-        last: Any = spread.variant
+        last = spread.variant
         if not self.maps:
             by_group = self.adapter.policy.joins_parts_together(parts, rows, GROUP)
             last = "lanes" if by_group else "rows"

@@ -19,6 +19,7 @@ from wgsl_kernels.backends.webgpu.lowering.scan_spreads import (
     GROUPS,
     ScanLayout,
     other_spreads,
+    scan_loop,
     scan_spread,
 )
 from wgsl_kernels.backends.webgpu.variants import size_class
@@ -27,15 +28,17 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.composed import Composed
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
     from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
     from wgsl_kernels.backends.webgpu.lowering.call import Call
     from wgsl_kernels.backends.webgpu.lowering.choices import Lowered
+    from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanSpread
 
-Stage = tuple[Composition, "Composed", Bound]
+StageOfScan = tuple[Composition, "Composed", Bound]
 
 IN_FOURS = ("columns", "fours")
 """The methods that load and store four neighbours at a time."""
@@ -69,32 +72,20 @@ def lower_scan(
     facts |= {"wk_parts": spread.parts, "wk_part_size": spread.part_size}
     facts[f"{call.output_names[0]}_size"] = call.outputs[0].size
     operand = _operand(call, x, facts)
+    operand = _operand(call, x, facts)
     by_fours = spread.variant in IN_FOURS
-    bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
     whole = Composition(
         call.kernel,
         call.shader.source,
         (operand,),
         call.output_operands(),
         tuple(facts),
-        Options(
-            form="scan",
-            variant=spread.variant,
-            stage="whole",
-            wide=by_fours and operand.access == "flat",
-            exclusive=bool(facts.get("exclusive", False)),
-            reverse=bool(facts.get("reverse", False)),
-            even=spread.variant == "fours" and layout.length % 4 == 0,
-        ),
+        Options(form="scan", wide=by_fours and operand.access == "flat"),
         epilogue="vec4 alone" if by_fours else "elements",
     )
+    bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
+    buffers, stages = _stages(call, whole, bound, layout, spread, facts)
     grid = fold(-(-spread.invocations // GROUPS[spread.variant]))
-    buffers = call.outputs
-    if spread.parts == 1:
-        stages = [(whole, whole.composed(), bound)]
-    else:
-        stages, partials = _stages(whole, bound, layout.rows * spread.parts)
-        buffers = (*buffers, partials)
     dispatches = [
         build(adapter, one, text, grid, where, facts, prologue=frozenset(call.names))
         for one, text, where in stages
@@ -109,15 +100,32 @@ def _choices(layout: ScanLayout, names: tuple[str, ...]) -> Choices:
     return Choices(names, ("scan", *map(size_class, sizes)), layout.rows * layout.length)
 
 
-def _stages(whole: Composition, bound: Bound, parts: int) -> tuple[list[Stage], Spec]:
-    """Return the two stages of a scan that is done in parts, and what passes between them."""
-    first = replace(whole, options=replace(whole.options, stage="partial"), epilogue="none")
-    last = replace(whole, options=replace(whole.options, stage="final"))
+def _stages(
+    call: Call,
+    whole: Composition,
+    bound: Bound,
+    layout: ScanLayout,
+    spread: ScanSpread,
+    facts: Mapping[str, Any],
+) -> tuple[tuple[Spec, ...], list[StageOfScan]]:
+    """Return the buffers and the stages: two of them where rows go in parts."""
+
+    def composition(stage: Stage) -> Composition:
+        exclusive, reverse = (bool(facts.get(one)) for one in ("exclusive", "reverse"))
+        loop = scan_loop(spread.variant, stage, layout, exclusive=exclusive, backward=reverse)
+        epilogue = "none" if stage == "partial" else whole.epilogue
+        options = replace(whole.options, stage=stage, loop=loop)
+        return replace(whole, options=options, epilogue=epilogue)
+
+    if spread.parts == 1:
+        one = composition("whole")
+        return call.outputs, [(one, one.composed(), bound)]
+    first, last = composition("partial"), composition("final")
     composed = first.composed()
-    nbytes = parts * composed.partial_bytes
+    nbytes = layout.rows * spread.parts * composed.partial_bytes
     shares = replace(bound, partials=(Place("buffer", 1), nbytes))
     partials = Spec((-(-nbytes // 4),), "int32")
-    return [(first, composed, shares), (last, last.composed(), shares)], partials
+    return (*call.outputs, partials), [(first, composed, shares), (last, last.composed(), shares)]
 
 
 def _layout(call: Call, adapter: Adapter, x: Argument, facts: dict[str, Any]) -> ScanLayout:

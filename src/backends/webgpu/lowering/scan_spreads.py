@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.backends.webgpu.composing.scans import LARGEST_TOTAL, TILE_LANES
+from wgsl_kernels.backends.webgpu.composing.skeletons import Skeleton
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
-    from wgsl_kernels.backends.webgpu.composing.scans import Method
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
 
+Method = Literal["one_by_one", "columns", "fours", "tiles"]
+"""``one_by_one``: an invocation takes a part of a row; ``columns``: of four neighbouring rows;
+``fours``: four elements at a time; ``tiles``: a workgroup does."""
+TILE_LANES = 128
+TILE_BYTES = 8192
+"""Workgroup memory for a tile: with the lanes' totals it stays below the least limit, 16 KiB."""
+LARGEST_TOTAL = TILE_BYTES // TILE_LANES
+"""Bytes of an accumulator above which tiles do not fit."""
+LONGEST_RUN = 8
 ALONE = 256
 """Elements of a row that an invocation takes at least, where there are as many."""
 WHOLE = 1024
@@ -71,6 +80,26 @@ def other_spreads(layout: ScanLayout, first: ScanSpread) -> tuple[ScanSpread, ..
     methods += ["fours"] if _fits_fours(layout) else []
     methods += ["tiles"] if _fits_tiles(layout) else []
     return tuple(_spread_by(one, layout) for one in methods if one != first.variant)
+
+
+def scan_loop(
+    method: Method, stage: Stage, layout: ScanLayout, *, exclusive: bool, backward: bool
+) -> Skeleton:
+    """Return the template of a stage with its configuration."""
+    chosen: dict[str, bool | int] = {
+        "TOTALS": stage == "partial",
+        "JOINS": stage == "final",
+        "EXCLUSIVE": exclusive and stage != "partial",
+        "BACKWARD": backward,
+    }
+    if method == "tiles":
+        run = LONGEST_RUN
+        while run > 1 and run * TILE_LANES * layout.total_bytes > TILE_BYTES:
+            run //= 2
+        return Skeleton("templates/scan_tiles.wesl", (*chosen.items(), ("RUN", run)))
+    chosen |= {"GROUP": GROUPS[method], "COLUMNS": method == "columns", "VEC4": method == "fours"}
+    chosen["EVEN"] = method == "fours" and layout.length % 4 == 0
+    return Skeleton("templates/scan.wesl", tuple(chosen.items()))
 
 
 def _spread_by(method: Method, layout: ScanLayout) -> ScanSpread:

@@ -10,14 +10,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.reductions import CHUNK
+from wgsl_kernels.backends.webgpu.composing.skeletons import Skeleton
+from wgsl_kernels.backends.webgpu.lowering.walk import BESIDE
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
-    from wgsl_kernels.backends.webgpu.composing.row_loads import Variant
+    from wgsl_kernels.backends.webgpu.composing.reductions import Variant
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
 
+ROWS = {"rows": 1, "columns": 4, "eights": 8}
+"""Neighbouring rows of an invocation, by variant."""
 GROUP = 64
 EIGHTS_GROUP = 16
-TEAM = 8  # lanes of a row, as in families/by_team.wgsl
+TEAM = 8  # lanes of a row
 EIGHTS_PART = 2048
 EIGHTS_LEAST = 256
 EIGHTS_INVOCATIONS = 256
@@ -84,6 +89,46 @@ def spreads(layout: Layout) -> tuple[Spread, ...]:
     if layout.has_subgroups and first != "subgroups":
         order.append("subgroups")
     return tuple(Spread(one, max(parts[one], least_parts(layout.count))) for one in order)
+
+
+def reduce_loop(
+    variant: Variant,
+    stage: Stage,
+    *,
+    maps: bool,
+    packed: bool = False,
+    vectors: bool = True,
+    lines: bool = False,
+    even: bool = False,
+    short: bool = False,
+) -> Skeleton:
+    """Return the template of a stage with its configuration.
+
+    Args:
+        variant: How it is spread over invocations.
+        stage: Which one it is.
+        maps: Whether it is a normalization's.
+        packed: Whether parts lie along x, behind the rows.
+        vectors: Whether there are vectors of four elements.
+        lines: Whether there are several lines of neighbouring rows.
+        even: Whether the elements of a row are all as far apart.
+        short: Whether the text is to be short: see `Policy.reduces_in_short`.
+    """
+    writes = maps and stage in ("whole", "apply")
+    is_final = stage == "final"
+    chosen: dict[str, bool | int] = {"PARTS": stage in ("partial", "apply"), "PACKED": packed}
+    chosen["VECTORS"] = vectors and not is_final
+    chosen |= {"JOINS": stage == "apply"} if writes else {}
+    chosen |= {} if writes else {"TOTALS": stage == "partial", "FINAL": is_final}
+    name = "normalize" if writes else "reduce"
+    if variant in ("lanes", "subgroups"):
+        chosen |= {"SUBGROUPS": variant == "subgroups"}
+        chosen |= {"TEAM": TEAM} if variant == "subgroups" else {}
+        return Skeleton(f"templates/{name}_lanes.wesl", tuple(chosen.items()))
+    chosen |= {"SHORT": short}
+    if variant in BESIDE:
+        chosen |= {"ROWS": ROWS[variant], "LINES": lines, "EVEN": even}
+    return Skeleton(f"templates/{name}.wesl", tuple(chosen.items()))
 
 
 def least_parts(count: int) -> int:

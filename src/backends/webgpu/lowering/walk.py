@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.composing.row_loads import BESIDE
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
+
+BESIDE = ("columns", "eights")
+"""The variants of which an invocation takes neighbouring rows, whose elements are neighbours."""
 
 
 class Walk:
@@ -51,6 +53,11 @@ class Walk:
         if beside and self.step != 1 and not strided:
             self.inner = self.shape[self.kept - 1]
 
+    @property
+    def is_even(self) -> bool:
+        """Whether the elements of a row lie along one axis of a view, ``step`` apart."""
+        return self.access == "strided" and self.rank == self.kept + 1
+
     def operand(self, name: str) -> Operand:
         """Return the input as the composer wants it."""
         return Operand(name, self.dtype, self.rank, self.access)
@@ -65,6 +72,7 @@ class Walk:
             f"wk_{name}_strides": self.own,
             f"wk_{name}_offset": self.offset,
             f"wk_{output}_strides": self.written,
+            "wk_step": self.step,
         }
 
     def is_wide(self, variant: str, maps: bool) -> bool:

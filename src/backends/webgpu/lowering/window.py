@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
+from wgsl_kernels.backends.webgpu.composing.skeletons import Skeleton
 from wgsl_kernels.backends.webgpu.composing.totals import held, types_before
 from wgsl_kernels.backends.webgpu.lowering.building import FOLD, Bound, Composition, build, fold
 from wgsl_kernels.backends.webgpu.lowering.choices import NO_CHOICE
@@ -20,7 +21,7 @@ from wgsl_kernels.engine.windows import Sliding, pair, sliding_by
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.windows import Unit
+    from wgsl_kernels.backends.webgpu.composing.totals import Stage
     from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
     from wgsl_kernels.backends.webgpu.lowering.call import Call
@@ -39,14 +40,27 @@ MOST_READS = 4
 
 @dataclass(frozen=True, slots=True)
 class _Spread:
-    """What an invocation takes, the overrides and the grid of that, and the bands of a window."""
+    """What an invocation takes, the overrides and the grid of that, and the bands of a window.
 
-    unit: Unit
+    ``one`` channel of a place; ``fours``: four channels; ``small``: four channels of two places,
+    windows being of few elements.
+    """
+
+    unit: Literal["one", "fours", "small"]
     constants: dict[str, float]
     grid: tuple[int, int, int]
     extent: tuple[int, int]
     across: int
     bands: int
+    dilated: bool = False
+
+    def loop(self, stage: Stage) -> Skeleton:
+        """Return the template of a stage with its configuration."""
+        if self.unit == "small":
+            return Skeleton("templates/window_small.wesl")
+        flags = {"VEC4": self.unit == "fours" and stage != "final", "DILATED": self.dilated}
+        flags |= {"BANDS": stage == "partial", "JOINS": stage == "final"}
+        return Skeleton("templates/window.wesl", tuple(flags.items()))
 
 
 def lower_window(
@@ -83,7 +97,7 @@ def lower_window(
         (operand,),
         call.output_operands(),
         tuple(facts),
-        Options(form="window", variant=spread.unit, stage="whole", wide=in_fours),
+        Options(form="window", loop=spread.loop("whole"), wide=in_fours),
         tuple(spread.constants.items()),
         epilogue="vec4 alone" if in_fours and spread.bands == 1 else "elements",
     )
@@ -94,8 +108,10 @@ def lower_window(
         text = whole.composed()
         one = build(adapter, whole, text, spread.grid, bound, facts, prologue=prologue)
         return Program((one,), call.outputs, (0,), configuration), NO_CHOICE
-    first = replace(whole, options=replace(whole.options, stage="partial"), epilogue="none")
-    last = replace(whole, options=replace(whole.options, stage="final", wide=False))
+    options = replace(whole.options, stage="partial", loop=spread.loop("partial"))
+    first = replace(whole, options=options, epilogue="none")
+    options = replace(options, stage="final", loop=spread.loop("final"), wide=False)
+    last = replace(whole, options=options)
     text = first.composed()
     nbytes = output.size * spread.bands * text.partial_bytes
     bound = replace(bound, partials=(Place("buffer", 1), nbytes))
@@ -184,9 +200,9 @@ def _spread(sliding: Sliding, size: int, *, in_fours: bool, unrolls: bool) -> _S
         across = -(-cols.window // wide)
         bands = across * -(-rows.window // extent[0])
     units = size // (4 if in_fours else 1) * bands
-    dilated: dict[str, float] = {"WK_DILATED": max(rows.dilation, cols.dilation) > 1}
+    dilated = max(rows.dilation, cols.dilation) > 1
     grid = fold(-(-units // GROUP))
-    return _Spread("fours" if in_fours else "one", dilated, grid, extent, across, bands)
+    return _Spread("fours" if in_fours else "one", {}, grid, extent, across, bands, dilated)
 
 
 def _is_small(sliding: Sliding) -> bool:

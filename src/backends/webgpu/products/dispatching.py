@@ -132,14 +132,7 @@ def multiply(
     key = (operands, dtype, policy)
     plan = None if memo is None else memo.get(key)
     if plan is None:
-        candidates = candidates_for(product, layout, policy)
-        choice = gpu.product_choice(
-            operands,
-            (dtype, *candidates.shape_class),
-            candidates.static,
-            {n: (one.template, one.configuration) for n, one in candidates.by_name.items()},
-        )
-        plan = ProductPlan(candidates, choice, {})
+        plan = _plan(gpu, operands, candidates_for(product, layout, policy), dtype)
         if memo is not None:
             memo[key] = plan
     candidates = plan.candidates
@@ -147,15 +140,13 @@ def multiply(
     def dispatch_of(name: str) -> ProductDispatch:
         one = candidates.by_name[name]
         end = epilogue.configuration if one.parts == 1 else {}
-        return plan.dispatches.setdefault(
-            name,
-            ProductDispatch(
-                one.template,
-                {**params, **epilogue.fields, **one.fields, "part_size": size},
-                gpu.grid(one.groups, 1),
-                {**one.configuration, **configuration, **end, "INTEGER": dtype == "int32"},
-            ),
+        made = ProductDispatch(
+            one.template,
+            {**params, **epilogue.fields, **one.fields, "part_size": size},
+            gpu.grid(one.groups, 1),
+            {**one.configuration, **configuration, **end, "INTEGER": dtype == "int32"},
         )
+        return plan.dispatches.setdefault(name, made)
 
     def run(name: str) -> GpuArray:
         dispatch = plan.dispatches.get(name) or dispatch_of(name)
@@ -175,6 +166,13 @@ def multiply(
         return y if parts == 1 else sum_of_parts(gpu, to, y, parts, epilogue)
 
     return run(gpu.decide(plan.choice, run, product.work))
+
+
+def _plan(gpu: Gpu, operands: str | Text, candidates: Candidates, dtype: DType) -> ProductPlan:
+    shape_class = (dtype, *candidates.shape_class)
+    ways = {n: (one.template, one.configuration) for n, one in candidates.by_name.items()}
+    choice = gpu.product_choice(operands, shape_class, candidates.static, ways)
+    return ProductPlan(candidates, choice, {})
 
 
 def sum_of_parts(

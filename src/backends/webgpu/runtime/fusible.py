@@ -154,7 +154,7 @@ class FusibleLaunch(ShaderLaunch):
         return entry.loaded, len(entry.choices.names) < 2
 
     def _begin(self, device: Device, arrays: list[Any]) -> None:
-        """Compile the kernel alone, so that its errors show where it is called, not later."""
+        """Compile a user's kernel alone, so that its errors show where it is called, not later."""
         if device is not self.device:
             self.entries.clear()
         self.device = self.checked = device
@@ -170,7 +170,9 @@ class FusibleLaunch(ShaderLaunch):
             self.session.check_size(spec)
         key = tuple([_state_of(one) for one in arrays])
         if self.entries[key] is None:
-            self.remember(key, Entry(device, self.lower(arrays, device, None)))
+            entry = self.remember(key, Entry(device, self.lower(arrays, device, None)))
+            if not self.call.shader.origin.is_ours:
+                entry.loaded.compile()
         self.is_deferrable = bool(self.accepts_prologue or self.accepts_epilogue)
 
 

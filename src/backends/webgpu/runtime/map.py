@@ -120,9 +120,9 @@ class MapLaunch(ShaderLaunch):
         return True
 
     def _begin(self, device: Device, arrays: list[Any]) -> None:
-        """Compile the kernel alone, so that its errors show where it is called, not later.
+        """Compile a user's kernel alone, so that its errors show where it is called, not later.
 
-        One of the library's own has none, so where it is fused in any case it is not compiled.
+        One of the library's own has none: it is compiled when it runs alone, which it may never do.
         """
         if device is not self.device:
             self.entries.clear()
@@ -147,6 +147,8 @@ class MapLaunch(ShaderLaunch):
         if len(arrays) > 1:
             key = (key, same_buffers(arrays))
         entry = self.remember(key, Entry(device, self.lower(arrays, device, None)))
+        if not call.shader.origin.is_ours:
+            entry.loaded.compile()
         if entry.loaded.makes_one:
             self._become_deferrable(kind, arguments)
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         Report,
     )
 
+SPECIAL = ("zeros", "status")
+"""Places that are neither inputs nor buffers of a program."""
 EMPTY_BYTES = 16
 """What an empty result is bound as: what is written there must reach nobody."""
 
@@ -57,7 +59,7 @@ class Step:
 
 
 class Loaded:
-    """A program on a device.
+    """A program on a device; its pipelines are made when it first runs.
 
     Attributes:
         program: What it runs.
@@ -74,18 +76,13 @@ class Loaded:
     )  # fmt: skip
 
     def __init__(self, device: Device, program: Program) -> None:
-        """Make what the program needs.
-
-        Raises:
-            ShaderError: A text does not compile; the message shows the author's line.
-        """
+        """Compile nothing yet: maps may be fused into the program, and then it never runs."""
         self.device = device
         self.program = program
         self.packed = tuple(sorted(program.packed))
         self._nbytes = [device_bytes(one.size, one.dtype) or EMPTY_BYTES for one in program.buffers]
         self._labels = [f"{show(one.shape)} {one.dtype}" for one in program.buffers]
         self._outputs = program.outputs
-        self._steps = _steps(device, program)
         self.bound = tuple(
             sorted(
                 {
@@ -104,15 +101,33 @@ class Loaded:
                 if binding.place.kind == "input"
             ]
         )
-        self._only: Step | None = None
-        only = self._steps[0] if len(self._steps) == 1 else None
-        if only is not None and not only.special and only.dispatch.params.report is None:
-            self._only = only
-            self._ready = only.ready
-            self._places = only.places
-            self._values = only.dispatch.params.values
-        self.makes_one = self._only is not None and program.outputs == (0,)
-        self.makes_one &= len(program.buffers) == 1
+        self.makes_one = (
+            len(program.dispatches) == 1
+            and program.outputs == (0,)
+            and len(program.buffers) == 1
+            and program.dispatches[0].params.report is None
+            and not any(one.place.kind in SPECIAL for one in program.dispatches[0].bindings)
+        )
+
+    def compile(self) -> None:
+        """Make the pipelines.
+
+        Raises:
+            ShaderError: A text does not compile; the message shows the author's line.
+        """
+        self._steps = _steps(self.device, self.program)
+        self._only = self._steps[0] if self.makes_one else None
+        if self._only is not None:
+            self._ready = self._only.ready
+            self._places = self._only.places
+            self._values = self._only.dispatch.params.values
+
+    def __getattr__(self, name: str) -> Any:
+        """Compile where something is asked for that comes of it: what runs again asks no more."""
+        if name not in ("_steps", "_ready", "_places", "_values"):
+            raise AttributeError(name)
+        self.compile()
+        return getattr(self, name)
 
     def make(self, inputs: Sequence[Any]) -> Storage:
         """Run a program of one dispatch with one result; return that.
@@ -225,7 +240,7 @@ def _steps(device: Device, program: Program) -> list[Step]:
         special = [
             (n, binding.place)
             for n, binding in enumerate(one.bindings)
-            if binding.place.kind in ("zeros", "status")
+            if binding.place.kind in SPECIAL
         ]
         begins = tuple([n for n, when in first.items() if when == at])
         ends = tuple([n for n, when in last.items() if when == at and n not in program.outputs])
@@ -268,13 +283,14 @@ def ready_of(device: Device, program: Program, dispatch: Dispatch) -> Ready:
         )
     except CompileFailure as failure:
         raise composed.explain(failure.message) from None
-    ranges = tuple([_range(device, one) for one in dispatch.bindings])
+    ranges = tuple([binding_range(device, one) for one in dispatch.bindings])
     params = dispatch.params.data
     ready = device.ready(pipeline, ranges, params, dispatch.grid, dispatch.label)
     return ready._replace(origin=(program, dispatch))
 
 
-def _range(device: Device, binding: Binding) -> tuple[int, int]:
+def binding_range(device: Device, binding: Binding) -> tuple[int, int]:
+    """Return the first byte and the bytes of a buffer that a binding is."""
     if binding.place.kind == "status":
         return 0, STATUS_BYTES
     if binding.place.kind == "zeros":

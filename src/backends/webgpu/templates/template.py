@@ -6,8 +6,9 @@ import difflib
 import functools
 import hashlib
 import itertools
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -31,11 +32,15 @@ if TYPE_CHECKING:
 Configuration = Mapping[str, "Value"]
 Texts = tuple[tuple["ModulePath", "Text"], ...]
 
-SLOTS = "_slots"
-"""How the names of modules end whose place a kernel's module takes."""
+_SLOTS = re.compile(r"^// @slots\b", re.MULTILINE)
 _MOST_MODULES = 256
 """Specialised modules that are kept, those that were used last."""
 _NONE: Configuration = MappingProxyType({})
+
+
+def is_slots(text: Text) -> bool:
+    """Say whether a module holds defaults: a kernel's module takes its place."""
+    return _SLOTS.search(text.text) is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,8 +147,20 @@ class Template:
                 message = f"configuration has {name} = {value!r}; want one of {values}."
                 raise ArgumentError(one.text.point(message, one.begin))
 
-    def module(self, configuration: Configuration = _NONE) -> TemplateModule:
+    @functools.cached_property
+    def slot_texts(self) -> tuple[Text, ...]:
+        """The modules of defaults."""
+        return tuple(text for path, text in self.texts if path != self.slots and is_slots(text))
+
+    def module(
+        self, configuration: Configuration = _NONE, *, leaves_slots: bool = False
+    ) -> TemplateModule:
         """Return plain WGSL for a configuration; what was used last is kept.
+
+        Args:
+            configuration: Values of constants; others keep their defaults.
+            leaves_slots: Whether what the slots' defaults declare is left out: somebody else
+                declares those names.
 
         Raises:
             ArgumentError: The configuration is not as declared.
@@ -152,7 +169,8 @@ class Template:
         """
         self.check(configuration)
         whole = self.whole(configuration)
-        return _module(self.texts, self.root, self.slots, tuple(whole.items()))
+        left = self.slot_texts if leaves_slots else ()
+        return _module(self.texts, self.root, self.slots, tuple(whole.items()), left)
 
 
 def hash_of(texts: Iterable[str]) -> str:
@@ -169,16 +187,20 @@ def _module(
     root: ModulePath,
     slots: ModulePath | None,
     configuration: tuple[tuple[str, Value], ...],
+    left: tuple[Text, ...],
 ) -> TemplateModule:
     by_path = dict(texts)
     chosen = dict(configuration)
     conditions = {name: value for name, value in configuration if isinstance(value, bool)}
-    defaults = [path for path in by_path if path.segments and path.segments[-1].endswith(SLOTS)]
+    defaults = [path for path, text in texts if path != slots and is_slots(text)]
     stand_ins = {} if slots is None else dict.fromkeys(defaults, slots)
     if slots is not None and not defaults:
-        message = f"it imports no module whose name ends in {SLOTS}, so {slots} fills no slot."
+        message = f"it imports no module that says // @slots, so {slots} fills no slot."
         raise ShaderError(f"{by_path[root].file}: {message}")
     linked = link_project(Project(by_path, conditions, PRELUDE, stand_ins), root)
+    if left:
+        kept = tuple(part for part in linked.declarations if part.text not in left)
+        linked = replace(linked, declarations=kept)
     special = specialize(linked, _linked_names(linked, by_path.values(), chosen))
     source_map = special.write()
     text = WrittenText(by_path[root].file, source_map.composed.text, source_map)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.wgsl.parser import parse
+from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
 from wgsl_kernels.backends.webgpu.wgsl.places import Place, Text, caret
-from wgsl_kernels.backends.webgpu.wgsl.resolve import resolve
 from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED, SourceMap
 from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.engine.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import Remark
 
 _FRAME = re.compile(r"┌─ .*:(\d+):(\d+)[ \t]*$", re.MULTILINE)
 _INNER = re.compile(r"^ *(\d+) │ [│╭] .*\n *│ [│ ] ( *)\^", re.MULTILINE)
@@ -22,6 +28,9 @@ def explain(
 ) -> ShaderError:
     """Return the error that says where in the author's text a compiler's refusal belongs.
 
+    What our own reader knows comes first, in its words, with what to write; the compiler's own
+    words stand below. The error's ``findings`` are all that our reader has to say.
+
     Args:
         kernel: The kernel's name, which leads the message.
         compiler_text: What the compiler said, kept word for word.
@@ -29,15 +38,63 @@ def explain(
         entry: Where the author's entry function (or op) stands, for errors without a place.
     """
     found = _place(compiler_text, source_map)
+    remarks = diagnose(source_map.composed)
+    own = _closest(remarks, source_map, found)
+    if own is not None:
+        place = source_map.composed.place(own.span.begin)
+        found, words, span = (place.line, place.column), own.words, own.span.end - own.span.begin
+    else:
+        words, span = "the shader does not compile.", 1
     if found is not None:
         text, place = source_map.origin(*found)
         note = " This line was written by the composer." if place.file == COMPOSED else ""
         note += source_map.context(*found)
-        return _error(kernel, text, place, note, _hint(source_map, found) + _words(compiler_text))
-    if entry is not None:
+    elif entry is not None:
+        text, place = entry
         note = " The compiler named no line; this is where the kernel begins."
-        return _error(kernel, *entry, note, _hint(source_map, None) + _words(compiler_text))
-    return ShaderError(f"{kernel}: the shader does not compile.{_words(compiler_text)}")
+    else:
+        return ShaderError(f"{kernel}: the shader does not compile.{_words(compiler_text)}")
+    code = "does-not-compile" if own is None else own.code
+    line = caret(text.line(place.line), place.column, span)
+    message = f"{kernel}: {place.label}: {words}{note}\n{line}{_words(compiler_text)}"
+    said = (("compiler", _once(compiler_text)),)
+    first = _finding(kernel, code, f"{words}{note}", (text, place), span, said)
+    others = [_of_remark(kernel, one, source_map) for one in remarks if one is not own]
+    return ShaderError(message, findings=(first, *others))
+
+
+def _closest(
+    remarks: Sequence[Remark], source_map: SourceMap, found: tuple[int, int] | None
+) -> Remark | None:
+    """Return what our reader says of the place that the compiler names, else the first of all."""
+    if not remarks:
+        return None
+    composed = source_map.composed
+    if found is not None:
+        for one in remarks:
+            if composed.place(one.span.begin).line == found[0]:
+                return one
+    return remarks[0]
+
+
+def _of_remark(kernel: str, one: Remark, source_map: SourceMap) -> Finding:
+    place = source_map.composed.place(one.span.begin)
+    where = source_map.origin(place.line, place.column)
+    return _finding(kernel, one.code, one.words, where, one.span.end - one.span.begin, ())
+
+
+def _finding(
+    kernel: str,
+    code: str,
+    words: str,
+    where: tuple[Text, Place],
+    span: int,
+    evidence: tuple[tuple[str, str], ...],
+) -> Finding:
+    text, place = where
+    line = text.line(place.line)
+    file, at, column = place.file, place.line, place.column
+    return Finding(code, words, kernel, file, at, column, span, line, evidence)
 
 
 def _place(compiler_text: str, source_map: SourceMap) -> tuple[int, int] | None:
@@ -60,30 +117,11 @@ def _column(line: str, blanks: int) -> int:
     return len(line) + 1
 
 
-def _hint(source_map: SourceMap, found: tuple[int, int] | None) -> str:
-    """Return what our own parser and names have to say about the place, or nothing.
-
-    A syntax error may show a line earlier there than the compiler found it; a name must stand at
-    the very place, lest one that we do not know draws eyes from the compiler's own reason.
-    """
-    composed = source_map.composed
-    for problem in parse(composed).problems:
-        place = composed.place(problem.begin)
-        if found is None or 0 <= found[0] - place.line <= 1:
-            _, place = source_map.origin(place.line, place.column)
-            return f"\nHint: {place.label}: {problem.message}"
-    if found is not None:
-        begin = composed.offset(*found)
-        for problem in resolve(composed).problems(begin=begin):
-            return f"\nHint: {problem.message}"
-    return ""
-
-
-def _error(kernel: str, text: Text, place: Place, note: str, rest: str) -> ShaderError:
-    line = caret(text.line(place.line), place.column)
-    return ShaderError(f"{kernel}: {place.label}: the shader does not compile.{note}\n{line}{rest}")
+def _once(compiler_text: str) -> str:
+    """Return the compiler's words without what they say a second time."""
+    return compiler_text.strip().split("\n\n\n")[0].rstrip()
 
 
 def _words(compiler_text: str) -> str:
-    body = "\n".join(f"  {line}".rstrip() for line in compiler_text.strip().splitlines())
+    body = "\n".join(f"  {line}".rstrip() for line in _once(compiler_text).splitlines())
     return f"\nThe compiler said, counting lines in the composed text:\n{body}"

@@ -77,8 +77,8 @@ class Text:
         return f"{place.label}: {message}{self.context(offset)}\n{line}"
 
 
-def caret(line: str, column: int) -> str:
-    """Return ``line``, indented, and below it a caret under ``column`` (counted from 1).
+def caret(line: str, column: int, span: int = 1) -> str:
+    """Return ``line``, indented, and below it carets under ``span`` characters from ``column`` on.
 
     Of a line that is very long only what is near the caret is shown.
     """
@@ -88,4 +88,4 @@ def caret(line: str, column: int) -> str:
         before = before if len(before) <= half else f"…{before[-half:]}"
         behind = behind if len(behind) <= half else f"{behind[:half]}…"
     blanks = "".join("\t" if letter == "\t" else " " for letter in before)
-    return f"    {before}{behind}\n    {blanks}^"
+    return f"    {before}{behind}\n    {blanks}{'^' * max(1, min(span, len(behind)))}"

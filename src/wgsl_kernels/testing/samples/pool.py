@@ -79,7 +79,22 @@ def _max_pool_grad_grad(ddx: wk.Tensor, x: wk.Tensor, **attrs: Any) -> Any:
     return wk.engine().run_kernel("MaxPoolGradGrad", {"ddx": ddx, "input": x}, attrs)
 
 
+def _argmax(shape: tuple[int, ...], **attrs: Any) -> Sample:
+    kernel = "MaxPoolWithArgmax"
+    return Sample(kernel, _max_pool_with_argmax, (shape,), attrs=attrs, bound=exact())
+
+
+def _max_pool_with_argmax(x: wk.Tensor, *, filter_size: Any, **attrs: Any) -> list[wk.Tensor]:
+    return list(wk.max_pool_with_argmax(x, filter_size, **attrs))
+
+
 SAMPLES = [
+    _argmax((1, 4, 4, 1), filter_size=2),
+    _argmax((2, 3, 4, 3), filter_size=2, strides=1, pad="same"),
+    _argmax((2, 3, 4, 4), filter_size=2, strides=1, include_batch_in_index=True),
+    _argmax((1, 5, 4, 2), filter_size=(3, 2), strides=(2, 1), pad=1),
+    _argmax((3, 2, 2, 1), filter_size=1, include_batch_in_index=True),
+    _argmax((1, 5, 5, 8), filter_size=3, strides=2, pad=PAD),
     _avg((1, 3, 3, 1), filter_size=2, strides=1),
     _avg((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
     _avg((1, 5, 5, 2), filter_size=3, strides=2, pad=1, dim_rounding_mode="ceil"),

@@ -1,0 +1,1 @@
+"""Shaders that watch themselves: the tree is written again with a check at each access."""

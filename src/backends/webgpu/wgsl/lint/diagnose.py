@@ -1,0 +1,229 @@
+"""Why a compiler refuses a text, as our own reader sees it: every error, each with its remedy."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.inference.infer import infer
+from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import BOOL, Struct, Vector, value_of
+from wgsl_kernels.backends.webgpu.wgsl.lint.hazards import overflow_remarks
+from wgsl_kernels.backends.webgpu.wgsl.lint.mixtures import mixed
+from wgsl_kernels.backends.webgpu.wgsl.lint.portability import name_remarks
+from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import Remark, functions_of, root_of
+from wgsl_kernels.backends.webgpu.wgsl.lint.spellings import remedy_for
+from wgsl_kernels.backends.webgpu.wgsl.parser import parse
+from wgsl_kernels.backends.webgpu.wgsl.places import Span
+from wgsl_kernels.backends.webgpu.wgsl.resolve import names_of
+from wgsl_kernels.backends.webgpu.wgsl.walk import descendants
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from wgsl_kernels.backends.webgpu.wgsl.inference.infer import Types
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
+    from wgsl_kernels.backends.webgpu.wgsl.resolve import Names
+
+
+def diagnose(text: Text, known: Collection[str] = ()) -> list[Remark]:
+    """Return what is wrong with a text, in its order.
+
+    Args:
+        text: A complete shader, or one file of it; types are held against each other only where
+            all of it was understood.
+        known: Names that something else declares.
+
+    Raises:
+        ShaderError: It cannot be read at all.
+    """
+    module = parse(text)
+    found = [*_syntax(module), *name_remarks(module)]
+    if found:
+        return sorted(found, key=_begin)
+    names = names_of(module)
+    found += _unknown(text, names, known)
+    found += _immutable(module, names)
+    found += _without_return(module)
+    types = infer(module.declarations)
+    found += overflow_remarks(module, types)
+    if not known:
+        found += _misfits(module, types)
+    return sorted(found, key=_begin)
+
+
+def _begin(one: Remark) -> int:
+    return one.span.begin
+
+
+def _syntax(module: tree.Module) -> Iterator[Remark]:
+    text = module.text.text
+    for problem in module.problems:
+        begin = _next_token(text, problem.begin)
+        words = problem.message
+        if "'?'" in words or text[begin : begin + 1] == "?":
+            words = "WGSL has no ?:. Write select(otherwise, then, condition)."
+        yield Remark("syntax", words, Span(begin, begin + 1))
+
+
+def _next_token(text: str, at: int) -> int:
+    """Return where the next token begins: what is missing is missing before it."""
+    begin = at
+    while begin < len(text) and text[begin].isspace():
+        begin += 1
+    return begin if begin < len(text) else at
+
+
+def _unknown(text: Text, names: Names, known: Collection[str]) -> Iterator[Remark]:
+    """Yield the names that nobody declares."""
+    for use in names.unresolved:
+        name = use.ident.name
+        if name in known:
+            continue
+        problems = names.problems(known, use.ident.begin)
+        message = problems[0].message if problems else f"nothing is called {name!r} here."
+        words = remedy_for(name) or message
+        yield Remark("unknown-name", words, use.ident.span)
+
+
+def _immutable(module: tree.Module, names: Names) -> Iterator[Remark]:
+    """Yield assignments to what cannot change."""
+    meant = {use.ident.begin: use.symbol for use in names.uses}
+    for function in functions_of(module):
+        for node in descendants(function.body):
+            if not isinstance(node, (tree.Assign, tree.Step)) or node.target is None:
+                continue
+            target = node.target
+            if isinstance(target, tree.Unary):
+                continue  # through a pointer
+            root = root_of(target)
+            symbol = None if root is None else meant.get(root.ident.begin)
+            if root is None or symbol is None or symbol.kind not in _FIXED:
+                continue
+            what, remedy = _FIXED[symbol.kind]
+            words = f"{root.name} is {what}. {remedy.format(root.name)}"
+            yield Remark("immutable", words, root.span)
+
+
+_FIXED = {
+    "let": ("a let, which keeps its value", "Declare it with var."),
+    "const": ("a const, which keeps its value", "Declare a var of another name."),
+    "override": ("an override, which keeps its value", "Declare a var of another name."),
+    "parameter": ("a parameter, which keeps its value", "Write var own = {};, and change that."),
+    "function": ("a function", "Declare a var of another name."),
+}
+
+
+def _without_return(module: tree.Module) -> Iterator[Remark]:
+    """Yield functions that may end without the value that they return."""
+    for function in functions_of(module):
+        assert isinstance(function.body, tree.Block)
+        if function.returns is not None and not _returns(function.body):
+            returns = module.text.text[function.returns.begin : function.returns.end]
+            words = (
+                f"{function.ident.name} may end without a value, and returns {returns}. Write "
+                "return behind the last condition, too."
+            )
+            yield Remark("missing-return", words, function.ident.span)
+
+
+def _returns(node: tree.Statement | tree.Continuing | None) -> bool:
+    """Say whether a statement is never left but by return."""
+    if isinstance(node, tree.Return):
+        return True
+    if isinstance(node, (tree.Block, tree.Round)):
+        block = node if isinstance(node, tree.Block) else node.body
+        return any(_returns(one) for one in block.statements)
+    if isinstance(node, tree.If):
+        branch: tree.If | tree.Block | None = node
+        while isinstance(branch, tree.If):
+            if not _returns(branch.body):
+                return False
+            branch = branch.otherwise
+        return _returns(branch)
+    if isinstance(node, tree.Switch):
+        has_default = any(None in clause.selectors for clause in node.clauses)
+        return has_default and all(_returns(clause.body) for clause in node.clauses)
+    if isinstance(node, tree.Loop):
+        return not any(
+            isinstance(one, tree.BreakIf) or (isinstance(one, tree.Jump) and one.keyword == "break")
+            for one in descendants(node.body)
+        )
+    return False
+
+
+def _misfits(module: tree.Module, types: Types) -> Iterator[Remark]:
+    """Yield types that do not fit together."""
+    noted = {one.span.begin for one in _immutable(module, names_of(module))}
+    for declaration in module.declarations:
+        for node in descendants(declaration):
+            remark = None
+            if isinstance(node, tree.Binary):
+                remark = _of_binary(node, types, module.text)
+                noted |= {node.right.begin} if remark else set()
+            elif isinstance(node, tree.Access):
+                remark = _of_access(node, types)
+                noted |= {node.member.begin} if remark else set()
+            elif isinstance(node, (tree.If, tree.While)):
+                remark = _of_condition(node.condition, types)
+                noted |= {node.condition.begin} if remark else set()
+            if remark is not None:
+                yield remark
+    for misfit in types.problems:
+        if misfit.begin not in noted:
+            end = _word_end(module.text.text, misfit.begin)
+            words = _with_remedy(misfit.message, module.text.text[misfit.begin : end])
+            yield Remark("wrong-type", words, Span(misfit.begin, end))
+
+
+_WANTED = re.compile(r"want (f32|f16|i32|u32), found (?:f32|f16|i32|u32|bool)\.")
+
+
+def _with_remedy(message: str, text: str) -> str:
+    wanted = _WANTED.fullmatch(message)
+    if wanted is None:
+        return message
+    return f"{message} WGSL converts nothing by itself: write {wanted[1]}({text})."
+
+
+def _word_end(text: str, begin: int) -> int:
+    end = begin
+    while end < len(text) and (text[end].isalnum() or text[end] in "_."):
+        end += 1
+    return max(end, begin + 1)
+
+
+def _of_binary(node: tree.Binary, types: Types, text: Text) -> Remark | None:
+    left, right = types.value_of(node.left), types.value_of(node.right)
+    if left is None or right is None or types.of(node) is not None:
+        return None
+    shown = [text.text[one.begin : one.end] for one in (node.left, node.right)]
+    words, is_right = mixed(node.operator, (left, right), (shown[0], shown[1]))
+    return Remark("wrong-type", words, (node.right if is_right else node.left).span)
+
+
+def _of_access(node: tree.Access, types: Types) -> Remark | None:
+    base = types.of(node.base)
+    if base is None or types.of(node) is not None:
+        return None
+    value = value_of(base)
+    name = node.member.name
+    if isinstance(value, Struct):
+        known = [one for one in value.members if not one.startswith("wk_")]
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        words = f"{value} has no {name!r}; it has {', '.join(known) or 'none'}.{hint}"
+    elif isinstance(value, Vector):
+        words = f"{value} has no {name!r}; it has {', '.join('xyzw'[: value.size])}."
+    else:
+        words = f"{value} has no {name!r}; it is no struct and no vector."
+    return Remark("unknown-field", words, node.member.span)
+
+
+def _of_condition(node: tree.Expression, types: Types) -> Remark | None:
+    found = types.value_of(node)
+    if found is None or found == BOOL:
+        return None
+    words = f"a condition is a bool, and this is {found}. Compare it: != 0."
+    return Remark("wrong-type", words, node.span)

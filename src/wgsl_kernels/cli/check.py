@@ -1,0 +1,244 @@
+"""What ``wgsl-kernels check`` does: run a file's kernels through every section, and tell."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from wgsl_kernels.backends.webgpu.composing.source import load_file
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
+from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
+from wgsl_kernels.cli.output import print_findings, print_json
+from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound, ShaderError
+from wgsl_kernels.engine.finding_codes import SECTIONS
+from wgsl_kernels.engine.findings import Finding
+from wgsl_kernels.engine.registry import kernel_names
+from wgsl_kernels.testing.evidence import keep_evidence
+from wgsl_kernels.testing.formats import printed
+from wgsl_kernels.testing.kernel import check_kernel
+from wgsl_kernels.testing.program import Program
+from wgsl_kernels.testing.registered import samples_of
+from wgsl_kernels.testing.report import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from wgsl_kernels.engine.finding_codes import Section
+
+SHADERS = (".wgsl", ".wesl")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user asked for.
+
+    Attributes:
+        only: The kernels to check, all where it is empty.
+        backends: Where.
+        sections: Which sections.
+        case: Part of a case's name.
+        strict: Whether warnings fail, too.
+        rows_only: Whether samples are tried as they stand alone, for a quick verdict.
+    """
+
+    only: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ("cpu", "webgpu")
+    sections: tuple[Section, ...] = SECTIONS
+    case: str = ""
+    strict: bool = False
+    rows_only: bool = False
+
+
+@dataclass
+class Verdict:
+    """What a check found of all its kernels.
+
+    Attributes:
+        reports: A report per kernel.
+        others: Findings of no kernel's report.
+        seconds: How long it took.
+    """
+
+    reports: list[Report] = field(default_factory=list[Report])
+    others: list[Finding] = field(default_factory=list[Finding])
+    seconds: float = 0.0
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings."""
+        return [*self.others, *(one for report in self.reports for one in report.findings)]
+
+    def passed(self, *, strict: bool = False) -> bool:
+        """Say whether all is well."""
+        bad = ("error", "warning") if strict else ("error",)
+        return all(one.passed for one in self.reports) and not any(
+            one.severity in bad for one in self.findings
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict in plain Python, as JSON has it."""
+        return {
+            "passed": self.passed(),
+            "seconds": round(self.seconds, 4),
+            "findings": [one.to_dict() for one in self.findings],
+            "kernels": [one.to_dict() for one in self.reports],
+        }
+
+
+def asked_for(
+    only: Sequence[str] | None,
+    backends: Sequence[str] | None,
+    sections: Sequence[str] | None,
+    case: str,
+    *,
+    strict: bool,
+) -> Asked:
+    """Return what the options of the command ask for.
+
+    Raises:
+        ArgumentError: A section or a backend is unknown.
+    """
+    for one in sections or ():
+        if one not in SECTIONS:
+            raise ArgumentError(f"check: section is {one!r}; want one of {', '.join(SECTIONS)}.")
+    for one in backends or ():
+        find_driver(one)
+    chosen: tuple[Section, ...] = tuple(
+        [one for one in SECTIONS if not sections or one in sections]
+    )
+    return Asked(tuple(only or ()), tuple(backends or ("cpu", "webgpu")), chosen, case, strict)
+
+
+def remember(verdict: Verdict) -> None:
+    """Keep what a check of whole kernels found, for ``wgsl-kernels kernels``."""
+    keep_evidence(verdict.reports)
+
+
+def check_target(target: str | None, asked: Asked, *, everything: bool = False) -> Verdict:
+    """Check a file, a kernel by name, or all kernels that have samples.
+
+    Raises:
+        KernelNotFound: There is no such kernel or file.
+        ArgumentError: There are no samples.
+    """
+    begin = time.perf_counter()
+    if everything or target is None:
+        names = [one for one in kernel_names() if samples_of(one)]
+        verdict = check_names([one for one in names if not asked.only or one in asked.only], asked)
+    elif Path(target).suffix in SHADERS:
+        verdict = Verdict(others=lint_file(Path(target)))
+    elif Path(target).suffix == ".py" or Path(target).is_file():
+        verdict = check_program(Program.at(Path(target)), asked)
+    elif target in kernel_names():
+        verdict = check_names([target], asked)
+    else:
+        known = ", ".join(one for one in kernel_names() if one[:1] == target[:1]) or "see kernels"
+        raise KernelNotFound(f"check: {target!r} is no file and no kernel; near: {known}.")
+    verdict.seconds = time.perf_counter() - begin
+    return verdict
+
+
+def check_program(program: Program, asked: Asked) -> Verdict:
+    """Run a file and check the kernels that it registers."""
+    program.run()
+    verdict = check_names([one for one in program.kernels if samples_of(one)], asked)
+    verdict.others += [*program.findings, *program.unsampled()]
+    if not program.kernels and not program.findings:
+        words = "registers no kernel."
+        verdict.others.append(Finding("no-samples", words, "", str(program.path)))
+    return verdict
+
+
+def check_names(names: Sequence[str], asked: Asked) -> Verdict:
+    """Check kernels by name."""
+    usable = asked.backends if choose_adapter() is not None else ("cpu",)
+    return Verdict(
+        [
+            check_kernel(one, None, usable, asked.sections, asked.case, rows_only=asked.rows_only)
+            for one in names
+            if not asked.only or one in asked.only
+        ]
+    )
+
+
+def lint_file(path: Path) -> list[Finding]:
+    """Return what can be said of a shader file by itself, without a GPU."""
+    try:
+        source = load_file(path.resolve())
+    except ShaderError as error:
+        return [Finding("syntax", str(error), "", str(path))]
+    text = source.facts.text
+    remarks = diagnose(text, _AnyName()) or lint(text)
+    found: list[Finding] = []
+    for one in remarks:
+        place = text.place(one.span.begin)
+        width = one.span.end - one.span.begin
+        line = text.line(place.line)
+        found.append(
+            Finding(one.code, one.words, "", str(path), place.line, place.column, width, line)
+        )
+    return found
+
+
+class _AnyName(frozenset[str]):
+    """All names: a file by itself does not tell which ones the composer has."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def show(to: Console, verdict: Verdict, form: str, *, verbose: bool = False) -> None:
+    """Print a verdict in a format.
+
+    Raises:
+        ArgumentError: There is no such format.
+    """
+    if form == "json":
+        print_json(verdict.to_dict())
+    elif form != "text":
+        to.print(printed(verdict.findings, form))
+    else:
+        for report in verdict.reports:
+            _show_report(to, report, verbose=verbose)
+        print_findings(to, verdict.others)
+        _show_total(to, verdict)
+
+
+def _show_report(to: Console, report: Report, *, verbose: bool) -> None:
+    to.print(Text(report.kernel, style="bold"))
+    for section in SECTIONS:
+        rows = [one for one in report.rows if one.section == section]
+        if not rows:
+            continue
+        failed = [one for one in rows if not one.passed]
+        seconds = sum(one.seconds for one in rows)
+        word = f"FAILED {len(failed)} of {len(rows)}" if failed else f"ok, {len(rows)}"
+        checks = "check" if len(rows) == 1 else "checks"
+        style = "red" if failed else "green"
+        to.print(Text.assemble(f"  {section:<10}", (word, style), f" {checks}, {seconds:.2f} s"))
+        if verbose or section == "fast":
+            for one in rows:
+                to.print(f"    {one}")
+        print_findings(to, [one for one in report.findings if one.section == section])
+
+
+def _show_total(to: Console, verdict: Verdict) -> None:
+    names = [one.kernel for one in verdict.reports]
+    failed = [one.kernel for one in verdict.reports if not one.passed]
+    errors = sum(one.severity == "error" for one in verdict.findings)
+    warnings = sum(one.severity == "warning" for one in verdict.findings)
+    noun = "kernel" if len(names) == 1 else "kernels"
+    noted = f"{len(names)} {noun}, {len(failed)} failed, {errors} errors, {warnings} warnings"
+    style = "bold green" if verdict.passed() else "bold red"
+    to.print(Text(f"{noted}, {verdict.seconds:.2f} s", style=style))

@@ -1,0 +1,88 @@
+"""What ``wgsl-kernels explain`` does: say what one call has the device do, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import wgsl_kernels as wk
+from wgsl_kernels.cli.show import called
+from wgsl_kernels.engine.shapes import show as show_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
+
+
+def explained(name: str, shapes: Sequence[str] = (), dtype: str = "float32") -> dict[str, Any]:
+    """Return what a call does: its dispatches with grid, bindings, traffic, and what was chosen.
+
+    Args:
+        name: A kernel's name, or ``file.py:function``: a function without parameters.
+        shapes: Of a kernel's inputs, as ``64x32``; by default those of its first sample.
+        dtype: Of these inputs.
+
+    Raises:
+        ArgumentError, KernelNotFound: See ``show``.
+    """
+    f, fusion = called(name, shapes, dtype)
+    with (
+        wk.use_backend("webgpu"),
+        wk.config.using(fusion=fusion, small_ops="device", fallback="error"),
+    ):
+        wk.evaluate(f())
+        seen = wk.explain(f)
+    rows = [
+        _row(one.dispatch, one.cause, one.device_ms, one.program)
+        for one in seen.dispatches
+        if one.dispatch is not None
+    ]
+    return {"name": name, "kernel_runs": seen.kernel_runs, "dispatches": rows}
+
+
+def _row(one: Dispatch, cause: str, device_ms: float | None, program: Any) -> dict[str, Any]:
+    composed = one.module.composed
+    read = sum(binding.nbytes for binding in one.reads)
+    written = sum(binding.nbytes for binding in one.writes)
+    buffers = [f"{show_shape(spec.shape)} {spec.dtype}" for spec in program.buffers]
+    return {
+        "kernels": list(one.kernels),
+        "form": composed.form,
+        "workgroups": list(one.grid),
+        "invocations": list(composed.workgroup_size),
+        "bindings": [str(binding) for binding in one.bindings],
+        "bytes_read": read,
+        "bytes_written": written,
+        "workgroup_memory": composed.workgroup_bytes,
+        "parameters": len(one.params.data),
+        "makes": buffers,
+        "configuration": {key: str(value) for key, value in program.configuration},
+        "notes": list(one.notes),
+        "accepts_prologue": sorted(one.accepts_prologue),
+        "accepts_epilogue": one.accepts_epilogue,
+        "ends": cause or "it runs at once, and nothing is fused with it",
+        "device_ms": device_ms,
+        "text": one.module.digest[:12],
+    }
+
+
+def words_of(found: dict[str, Any]) -> str:
+    """Return the same as lines."""
+    count = len(found["dispatches"])
+    noun = "dispatch" if count == 1 else "dispatches"
+    lines = [f"{found['name']}: {count} {noun} for {found['kernel_runs']} kernel runs"]
+    for number, one in enumerate(found["dispatches"], start=1):
+        grid = " x ".join(map(str, one["workgroups"]))
+        group = " x ".join(map(str, one["invocations"]))
+        lines.append(f"{number}. {' + '.join(one['kernels'])} ({one['form']})")
+        lines.append(f"   grid      {grid} workgroups of {group} invocations")
+        lines += [f"   binding   {binding}" for binding in one["bindings"]]
+        lines.append(f"   traffic   {one['bytes_read']} bytes in, {one['bytes_written']} out")
+        chosen = ", ".join(f"{key} {value}" for key, value in one["configuration"].items())
+        lines.append(f"   chosen    {chosen or 'nothing: there is one way'}")
+        lines += [f"   note      {note}" for note in one["notes"]]
+        lines.append(f"   ends      {one['ends']}")
+        if one["device_ms"] is not None:
+            lines.append(f"   device    {one['device_ms']:.4g} ms")
+    lines.append("wgsl-kernels show prints the shaders, each line with its origin.")
+    return "\n".join(lines)

@@ -1,0 +1,101 @@
+"""What ``wgsl-kernels kernels`` shows: the ledger of all kernels, from the registry."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from wgsl_kernels.engine.coverage import coverage
+from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
+from wgsl_kernels.testing.evidence import last_evidence
+from wgsl_kernels.testing.registered import samples_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+BACKENDS = ("cpu", "webgpu")
+
+
+def ledger(
+    name: str = "", backend: str = "", module: str = "", *, missing: bool = False
+) -> list[dict[str, Any]]:
+    """Return a row per kernel.
+
+    Args:
+        name: Only kernels whose names contain this, whatever the case.
+        backend: Only those that this backend has; with ``missing``, lacks.
+        module: A module to import first; then only what that registered.
+        missing: Only kernels that lack something: a backend, a gradient rule, a sample.
+
+    Raises:
+        ArgumentError: The module cannot be imported.
+        KernelNotFound: No kernel is left of those asked for by name.
+    """
+    before = {one.name for one in coverage()}
+    if module:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise ArgumentError(
+                f"kernels: module {module!r} cannot be imported: {error}."
+            ) from None
+    evidence = last_evidence()
+    rows: list[dict[str, Any]] = []
+    for one in coverage():
+        if module and one.name in before:
+            continue
+        if name.lower() not in one.name.lower():
+            continue
+        samples = samples_of(one.name)
+        lacking = [each for each in BACKENDS if each not in one.backends]
+        if not samples:
+            lacking.append("samples")
+        if backend and (backend in one.backends) == missing:
+            continue
+        if missing and not backend and not lacking:
+            continue
+        rows.append(
+            {
+                "name": one.name,
+                "backends": list(one.backends),
+                "dtypes": {each: _dtypes(one.dtypes[each]) for each in one.backends},
+                "gradient": one.has_gradient,
+                "samples": len(samples),
+                "missing": lacking,
+                "evidence": evidence.get(one.name),
+                "origin": str(one.origin),
+            }
+        )
+    if name and not rows and not missing:
+        raise KernelNotFound(f"kernels: no kernel has {name!r} in its name.")
+    return rows
+
+
+def _dtypes(served: tuple[str, ...] | None) -> list[str] | None:
+    return None if served is None else list(served)
+
+
+def show(to: Console, rows: Sequence[dict[str, Any]]) -> None:
+    """Print the ledger as a table."""
+    table = Table(box=SIMPLE_HEAD)
+    for heading in ("kernel", "backends", "dtypes", "gradient", "samples", "evidence", "origin"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        noted = row["evidence"]
+        dtypes = row["dtypes"].get("webgpu") or next(iter(row["dtypes"].values()), None)
+        table.add_row(
+            row["name"],
+            ", ".join(row["backends"]),
+            "any" if dtypes is None else ", ".join(dtypes),
+            "yes" if row["gradient"] else "",
+            str(row["samples"]),
+            "" if noted is None else f"{noted['verdict']} {noted['date']}",
+            row["origin"],
+        )
+    to.print(table)
+    to.print(f"{len(rows)} kernels")

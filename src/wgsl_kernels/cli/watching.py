@@ -1,0 +1,141 @@
+"""What ``wgsl-kernels check --watch`` does: a verdict at every save, in one process.
+
+The sample rows come first, the other sections behind them, unless another save comes between.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from wgsl_kernels.cli.check import Asked, Verdict, check_names, check_program, show
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.snapshot import Snapshot, take_snapshot
+from wgsl_kernels.testing.program import Program
+from wgsl_kernels.testing.registered import samples_of, set_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from wgsl_kernels.engine.finding_codes import Section
+    from wgsl_kernels.testing.sample import Sample
+
+ENDINGS = (".py", ".wgsl", ".wesl", ".toml")
+FIRST: tuple[Section, ...] = ("compiles", "right")
+"""What is answered first, of the sample rows alone."""
+SETTLED_MS = 30
+"""How long after a change one waits for more of the same save."""
+
+
+@dataclass
+class Session:
+    """One file under watch.
+
+    Attributes:
+        program: The file.
+        asked: What is checked.
+        good: The last verdict that passed on the sample rows.
+        turns: How many verdicts were given.
+    """
+
+    program: Program
+    asked: Asked
+    good: Verdict | None = None
+    turns: int = 0
+    _registered: Snapshot | None = field(default=None, repr=False)
+    _samples: dict[str, tuple[Sample, ...]] = field(
+        default_factory=dict[str, "tuple[Sample, ...]"], repr=False
+    )
+
+    def turn(self) -> Verdict:
+        """Run the file as it is now and return the verdict on its sample rows.
+
+        Where it is broken, what the last good version registered is put back behind the verdict,
+        so that whatever else runs in this process goes on with that.
+        """
+        begin = time.perf_counter()
+        wanted = tuple(one for one in FIRST if one in self.asked.sections)
+        quick = replace(self.asked, sections=wanted, rows_only=True)
+        verdict = check_program(self.program, quick)
+        verdict.seconds = time.perf_counter() - begin
+        self.turns += 1
+        if verdict.passed():
+            self.good = verdict
+            self._registered = take_snapshot()
+            self._samples = {one: samples_of(one) for one in self.program.kernels}
+        elif self._registered is not None:
+            self._registered.restore()
+            for name, samples in self._samples.items():
+                set_samples(name, samples)
+        return verdict
+
+    def rest(self) -> Iterator[Verdict]:
+        """Yield a verdict on all sections, kernel by kernel."""
+        for name in self.program.kernels:
+            if samples_of(name) and (not self.asked.only or name in self.asked.only):
+                begin = time.perf_counter()
+                verdict = check_names([name], self.asked)
+                verdict.seconds = time.perf_counter() - begin
+                yield verdict
+
+
+def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None = None) -> None:
+    """Check a file, and again at every save of it or of what is beside it, until Ctrl-C.
+
+    Args:
+        to: Where verdicts are printed.
+        target: The file.
+        asked: What is checked.
+        turns: How many verdicts to give at most, without end by default.
+
+    Raises:
+        ArgumentError: It is no Python file.
+    """
+    from watchfiles import watch
+
+    if target is None or Path(target).suffix != ".py":
+        raise ArgumentError("check: --watch wants a Python file that registers kernels.")
+    session = Session(Program.at(Path(target)), asked)
+    stop = threading.Event()
+    changes = watch(
+        session.program.path.parent,
+        watch_filter=lambda _, path: path.endswith(ENDINGS),
+        debounce=SETTLED_MS,
+        step=10,
+        rust_timeout=50,
+        yield_on_timeout=True,
+        stop_event=stop,
+        raise_interrupt=False,
+    )
+    pending = _shown(to, session)
+    for changed in changes:
+        if changed:
+            pending = _shown(to, session)
+        elif pending is not None:
+            verdict = next(pending, None)
+            if verdict is None:
+                pending = None
+                to.print(Text("watching; Ctrl-C ends", style="dim"))
+            else:
+                show(to, verdict, "text")
+        if turns is not None and session.turns >= turns:
+            stop.set()
+
+
+def _shown(to: Console, session: Session) -> Iterator[Verdict] | None:
+    """Print the verdict on the file as it is now; return what is left to say of it."""
+    verdict = session.turn()
+    to.rule(time.strftime("%H:%M:%S"))
+    show(to, verdict, "text")
+    if verdict.passed():
+        return session.rest()
+    if session.good is not None:
+        to.print(Text("the last good version stays registered", style="yellow"))
+    return None

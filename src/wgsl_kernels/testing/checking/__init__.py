@@ -1,0 +1,1 @@
+"""The sections of a check: compiles, portable, right, gradient, safe, fast."""

@@ -1,0 +1,131 @@
+"""Does it compile: all errors, at the author's places, within the limits of every device."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
+from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
+from wgsl_kernels.engine.errors import WgslKernelsError
+from wgsl_kernels.engine.findings import Finding
+from wgsl_kernels.testing.checking.subject import Subject, findings_of, once
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
+
+HOOKS = (
+    "op", "init", "combine", "lift", "append", "finish", "apply", "settle", "main",
+    "a_at", "b_at", "b_vec4", "term",
+)  # fmt: skip
+"""The functions by which a form is known, or that it may have."""
+
+
+def compile_findings(subject: Subject) -> list[Finding]:
+    """Return why the kernel does not compile, and what it needs beyond the default limits."""
+    found: list[Finding] = []
+    for sample in subject.samples:
+        try:
+            for one in subject.dispatches(sample):
+                found += _over_limits(subject, one)
+        except WgslKernelsError as error:
+            found += findings_of(error, subject, "raises")
+            found += _in_the_file(subject, known={one.place for one in found})
+            break
+        except Exception as error:  # a kernel may raise anything; the check tells
+            found += findings_of(error, subject, "raises")
+            break
+    found += _misspelt(subject)
+    return once(found, lambda one: (one.code, one.place, one.words))
+
+
+def _over_limits(subject: Subject, dispatch: Dispatch) -> Iterator[Finding]:
+    composed = dispatch.module.composed
+    x, y, z = composed.workgroup_size
+    storages = sum(one.access != "uniform" for one in composed.bindings)
+    needs = (
+        ("max-storage-buffers-per-shader-stage", "storage bindings", storages),
+        (
+            "max-compute-workgroup-storage-size",
+            "bytes of workgroup memory",
+            composed.workgroup_bytes,
+        ),
+        ("max-compute-workgroup-size-x", "invocations along x", x),
+        ("max-compute-workgroup-size-y", "invocations along y", y),
+        ("max-compute-workgroup-size-z", "invocations along z", z),
+        ("max-compute-invocations-per-workgroup", "invocations in a workgroup", x * y * z),
+    )
+    for limit, noun, needed in needs:
+        if needed > DEFAULT_LIMITS[limit]:
+            words = (
+                f"needs {needed} {noun}; every WebGPU device has {DEFAULT_LIMITS[limit]}, and not "
+                f"all have more ({limit})."
+            )
+            start = composed.start
+            if start is None:
+                yield subject.finding("over-default-limits", words)
+            else:
+                text, place = start
+                yield Finding(
+                    "over-default-limits", words, subject.name, place.file, place.line,
+                    place.column, 1, text.line(place.line),
+                )  # fmt: skip
+
+
+def _source(subject: Subject) -> Source | None:
+    shader = subject.shader
+    try:
+        return None if shader is None else shader.source
+    except WgslKernelsError:
+        return None  # what cannot be read was said already
+
+
+def _in_the_file(subject: Subject, known: set[str]) -> Iterator[Finding]:
+    """Yield what else is wrong in the author's file, of which composing says the first alone."""
+    source = _source(subject)
+    if source is None:
+        return
+    text = source.facts.text
+    for one in diagnose(text, _Anything()):
+        place = text.place(one.span.begin)
+        if place.label not in known:
+            width = one.span.end - one.span.begin
+            line = text.line(place.line)
+            yield Finding(
+                one.code, one.words, subject.name, place.file, place.line, place.column, width, line
+            )
+
+
+class _Anything(frozenset[str]):
+    """All names: whether one is known is for the composer to say."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def _misspelt(subject: Subject) -> Iterator[Finding]:
+    """Yield functions that nothing calls and whose names are nearly those of hooks."""
+    source = _source(subject)
+    if source is None:
+        return
+    facts = source.facts
+    called = {name for declaration in facts.declarations for name in declaration.needs}
+    have = set(facts.functions)
+    for name, function in facts.functions.items():
+        if name in HOOKS or name in called or function.is_entry or name.startswith("op_"):
+            continue
+        near = difflib.get_close_matches(name, [one for one in HOOKS if one not in have], 1, 0.7)
+        if near:
+            place = facts.text.place(function.name_span.begin)
+            words = f"nothing calls {name}. Did you mean {near[0]!r}?"
+            line = facts.text.line(place.line)
+            yield Finding(
+                "misspelt-hook", words, subject.name, place.file, place.line, place.column,
+                len(name), line,
+            )  # fmt: skip

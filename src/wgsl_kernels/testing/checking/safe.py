@@ -1,0 +1,84 @@
+"""Is it safe: what shaders that watch themselves noted, and elements that nobody writes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+from wgsl_kernels.backends.webgpu.runtime.debugging import fault
+from wgsl_kernels.backends.webgpu.runtime.watching import poisoned, watching
+from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.testing.checking.subject import Subject, once
+from wgsl_kernels.testing.checks import only
+from wgsl_kernels.testing.evaluation import outputs_of
+from wgsl_kernels.testing.inputs import tensors_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.runtime.watching import Event
+    from wgsl_kernels.engine.findings import Finding
+    from wgsl_kernels.testing.checking.cases import Array, Case
+
+POISONS = (0x7FC0DEAD, 0)
+"""What new memory holds: a NaN as a float and a large number as an integer; and zeros."""
+
+
+def _device() -> Device:
+    driver = find_driver("webgpu")
+    assert isinstance(driver, WebGpuBackend)
+    return driver.open()
+
+
+def watched(subject: Subject, case: Case) -> list[Finding]:
+    """Run a case with shaders that watch themselves, and return what they noted."""
+    sample = case.sample
+    with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
+        given = tensors_for(case.arrays)
+        with watching(_device()) as seen:
+            for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given):
+                one.numpy()
+    events = [one for one in seen.events if one.record.event != "said"]
+    found = [_finding(subject, case, event) for event in events]
+    return once(found, lambda one: (one.code, one.place))
+
+
+def _finding(subject: Subject, case: Case, event: Event) -> Finding:
+    return replace(fault(event), kernel=subject.name, evidence=(("case", case.id),))
+
+
+def undefined(subject: Subject, case: Case) -> list[Finding]:
+    """Run a case on memory that holds different things, and return what shows through."""
+    runs = [_on_poison(case, word) for word in POISONS]
+    for number, (one, two) in enumerate(zip(*runs, strict=True)):
+        if one.dtype == object:
+            continue
+        same = _same(one, two)
+        if same.all():
+            continue
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
+        count = int((~same).sum())
+        words = (
+            f"output {number} at {list(at)} is what its memory held before; {count} of {same.size} "
+            "elements depend on that. Write every element, or pass init=."
+        )
+        return [subject.finding("never-written", words, evidence=(("case", case.id),))]
+    return []
+
+
+def _on_poison(case: Case, word: int) -> Sequence[Array]:
+    sample = case.sample
+    with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
+        given = tensors_for(case.arrays)
+        with poisoned(_device(), word):
+            outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)
+            return [one.numpy() for one in outputs]
+
+
+def _same(one: Array, two: Array) -> Array:
+    return np.asarray((one == two) | ((one != one) & (two != two)))

@@ -1,0 +1,149 @@
+"""What is checked: one kernel with its samples, where it was written, and what it ran as."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.engine.explain import explain
+from wgsl_kernels.engine.findings import Finding
+from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.testing.checks import only
+from wgsl_kernels.testing.inputs import arrays_for, tensors_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch, Module
+    from wgsl_kernels.backends.webgpu.wgsl.places import Span
+    from wgsl_kernels.engine.origin import Origin
+    from wgsl_kernels.engine.registry import Kernel
+    from wgsl_kernels.testing.sample import Sample
+
+_PLACED = re.compile(r"(?:(?P<kernel>[^:\n]+): )?(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): ")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One kernel under check.
+
+    Attributes:
+        name: The kernel's name.
+        samples: How it is tried.
+        backends: Where.
+    """
+
+    name: str
+    samples: tuple[Sample, ...]
+    backends: tuple[str, ...]
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the webgpu backend is checked, too."""
+        return "webgpu" in self.backends
+
+    @functools.cached_property
+    def kernel(self) -> Kernel | None:
+        """The kernel on webgpu, else that on cpu."""
+        return get_kernel(self.name, "webgpu") or get_kernel(self.name, "cpu")
+
+    @property
+    def shader(self) -> ShaderKernel | None:
+        """The kernel's shader, where it is one."""
+        func = None if self.kernel is None else self.kernel.func
+        return func if isinstance(func, ShaderKernel) else None
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where it was registered."""
+        return None if self.kernel is None else self.kernel.origin
+
+    def finding(self, code: str, words: str, **facts: Any) -> Finding:
+        """Return a finding about the kernel as a whole; its place is where it was registered."""
+        origin = self.origin
+        if origin is None:
+            return Finding(code, words, self.name, **facts)
+        return Finding(code, words, self.name, origin.file, origin.line, **facts)
+
+    def placed(self, code: str, words: str, module: Module, span: Span, **facts: Any) -> Finding:
+        """Return a finding about part of a composed text; its place is the author's."""
+        composed = module.source_map.composed
+        at = composed.place(span.begin)
+        text, place = module.source_map.origin(at.line, at.column)
+        start = module.composed.start
+        if place.file == COMPOSED and start is not None:
+            text, place = start
+        line = text.line(place.line)
+        width = max(1, min(span.end - span.begin, len(line) - place.column + 1))
+        return Finding(
+            code, words, self.name, place.file, place.line, place.column, width, line, **facts
+        )
+
+    def is_own(self, file: str) -> bool:
+        """Say whether a file is the author's, not one of the package that others share."""
+        if file == COMPOSED:
+            return False
+        if self.origin is not None and self.origin.is_ours:
+            return not file.startswith(("templates/", "lib/", "operands/", "families/"))
+        return file.startswith("<") or Path(file).is_absolute()
+
+    def dispatches(self, sample: Sample) -> list[Dispatch]:
+        """Return what a sample has the device do."""
+        arrays = arrays_for(sample)
+        with only("webgpu", sample), config.using(small_ops="device", fusion="never"):
+            tensors = tensors_for(arrays)
+            seen = explain(lambda: sample.f(*tensors, **sample.attrs))
+        return [row.dispatch for row in seen.dispatches if row.dispatch is not None]
+
+
+def findings_of(error: BaseException, subject: Subject, code: str) -> list[Finding]:
+    """Return what an exception says as findings, with the author's place where it has one."""
+    noted = error.findings if isinstance(error, ShaderError) else ()
+    if noted:
+        return list(noted)
+    message = str(error)
+    first, *rest = message.split("\n")
+    found = _PLACED.match(first)
+    kind = type(error).__name__
+    if not isinstance(error, ShaderError):
+        return [subject.finding(code, f"{kind}: {message}")]
+    code = _code_of(message)
+    if found is None:
+        return [subject.finding(code, message.removeprefix(f"{subject.name}: "))]
+    source = rest[0].removeprefix("    ") if rest else ""
+    evidence = (("more", "\n".join(rest[2:])),) if len(rest) > 2 else ()
+    line, column = int(found["line"]), int(found["column"])
+    words = first[found.end() :]
+    return [Finding(code, words, subject.name, found["file"], line, column, 1, source, evidence)]
+
+
+_WORDS = {
+    "nothing is called": "unknown-name",
+    "matches no attr": "unknown-field",
+    "defines no kernel": "no-kernel",
+    "is a keyword": "reserved-word",
+    "is missing; tried": "no-kernel",
+    "this device allows": "over-default-limits",
+    "want ';'": "syntax",
+}
+
+
+def _code_of(message: str) -> str:
+    return next((code for words, code in _WORDS.items() if words in message), "does-not-compile")
+
+
+def with_case(findings: Sequence[Finding], case: str) -> list[Finding]:
+    """Return findings that tell by which case they came."""
+    return [replace(one, evidence=(*one.evidence, ("case", case))) for one in findings]
+
+
+def once(findings: Sequence[Finding], key: Callable[[Finding], object]) -> list[Finding]:
+    """Return the first finding of each kind."""
+    return list({key(one): one for one in reversed(findings)}.values())[::-1]

@@ -1,0 +1,63 @@
+"""What was found of kernels last, kept from one process to the next: a JSON file per adapter.
+
+The file may be damaged or impossible to write: then there is no evidence, and nothing else happens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder, keep_file
+from wgsl_kernels.engine.errors import WgslKernelsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from wgsl_kernels.testing.report import Report
+
+
+def last_evidence() -> dict[str, dict[str, Any]]:
+    """Return the last verdict on each kernel on the adapter in use, by the kernel's name."""
+    path = _file()
+    try:
+        found = {} if path is None else json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def keep_evidence(reports: Iterable[Report]) -> None:
+    """Remember verdicts, beside those on other kernels."""
+    path = _file()
+    if path is None:
+        return
+    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    own = {
+        one.kernel: {
+            "verdict": "ok" if one.passed else "FAILED",
+            "date": today,
+            "checks": len(one.rows),
+            "worst_ulp": max(
+                (row.worst_ulp for row in one.rows if row.check == "forward"), default=0
+            ),
+        }
+        for one in reports
+    }
+    text = json.dumps({**last_evidence(), **own}, indent=1, sort_keys=True)
+    with contextlib.suppress(OSError, WgslKernelsError):
+        keep_file(path, text.encode())
+
+
+def _file() -> Path | None:
+    choice = choose_adapter()
+    if choice is None:
+        return None
+    info = choice.info
+    slug = re.sub("[^a-z0-9]+", "-", f"{info.name} {info.backend} {info.driver}".lower())
+    return cache_folder() / "evidence" / f"{slug.strip('-')[:100]}.json"

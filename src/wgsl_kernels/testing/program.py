@@ -1,0 +1,147 @@
+"""A Python file that registers kernels: run, looked through, and run again after an edit."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import runpy
+import sys
+import traceback
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.engine.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.findings import Finding
+from wgsl_kernels.engine.snapshot import Snapshot, take_snapshot
+from wgsl_kernels.testing.registered import drop_samples, sampled_kernels, samples_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+RUN_NAME = "<check>"
+"""What ``__name__`` is in the file."""
+
+
+@dataclass
+class Program:
+    """One file with what it registers.
+
+    Attributes:
+        path: The file.
+        kernels: The kernels that it registered, in order.
+        findings: Why it did not run to its end.
+        modules: The modules beside it that it imported.
+    """
+
+    path: Path
+    kernels: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    modules: tuple[str, ...] = ()
+    _before: Snapshot | None = field(default=None, repr=False)
+
+    @classmethod
+    def at(cls, path: Path) -> Program:
+        """Return the program of a file, which has not run yet.
+
+        Raises:
+            ArgumentError: There is no such file.
+        """
+        if not path.is_file():
+            raise ArgumentError(f"check: there is no file {path}.")
+        return cls(path.resolve())
+
+    @property
+    def files(self) -> set[Path]:
+        """The files that it was made of: itself and the modules beside it."""
+        found = {self.path}
+        for name in self.modules:
+            file = getattr(sys.modules.get(name), "__file__", None)
+            if file is not None:
+                found.add(Path(file).resolve())
+        return found
+
+    def run(self) -> None:
+        """Run the file, after dropping all that its run before has registered."""
+        self.drop()
+        before = take_snapshot()
+        loaded = set(sys.modules)
+        known = set(sampled_kernels())
+        self._before, self.findings = before, ()
+        importlib.invalidate_caches()
+        linecache.checkcache()
+        try:
+            with _beside(self.path.parent):
+                runpy.run_path(str(self.path), run_name=RUN_NAME)
+        except SystemExit:
+            pass  # it said so itself
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            self.findings = (_raised(error, self.path),)
+        folder = str(self.path.parent)
+        self.modules = tuple(
+            name
+            for name in sys.modules.keys() - loaded
+            if str(getattr(sys.modules[name], "__file__", None) or "").startswith(folder)
+        )
+        added = [name for name in sampled_kernels() if name not in known]
+        own = [*before.kernels(), *added]
+        self.kernels = tuple(dict.fromkeys(own))
+
+    def drop(self) -> None:
+        """Take out of the registries what the last run has registered."""
+        if self._before is None:
+            return
+        self._before.restore()
+        for name in self.kernels:
+            drop_samples(name)
+        for name in self.modules:
+            sys.modules.pop(name, None)
+        self._before, self.kernels, self.modules = None, (), ()
+
+    def unsampled(self) -> list[Finding]:
+        """Return a finding for each kernel that nothing tries."""
+        words = "has no samples. Write wk.testing.add_samples({0!r}, Sample({0!r}, f, shapes))."
+        return [
+            Finding("no-samples", words.format(name), name, str(self.path))
+            for name in self.kernels
+            if not samples_of(name)
+        ]
+
+
+@contextmanager
+def _beside(folder: Path) -> Iterator[None]:
+    """Have modules of the folder be found, and compiled anew: two saves may share a second."""
+    writes = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        sys.dont_write_bytecode = writes
+
+
+def _raised(error: BaseException, path: Path) -> Finding:
+    """Return what a file raised, at the last of its own lines."""
+    if isinstance(error, ShaderError) and error.findings:
+        return error.findings[0]
+    if isinstance(error, SyntaxError) and error.filename:
+        line, column = error.lineno or 1, error.offset or 1
+        words = f"SyntaxError: {error.msg}"
+        source = (error.text or "").rstrip("\n")
+        return Finding("file-failed", words, "", error.filename, line, column, 1, source)
+    line, source = _last_line(error.__traceback__, path)
+    return Finding(
+        "file-failed", f"{type(error).__name__}: {error}", "", str(path), line, 1, 1, source
+    )
+
+
+def _last_line(trace: TracebackType | None, path: Path) -> tuple[int, str]:
+    frames = [one for one in traceback.extract_tb(trace) if Path(one.filename) == path]
+    if not frames:
+        return 1, ""
+    return frames[-1].lineno or 1, frames[-1].line or ""

@@ -1,0 +1,58 @@
+"""The samples that users add for kernels of their own, beside those of the package."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.testing.samples import all_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wgsl_kernels.testing.sample import Sample
+
+_added: dict[str, list[Sample]] = {}
+
+
+def add_samples(name: str, *samples: Sample) -> None:
+    """Say how the kernel ``name`` is tried; stands beside its op, and adds to what was said before.
+
+    ``wgsl-kernels check`` and `check_kernel` run them.
+
+    Args:
+        name: The kernel's name.
+        *samples: At least one; each names that kernel.
+
+    Raises:
+        ArgumentError: There is none, or one is of another kernel.
+    """
+    if not samples:
+        raise ArgumentError(f"add_samples: {name!r} got no samples; want Sample({name!r}, f, …).")
+    for one in samples:
+        if one.kernel != name:
+            raise ArgumentError(f"add_samples: got a sample of {one.kernel!r}; want {name!r}.")
+    kept = {one.id for one in samples}  # a cell that is run again says the same anew
+    before = [one for one in _added.get(name, []) if one.id not in kept]
+    _added[name] = [*before, *samples]
+
+
+def samples_of(name: str) -> tuple[Sample, ...]:
+    """Return the samples of a kernel: those that were added, else those that the package has."""
+    added = _added.get(name)
+    return tuple(added) if added else tuple(one for one in all_samples() if one.kernel == name)
+
+
+def set_samples(name: str, samples: Iterable[Sample]) -> None:
+    """Have these, and no others, be the samples that were added for a kernel."""
+    _added[name] = list(samples)
+
+
+def drop_samples(name: str) -> None:
+    """Forget the samples that were added for a kernel."""
+    _added.pop(name, None)
+
+
+def sampled_kernels() -> tuple[str, ...]:
+    """Return the kernels for which samples were added, in that order."""
+    return tuple(_added)

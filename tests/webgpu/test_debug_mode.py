@@ -1,0 +1,135 @@
+"""config.debug: a shader watches itself, and what it does wrong is told at the next read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.snapshot import take_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.gpu
+
+FREE = """struct Params { x_size: u32 }
+
+@group(0) @binding(0) var<storage, read> x: array<T>;
+@group(0) @binding(1) var<storage, read_write> y: array<T>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x < params.x_size) {
+    y[id.x] = x[id.x + 1u];
+  }
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    before = take_snapshot()
+    yield
+    before.restore()
+    assert not wk.config.debug
+    assert "run" not in vars(find_driver("webgpu").open())  # type: ignore[attr-defined]  # the device
+
+
+def run(name: str, x: wk.Tensor) -> wk.Tensor:
+    found = wk.engine().run_kernel(name, {"x": x})
+    assert isinstance(found, wk.Tensor)
+    return found
+
+
+def test_an_index_out_of_range_names_the_array_the_line_and_the_invocation(tmp_path: Path) -> None:
+    file = tmp_path / "shifted.wgsl"
+    file.write_text(FREE)
+    wk.signature("Shifted")(lambda x, /: x.like())
+    wk.wgsl_kernel("Shifted", str(file))
+    x = wk.tensor(np.arange(300, dtype=np.float32))
+    with wk.use_backend("webgpu"):
+        run("Shifted", x).numpy()
+        with wk.config.using(debug=True):
+            y = run("Shifted", x)
+            with pytest.raises(wk.KernelFault) as caught:
+                y.numpy()
+            assert y.numpy()[0] == 1.0  # told once, and the values are there
+
+    message = str(caught.value).splitlines()
+    assert message[0] == f"Shifted: {file}:10:15: x[300] of 300, invocation 299."
+    assert message[1:] == ["        y[id.x] = x[id.x + 1u];", "                  ^^^^^^^^^^^^"]
+    assert [one.code for one in caught.value.findings] == ["out-of-bounds-read"]
+
+
+def test_a_shader_prints_with_its_line_and_asserts(capsys: pytest.CaptureFixture[str]) -> None:
+    wk.wgsl_kernel(
+        "Told",
+        "fn op(x: T) -> T {\n  wk_print(x * 2.0);\n  wk_assert(x < 3.0);\n  return x;\n}\n",
+    )
+    x = wk.tensor([1.5, -4.0])
+    with wk.use_backend("webgpu"):
+        run("Told", x).numpy()
+        assert capsys.readouterr().out == ""
+        with wk.config.using(debug=True):
+            run("Told", x).numpy()
+            told = capsys.readouterr().out
+            with pytest.raises(wk.KernelFault, match=r":3:3: wk_assert fails in invocation 1\."):
+                run("Told", wk.tensor([1.0, 5.0])).numpy()
+
+    assert sorted(line.rsplit(">", 1)[1] for line in told.splitlines()) == [
+        ":2:3: invocation 0: 3",
+        ":2:3: invocation 1: -8",
+    ]
+
+
+def test_the_switch_reaches_captured_steps_and_what_runs_beside_fused_groups() -> None:
+    wk.wgsl_kernel("Held", "fn op(x: T) -> T {\n  wk_assert(x < 3.0);\n  return x;\n}\n")
+
+    def step(x: wk.Tensor) -> wk.Tensor:
+        return wk.relu(run("Held", x * 2.0))
+
+    fast = wk.capture(step)
+    x = wk.tensor([1.0, 7.0])
+    with wk.use_backend("webgpu"), wk.config.using(fusion="always"):
+        for _ in range(3):
+            fast(x).numpy()
+        wk.config.debug = True
+        try:
+            for f in (step, fast):
+                with pytest.raises(wk.KernelFault, match=r"^Held: .*:2:3: wk_assert"):
+                    f(x).numpy()
+        finally:
+            wk.config.debug = False
+        assert fast(x).tolist() == [2.0, 14.0]
+        assert fast.why is None
+
+
+def test_a_loop_without_end_is_told_in_place_of_wrong_numbers() -> None:
+    loop = "while (n > -1.0) {\n    n += 1.0;\n  }"
+    text = f"fn op(x: T) -> T {{\n  var n = x;\n  {loop}\n  return n;\n}}\n"
+    wk.wgsl_kernel("Runaway", text)
+    with (
+        wk.use_backend("webgpu"),
+        wk.config.using(debug=True),
+        pytest.raises(wk.KernelFault, match=r":3:3: invocation 0 runs more than 60000 rounds"),
+    ):
+        run("Runaway", wk.tensor([1.0])).numpy()
+
+
+def test_right_kernels_say_nothing_and_give_the_same_bits() -> None:
+    x = np.random.default_rng(0).standard_normal((40, 50)).astype(np.float32)
+
+    def step() -> bytes:
+        given = wk.tensor(x)
+        return bytes(wk.softmax(wk.matmul(given, wk.permute_dims(given))).numpy().tobytes())
+
+    with wk.use_backend("webgpu"):
+        plain = step()
+        with wk.config.using(debug=True):
+            assert step() == plain

@@ -1,0 +1,74 @@
+"""Texts for few elements, and those behind which many maps come: short, and the same bits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.adapter import policy
+from wgsl_kernels.engine import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.gpu
+RNG = np.random.default_rng(7)
+
+
+@pytest.fixture(autouse=True)
+def _fused(follow_rules: Callable[[bool], None]) -> Iterator[None]:
+    with wk.use_backend("webgpu"), wk.config.using(fusion="always"):
+        follow_rules(True)
+        yield
+    registry.announce_change()
+
+
+def _maps(x: wk.Tensor) -> wk.Tensor:
+    """Return five maps of an array, one of which reads another array."""
+    other = wk.tensor(np.linspace(0.5, 2.0, x.size, dtype=np.float32).reshape(x.shape))
+    return wk.sqrt(wk.abs(x * other + 0.25)) / 3.0
+
+
+def _texts(f: Callable[[], wk.Tensor]) -> list[str]:
+    return [
+        one.dispatch.module.text for one in wk.explain(f).dispatches if one.dispatch is not None
+    ]
+
+
+REDUCTIONS: dict[str, Callable[[wk.Tensor], wk.Tensor]] = {
+    "rows": lambda x: _maps(wk.sum(x, axis=1)),
+    "columns": lambda x: _maps(wk.sum(x, axis=0)),
+    "all": lambda x: wk.mean(x),
+    "normalization": lambda x: _maps(wk.log_softmax(x)),
+}
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("shape", [(37, 10), (130, 36), (5, 530)])
+def test_few_elements_are_reduced_to_the_same_bits_by_a_shorter_text(
+    name: str, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = wk.tensor(RNG.standard_normal(shape).astype(np.float32))
+    found, lengths = [], []
+    for most in (policy.SHORT_TEXT, 0):
+        monkeypatch.setattr(policy, "SHORT_TEXT", most)
+        registry.announce_change()
+        lengths.append(len("".join(_texts(lambda: REDUCTIONS[name](x)))))
+        found.append(REDUCTIONS[name](x).numpy().tobytes())
+    assert found[0] == found[1]
+    assert lengths[0] < lengths[1]
+
+
+@pytest.mark.parametrize(("cols", "loops"), [(16, True), (10, False)])  # 10: one by one anyway
+def test_many_maps_stand_once_behind_a_product_with_the_same_bits(cols: int, loops: bool) -> None:
+    a = wk.tensor(RNG.standard_normal((20, 12)).astype(np.float32))
+    b = wk.tensor(RNG.standard_normal((12, cols)).astype(np.float32))
+    (text,) = _texts(lambda: _maps(a @ b))
+    assert ("for (var wk_n = wk_i; wk_n < wk_end; wk_n++)" in text) == loops
+    assert text.count("let wk_v") == 1
+    with wk.config.using(fusion="never"):
+        expected = _maps(a @ b).numpy()
+    np.testing.assert_array_equal(_maps(a @ b).numpy(), expected)

@@ -1,0 +1,22 @@
+// More rounds than software adapters run.
+// finds: runaway-loop
+// cpu: np.full_like(x, 70000)
+// shapes: (70,)
+
+struct Params { x_size: u32 }
+
+@group(0) @binding(0) var<storage, read> x: array<T>;
+@group(0) @binding(1) var<storage, read_write> y: array<T>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * 64u;
+  var sum = 0u;
+  for (var k = 0u; k < params.x_size * 1000u; k++) {
+    sum++;
+  }
+  if (i < params.x_size) {
+    y[i] = T(sum);
+  }
+}

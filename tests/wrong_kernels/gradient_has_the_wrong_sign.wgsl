@@ -1,0 +1,9 @@
+// The rule's sign is wrong.
+// finds: wrong-gradient
+// cpu: x * x
+// shapes: (2, 3)
+// grad: lambda dy, x: dy * -2.0 * x
+
+fn op(x: T) -> T {
+  return x * x;
+}

@@ -1,0 +1,22 @@
+// finish is written finsh, and silently left out.
+// finds: misspelt-hook
+// cpu: np.sqrt(np.sum(x * x, axis=-1))
+// shapes: (3, 5)
+// y: x.like(shape=x.shape[:-1])
+// attrs: axis=-1
+
+fn init() -> T {
+  return T(0);
+}
+
+fn lift(x: T) -> T {
+  return x * x;
+}
+
+fn combine(a: T, b: T) -> T {
+  return a + b;
+}
+
+fn finsh(a: T) -> T {
+  return sqrt(a);
+}

@@ -1,0 +1,18 @@
+// The length is written into the text.
+// finds: wrong-at-size
+// cpu: x * 0.5
+// shapes: (10,)
+
+struct Params { x_size: u32 }
+
+@group(0) @binding(0) var<storage, read> x: array<T>;
+@group(0) @binding(1) var<storage, read_write> y: array<T>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * 64u;
+  if (i < params.x_size) {
+    y[i] = select(T(0), x[i] * T(0.5), i < 10u);
+  }
+}

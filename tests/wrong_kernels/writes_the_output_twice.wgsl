@@ -1,0 +1,19 @@
+// Two neighbours write the same element.
+// finds: write-race
+// cpu: np.repeat(x[::2], 2)[: x.size]
+// shapes: (64,)
+
+struct Params { x_size: u32 }
+
+@group(0) @binding(0) var<storage, read> x: array<T>;
+@group(0) @binding(1) var<storage, read_write> y: array<T>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * 64u;
+  if (i < params.x_size) {
+    y[i & ~1u] = x[i];
+    y[i | 1u] = x[i & ~1u];
+  }
+}

@@ -1,0 +1,16 @@
+// The tail of the last workgroup writes behind the array.
+// finds: out-of-bounds-write
+// cpu: x + 1
+// shapes: (70,)
+
+struct Params { x_size: u32 }
+
+@group(0) @binding(0) var<storage, read> x: array<T>;
+@group(0) @binding(1) var<storage, read_write> y: array<T>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * 64u;
+  y[i] = x[min(i, params.x_size - 1u)] + T(1);
+}
