@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ from wgsl_kernels.engine import context
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.backends import running_drivers
+from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.memory import memory
 from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.engine.tape import flat
@@ -183,7 +186,7 @@ def profile(f: Callable[[], Any]) -> Profile:
     begun = {driver.name: _recorded(driver) for driver in running_drivers()}
     with _timing() as timings:
         with context.Intercepted(watcher):
-            seen.result = f()
+            seen.result = _returned("profile", f)
         evaluate(seen.result)
         synchronize()
     for driver in running_drivers():
@@ -203,7 +206,7 @@ def time(f: Callable[[], Any]) -> Times:
     synchronize()
     with _timing() as timings:
         start = clock.perf_counter()
-        evaluate(f())
+        evaluate(_returned("time", f))
         synchronize()
         wall = (clock.perf_counter() - start) * 1e3
     device = [ms for noted in timings.values() for _, _, ms, _ in noted if ms is not None]
@@ -236,23 +239,55 @@ def synchronize() -> None:
         driver.wait()
 
 
+def _returned(what: str, f: Callable[[], Any]) -> Any:
+    """Return what ``f`` gives.
+
+    Raises:
+        ArgumentError: It is a generator or a coroutine, so that nothing of ``f`` ran.
+    """
+    result = f()
+    if isinstance(result, (Generator, AsyncGenerator, Coroutine)):
+        if not isinstance(result, AsyncGenerator):
+            result.close()
+        message = f"{what}: f gave a {type(result).__name__}, of which nothing ran"
+        raise ArgumentError(f"{message}; want a function that returns its results.")
+    return result
+
+
+_open: ContextVar[tuple[dict[str, list[Noted]], ...]] = ContextVar("_open", default=())
+"""What the blocks around have found that are being timed, the outermost first."""
+
+
 @contextmanager
 def _timing() -> Iterator[dict[str, list[Noted]]]:
-    """Note the dispatches of a block, by backend."""
+    """Note the dispatches of a block, by backend; those of a block in it are its own, too."""
     found: dict[str, list[Noted]] = {}
+    around = _open.get()
     able = [abilities_of(one).profiling for one in running_drivers()]
     timed = [one for one in able if one is not None]
+    first = {one.name for one in timed if not any(one.name in outer for outer in around)}
     for driver in timed:
         driver.wait()
-        driver.profile(True)
+        if driver.name in first:
+            driver.profile(True)
+        else:
+            noted = driver.take_timings()
+            for outer in around:
+                outer.setdefault(driver.name, []).extend(noted)
+        found[driver.name] = []
+    token = _open.set((*around, found))
     try:
         yield found
     finally:
+        _open.reset(token)
         for driver in timed:
             try:
-                found[driver.name] = driver.take_timings()
+                noted = driver.take_timings()
+                for block in (*around, found):
+                    block.setdefault(driver.name, []).extend(noted)
             finally:
-                driver.profile(False)
+                if driver.name in first:
+                    driver.profile(False)
 
 
 def _recorded(driver: Driver) -> int:

@@ -83,6 +83,13 @@ def test_dependencies_with_a_path_are_read_and_others_refused(tmp_path: Path) ->
     assert f"{kernel}:1:23: {said}" in refusal(kernel)
     (tmp_path / "app" / "wesl.toml").write_text("[package\n")
     assert "wesl.toml: cannot be read: " in refusal(kernel)
+    for text, said in (
+        ("[package]\nroot = 3\n", "wesl.toml:2: root is 3; want a path in quotes."),
+        ("package = 3\n", "wesl.toml:1: package is 3; want a table, [package]."),
+        ("[dependencies]\n\nlib = { path = 3 }\n", "toml:3: dependencies.lib.path is 3; want"),
+    ):
+        (tmp_path / "app" / "wesl.toml").write_text(text)
+        assert said in refusal(kernel)
 
 
 def test_a_kernel_takes_no_conditions(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
 from wgsl_kernels.backends.webgpu.composing.composer import Composer
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.source import load_text
-from wgsl_kernels.backends.webgpu.templates.prelude import TABLE
+from wgsl_kernels.backends.webgpu.templates.prelude import ALL, FORMS, TABLE
 
 KERNEL = "@compute @workgroup_size(1)\nfn main() { store_y(0u, load_x(0u)); }\n"
 BY_UNIFORM = "attrs"
@@ -36,7 +36,6 @@ def test_the_table_has_the_names_that_the_composer_offers() -> None:
 
 def test_the_guide_prints_the_table() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "wgsl.md").read_text()
-    printed = dict(
-        re.findall(r"^\| `([^`]+)` \| (.+) \|$", guide.split("## Names without import")[1], re.M)
-    )
-    assert printed == dict(TABLE)
+    table = guide.split("## Names without import")[1]
+    printed = re.findall(r"^\| `([^`]+)` \| (.+) \| (.+) \|$", table, re.M)
+    assert printed == [(name, what, FORMS.get(name, ALL)) for name, what in TABLE.items()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -152,9 +153,10 @@ def test_linking_twice_gives_the_same_and_linked_text_links_to_itself(
     assert wk.link({"main.wgsl": text}).text == text
 
 
-def test_places_past_the_end_are_the_end_and_an_empty_text_has_one() -> None:
+def test_columns_past_the_end_are_the_end_and_an_empty_text_has_a_line() -> None:
     linked = wk.link({"main.wgsl": "\n  const a = 1;"})
-    assert linked.source_map.find(99, 1).line == 2
+    with pytest.raises(wk.ArgumentError, match="line is 99; the text has lines 1 to 2"):
+        linked.source_map.find(99, 1)
     assert linked.source_map.find(1, 99).line == 2
     assert (linked.source_map.find(1, 7).line, linked.source_map.find(1, 7).column) == (2, 9)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import (
@@ -33,9 +34,10 @@ from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.windows import sliding_by
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
 
+_ARRAYS = {GpuArray}
 DISPATCHES_MAX = 512
 """Dispatches of one function for certain shapes that are kept at least: a sort has hundreds."""
 REMEMBERED = 1024
@@ -108,6 +111,8 @@ class Gpu(Chooser):
 
     def read(self, array: GpuArray) -> Array:
         """Return the values of ``array``, waiting for the work that computes them."""
+        if not isinstance(array, GpuArray):
+            raise self._no_array(array)
         if self._trace is not None:
             self._trace.has_done(plain=False)
         return self._backend.download(array, Spec(array.shape, array.dtype))
@@ -120,6 +125,8 @@ class Gpu(Chooser):
 
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer; strides and offset count elements."""
+        if not isinstance(array, GpuArray):
+            raise self._no_array(array)
         shape, strides = tuple(shape), tuple(strides)
         is_whole = array.layout is None and offset == 0 and array.shape == shape
         if is_whole and _is_row_major(shape, strides):
@@ -229,7 +236,7 @@ class Gpu(Chooser):
         Args:
             shader: WGSL text, or a path beside the kernel's Python file or among the package's.
             slots: Of a template, the module that fills its slots: a path, or text.
-            configuration: Of a template, values of its constants; others keep their defaults.
+            configuration: Values of a template's constants; others keep their defaults.
             arrays: By binding name; those bound read_write are written. Views that the shader
                 cannot take are copied first.
             params: Fields of the uniform struct beside the arrays' facts: numbers and tuples.
@@ -241,9 +248,11 @@ class Gpu(Chooser):
 
         Raises:
             ShaderError: The shader does not compose or compile.
-            ArgumentError: It writes no array.
+            ArgumentError: It writes no array, or does not name one of the arrays or params.
         """
         device = self._backend.open()
+        if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
+            self._check_arrays(arrays)
         layouts: list[Any] = []
         for name, array in arrays.items():
             is_value = array.host is not None and array.size == 1
@@ -262,16 +271,15 @@ class Gpu(Chooser):
                 device,
                 tuple(layouts),
                 _keyed(fields),
-                groups and tuple(groups),
+                tuple(groups) if isinstance(groups, (tuple, list)) else groups,
                 None if constants is None else _keyed(constants),
             )
         try:
             loaded = self._programs[key]
         except TypeError:  # lists or arrays among the fields
-            fields = self.plain_fields(fields)
             self.dispatch(
-                shader, arrays, slots=slots, configuration=configuration, params=fields,
-                groups=groups, constants=constants, notes=notes,
+                shader, arrays, slots=slots, configuration=configuration, notes=notes,
+                params=self.plain_fields(fields), groups=groups, constants=constants,
             )  # fmt: skip
             return
         if loaded is None:
@@ -284,10 +292,21 @@ class Gpu(Chooser):
                 groups=groups,
                 constants=constants,
                 is_ours=self._origin.is_ours,
+                is_whole=slots is not None,
                 notes=notes,
             )
             loaded = self._programs.keep(key, Loaded(device, program))
         self._run(loaded, arrays)
+
+    def _check_arrays(self, arrays: Any) -> None:
+        if not isinstance(arrays, Mapping):
+            raise ArgumentError(f"{self._kernel}: arrays is {shown(arrays)}; want them by name.")
+        for name, array in arrays.items():
+            if not isinstance(array, GpuArray):
+                raise self._no_array(array, name)
+
+    def _no_array(self, given: object, name: str = "array") -> ArgumentError:
+        return ArgumentError(f"{self._kernel}: {name} is {shown(given)}; want an array of the gpu.")
 
     def repeats(self) -> None:
         """Promise that this run does what any other would on arrays of these layouts.

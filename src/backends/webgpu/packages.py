@@ -8,12 +8,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.registry import reload_kernels
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _SHOWN = 200
+_TAKEN = frozenset({"wgsl_kernels", "constants", "package", "super"})
+"""What paths of modules begin with anyway."""
 _named: dict[str, Path] = {}
 
 
@@ -21,7 +24,8 @@ def shader_package(name: str, path: str | os.PathLike[str]) -> None:
     """Name a folder of shaders, so that any shader can import from its modules.
 
     After ``shader_package("imaging", "/project/shaders")`` a shader may say
-    ``import imaging::filters::blur;``. Naming another folder so replaces the first.
+    ``import imaging::filters::blur;``. Naming another folder so replaces the first, and
+    reads the files of all kernels again.
 
     Args:
         name: What imports begin with: letters, digits and underscores.
@@ -30,12 +34,21 @@ def shader_package(name: str, path: str | os.PathLike[str]) -> None:
     Raises:
         ArgumentError: The name is none, or there is no such folder.
     """
-    if not str(name).isidentifier():
-        raise ArgumentError(f"shader_package: name is {name!r}; want letters, digits, underscores.")
+    from wgsl_kernels.backends.webgpu.wgsl.linking.source import WESL_KEYWORDS
+    from wgsl_kernels.backends.webgpu.wgsl.names import KEYWORDS
+
+    if not str(name).isidentifier() or not str(name).isascii():
+        raise ArgumentError(
+            f"shader_package: name is {shown(name)}; want letters, digits, underscores."
+        )
+    if name in KEYWORDS | WESL_KEYWORDS | _TAKEN:
+        raise ArgumentError(f"shader_package: name is {name!r}, which means something else.")
     folder = Path(plain_path("shader_package", "path", path))
     if not is_there(folder, Path.is_dir):
         raise ArgumentError(f"shader_package: path is {shown(str(folder))}; want a folder.")
-    _named[name] = folder.resolve()
+    before, _named[name] = _named.get(name), folder.resolve()
+    if before not in (None, _named[name]):
+        reload_kernels()
 
 
 def plain_path(kernel: str, argument: str, given: object) -> str:

@@ -35,6 +35,7 @@ class Sources:
         self._inline = origin.inline
         note_home(self._inline, origin.file)
         self._found: Recent[Asked, Source] = Recent(SOURCES_MAX)
+        self._is_broken = False
 
     def find(
         self,
@@ -66,15 +67,20 @@ class Sources:
         return find_template(given, slots, self._folder, self._inline)
 
     def look_again(self) -> bool:
-        """Read all of them again; return whether any of the texts differs."""
-        before = self._found.held
+        """Read all of them again; return whether any of the texts differs.
+
+        Files that could not be read the last time differ, too.
+        """
+        before, was_broken = self._found.held, self._is_broken
+        self._is_broken = False
         self._found.drop(self._differs)
-        return self._found.held < before
+        return was_broken or self._found.held < before
 
     def _differs(self, asked: Asked, found: Source) -> bool:
         try:
             return self._read(asked).digest != found.digest
         except WgslKernelsError:
+            self._is_broken = True
             return True  # it raises where the kernel runs next
 
     def _read(self, asked: Asked) -> Source:

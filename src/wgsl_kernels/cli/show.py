@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import runpy
 from functools import partial
 from pathlib import Path
@@ -83,9 +84,19 @@ def function_of(path: str, name: str, command: str = "show") -> Callable[[], Any
     """
     if not Path(path).is_file():
         raise ArgumentError(f"{command}: there is no file {path}.")
-    found = runpy.run_path(path, run_name=f"<{command}>").get(name)
+    try:
+        found = runpy.run_path(path, run_name=f"<{command}>").get(name)
+    except SyntaxError as error:
+        message = f"{command}: {error.filename}:{error.lineno} is no Python: {error.msg}."
+        raise ArgumentError(message) from None
     if not callable(found):
         raise ArgumentError(f"{command}: {path} defines no function {name}.")
+    with contextlib.suppress(ValueError):  # some built-in ones do not tell
+        try:
+            inspect.signature(found).bind()
+        except TypeError as error:
+            message = f"{command}: {name} wants arguments ({error}); want a function of none."
+            raise ArgumentError(message) from None
 
     def called() -> Any:
         return found()
@@ -104,7 +115,10 @@ def _kernel(name: str, shapes: Sequence[str], dtype: str) -> Callable[[], Any]:
     names = tuple([one.name for one in declared.inputs]) if declared else tuple(kernel.input_names)
     if len(shapes) > len(names):
         raise ArgumentError(f"show: {name} has {len(names)} inputs, {', '.join(names)}.")
-    ones = [np.ones(_shape(one), np.float32) for one in shapes]
+    try:
+        ones = [np.ones(_shape(one), np.float32) for one in shapes]
+    except (MemoryError, ValueError) as error:
+        raise ArgumentError(f"show: there is no room for {'; '.join(shapes)}: {error}.") from None
     with wk.use_backend("cpu"):
         inputs = [wk.tensor(wk.astype(wk.tensor(one), dtype).numpy(), dtype=dtype) for one in ones]
     given: dict[str, Any] = dict(zip(names, inputs, strict=False))

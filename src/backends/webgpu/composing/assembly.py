@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.composing.clashes import numbered, renames
 from wgsl_kernels.backends.webgpu.composing.composed import PARAMS
 from wgsl_kernels.backends.webgpu.wgsl.facts import Declaration, Other
 from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
@@ -53,6 +54,9 @@ class Assembly:
         written: The generated declarations, in the order in which they were asked for.
         fields: The composer's fields that are needed, in that order.
         uniform: The name of the uniform variable.
+        reached: What the text keeps of each file that is imported from.
+        used: The names that anything in the text takes from outside of itself.
+        asked: Those that skeleton and generated functions take.
     """
 
     source: Source
@@ -68,6 +72,7 @@ class Assembly:
         default_factory=dict[str, tuple[Declaration, ...]]
     )
     used: set[str] = field(default_factory=set[str])
+    asked: set[str] = field(default_factory=set[str])
 
     def edit(self, text: Text, span: Span, replacement: str) -> None:
         """Have the composed text say ``replacement`` instead of the characters of ``span``."""
@@ -78,8 +83,9 @@ class Assembly:
         imported = self._imported_names()
         pending = [n for d in self._kept(self.source.facts) for n in sorted(d.needs)]
         pending += self.source.offered
+        asked: list[str] = []
         if self.skeleton is not None:
-            pending += sorted(self.skeleton.needs)
+            asked += sorted(self.skeleton.needs)
             self._note_fields(self.skeleton)
         reached: set[int] = set()
         for facts in self.source.imported:
@@ -87,7 +93,17 @@ class Assembly:
                 if isinstance(declaration, Other) or not facts.is_whole:
                     reached.add(id(declaration))
                     pending += sorted(declaration.needs)
-        while pending:
+        while asked or pending:
+            while asked:
+                name = asked.pop()
+                if name not in self.asked:
+                    self.asked.add(name)
+                    if name in self.helpers:
+                        asked += self._write(name)
+                    else:
+                        pending.append(name)
+            if not pending:
+                break
             name = pending.pop()
             if name in self.used:
                 continue
@@ -97,7 +113,8 @@ class Assembly:
                     reached.add(id(declaration))
                     pending += sorted(declaration.needs)
             elif name in self.helpers and name not in self.source.declared:
-                pending += self._write(name)
+                asked += self._write(name)
+        self.used |= self.asked
         for facts in self.source.imported:
             kept = tuple(d for d in facts.declarations if id(d) in reached)
             self.reached[facts.file] = kept
@@ -148,13 +165,17 @@ class Assembly:
                 if not _is_enable(directive.keyword, directive.arguments, {"f16", "subgroups"}):
                     text.quote(facts.text, directive.span)
                     text.generate("\n")
+        rest = head + tail
+        new = numbered(self.source, self.declarations(), self.asked, self.written, rest)
         main = self.source.facts
         removed = [directive.span for directive in main.directives]
         removed += [declaration.span for declaration in self.dropped]
-        edits = _in_order([*self.edits.get(main.file, []), *(Edit(span, "") for span in removed)])
+        edits = [*self.edits.get(main.file, []), *(Edit(span, "") for span in removed)]
+        edits = _in_order([*edits, *renames(main.text, new, (one.span for one in edits))])
         text.quote(main.text, Span(0, len(main.text.text)), edits)
         for facts in self.source.imported:
-            edits = _in_order(self.edits.get(facts.file, []))
+            edits = self.edits.get(facts.file, [])
+            edits = _in_order([*edits, *renames(facts.text, new, (one.span for one in edits))])
             for declaration in self.reached[facts.file]:
                 text.generate("\n")
                 text.quote(facts.text, declaration.span, edits)
@@ -176,6 +197,8 @@ class Assembly:
         return tuple(d for d in facts.declarations if not any(d is one for one in self.dropped))
 
     def _write(self, name: str) -> list[str]:
+        if name in self.written:
+            return []
         self.written[name] = written = self.helpers[name]()
         facts = read(Text(COMPOSED, written))
         self._note_fields(facts)

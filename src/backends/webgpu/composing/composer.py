@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.assembly import Assembly, Offer
 from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.wgsl.predeclared import is_predeclared
 from wgsl_kernels.backends.webgpu.wgsl.types import Types
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -156,13 +157,13 @@ class Composer:
         return f"{self.variable(operand)}[{place}] = {value};"
 
     def name_of(self, operand: Operand) -> str:
-        """Return the variable's name: the tensor's own, unless the author uses it otherwise."""
+        """Return the variable's name: the tensor's own, unless it means something else, too."""
         variable = self.source.variables.get(operand.wgsl)
         if operand.wgsl in self.source.declared and (
             variable is None or variable.space != "storage"
         ):
             return f"wk_{operand.wgsl}"
-        return operand.wgsl
+        return f"wk_{operand.wgsl}" if is_predeclared(operand.wgsl) else operand.wgsl
 
     def value(self, operand: Operand) -> str:
         """Return the expression of a value operand, of the type ``T_<name>``."""

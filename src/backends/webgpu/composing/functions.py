@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
+from wgsl_kernels.backends.webgpu.composing.clashes import COMPOSERS
 from wgsl_kernels.backends.webgpu.composing.composer import Composer, common_functions
 from wgsl_kernels.backends.webgpu.composing.maps import choose_op
 from wgsl_kernels.backends.webgpu.composing.operands import OP_NAMES, Operand
 from wgsl_kernels.backends.webgpu.composing.uniforms import author_fields
 from wgsl_kernels.backends.webgpu.wgsl.places import Span
+from wgsl_kernels.backends.webgpu.wgsl.predeclared import is_predeclared
 from wgsl_kernels.backends.webgpu.wgsl.rename import rename, renamed
 from wgsl_kernels.backends.webgpu.wgsl.resolve import resolve
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, Edit
@@ -118,9 +120,9 @@ class Functions:
         new = {name: prefix + name for name in special}
         if self.prefix:
             new |= {d.name: self.prefix + d.name for _, d in reached if d.name not in special}
-        for name, written in assembly.written.items():
-            if name not in common_functions():
-                self.pieces.append(renamed(written, new) + "\n")
+        own = {n: prefix + n for n in assembly.written if n not in common_functions()}
+        for name in own:
+            self.pieces.append(renamed(assembly.written[name], own) + "\n")
         edits = _edits(source.facts.text, new, members)
         for declaration in source.facts.declarations:
             is_dropped = any(declaration is one for one in assembly.dropped)
@@ -142,7 +144,11 @@ class Functions:
         found = {
             d.name
             for facts, d in reached
-            if d.name in SKELETON or self._shared.get(d.name, facts.text) is not facts.text
+            if d.name in SKELETON
+            or d.name in common_functions()
+            or d.name.startswith(COMPOSERS)
+            or is_predeclared(d.name)
+            or self._shared.get(d.name, facts.text) is not facts.text
         }
         users: dict[str, list[str]] = {}
         for _, declaration in reached:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from wgsl_kernels.backends.webgpu.composing.files import ENDINGS, shaders_folder
 from wgsl_kernels.backends.webgpu.packages import is_there, named_folders
 from wgsl_kernels.backends.webgpu.wgsl.linking.project import OWN
 from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,22 +80,36 @@ def _nearest(folder: Path) -> Path | None:
 def _dependencies(settings: Path, packages: dict[str, Path], unread: set[str]) -> Path:
     """Note the packages that a wesl.toml and its dependencies name; return its root."""
     found = _table(settings)
-    for name, one in _section(found, "dependencies").items():
+    for name, one in _section(settings, found, "dependencies").items():
         given = one.get("path") if isinstance(one, dict) else None
-        if not isinstance(given, str):
+        if given is None:
             unread.add(name)
+        elif not isinstance(given, str):
+            raise _wrong(settings, f"dependencies.{name}.path", given, "a path in quotes")
         elif name not in packages:
             other = settings.parent / given
             packages[name] = other
             if is_there(other / _SETTINGS):
                 packages[name] = _dependencies(other / _SETTINGS, packages, unread)
-    root = _section(found, "package").get("root", found.get("root", "shaders"))
-    return settings.parent / str(root)
+    root = _section(settings, found, "package").get("root", found.get("root", "shaders"))
+    if not isinstance(root, str):
+        raise _wrong(settings, "root", root, "a path in quotes")
+    return settings.parent / root
 
 
-def _section(table: dict[str, Any], name: str) -> dict[str, Any]:
+def _section(settings: Path, table: dict[str, Any], name: str) -> dict[str, Any]:
     found = table.get(name, {})
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        raise _wrong(settings, name, found, f"a table, [{name}]")
+    return found
+
+
+def _wrong(settings: Path, name: str, given: object, wanted: str) -> ShaderError:
+    """Return what is raised for a value; its line is the first that gives the name."""
+    key = re.compile(rf"^\s*\[?{re.escape(name.split('.')[name.count('.') // 2])}\b")
+    lines = settings.read_text(encoding="utf-8").splitlines()
+    line = next((n for n, one in enumerate(lines, 1) if key.search(one)), 1)
+    return ShaderError(f"{settings}:{line}: {name} is {shown(given)}; want {wanted}.")
 
 
 def _table(settings: Path) -> dict[str, Any]:

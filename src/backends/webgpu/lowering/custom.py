@@ -9,10 +9,12 @@ from wgsl_kernels.backends.webgpu.lowering.building import Bound, build, fold, g
 from wgsl_kernels.backends.webgpu.lowering.dispatching import composition_of
 from wgsl_kernels.backends.webgpu.lowering.padding import ends_behind, may_end_behind, pad
 from wgsl_kernels.backends.webgpu.lowering.program import Program
+from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.composing.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
@@ -30,6 +32,7 @@ def lower_custom(
     groups: Sequence[int] | None = None,
     constants: Mapping[str, float] | None = None,
     is_ours: bool = True,
+    is_whole: bool = True,
     first_buffer: int = 0,
     notes: Sequence[str] = (),
 ) -> Program:
@@ -46,12 +49,13 @@ def lower_custom(
         groups: Workgroup counts; by default an invocation per element of the first output.
         constants: Values of its overrides.
         is_ours: Whether the shader is the package's own.
+        is_whole: Whether the shader may leave tensors and params unused.
         first_buffer: The number of the first buffer that it may make.
         notes: Lines that `explain` prints with it.
 
     Raises:
         ShaderError: The shader does not compose.
-        ArgumentError: It writes none of the tensors.
+        ArgumentError: It writes none of the tensors, or leaves something unused.
     """
     whole = [] if is_ours else _read_whole(source, arguments)
     composition = composition_of(
@@ -69,6 +73,8 @@ def lower_custom(
         if one.access == "flat" and arguments[one.name].layout is not None
     ]
     composed = composition.composed()
+    if not (is_ours or is_whole):
+        _refuse_unused(kernel, composed, arguments, params)
     if groups is None:
         x, y, z = composed.workgroup_size
         grid = fold(-(-arguments[composition.outputs[0].name].size // (x * y * z)))
@@ -87,6 +93,21 @@ def lower_custom(
     dispatches.append(build(adapter, composition, composed, grid, where, facts))
     reads_whole = frozenset([numbers[name] for name in packed])
     return Program(tuple(dispatches), tuple(buffers), (), (), reads_whole)
+
+
+def _refuse_unused(
+    kernel: str, composed: Composed, arguments: Mapping[str, Argument], params: Mapping[str, Any]
+) -> None:
+    """Refuse a tensor or a field that the shader does not name."""
+    bound = {one.name for one in composed.bindings}
+    for name in arguments:
+        if name not in bound and not any(one.startswith(f"{name}_") for one in composed.wanted):
+            known = ", ".join(sorted(bound & arguments.keys())) or "none"
+            raise ArgumentError(f"{kernel}: arrays has {name!r}; the shader names {known}.")
+    for name in params:
+        if name not in composed.wanted:
+            known = ", ".join(composed.wanted) or "none"
+            raise ArgumentError(f"{kernel}: params has {name!r}; the shader's fields: {known}.")
 
 
 def _read_whole(source: Source, arguments: Mapping[str, Argument]) -> list[str]:

@@ -6,12 +6,13 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
 from wgsl_kernels.backends.webgpu.composing.source import text_given
 from wgsl_kernels.backends.webgpu.kernel import params_with, wants_signature
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.backends.webgpu.products.dispatching import Epilogue, declare_product, multiply
-from wgsl_kernels.backends.webgpu.products.tilings import Product
+from wgsl_kernels.backends.webgpu.products.tilings import LONGEST_UNBROKEN, Product
 from wgsl_kernels.backends.webgpu.products.written import (
     OWN_FIELDS,
     SLOT_NAMES,
@@ -87,7 +88,15 @@ class ProductForm:
         fields = {**fields, **asked}
         self._check_names(fields, OWN_FIELDS, "params has the field")
         strided = [name for name, one in given.items() if one.layout is not None]
-        written = write_product(file, list(given), strided, (rows, cols, depth), fields)
+        written = write_product(
+            file,
+            list(given),
+            strided,
+            (rows, cols, depth),
+            fields,
+            _types({**given, "y": spec}),
+            [name for name in names if name not in given],
+        )
         return self.run(gpu, given, spec, fields, written)
 
     def run(
@@ -100,11 +109,18 @@ class ProductForm:
     ) -> GpuArray:
         """Dispatch the product with its slots filled."""
         *above, rows, cols = spec.shape
-        product = Product(math.prod(above), rows, cols, 1, fields["depth"])
+        depth, unbroken = fields["depth"], self.file().unbroken
+        product = Product(math.prod(above), rows, cols, 1, depth, unbroken=bool(unbroken))
+        if unbroken and depth > LONGEST_UNBROKEN:
+            raise ArgumentError(
+                f"{self.name}: depth is {depth}, and {unbroken}; want at most {LONGEST_UNBROKEN}."
+            )
         spelled = {wgsl_name(name): one for name, one in given.items()}
         arrays = {**given, **{f"{name}{VEC4}": spelled[name] for name in written.vec4}}
+        notes = [f"operand {operand}: {one}" for operand, one in written.loads.items()]
+        functions = self.file().functions
         extra = {"WHOLE": True}
-        own = {"OWN_TERM": "term" in self.file().functions}
+        own = {"OWN_TERM": "term" in functions, "OWN_INIT": "init" in functions}
         sizes = {**product.fields(), "tap_block": 0, "channel_block": 0, "across": 0}
 
         def add(parts: GpuArray, y: GpuArray, count: int) -> GpuArray:
@@ -112,7 +128,7 @@ class ProductForm:
                 PARTS,
                 {**given, "parts": parts, "y": y},
                 slots=written.text,
-                configuration={**extra, **own},
+                configuration={**extra, "OWN_TERM": own["OWN_TERM"]},
                 params={**sizes, **fields, "part_size": spec.size, "taps": count},
             )
             return y
@@ -128,7 +144,7 @@ class ProductForm:
             layout=written.layout,
             epilogue=Epilogue(configuration=extra, fields={}, adds=add),
             configuration=own,
-            notes=[f"operand {operand}: {one}" for operand, one in written.loads.items()],
+            notes=[*notes, *([unbroken] if unbroken else ())],
         )
 
     def file(self) -> ProductFile:
@@ -187,14 +203,14 @@ class ProductForm:
         given = params_with(self.params, dict(facts), self.name)
         found = {name: plain(value) for name, value in given.items()}
         depth = found.get("depth")
-        if not isinstance(depth, int) or isinstance(depth, bool) or depth < 0:
+        if not isinstance(depth, int) or isinstance(depth, bool) or not 0 <= depth < 2**32:
             message = (
                 f"params= gave depth = {shown(depth)}"
                 if "depth" in found
                 else "params= gave no 'depth'"
             )
             raise ArgumentError(
-                f"{self.name}: {message}; want the length of each sum, an int from 0."
+                f"{self.name}: {message}; want the length of each sum, an int from 0 to 4294967295."
             )
         return found
 
@@ -216,6 +232,13 @@ class ProductForm:
     def _read(self) -> ProductFile:
         beside = Path(self.origin.file).parent
         return read_product(self.name, text_given(self.given, beside, self.origin.inline))
+
+
+def _types(tensors: Mapping[str, GpuArray | Spec]) -> dict[str, str]:
+    """Return what ``T``, ``T_wide`` and ``T_<tensor>`` are; the output comes last."""
+    found = {f"T_{wgsl_name(name)}": STORAGE_TYPES[one.dtype] for name, one in tensors.items()}
+    first, last = next(iter(found.values())), found["T_y"]
+    return {**found, "T": first, "T_wide": "f32" if last == "f16" else last}
 
 
 def product_kernel(

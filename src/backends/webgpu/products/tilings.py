@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 ITERATIONS = 60_000
 """Loop iterations of one invocation; some drivers stop silently after 65,535."""
 
+LONGEST_UNBROKEN = ITERATIONS - 1
+"""Terms of a sum that one invocation can add whatever its tiles are."""
+
 SHORTEST_SUM = 256
 """Terms that a part sums at least, where it is split for that reason."""
 
@@ -159,6 +162,7 @@ class Product:
         channels: Its inner length.
         tap_block: Taps that one part sums.
         channel_block: Channels that one part sums of each tap.
+        unbroken: Whether one invocation must sum all, since parts cannot be added.
     """
 
     batches: int
@@ -168,6 +172,7 @@ class Product:
     channels: int
     tap_block: int = 0
     channel_block: int = 0
+    unbroken: bool = False
 
     @property
     def terms(self) -> int:
@@ -190,7 +195,12 @@ class Product:
         return self.batches * math.ceil(self.rows / rows) * math.ceil(self.cols / cols)
 
     def split(self, tiling: Tiling) -> Product:
-        """Return the product with its sum split so that no invocation loops too long."""
+        """Return the product with its sum split so that no invocation loops too long.
+
+        One that is unbroken is left whole, and must not be longer than ``LONGEST_UNBROKEN``.
+        """
+        if self.unbroken:
+            return replace(self, tap_block=self.taps, channel_block=self.channels)
         wanted = math.ceil(max(tiling.busy, 1) / self.groups(tiling))
         longest = max(math.ceil(self.terms / wanted), SHORTEST_SUM)
         times = math.ceil(min(longest, ITERATIONS // 2) / tiling.depth)
@@ -279,7 +289,8 @@ def candidates_for(product: Product, layout: Layout, policy: Policy) -> Candidat
     if blocks is not None:
         by_name["split"] = _candidate(blocks, best)
     sizes = (product.batches, product.rows, product.cols, product.taps, product.channels)
-    shape_class = (layout.name, *map(size_class, sizes))
+    name = f"{layout.name} unbroken" if product.unbroken else layout.name
+    shape_class = (name, *map(size_class, sizes))
     static = best.name if blocks is None else "split"
     return Candidates(by_name, tuple(by_name), static, shape_class)
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.products.slots import (
+    INNER_SLOTS,
+    SLOTS,
+    check_types,
+    private,
+    refuse_others,
+)
+from wgsl_kernels.backends.webgpu.products.terms import adds
 from wgsl_kernels.backends.webgpu.products.tilings import STRIDED, Layout
 from wgsl_kernels.backends.webgpu.templates.vectors import (
     VEC4,
@@ -16,29 +26,27 @@ from wgsl_kernels.backends.webgpu.templates.vectors import (
     vec4_load,
 )
 from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.edited import EditedText
 from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
-from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
+from wgsl_kernels.backends.webgpu.wgsl.names import RESERVED, wgsl_name
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.resolve import names_of
 from wgsl_kernels.engine.errors import ArgumentError, ShaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.wgsl.resolve import Names
 
-SLOTS = "wgsl_kernels::templates::product_slots"
+MODULE = "wgsl_kernels::templates::product_slots"
 _READ = "@group(0) @binding(0) var<storage, read>"
 OWN_FIELDS = (
     "batches", "rows", "cols", "taps", "channels", "tap_block", "channel_block", "part_size",
     "across",
 )  # fmt: skip
 """What the templates want to know."""
-SLOT_NAMES = (
-    "a_at", "b_at", "b_vec4", "term", "finish", "row_at", "place_at", "fetch_a", "col_at",
-    "b_start", "b_step", "fetch_b", "term4", "store", "store4",
-)  # fmt: skip
-"""The functions that the templates import from a kernel's module."""
+SLOT_NAMES = (*SLOTS, *(name for name in INNER_SLOTS if name not in "ab"))
+"""What the templates import from a kernel's module, but for the operands."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +55,36 @@ class ProductFile:
 
     Attributes:
         kernel: The kernel's name, for errors.
-        text: The file.
+        text: The file, with other names for what is not a product's.
         functions: Its functions by name.
         names: What its names mean.
+        original: The file as it is.
     """
 
     kernel: str
     text: Text
     functions: Mapping[str, tree.Function]
     names: Names
+    original: Text
+
+    @property
+    def declared(self) -> frozenset[str]:
+        """The names that it declares."""
+        return frozenset(one.name for one in self.names.symbols if one.is_global)
+
+    @functools.cached_property
+    def unbroken(self) -> str:
+        """Why parts of a sum cannot be added, empty where they can."""
+        if "combine" in self.functions:
+            return ""
+        missing = "; declare combine(x, y), the sum of two parts, to have it split"
+        if "init" in self.functions:
+            return f"a sum is unbroken: it starts at init{missing}"
+        term = self.functions.get("term")
+        if term is None or adds(term, self.declared):
+            return ""
+        place = self.text.place(term.ident.begin).label
+        return f"a sum is unbroken: term is not seen to add to it ({place}){missing}"
 
     @property
     def uses(self) -> frozenset[str]:
@@ -88,8 +117,14 @@ def read_product(kernel: str, text: Text) -> ProductFile:
     """Return what a user's file declares.
 
     Raises:
-        ShaderError: It is no WESL, or lacks ``a_at``, or both ``b_at`` and ``b_vec4``.
+        ShaderError: It is no WESL, lacks ``a_at``, or both ``b_at`` and ``b_vec4``, or has what is
+            of no use in a product.
     """
+    original = text
+    names = names_of(parse_source(text).module)
+    if names.module.is_whole:
+        refuse_others(kernel, text, names)
+        text = private(text, names)
     module = parse_source(text).module
     functions = {n.ident.name: n for n in module.declarations if isinstance(n, tree.Function)}
     known = ", ".join(f"fn {name}" for name in functions) or "no function"
@@ -99,7 +134,7 @@ def read_product(kernel: str, text: Text) -> ProductFile:
     ):
         if not there:
             raise ShaderError(f"{kernel}: {text.file}: a product wants {wanted}; found {known}.")
-    return ProductFile(kernel, text, functions, names_of(module))
+    return ProductFile(kernel, text, functions, names_of(module), original)
 
 
 def write_product(
@@ -108,6 +143,8 @@ def write_product(
     strided: Collection[str],
     sizes: tuple[int, int, int],
     fields: Mapping[str, Any],
+    types: Mapping[str, str],
+    absent: Collection[str] = (),
 ) -> WrittenProduct:
     """Return the module for arrays of one layout.
 
@@ -117,9 +154,12 @@ def write_product(
         strided: Those of views that only accessors read.
         sizes: Rows, columns and terms.
         fields: The values of ``params`` that are not the templates' own.
+        types: What ``T``, ``T_wide`` and ``T_<tensor>`` are.
+        absent: Names of the inputs that are not given.
 
     Raises:
-        ShaderError: The file names a field that is not there, or a field has no type in WGSL.
+        ShaderError: The file names a field that is not there, a field has no type in WGSL, or a
+            slot is of other types than a product's.
     """
     spelled = {wgsl_name(name) for name in inputs}
     views = {wgsl_name(name) for name in strided}
@@ -127,15 +167,35 @@ def write_product(
     known = {"rows": rows, "cols": cols, "channels": depth, **fields}
     facts = HostFacts(frozenset(spelled - views), frozenset(views), _divisors(known))
     layout, loads = _layout(file, facts, rows, cols, depth)
+    check_types(file.kernel, file.text, file.names.module, types, spelled)
     proved = [one for one in loads.values() if isinstance(one, Vec4Load) and one.text]
     vec4 = [name for one in proved for name in one.buffers]
     lines = [_params(file, fields), "alias Sum = T_wide;"]
     bound = [name for name in sorted(spelled) if name in file.uses]
     lines += [f"{_READ} {name}: array<T_{name}>;" for name in bound]
     lines += [f"{_READ} {name}{VEC4}: array<vec4<T_{name}>>;" for name in dict.fromkeys(vec4)]
+    lines += _optional(file, sorted(spelled), sorted(map(wgsl_name, absent)))
     lines += _functions(file, layout, loads)
-    text = "\n".join((file.text.text, "// What follows is written by the library.", *lines, ""))
-    return WrittenProduct(Text(file.text.file, text), layout, tuple(dict.fromkeys(vec4)), loads)
+    behind = "\n".join(("\n// What follows is written by the library.", *lines, ""))
+    text = Text(file.text.file, file.text.text + behind)
+    if isinstance(file.text, EditedText):
+        original = Text(file.text.file, file.original.text + behind)
+        text = replace(file.text, text=text.text, original=original, known=None)
+    return WrittenProduct(text, layout, tuple(dict.fromkeys(vec4)), loads)
+
+
+def _optional(file: ProductFile, given: Sequence[str], absent: Sequence[str]) -> list[str]:
+    """Return which inputs are given, and what stands for those that are not."""
+    lines = [f"const has_{n} = true;" for n in given if f"has_{n}" in file.uses]
+    for name in absent:
+        if file.uses & {f"has_{name}", name, f"T_{name}", f"load_{name}"}:
+            lines += (
+                f"const has_{name} = false;",
+                f"alias T_{name} = T_y;",
+                f"var<private> {name}: array<T_{name}, 1>;",
+                f"fn load_{name}(i: u32) -> T_{name} {{ return {name}[0]; }}",
+            )
+    return lines
 
 
 def _layout(
@@ -150,7 +210,8 @@ def _layout(
             return ScalarLoads(f"there is no {name} of three parameters", place)
         if size % 4:
             return ScalarLoads(f"{along} is {size}, no multiple of 4", place)
-        return vec4_load(file.text, function, function.parameters[at].ident.name, facts)
+        along = function.parameters[at].ident.name
+        return vec4_load(file.text, function, along, facts, file.declared)
 
     along_k, along_m = proof("a_at", 2, "depth", depth), proof("a_at", 1, "rows", rows)
     across, inner = proof("b_at", 2, "cols", cols), proof("b_at", 1, "depth", depth)
@@ -182,24 +243,24 @@ def _functions(
     lines = [one.text for one in loads.values() if isinstance(one, Vec4Load) and one.text]
     if not layout.a:
         lines.append(
-            f"fn fetch_a(place: {SLOTS}::Place, channel: u32) -> Sum "
+            f"fn fetch_a(place: {MODULE}::Place, channel: u32) -> Sum "
             "{ return Sum(a_at(place.batch, place.row, channel)); }"
         )
     else:
         lines.append(
-            f"fn fetch_a(place: {SLOTS}::Place, channel: u32) -> vec4<Sum> "
+            f"fn fetch_a(place: {MODULE}::Place, channel: u32) -> vec4<Sum> "
             f"{{ return vec4<Sum>({VEC4_OF}a_at(place.batch, place.row, channel)); }}"
         )
     if not layout.b:
         lines.append(
-            f"fn fetch_b(col: {SLOTS}::Col, start: u32, k: u32) -> Sum "
+            f"fn fetch_b(col: {MODULE}::Col, start: u32, k: u32) -> Sum "
             "{ return Sum(b_at(col.batch, start + k, col.col)); }"
         )
     else:
         own = layout.b == "k" and "b_vec4" in file.functions
         name = "b_vec4" if own else f"{VEC4_OF}b_at"
         lines.append(
-            f"fn fetch_b(col: {SLOTS}::Col, start: u32, k: u32) -> vec4<Sum> "
+            f"fn fetch_b(col: {MODULE}::Col, start: u32, k: u32) -> vec4<Sum> "
             f"{{ return vec4<Sum>({name}(col.batch, start + k, col.col)); }}"
         )
     if "b_at" not in file.functions:
@@ -246,20 +307,30 @@ def _params(file: ProductFile, fields: Mapping[str, Any]) -> str:
 
 
 def _type_of(kernel: str, name: str, value: object) -> str:
-    if not name.isidentifier():
-        raise ArgumentError(f"{kernel}: params= gave a field {name!r}; want a name of WGSL.")
-    if isinstance(value, bool) or (isinstance(value, int) and value >= 0):
+    if _FIELD.fullmatch(name) is None or name in RESERVED:
+        raise ArgumentError(
+            f"{kernel}: params= gave a field {name!r}; want a name of WGSL that does not begin "
+            "with '__' or 'wk_'."
+        )
+    if isinstance(value, bool) or (isinstance(value, int) and 0 <= value < 2**32):
         return "u32"
     if isinstance(value, float):
         return "f32"
-    if isinstance(value, tuple) and 2 <= len(value) <= 4:
+    if (
+        isinstance(value, tuple)
+        and 2 <= len(value) <= 4
+        and not any(isinstance(one, tuple) for one in value)
+    ):
         types = {_type_of(kernel, name, one) for one in value}
         if len(types) == 1:
             return f"vec{len(value)}<{types.pop()}>"
     raise ArgumentError(
-        f"{kernel}: params= gave {name} = {value!r}; want a float, an int from 0, a bool, or two "
-        "to four of one kind."
+        f"{kernel}: params= gave {name} = {value!r}; want a float, an int from 0 to "
+        "4294967295, a bool, or two to four of one kind in a tuple."
     )
+
+
+_FIELD = re.compile(r"(?!__|wk_|_$)[A-Za-z_]\w*", re.ASCII)
 
 
 def _divisors(fields: Mapping[str, Any]) -> dict[str, int]:

@@ -41,6 +41,23 @@ TABLE: Mapping[str, str] = MappingProxyType(
 )
 """Each name, as the guide prints it, and what it is. The accessors are a free kernel's."""
 
+ALL = "all"
+_READS = "own `main`, product"
+_WRITES = "own `main`"
+FORMS: Mapping[str, str] = MappingProxyType(
+    {
+        "attrs": "all but own `main` and product",
+        "load_<tensor>(i)": _READS,
+        "load4_<tensor>(i)": _READS,
+        "load_<tensor>_at(coords)": _READS,
+        "Coords_<tensor>": _READS,
+        "coords_<tensor>(i)": _READS,
+        "store_<tensor>(i, value)": _WRITES,
+        "store4_<tensor>(i, values)": _WRITES,
+    }
+)
+"""The forms that have a name, where it is not all."""
+
 _NAMES = [one.partition("(")[0] for one in TABLE]
 _OF_TENSORS = "|".join(one.replace("<tensor>", r"\w+") for one in _NAMES if "<" in one)
 _OF_TENSOR = re.compile(rf"{_OF_TENSORS}|wk_\w+")

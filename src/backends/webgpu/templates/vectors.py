@@ -15,7 +15,7 @@ from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.printer import spell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
@@ -80,7 +80,11 @@ class ScalarLoads:
 
 
 def vec4_load(
-    text: Text, function: tree.Function, along: str, facts: HostFacts
+    text: Text,
+    function: tree.Function,
+    along: str,
+    facts: HostFacts,
+    own: Collection[str] = (),
 ) -> Vec4Load | ScalarLoads:
     """Return the form of ``function`` that reads four elements along a parameter, or why not.
 
@@ -90,9 +94,10 @@ def vec4_load(
         along: The name of the parameter that the four elements are next to each other along; it
             is a multiple of four where the form is called.
         facts: What the host knows.
+        own: The names that the file declares, which are not WGSL's.
     """
     try:
-        return _Widening(function, along, facts).all()
+        return _Widening(function, along, facts, own).all()
     except _NoVec4Error as error:
         return ScalarLoads(error.reason, text.place(error.begin).label)
 
@@ -113,8 +118,11 @@ def _refuse(reason: str, node: tree.Node) -> NoReturn:
 class _Widening:
     """A walk over one function; local names win over buffers of the same name."""
 
-    def __init__(self, function: tree.Function, along: str, facts: HostFacts) -> None:
+    def __init__(
+        self, function: tree.Function, along: str, facts: HostFacts, own: Collection[str]
+    ) -> None:
         self.function = function
+        self.own = own
         self.facts = facts
         self.lets: dict[str, tree.Expression] = {}
         self.vectors: set[str] = set()  # the local names that are vec4 now
@@ -194,10 +202,13 @@ class _Widening:
 
     def call(self, node: tree.Call) -> tuple[str, bool]:
         name = node.callee.name
-        if name.startswith("load_") and len(node.arguments) == 1:
+        is_own = name in self.own
+        if not is_own and name.startswith("load_") and len(node.arguments) == 1:
             return self.element(node, name.removeprefix("load_"), node.arguments[0])
         if not self.indices.moves(node) and not self._holds_vector(node):
             return spell(node), False
+        if is_own:
+            _refuse(f"{name} is a function of the file's own", node)
         arguments = [self.value(one) for one in node.arguments]
         if name in _SCALARS or name.startswith("T_"):
             (inner, is_vector), *_ = arguments

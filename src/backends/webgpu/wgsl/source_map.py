@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from wgsl_kernels.backends.webgpu.wgsl.first_values import types_without_value
 from wgsl_kernels.backends.webgpu.wgsl.places import Place, Span, Text
+from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,8 +87,14 @@ class SourceMap:
         """Return the author's place of a place in the text; both count from 1.
 
         A name that was replaced, and the punctuation of our layout, lead to the nearest thing
-        that the author wrote. Places past the end count as the end.
+        that the author wrote.
+
+        Raises:
+            ArgumentError: The text has no such line.
         """
+        lines = self.composed.text.count("\n") + 1
+        if not 1 <= line <= lines:
+            raise ArgumentError(f"source_map: line is {line}; the text has lines 1 to {lines}.")
         return self.origin(line, column)[1]
 
     def context(self, line: int, column: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from wgsl_kernels.backends.webgpu.wgsl.linking.source import SEPARATOR, WESL_KEY
 from wgsl_kernels.backends.webgpu.wgsl.names import KEYWORDS
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse_expression
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.backends.webgpu.wgsl.tree import Name
+from wgsl_kernels.backends.webgpu.wgsl.walk import descendants
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.words import shown
 
-_ENDINGS = (".wesl", ".wgsl")  # the first wins where a module is there in both
+_ENDINGS = (".wesl", ".wgsl")
 _SUFFIXES = {"int32": "i", "uint32": "u", "float32": "f", "float16": "h"}
 
 
@@ -37,6 +41,7 @@ def texts_of(
             raise ArgumentError(f"link: package {name!r} is {files!r}; want texts by file path.")
         texts |= _package(name, files, f"{name}/")
     if constants:
+        _refuse_cycles(constants)
         lines = [f"const {name} = {_literal(name, value)};" for name, value in constants.items()]
         texts[ModulePath(CONSTANTS, ())] = Text(CONSTANTS, "\n".join((*lines, "")))
     return texts
@@ -44,6 +49,8 @@ def texts_of(
 
 def root_of(root: str, texts: Mapping[ModulePath, Text]) -> ModulePath:
     """Return the module that ``root`` names: ``main``, ``main.wgsl``, ``package::main``."""
+    if not isinstance(root, str):
+        raise ArgumentError(f"link: root is {shown(root)}; want the name of a module.")
     path = ModulePath(OWN, _segments(root.removeprefix(OWN + SEPARATOR).replace(SEPARATOR, "/")))
     if path not in texts:
         known = ", ".join(sorted(str(one) for one in texts if one.package == OWN))
@@ -56,28 +63,29 @@ def conditions_of(conditions: Mapping[str, bool]) -> dict[str, bool]:
     if not isinstance(conditions, Mapping):
         raise ArgumentError(f"link: conditions is {conditions!r}; want a mapping.")
     for name, value in conditions.items():
+        _check_name(name, "condition")
         if not isinstance(value, (bool, np.bool_)):
             raise ArgumentError(f"link: condition {name!r} is {value!r}; want True or False.")
     return {name: bool(value) for name, value in conditions.items()}
 
 
 def _package(package: str, files: Mapping[str, str], prefix: str) -> dict[ModulePath, Text]:
-    found: dict[ModulePath, tuple[int, Text]] = {}
+    found: dict[ModulePath, Text] = {}
     for file, text in files.items():
-        rank = next((n for n, one in enumerate(_ENDINGS) if file.endswith(one)), None)
-        if rank is None:
+        if not isinstance(file, str):
+            raise ArgumentError(f"link: module {shown(file)} has no path; want a file path.")
+        if not file.endswith(_ENDINGS):
             raise ArgumentError(f"link: module {file!r} has no ending; want .wesl or .wgsl.")
         if not isinstance(text, str):
             raise ArgumentError(f"link: module {file!r} is {type(text).__name__}; want its text.")
         segments = _segments(file)
         path = ModulePath(package, () if segments == (OWN,) else segments)
-        if path in found and found[path][0] == rank:
-            first = found[path][1].file
+        if path in found:
+            first = found[path].file
             raise ArgumentError(f"link: module {file!r} is given twice; {first!r} is the same.")
-        if path not in found or rank < found[path][0]:
-            lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-            found[path] = (rank, Text(prefix + file.removeprefix("./"), lines))
-    return {path: text for path, (_, text) in found.items()}
+        lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        found[path] = Text(prefix + file.removeprefix("./"), lines)
+    return found
 
 
 def _segments(file: str) -> tuple[str, ...]:
@@ -88,6 +96,20 @@ def _segments(file: str) -> tuple[str, ...]:
     if not all(segments) or ".." in segments or "." in segments:
         raise ArgumentError(f"link: {file!r} is no path within the package; want 'folder/module'.")
     return segments
+
+
+def _refuse_cycles(constants: Mapping[str, Any]) -> None:
+    """Refuse constants that are made of themselves."""
+    needs: dict[str, set[str]] = {}
+    for name, value in constants.items():
+        node = parse_expression(value) if isinstance(value, str) else None
+        used = () if node is None else descendants(node)
+        needs[name] = {one.name for one in used if isinstance(one, Name)} & constants.keys()
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        names = " -> ".join(error.args[1][::-1])
+        raise ArgumentError(f"link: constants need themselves: {names}. Give numbers.") from None
 
 
 def _literal(name: str, value: Any) -> str:
@@ -107,6 +129,12 @@ def _literal(name: str, value: Any) -> str:
     raise ArgumentError(f"link: constant {name!r} is {value!r}; want a finite number or WGSL text.")
 
 
-def _check_name(name: str, what: str) -> None:
-    if not name.isidentifier() or name in KEYWORDS or name == "_" or name.startswith("__"):
-        raise ArgumentError(f"link: {what} {name!r} is no name in WGSL. Give it another name.")
+def _check_name(name: object, what: str) -> None:
+    if (
+        not isinstance(name, str)
+        or not name.isidentifier()
+        or name in KEYWORDS
+        or name == "_"
+        or name.startswith("__")
+    ):
+        raise ArgumentError(f"link: {what} {shown(name)} is no name in WGSL. Give it another name.")

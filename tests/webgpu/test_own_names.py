@@ -1,0 +1,80 @@
+"""What a kernel's file declares wins in that file, and nowhere else in a fused text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("registries_as_before")]
+
+MAIN = """
+struct Params {{ y_size: u32 }}
+@group(0) @binding(2) var<uniform> params: Params;
+{own}
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
+  if (id.x < params.y_size) {{ store_y(id.x, {name}(load_x(id.x))); }}
+}}
+"""
+MAP = "{own}\nfn op(x: T) -> T {{ return {name}(x); }}\n"
+REDUCE = """{own}
+fn init() -> f32 {{ return 0.0; }}
+fn lift(x: T) -> f32 {{ return {name}(x); }}
+fn combine(a: f32, b: f32) -> f32 {{ return a + b; }}
+"""
+PRODUCT = """{own}
+fn a_at(batch: u32, row: u32, k: u32) -> T_x {{ return {name}(x[row * params.depth + k]); }}
+fn b_at(batch: u32, k: u32, col: u32) -> T_x {{ return select(0.0, 1.0, k == col); }}
+"""
+DOUBLE = "fn {name}(v: f32) -> f32 {{ return v + v; }}"
+
+
+def _same(x: wk.Spec, /) -> wk.Spec:
+    return x.like()
+
+
+def _total(x: wk.Spec, /, *, axis: int = 0) -> wk.Spec:
+    return x.like(shape=x.shape[1:])
+
+
+def _kept(x: wk.Spec, /, *, axis: int = 0) -> wk.Spec:
+    return x.like()
+
+
+@pytest.mark.parametrize("name", ["hold", "fma", "max", "bitcast", "wk_load"])
+@pytest.mark.parametrize(
+    ("form", "signature", "options"),
+    [
+        (MAIN, _same, {}),
+        (MAP, _same, {}),
+        (REDUCE, _total, {}),
+        (REDUCE, _kept, {"form": "scan"}),
+        (PRODUCT, _same, {"form": "product", "params": lambda x_shape: {"depth": x_shape[-1]}}),
+    ],
+    ids=["main", "map", "reduce", "scan", "product"],
+)
+def test_a_file_s_names_mean_nothing_beyond_it(
+    form: str, signature: Callable[..., wk.Spec], options: dict[str, Any], name: str
+) -> None:
+    own = DOUBLE.format(name=name)
+    wk.signature("OwnNames")(signature)
+    wk.wgsl_kernel("OwnNames", form.format(own=own, name=name), **options)
+
+    def kernel(x: wk.Tensor) -> wk.Tensor:
+        found = wk.engine().run_kernel("OwnNames", {"x": x})
+        assert isinstance(found, wk.Tensor)
+        return found
+
+    x = wk.tensor(np.linspace(-1, 1, 36, dtype=np.float32).reshape(6, 6))
+    with wk.config.using(fusion="never"):
+        expected = wk.exp(kernel(wk.relu(x))).numpy()
+    for _ in range(2):
+        with wk.config.using(fusion="always"):
+            np.testing.assert_array_equal(wk.exp(kernel(wk.relu(x))).numpy(), expected)
