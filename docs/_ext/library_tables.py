@@ -32,12 +32,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+CONSTANTS = ("e", "inf", "nan", "newaxis", "pi")
+"""Plain values of the array API standard, which its page lists."""
+
+
 def public_names() -> dict[str, Any]:
     """Return the public names of the package that are not modules, or that are called as well."""
     found = {
         name: value
         for name, value in vars(wk).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
+        if not name.startswith("_")
+        and not isinstance(value, ModuleType)
+        and name not in CONSTANTS
     }
     return {**found, "engine": facade.engine, "backends": backends.backends}
 

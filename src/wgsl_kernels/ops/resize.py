@@ -51,7 +51,7 @@ def resize_bilinear(
             libraries; not together with ``align_corners``.
 
     Returns:
-        [batch, *size, channels], float32.
+        [batch, new height, new width, channels], float32.
 
     Raises:
         ShapeError: ``images`` has another rank, or an axis of length 0 or above 16384.
@@ -175,7 +175,7 @@ def resize_nearest_neighbor(
             with ``align_corners``.
 
     Returns:
-        [batch, *size, channels], of the dtype of ``images``.
+        [batch, new height, new width, channels], of the dtype of ``images``.
 
     Raises:
         ShapeError: ``images`` has another rank, or an axis of length 0 or above 16384.
