@@ -197,6 +197,7 @@ ELSEWHERE = {
         "reload_kernels"
     ),
     "takes a function, which is called": "warmup override_gradient",
+    "stands before a block": "shadow",
     "reads or writes files": "save load",
     "takes texts and folders of shaders": "link shader_package",
 }

@@ -18,6 +18,7 @@ from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.run import run_many
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     import os
@@ -97,8 +98,8 @@ def shadow(
         1
     """
     find_driver(backend)
-    if every < 1:
-        raise ArgumentError(f"shadow: every is {every}; want a number from 1 on.")
+    if type(every) is not int or every < 1:
+        raise ArgumentError(f"shadow: every is {shown(every)}; want a whole number from 1 on.")
     seen = Shadow()
 
     def compare(call: Call, proceed: Proceed) -> Result:
@@ -173,7 +174,7 @@ def _write(folder: Path, call: Call, backend: str, rtol: float) -> str | None:
     data = folder / f"{call.name}.npz"
     arrays = {f"i{n}": one.numpy() for n, one in enumerate(inputs) if isinstance(one, Tensor)}
     np.savez(data, **arrays)  # type: ignore[arg-type]  # its stub takes no arrays by name
-    shown = [
+    places = [
         f"data['i{n}']" if isinstance(one, Tensor) else repr(one) for n, one in enumerate(inputs)
     ]
     kernel = get_kernel(call.name, backend)
@@ -183,7 +184,7 @@ def _write(folder: Path, call: Call, backend: str, rtol: float) -> str | None:
         name=call.name,
         imports=f"import {module}\n" if own else "",
         data=str(data.resolve()),
-        inputs=", ".join(shown),
+        inputs=", ".join(places),
         names=tuple(plan.input_names),
         attrs=dict(call.attrs),
         one=plan.driver.name,

@@ -1,6 +1,7 @@
 """The examples that extend the library do what they say, on both backends."""
 
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ def test_the_custom_op_passes_both_of_its_checks(backend: str) -> None:
     x = np.array([-1.0, 0.0, 0.5])
     want = x + np.sin(2.0 * x) ** 2 / 2.0
     assert numbers_after("", printed) == pytest.approx(want, abs=2.0**-10)
-    assert "Snake: 8 checks, 0 failed" in printed
+    assert re.search(r"^Snake: \d+ checks, 0 failed$", printed, re.MULTILINE)
 
 
 @BACKENDS
