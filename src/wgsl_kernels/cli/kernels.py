@@ -36,7 +36,7 @@ def ledger(
         ArgumentError: The module cannot be imported.
         KernelNotFound: No kernel is left of those asked for by name.
     """
-    before = {one.name for one in coverage()}
+    before = {one.name for one in coverage() if one.backends}
     if module:
         try:
             importlib.import_module(module)
@@ -68,7 +68,7 @@ def ledger(
                 "samples": len(samples),
                 "missing": lacking,
                 "evidence": evidence.get(one.name),
-                "origin": str(one.origin),
+                "origin": str(one.origin) if one.origin else "",
             }
         )
     if name and not rows and not missing:

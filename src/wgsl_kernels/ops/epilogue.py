@@ -44,9 +44,9 @@ def own_activation(kernel: str, activation: str) -> tuple[str, Callable[[Tensor]
     Raises:
         ArgumentError: It is neither. The second raises so where the kernel changes the shape.
     """
-    if activation in ACTIVATIONS:
-        return activation, _unchanged
     given = text(kernel, "activation", activation)
+    if given in ACTIVATIONS:
+        return given, _unchanged
     words = "".join([one[:1].upper() + one[1:] for one in given.split("_")])
     for name in (given, words):
         backends = [one for one in ("cpu", "webgpu") if get_kernel(name, one) is not None]
