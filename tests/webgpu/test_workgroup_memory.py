@@ -43,6 +43,7 @@ USES = {
     "Max": {"wk_totals"},
     "Mean": {"wk_totals"},
     "Min": {"wk_totals"},
+    "NonMaxSuppressionV3": {"best_boxes", "best_scores"},
     "Prod": {"wk_totals"},
     "Softmax": {"wk_totals"},
     "Sum": {"wk_totals"},
