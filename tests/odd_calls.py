@@ -307,7 +307,9 @@ _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = 
             "check_numerics": False, "small_ops": "host", "tuning": "off",
         }.items()
     },
-    "grad": (lambda f, x, dy: wk.grad(_uncalled(f))(x, dy), (_is(wk.square), _matrix, _is(None))),
+    "grad": (
+        lambda f, x, dy: wk.grad(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
+    ),
     "grads": (
         lambda f, x, dy: wk.grads(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
     ),

@@ -112,8 +112,8 @@ DTYPES = {
     "unknown": Bad(
         lambda: t([1.0], dtype=np.uint8),
         wk.DTypeError,
-        "dtype 'uint8' is unknown; want one of bool, int32, float16, float32, float64, "
-        "complex64, complex128, string.",
+        "dtype 'uint8' is unknown; did you mean 'int32'? Want one of bool, int32, float16, "
+        "float32, float64, complex64, complex128, string.",
     ),
     "none": Bad(
         lambda: t(None), wk.DTypeError, "tensor: None makes no tensor; want numbers, str or bytes."
@@ -242,7 +242,7 @@ TENSORS = {
         "stop_gradient.",
     ),
     "arriving gradient": Bad(
-        lambda: wk.grad(lambda x: x * 2.0)(t([1.0]), t([1.0, 2.0])),
+        lambda: wk.grad(lambda x: x * 2.0)(t([1.0]), dy=t([1.0, 2.0])),
         wk.ShapeError,
         "grad: dy has shape [2], the value [1]; want the same.",
     ),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.dtypes import DTypeLike
     from wgsl_kernels.engine.spec import Shape
 
 Scalar = bool | int | float | complex
@@ -45,7 +46,7 @@ def chosen_dtype(dtype: Any, default: DType) -> DType:
 
 
 def full(
-    shape: int | Sequence[int], fill_value: Scalar | str | bytes, *, dtype: Any = None
+    shape: int | Sequence[int], fill_value: Scalar | str | bytes, dtype: DTypeLike | None = None
 ) -> Tensor:
     """Return a tensor of ``shape`` with ``fill_value`` in every element.
 
@@ -62,18 +63,20 @@ def full(
     return run("Fill", shape=shape, value=value, dtype=chosen)
 
 
-def full_like(x: TensorLike, fill_value: Scalar | str | bytes, *, dtype: Any = None) -> Tensor:
+def full_like(
+    x: TensorLike, fill_value: Scalar | str | bytes, dtype: DTypeLike | None = None
+) -> Tensor:
     """Return a tensor of the shape of ``x``, and its dtype unless told, filled with one value."""
     given = as_tensor(x)
     return full(given.shape, fill_value, dtype=given.dtype if dtype is None else dtype)
 
 
-def ones(shape: int | Sequence[int], *, dtype: Any = "float32") -> Tensor:
+def ones(shape: int | Sequence[int], dtype: DTypeLike = "float32") -> Tensor:
     """Return a tensor of ``shape`` filled with 1."""
     return full(shape, 1, dtype=dtype)
 
 
-def zeros(shape: int | Sequence[int], *, dtype: Any = "float32") -> Tensor:
+def zeros(shape: int | Sequence[int], dtype: DTypeLike = "float32") -> Tensor:
     """Return a tensor of ``shape`` filled with 0."""
     return full(shape, 0, dtype=dtype)
 
@@ -118,7 +121,7 @@ def one_hot(
     *,
     on_value: float = 1,
     off_value: float = 0,
-    dtype: Any = "int32",
+    dtype: DTypeLike = "int32",
 ) -> Tensor:
     """Return a tensor with a new last axis, ``on_value`` at each index and ``off_value`` elsewhere.
 
@@ -144,7 +147,7 @@ def eye(
     *,
     k: int = 0,
     batch_shape: int | Sequence[int] = (),
-    dtype: Any = "float32",
+    dtype: DTypeLike = "float32",
 ) -> Tensor:
     """Return matrices with 1 on a diagonal and 0 elsewhere.
 
@@ -239,7 +242,7 @@ def _one_hot_webgpu(
 no_gradient("OneHot", because="its input holds integers")
 
 
-def ones_like(x: TensorLike, *, dtype: Any = None) -> Tensor:
+def ones_like(x: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 1."""
     if dtype is None:
         return run("OnesLike", x)
@@ -265,7 +268,7 @@ def _ones_like_grad(dy: Tensor) -> Tensor:
     return zeros_like(dy)
 
 
-def zeros_like(x: TensorLike, *, dtype: Any = None) -> Tensor:
+def zeros_like(x: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 0."""
     if dtype is None:
         return run("ZerosLike", x)

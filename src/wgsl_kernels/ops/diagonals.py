@@ -151,7 +151,7 @@ def _diag_grad(dy: Tensor, x_shape: Shape) -> Tensor:
     )
 
 
-def tril(x: TensorLike, *, k: int = 0) -> Tensor:
+def tril(x: TensorLike, k: int = 0) -> Tensor:
     """Return matrices with 0 above their ``k``-th diagonal; 0 is the main one, 1 above it.
 
     Args:
@@ -169,7 +169,7 @@ def tril(x: TensorLike, *, k: int = 0) -> Tensor:
     return logical.where(compare.less_equal(above, k), given, 0)
 
 
-def triu(x: TensorLike, *, k: int = 0) -> Tensor:
+def triu(x: TensorLike, k: int = 0) -> Tensor:
     """Return matrices with 0 below their ``k``-th diagonal; 0 is the main one, 1 above it.
 
     Args:

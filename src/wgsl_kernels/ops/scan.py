@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def cumulative_prod(
-    x: TensorLike, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
+    x: TensorLike, axis: int = 0, *, exclusive: bool = False, reverse: bool = False
 ) -> Tensor:
     """Return the products of the elements along ``axis`` up to each; int32 wraps.
 
@@ -133,7 +133,7 @@ def _from_rows(rows: Tensor, x: Tensor, axis: int, reverse: bool) -> Tensor:
 
 
 def cumulative_sum(
-    x: TensorLike, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
+    x: TensorLike, axis: int = 0, *, exclusive: bool = False, reverse: bool = False
 ) -> Tensor:
     """Return the sums of the elements along ``axis`` up to each; int32 wraps.
 
