@@ -101,11 +101,7 @@ class Policy:
 
         llvmpipe compiles every load and store to branches for each lane: a product with Adam's 14
         maps behind it took 0.9 s to compile with four copies of them and 0.6 with one (Mesa 25).
-        Over 200,704 elements the copies saved 0.6 ms of 4.0 a step.
-
-        Args:
-            maps: The maps behind a product.
-            elements: Of each result.
+        Over 200,704 ``elements`` of a result the copies saved 0.6 ms of 4.0 a step.
         """
         return self._is_software and maps >= LOOPED_MAPS and elements <= SHORT_TEXT
 
