@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def publish(name: str, lazy: Iterable[str] = ()) -> None:
+def publish(name: str, lazy: Iterable[str] = (), of: str = "") -> None:
     """Set ``__all__`` and ``__dir__`` of the module ``name``; call it where the module ends.
 
     A package's names are all that it imports; a module's are those that it defines or annotates.
@@ -21,15 +21,16 @@ def publish(name: str, lazy: Iterable[str] = ()) -> None:
     Args:
         name: The module's ``__name__``.
         lazy: Further names, which its ``__getattr__`` gives.
+        of: A package whose functions and classes are a module's own, too, where it imports them.
     """
     module = sys.modules[name]
-    names = sorted({*_names(module), *lazy})
+    names = sorted({*_names(module, of), *lazy})
     contents: dict[str, Any] = vars(module)
     contents["__dir__"] = lambda: names
     contents["__all__"] = [one for one in names if not hasattr(builtins, one)]
 
 
-def _names(module: ModuleType) -> list[str]:
+def _names(module: ModuleType, of: str) -> list[str]:
     contents: dict[str, Any] = vars(module)
     is_package = "__path__" in contents
     annotated: dict[str, Any] = contents.get("__annotations__", {})
@@ -41,7 +42,8 @@ def _names(module: ModuleType) -> list[str]:
         elif is_package:
             is_public = True
         else:
-            is_public = getattr(value, "__module__", None) == module.__name__
+            home = str(getattr(value, "__module__", None))
+            is_public = home == module.__name__ or (of != "" and home.startswith(f"{of}."))
         if is_public:
             found.append(name)
     return [name for name in {*found, *annotated} if not name.startswith("_")]

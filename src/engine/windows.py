@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ CHANNELS = {"NHWC": 3, "NCHW": 1}
 ROUNDING = {"floor": math.floor, "round": lambda x: math.floor(x + 0.5), "ceil": math.ceil}
 
 Pair = int | tuple[int, ...]
-Padding = str | int | tuple[tuple[int, int], ...]
+Padding = Literal["valid", "same"] | int | tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 from wgsl_kernels.engine.errors import DTypeError, WgslKernelsError
 from wgsl_kernels.engine.tensor import Tensor, as_tensor
 from wgsl_kernels.ops import (
+    activation,
     binary,
     bitwise,
     classify,
@@ -67,7 +68,9 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "cosh": hyperbolic.cosh,
     "divide": binary.divide,
     "equal": compare.equal,
+    "erf": exponential.erf,
     "exp": exponential.exp,
+    "expit": activation.sigmoid,
     "expm1": exponential.expm1,
     "floor": unary.floor,
     "floor_divide": binary.floor_divide,
@@ -112,7 +115,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "tanh": exponential.tanh,
     "trunc": compositions.trunc,
 }
-"""Our op for each of NumPy's elementwise functions."""
+"""Our op for each of NumPy's elementwise functions, and for two of SciPy's."""
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {
     "add": reduce.sum,
@@ -250,7 +253,8 @@ def array_ufunc(_self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **opt
     Raises:
         DTypeError: There is none, or it has not these options.
     """
-    name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+    space = "np." if getattr(np, ufunc.__name__, None) is ufunc else ""  # SciPy has ufuncs, too
+    name = f"{space}{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     if options.get("out") is not None:
         raise DTypeError(
             f"{name}: a tensor among the inputs, and out is given; out cannot hold a tensor's "

@@ -12,7 +12,8 @@ HIGH = {"bool": 2, "int32": 4, "float32": 3.0, "complex64": 3.0}
 
 def _astype(x: wk.Tensor, *, dtype: Any) -> wk.Tensor:
     in_double = x.dtype in WIDE.values()  # as gradients are checked
-    return wk.astype(x, WIDE.get(dtype, dtype) if in_double else dtype)
+    wide: Any = WIDE.get(dtype, dtype)
+    return wk.astype(x, wide if in_double else dtype)
 
 
 SAMPLES = [
