@@ -374,7 +374,7 @@ def _check_value(caller: str, value: Any) -> None:
 def _check_source(caller: str, x: Any) -> None:
     if not isinstance(x, Tensor):
         raise ArgumentError(f"{caller}: got {type(x).__name__}; want a tensor.")
-    if not is_differentiable(x.dtype):
+    if not is_differentiable(x.spec.dtype):
         raise DTypeError(f"{caller}: no gradient flows through dtype {x.dtype}; want a float.")
 
 

@@ -212,7 +212,7 @@ class Variable(Assigning, Tensor):
         if self.is_disposed:
             raise self._was_disposed()
         given = value if isinstance(value, Tensor) else tensor(value, dtype=self.dtype)
-        if given.dtype == WIDE.get(self.dtype) and context.current().double:
+        if given.spec.dtype == WIDE.get(self.spec.dtype) and context.current().double:
             values = given.numpy().astype(numpy_dtype(self.dtype))
             narrow = Spec(given.shape, self.dtype)
             given = Tensor(narrow, given._driver.upload(values, narrow), given._driver)
@@ -221,7 +221,7 @@ class Variable(Assigning, Tensor):
                 f"assign: {self.name} has shape {show(self.shape)}, the value "
                 f"{show(given.shape)}; want the same."
             )
-        if given.dtype != self.dtype:
+        if given.spec.dtype != self.spec.dtype:
             raise DTypeError(
                 f"assign: {self.name} is {self.dtype}, the value {given.dtype}; cast it first."
             )
