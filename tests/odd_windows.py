@@ -1,4 +1,4 @@
-"""Right arguments of convolution and pooling, where their names alone do not tell; see odd_calls."""
+"""Right arguments of convolution and pooling where names alone do not tell; see odd_calls."""
 
 from collections.abc import Callable
 from typing import Any
