@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,7 +53,7 @@ def test_a_tall_or_wide_window_is_seen_whole(window: tuple[int, int], backend: s
 @pytest.mark.parametrize("loops", [3, 40])
 @pytest.mark.parametrize("options", [{}, {"dilations": 2}])
 def test_windows_in_bands_give_the_same(
-    monkeypatch: pytest.MonkeyPatch, loops: int, options: dict[str, int]
+    monkeypatch: pytest.MonkeyPatch, loops: int, options: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(pool_dispatch, "LOOPS", loops)
     monkeypatch.setattr(lower_window, "LOOPS", loops)
