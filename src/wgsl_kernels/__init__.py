@@ -200,6 +200,8 @@ from wgsl_kernels.ops.joining import tile as tile
 from wgsl_kernels.ops.local_response import (
     local_response_normalization as local_response_normalization,
 )
+from wgsl_kernels.ops.logarithms import log2 as log2
+from wgsl_kernels.ops.logarithms import log10 as log10
 from wgsl_kernels.ops.logical import logical_and as logical_and
 from wgsl_kernels.ops.logical import logical_not as logical_not
 from wgsl_kernels.ops.logical import logical_or as logical_or

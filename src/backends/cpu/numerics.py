@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 exp, expm1, log, log1p = native(np.exp), native(np.expm1), native(np.log), native(np.log1p)
+log2, log10 = native(np.log2), native(np.log10)
 sin, cos, tan = native(np.sin), native(np.cos), native(np.tan)
 asin, acos, atan = native(np.arcsin), native(np.arccos), native(np.arctan)
 sinh, cosh, tanh = native(np.sinh), native(np.cosh), native(np.tanh)
