@@ -4,6 +4,7 @@ import math as _math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+from wgsl_kernels import linalg as linalg
 from wgsl_kernels import train as train
 from wgsl_kernels import tuning as tuning
 from wgsl_kernels.backends.cpu.kernel import cpu_kernel as cpu_kernel
@@ -165,6 +166,11 @@ from wgsl_kernels.ops.diagonals import diag as diag
 from wgsl_kernels.ops.diagonals import tril as tril
 from wgsl_kernels.ops.diagonals import triu as triu
 from wgsl_kernels.ops.dilation import dilation2d as dilation2d
+from wgsl_kernels.ops.dtype_facts import can_cast as can_cast
+from wgsl_kernels.ops.dtype_facts import finfo as finfo
+from wgsl_kernels.ops.dtype_facts import iinfo as iinfo
+from wgsl_kernels.ops.dtype_facts import isdtype as isdtype
+from wgsl_kernels.ops.dtype_facts import result_type as result_type
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
@@ -220,6 +226,8 @@ from wgsl_kernels.ops.moving import mirror_pad as mirror_pad
 from wgsl_kernels.ops.moving import moveaxis as moveaxis
 from wgsl_kernels.ops.moving import repeat as repeat
 from wgsl_kernels.ops.moving import roll as roll
+from wgsl_kernels.ops.namespace import __array_namespace_info__ as __array_namespace_info__
+from wgsl_kernels.ops.namespace import asarray as asarray
 from wgsl_kernels.ops.normalization import batch_norm as batch_norm
 from wgsl_kernels.ops.normalization import layer_norm as layer_norm
 from wgsl_kernels.ops.ordered import argsort as argsort
@@ -313,11 +321,7 @@ from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
 
 # The constants of the array API standard.
-e = _math.e
-inf = _math.inf
-nan = _math.nan
-newaxis = None
-pi = _math.pi
+e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
 # What TensorFlow.js calls them; ops/names.py is the table, and a test holds these lines to it.
 arg_max = argmax
@@ -378,6 +382,7 @@ if _TYPE_CHECKING:
     from wgsl_kernels.engine.facade import engine as engine
 
 __version__ = "0.1.0"
+__array_api_version__ = "2024.12"
 
 _register_own()
 
