@@ -4,6 +4,7 @@ import math as _math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+import wgsl_kernels.fft as _fft  # noqa: F401  a namespace that can be called
 from wgsl_kernels import linalg as linalg
 from wgsl_kernels import train as train
 from wgsl_kernels import tuning as tuning
@@ -281,7 +282,6 @@ from wgsl_kernels.ops.sparse import sparse_fill_empty_rows as sparse_fill_empty_
 from wgsl_kernels.ops.sparse import sparse_reshape as sparse_reshape
 from wgsl_kernels.ops.sparse_segments import sparse_segment_mean as sparse_segment_mean
 from wgsl_kernels.ops.sparse_segments import sparse_segment_sum as sparse_segment_sum
-from wgsl_kernels.ops.spectral import fft as fft
 from wgsl_kernels.ops.spectral import ifft as ifft
 from wgsl_kernels.ops.standards import ledger as ledger
 from wgsl_kernels.ops.statistics import moments as moments
@@ -375,11 +375,14 @@ tensor5d = tensor
 tensor6d = tensor
 transpose = permute_dims
 
-# `wk.backends` and `wk.engine` are packages that can be called, as checkers see here.
+# `wk.backends`, `wk.engine` and `wk.fft` are modules that can be called, as checkers see here.
 if _TYPE_CHECKING:
     from wgsl_kernels import testing as testing
     from wgsl_kernels.engine.backends import backends as backends
     from wgsl_kernels.engine.facade import engine as engine
+    from wgsl_kernels.ops.transforms import Namespace as _Transforms
+
+    fft: _Transforms
 
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"

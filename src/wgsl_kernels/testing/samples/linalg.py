@@ -36,7 +36,7 @@ def _regular(*shape: int, dtype: str = "float32") -> Array:
 
 def _definite(*shape: int, dtype: str = "float32") -> Array:
     x = _drawn(*shape, dtype=dtype)
-    return x @ np.conj(np.swapaxes(x, -1, -2)) + np.eye(shape[-1])
+    return np.asarray(x @ np.conj(np.swapaxes(x, -1, -2)) + np.eye(shape[-1]))
 
 
 def _condition(x: Array) -> float:
