@@ -21,8 +21,8 @@ def log10(x: TensorLike) -> Tensor:
     """Return the logarithm to base 10, elementwise; -infinity at 0, NaN below it.
 
     Example:
-        >>> log10(tensor([0.0, 1.0, 100.0])).tolist()
-        [-inf, 0.0, 2.0]
+        >>> log10(tensor([0.0, 1.0, 10.0])).tolist()
+        [-inf, 0.0, 1.0]
     """
     return run("Log10", x)
 
