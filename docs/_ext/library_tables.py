@@ -3,7 +3,8 @@
 ``public-names`` documents the public names that the given modules define, ``op-table`` lists every
 kernel with what the samples and the registry know of it, ``tfjs-table`` and ``array-api-table`` map
 the names of TensorFlow.js and of the array API standard to ours, ``ledger-counts`` counts them,
-``deviation-table`` says what is otherwise than that standard has it.
+``deviation-table`` says what is otherwise than that standard has it, ``accuracy-table`` how far
+functions are off.
 At the end of a build every public name must have been documented somewhere.
 """
 
@@ -11,11 +12,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
 from collections import defaultdict
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from benchmarks import accuracy
 from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -250,6 +253,22 @@ class DeviationTable(Table):
     rows = staticmethod(_deviation_rows)
 
 
+def _accuracy_rows() -> Iterable[Sequence[str]]:
+    """Return a row per function: the largest error seen on each backend, and what is promised."""
+    kept = json.loads(accuracy.RECORDED.read_text(encoding="utf-8"))["functions"]
+    for one in accuracy.FUNCTIONS:
+        row = kept[one.name]
+        seen = [f"{row[backend]['ulp']:.2f}" for backend in ("cpu", "webgpu")]
+        yield one.name, *seen, f"{one.limit:g}", f"{row['points']:,}"
+
+
+class AccuracyTable(Table):
+    """What `make accuracy` has recorded, function by function."""
+
+    head = ("Function", "cpu", "webgpu", "Promised", "Numbers tried")
+    rows = staticmethod(_accuracy_rows)
+
+
 def _count_rows() -> Iterable[Sequence[str]]:
     """Return a row per standard: its names, those here, those not to come, those missing."""
     for standard in dict.fromkeys(row.standard for row in wk.ledger()):
@@ -274,6 +293,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("finding-table", FindingTable)
     app.add_directive("array-api-table", ArrayApiTable)
     app.add_directive("deviation-table", DeviationTable)
+    app.add_directive("accuracy-table", AccuracyTable)
     app.add_directive("ledger-counts", LedgerCounts)
     app.connect("autodoc-process-docstring", keep_bars)
     app.connect("env-check-consistency", check_all_documented)
