@@ -37,7 +37,9 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(["values", "dy", "params_dense_values"], _matrix),
     **dict.fromkeys(["real", "imag", "alpha", "tensor", "obj"], _matrix),
     **dict.fromkeys(["arrays", "inputs", "tensors"], lambda: [_matrix(), _matrix()]),
-    "backend": _is("cpu"),
+    "backend": _is("cpu"), "device": _is(None), "copy": _is(True), "endpoint": _is(True),
+    "include_initial": _is(False), "from_": _is("int32"), "to": _is("float32"),
+    "type": _is("float32"), "kind": _is("numeric"),
     "weights": lambda: wk.tensor([[1.0], [2.0]]),
     "axis": _is(0), "axes": _is((1, 0)), "keepdims": _is(False), "dtype": _is("float32"),
     "shape": _is((3, 2)), "fill_value": _is(2.5), "n_rows": _is(2), "n_cols": _is(3), "k": _is(1),
@@ -162,7 +164,8 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "batch_norm": {
         "mean": lambda: wk.zeros((3,)), "variance": lambda: wk.ones((3,)),
     },
-    "matmul": {"transpose_b": _is(True)}, "unique": {"x": lambda: wk.tensor([1, 2, 1])},
+    "matmul": {"transpose_b": _is(True)}, "iinfo": {"type": _is("int32")},
+    "unique": {"x": lambda: wk.tensor([1, 2, 1])},
     "unbroadcast": {"shape": _is((1, 3))}, "tensor": {"shape": _is((3, 2))},
     "imag": {"x": lambda: wk.tensor([1j, 2.0])}, "real": {"x": lambda: wk.tensor([1j, 2.0])},
     "broadcast_to": {"shape": _is((2, 2, 3))}, "squeeze": {"x": lambda: wk.ones((1, 3))},
@@ -176,6 +179,7 @@ ELSEWHERE = {
         "no_gradient signature unregister_kernel unregister_gradient copy_registered_kernels"
     ),
     "changes the process's backend": "set_backend",
+    "takes tensors and dtypes in any number": "result_type",
     "takes nothing": (
         "engine backends get_backend coverage ledger gradients_in_force memory flush synchronize "
         "reload_kernels"
