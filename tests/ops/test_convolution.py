@@ -88,7 +88,7 @@ def test_parts_make_up_the_convolution_and_its_gradients(
 @pytest.mark.gpu
 @pytest.mark.parametrize("odd", [np.nan, np.inf])
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
-def test_a_filter_that_is_not_finite_meets_the_zeros_around_dy(odd: float, data_format: str) -> None:
+def test_a_filter_that_is_not_finite_meets_zeros_around_dy(odd: float, data_format: str) -> None:
     rng = np.random.default_rng(2)
     filter = rng.uniform(1, 2, (2, 2, 3, 2)).astype(np.float32)
     filter[1, 0, 2, 1] = odd

@@ -17,6 +17,7 @@ from wgsl_kernels.engine.memory import memory
 from wgsl_kernels.engine.scopes import tidy
 from wgsl_kernels.engine.tensor import tensor
 from wgsl_kernels.testing.closeness import spacing
+from wgsl_kernels.testing.derived import run_bounded
 from wgsl_kernels.testing.differences import (
     DOUBLE,
     distance,
@@ -37,7 +38,7 @@ from wgsl_kernels.testing.evaluation import (
     wide_tensor,
 )
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
-from wgsl_kernels.testing.judging import bound_of, errors_of, exact_of, wide_inputs
+from wgsl_kernels.testing.judging import errors_of, exact_of, wide_inputs
 from wgsl_kernels.testing.report import Row
 
 if TYPE_CHECKING:
@@ -64,16 +65,17 @@ def has_gradient(sample: Sample) -> bool:
 
 def check_forward(sample: Sample, backend: str, layout: str = "default") -> Row:
     """Compare results with the exact ones, within the sample's bound."""
-    f, arrays = _called(sample), arrays_for(sample)
+    arrays = arrays_for(sample)
     exact = exact_of(sample, arrays)
     with only(backend, sample):
-        found = [(one.dtype, one.numpy()) for one in outputs_of(f, tensors_for(arrays, layout))]
-    worst = _Worst()
+        run = run_bounded(sample, tensors_for(arrays, layout), backend)
+    worst = _Worst(run.words)
     wide = wide_inputs(arrays)
-    if len(found) != len(exact):
-        worst.fail(f"got {len(found)} outputs, want {len(exact)}")
-    for index, ((dtype, actual), expected) in enumerate(zip(found, exact, strict=False)):
-        errors = errors_of(bound_of(sample), wide, actual, expected, dtype)
+    if len(run.found) != len(exact):
+        worst.fail(f"got {len(run.found)} outputs, want {len(exact)}")
+    for index, ((dtype, actual), expected) in enumerate(zip(run.found, exact, strict=False)):
+        bound = run.bounds[min(index, len(run.bounds) - 1)]
+        errors = errors_of(bound, wide, actual, expected, dtype)
         if isinstance(errors, str):
             worst.fail(f"output {index} {errors}")
         else:
@@ -197,7 +199,8 @@ def only(backend: str, sample: Sample) -> Iterator[None]:
 class _Worst:
     """The element furthest from its tolerance, over several arrays."""
 
-    def __init__(self) -> None:
+    def __init__(self, bound: str = "") -> None:
+        self._bound = bound
         self._ratio = -1.0
         self._facts = (0.0, 0.0, 0.0)
         self._note = ""
@@ -233,4 +236,5 @@ class _Worst:
 
     def row(self, check: str, sample: Sample, backend: str) -> Row:
         """Return the verdict."""
-        return Row(check, sample.id, backend, self._passed, *self._facts, note=self._note)
+        note = f"{self._note}; bound {self._bound}" if self._bound else self._note
+        return Row(check, sample.id, backend, self._passed, *self._facts, note=note)
