@@ -107,4 +107,4 @@ def test_a_filter_that_is_not_finite_meets_zeros_around_dy(odd: float, data_form
     channel = found[0][..., 2] if data_format == "NHWC" else found[0][:, 2]
     assert np.isnan(channel).any()
     assert np.isfinite(found[0]).sum() == found[0].size * 2 // 3
-    np.testing.assert_allclose(*found, rtol=1e-5)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5)

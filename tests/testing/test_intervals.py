@@ -153,7 +153,7 @@ def test_roundings_go_to_either_neighbour_and_what_is_exact_stays_so() -> None:
 
 
 def test_a_comparison_of_what_overlaps_is_in_doubt() -> None:
-    x = between("f32", np.float64(1), np.float64(0.9), np.float64(1.1))
+    x = between("f32", *(np.asarray(one) for one in (1.0, 0.9, 1.1)))
 
     assert arithmetic.binary("<", x, exact("f32", 1.05)).doubt
     assert not arithmetic.binary("<", x, exact("f32", 1.2)).doubt
@@ -184,7 +184,8 @@ def gelu() -> Iterator[str]:
 
     @wk.cpu_kernel("BoundGelu")
     def _(x: Array) -> Array:
-        return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x**3)))
+        inner = 0.7978845608028654 * (x + 0.044715 * x**3)
+        return np.asarray(0.5 * x * (1 + np.tanh(inner)))
 
     yield "BoundGelu"
     for backend in ("cpu", "webgpu"):

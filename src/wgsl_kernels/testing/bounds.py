@@ -204,6 +204,11 @@ def prod_bound(axis: Axes = None) -> Bound:
     return ulp(lambda x, *others: np.maximum(2 * _steps(x, axis, None), 1))
 
 
+def largest_slope(least: float, *slopes: Array) -> float:
+    """Return the steepest slope of an activation: ``least``, or the largest of its slopes."""
+    return max([least, *(float(np.max(np.abs(one), initial=0)) for one in slopes)])
+
+
 def matmul_bound(transpose_a: bool = False, transpose_b: bool = False, extra: int = 0) -> Bound:
     """Allow the errors of a product of the first two inputs, and ``extra`` roundings more."""
 
