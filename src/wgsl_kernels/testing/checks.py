@@ -52,7 +52,7 @@ SINGLE = 2.0**-17
 """The same for float32 and complex64."""
 SECOND = 2e-5
 """What a second derivative in float64 may be off from differences of first ones."""
-MOST = 32
+MOST = 20
 """Elements of an input that are looked at one by one; of a larger one some, and a direction."""
 
 
@@ -89,10 +89,13 @@ def check_gradient_by_numbers(sample: Sample) -> Row:
     analytic = double_gradients(f, arrays, weights)
     numbers = numeric_gradients(f, arrays, weights, most=MOST)
     worst = _Worst()
-    for index, (a, n) in enumerate(zip(analytic, numbers.gradients, strict=True)):
-        if a is not None and n is not None:
-            chosen = ~np.isnan(n) if a.size > MOST else np.ones(a.shape, bool)
-            worst.see_gradient(f"input {index}", a[chosen], n[chosen], DOUBLE, numbers.noise)
+    for index, a, n, at in numbers.pairs(analytic):
+        if a.shape != n.shape:
+            worst.fail(f"input {index} has a gradient of shape {list(a.shape)}")
+        else:
+            worst.see_gradient(f"input {index}", a[at], n[at], DOUBLE, numbers.noise)
+    if numbers.kinks:
+        worst.add(f"{numbers.kinks} elements at kinks or ties are left out")
     slopes = [one for one in analytic if one is not None]
     if max(one.size for one in slopes) > MOST:
         along, change, noise = slope_along(f, arrays, slopes, weights, Weights(seed=1))
@@ -201,6 +204,7 @@ class _Worst:
 
     def __init__(self, bound: str = "") -> None:
         self._bound = bound
+        self._added = ""
         self._ratio = -1.0
         self._facts = (0.0, 0.0, 0.0)
         self._note = ""
@@ -210,6 +214,10 @@ class _Worst:
         """Fail for another reason than an element."""
         self._passed, self._note = False, note
         self._ratio, self._facts = np.inf, (np.inf, np.inf, 0.0)
+
+    def add(self, note: str) -> None:
+        """Say more."""
+        self._added = f"; {note}"
 
     def see_gradient(
         self, what: str, a: Array, expected: Array, factor: float, noise: float
@@ -237,4 +245,5 @@ class _Worst:
     def row(self, check: str, sample: Sample, backend: str) -> Row:
         """Return the verdict."""
         note = f"{self._note}; bound {self._bound}" if self._bound else self._note
+        note += self._added
         return Row(check, sample.id, backend, self._passed, *self._facts, note=note)
