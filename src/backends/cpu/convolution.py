@@ -94,7 +94,23 @@ def input_gradient_cpu(sliding: Sliding, dy: Array, filter: Array) -> Array:
                 _spread(sliding, np.matmul(matrix.T, given), padded, part, filter.shape)
             else:
                 _spread(sliding, np.matmul(given, matrix.T), padded, part, filter.shape)
-    return np.ascontiguousarray(_inside(sliding, padded))
+    gradient = np.ascontiguousarray(_inside(sliding, padded))
+    if not np.isfinite(filter).all():
+        _multiply_zeros(sliding, gradient, dy, filter)
+    return gradient
+
+
+def _multiply_zeros(sliding: Sliding, gradient: Array, dy: Array, filter: Array) -> None:
+    """Make NaN of elements for which a NaN or infinity meets the zeros that surround dy.
+
+    As everywhere else in a convolution, what is not there is 0, and a term like others.
+    """
+    is_odd = ~np.isfinite(filter)
+    met = input_gradient_cpu(sliding, np.ones_like(dy), is_odd.astype(dy.dtype))
+    count = is_odd.sum((0, 1, 3), dtype=dy.dtype)
+    if _is_first(sliding):
+        count = count[:, None, None]
+    gradient[met < count] = np.nan
 
 
 def _turned(axis: Axis) -> Axis:
