@@ -32,6 +32,7 @@ from wgsl_kernels.engine.reading import Reading
 from wgsl_kernels.engine.room import check_room, too_large
 from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
+from wgsl_kernels.engine.standard import Standard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ TensorLike = Any
 _next_id = itertools.count(1).__next__
 
 
-class Tensor(Copies, Methods, Operators, Reading):
+class Tensor(Copies, Methods, Operators, Reading, Standard):
     """Values of one dtype in a shape, on a backend; they never change.
 
     Made by `tensor` and by ops. Released when collected, when a `tidy` around ends, or by
@@ -98,11 +99,6 @@ class Tensor(Copies, Methods, Operators, Reading):
     @property
     def backend(self) -> str:
         """The name of the backend that holds the values."""
-        return self._driver.name
-
-    @property
-    def device(self) -> str:
-        """The name of the backend that holds the values, as the array API standard asks for it."""
         return self._driver.name
 
     @property

@@ -242,7 +242,7 @@ def test_a_tensor_goes_where_the_op_runs_and_its_copy_is_remembered() -> None:
 def test_a_tensor_shows_what_the_guide_names_and_methods_of_ops() -> None:
     ops = {one.__name__ for one in METHODS} | {*ALIASES} | {*PROPERTIES}
     facts = {"shape", "dtype", "ndim", "size", "nbytes", "backend", "device", "spec", "is_disposed"}
-    values = {"numpy", "item", "tolist", "dispose", "is_variable", "trainable"}
+    values = {"to_device", "numpy", "item", "tolist", "dispose", "is_variable", "trainable"}
     facts |= ops
     variable = {"assign", "assign_add", "assign_sub", "name"}
     assert {name for name in dir(wk.Tensor) if not name.startswith("_")} == facts | values

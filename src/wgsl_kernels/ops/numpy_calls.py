@@ -6,6 +6,7 @@ is read from a GPU unseen.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from wgsl_kernels.ops import (
     gather,
     hyperbolic,
     joining,
+    logarithms,
     logical,
     matrix,
     moving,
@@ -85,7 +87,9 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "less": compare.less,
     "less_equal": compare.less_equal,
     "log": exponential.log,
+    "log10": logarithms.log10,
     "log1p": exponential.log1p,
+    "log2": logarithms.log2,
     "logaddexp": float_pairs.logaddexp,
     "logical_and": logical.logical_and,
     "logical_not": logical.logical_not,
@@ -271,12 +275,18 @@ def array_function(_self: Tensor, func: Any, _types: Any, args: Any, kwargs: Any
         DTypeError: There is none, or it has not these options.
     """
     home = str(func.__module__).replace("numpy", "np", 1)
-    return _call(
-        f"{home}.{func.__name__}",
-        FUNCTIONS.get(func.__name__) if home == "np" else None,
-        args,
-        kwargs,
-    )
+    return _call(f"{home}.{func.__name__}", _function(home, func.__name__), args, kwargs)
+
+
+def _function(home: str, name: str) -> Callable[..., Any] | None:
+    """Return what runs for a function of one of NumPy's namespaces, or None.
+
+    Those of linear algebra and transforms that the array API standard has are as NumPy's.
+    """
+    if home in ("np.linalg", "np.fft"):
+        space = importlib.import_module(f"wgsl_kernels.{home.removeprefix('np.')}")
+        return getattr(space, name) if name in dir(space) else None
+    return FUNCTIONS.get(name) if home == "np" else None
 
 
 def _call(
