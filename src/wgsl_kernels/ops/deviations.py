@@ -65,12 +65,6 @@ DEVIATIONS = (
         "hasattr(x, '__setitem__')",
     ),
     Deviation(
-        "__getitem__",
-        "a mask is no index",
-        "the length of the result would be known only after a read",
-        "x[b]",
-    ),
-    Deviation(
         "device",
         "a result is on the backend in force, not where the arguments are",
         "a backend is chosen for a block of a program",
