@@ -364,7 +364,7 @@ def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
 
 _TAKING_FUNCTIONS = {
     *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
-    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad"),
+    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "op"),
 }
 """Public functions that are called with a function: see the methods."""
 

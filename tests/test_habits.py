@@ -121,6 +121,7 @@ def test_dtypes_are_objects_that_equal_names_and_numpys() -> None:
 
 
 MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: operator.setitem(wk.ones(2), 0, 1.0), TypeError, r"x.at\[index\].set"),  # type: ignore[call-overload]  # a habit
     (lambda: getattr(wk, "cat"), AttributeError, "Use wk.concat"),  # noqa: B009  a wrong name
     (lambda: getattr(wk, "sofmax"), AttributeError, "'softmax'"),  # noqa: B009  a wrong name
     (lambda: getattr(wk.ones(2), "sumn"), AttributeError, "'sum'"),  # noqa: B009  a wrong name

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import einops.array_api
 import joblib
 import numpy as np
 import optree
@@ -36,6 +37,18 @@ def test_pictures_and_bytes_come_in(backend: str) -> None:
             np.testing.assert_array_equal(halves, values / 2)
         back = Image.fromarray(np.asarray(wk.tensor(values)).astype(np.uint8))
     assert np.asarray(back).tolist() == values.tolist()
+
+
+@BACKENDS
+def test_einops_computes_on_tensors(backend: str) -> None:
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    with wk.use_backend(backend):
+        x = wk.tensor(values)
+        turned = einops.array_api.rearrange(x, "a b c -> c (a b)")
+        largest = einops.array_api.reduce(x, "a b c -> a c", "max")
+    assert isinstance(turned, wk.Tensor)
+    np.testing.assert_array_equal(turned, values.reshape(6, 4).T)
+    np.testing.assert_array_equal(largest, values.max(1))
 
 
 @BACKENDS
@@ -103,6 +116,32 @@ def test_processes_that_others_start_take_tensors_and_optimizers(
         command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=200
     )
     assert run.returncode == 0, run.stderr
+
+
+DISPATCHING = """
+import os
+os.environ["SCIPY_ARRAY_API"] = "1"
+import numpy as np
+import sklearn
+import wgsl_kernels as wk
+from sklearn.decomposition import PCA
+
+wk.set_backend("cpu")
+values = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+with sklearn.config_context(array_api_dispatch=True):
+    found = PCA(2, svd_solver="full").fit_transform(wk.tensor(values))
+assert isinstance(found, wk.Tensor)
+np.testing.assert_allclose(found, PCA(2, svd_solver="full").fit_transform(values), atol=1e-5)
+"""
+
+if ALL_MODES:
+
+    def test_scikit_learn_computes_on_tensors(tmp_path: Path) -> None:
+        program = tmp_path / "dispatching.py"
+        program.write_text(DISPATCHING)
+        command = [sys.executable, str(program)]
+        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+        assert run.returncode == 0, run.stderr
 
 
 def test_joblib_knows_equal_tensors_by_their_values(tmp_path: Path) -> None:

@@ -28,6 +28,12 @@ class Reading:
             kind = type(self).__name__
             raise AttributeError(f"{kind!r} object has no attribute {name!r}.{said}")
 
+        def __setitem__(self, index: Any, value: Any) -> None:
+            raise DTypeError(
+                "a tensor's values never change: write x = x.at[index].set(value), or assign to a "
+                "variable."
+            )
+
     def item(self: Tensor) -> Any:  # type: ignore[misc]  # the mixin's only class is Tensor
         """Return the only element as a Python scalar.
 
