@@ -25,7 +25,9 @@ _OURS = """
     fft fill:full floor floorDiv:floor_divide fused.conv2d:fused_conv2d
     fused.depthwiseConv2d:fused_depthwise_conv2d fused.matMul:fused_mat_mul gather:take
     gatherND:gather_nd greater greaterEqual:greater_equal ifft imag
-    image.flipLeftRight:flip_left_right image.nonMaxSuppression:non_max_suppression
+    image.cropAndResize:crop_and_resize image.flipLeftRight:flip_left_right
+    image.rotateWithOffset:rotate_with_offset image.transform:transform
+    image.nonMaxSuppression:non_max_suppression
     image.nonMaxSuppressionPadded:non_max_suppression_padded
     image.nonMaxSuppressionWithScore:non_max_suppression_with_score
     image.resizeBilinear:resize_bilinear image.resizeNearestNeighbor:resize_nearest_neighbor
@@ -58,8 +60,8 @@ _OURS = """
 
 _PLANNED = """
     avgPool3d basicLSTMCell confusionMatrix conv1d conv3d conv3dTranspose cosineWindow dropout
-    einsum enclosingPowerOfTwo ensureShape euclideanNorm image.cropAndResize image.grayscaleToRGB
-    image.rgbToGrayscale image.rotateWithOffset image.threshold image.transform irfft
+    einsum enclosingPowerOfTwo ensureShape euclideanNorm image.grayscaleToRGB
+    image.rgbToGrayscale image.threshold irfft
     linalg.gramSchmidt linalg.qr losses.absoluteDifference losses.computeWeightedLoss
     losses.cosineDistance losses.hingeLoss losses.logLoss maxPool3d movingAverage multinomial
     multiRNNCell norm pool raggedTensorToTensor randomGamma randomStandardNormal randomUniformInt
