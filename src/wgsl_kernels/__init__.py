@@ -166,6 +166,7 @@ from wgsl_kernels.ops.diagonals import diag as diag
 from wgsl_kernels.ops.diagonals import tril as tril
 from wgsl_kernels.ops.diagonals import triu as triu
 from wgsl_kernels.ops.dilation import dilation2d as dilation2d
+from wgsl_kernels.ops.einsum import einsum as einsum
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp

@@ -13,6 +13,7 @@ import numpy as np
 
 import wgsl_kernels as wk
 from wgsl_kernels.testing import bounds
+from wgsl_kernels.testing.samples.einsum import einsum_bound
 from wgsl_kernels.testing.samples.sampling import between
 from wgsl_kernels.testing.samples.spectral import transform_bound
 
@@ -34,9 +35,9 @@ EXACT = _names(
     Abs Add BatchToSpaceND BroadcastTo Cast Ceil ClipByValue Complex Concat ExpandDims Fill Floor
     GatherV2 Identity DepthToSpace Diag FlipLeftRight GatherNd Imag IsFinite IsInf IsNan
     MatrixBandPart Max MaxPool MaxPoolWithArgmax Maximum Min Minimum MirrorPad Neg OneHot OnesLike
-    Pack PadV2 RaggedGather Real Relu Relu6 Reshape ResizeNearestNeighbor Reverse RotateWithOffset Round Select Sign
-    Slice SpaceToBatchND SparseToDense SplitV Step StridedSlice Sub TensorScatterUpdate Tile TopK
-    Transpose Unique Unpack ZerosLike
+    Pack PadV2 RaggedGather Real Relu Relu6 Reshape ResizeNearestNeighbor Reverse RotateWithOffset
+    Round Select Sign Slice SpaceToBatchND SparseToDense SplitV Step StridedSlice Sub
+    TensorScatterUpdate Tile TopK Transpose Unique Unpack ZerosLike
     """
 )
 
@@ -117,6 +118,9 @@ def _bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Boun
     if kernel in ("CropAndResize", "Transform"):
         image = np.asarray(inputs["image"])
         return lambda _, expected: between(max(image.shape))([image], expected)
+    if kernel == "Einsum":
+        given = [np.asarray(one) for one in inputs["inputs"]]
+        return lambda _, expected: einsum_bound(attrs["equation"])(given, expected)
     if kernel == "LRNGrad":
         x, y, dy = (np.abs(np.asarray(inputs[name], np.float64)) for name in ("x", "y", "dy"))
         crossed = 2 * attrs["alpha"] * attrs["beta"] * np.max(np.sum(x * y, -1), initial=0)

@@ -21,8 +21,8 @@ _OURS = """
     complex concat concat1d:concat concat2d:concat concat3d:concat concat4d:concat conv2d
     conv2dTranspose:conv2d_transpose cos cosh cumprod:cumulative_prod cumsum:cumulative_sum
     denseBincount:dense_bincount depthToSpace:depth_to_space depthwiseConv2d:depthwise_conv2d diag
-    dilation2d div:divide divNoNan:div_no_nan dot elu equal erf exp expandDims:expand_dims expm1 eye
-    fft fill:full floor floorDiv:floor_divide fused.conv2d:fused_conv2d
+    dilation2d div:divide divNoNan:div_no_nan dot einsum elu equal erf exp expandDims:expand_dims
+    expm1 eye fft fill:full floor floorDiv:floor_divide fused.conv2d:fused_conv2d
     fused.depthwiseConv2d:fused_depthwise_conv2d fused.matMul:fused_mat_mul gather:take
     gatherND:gather_nd greater greaterEqual:greater_equal ifft imag
     image.cropAndResize:crop_and_resize image.flipLeftRight:flip_left_right
@@ -60,7 +60,7 @@ _OURS = """
 
 _PLANNED = """
     avgPool3d basicLSTMCell confusionMatrix conv1d conv3d conv3dTranspose cosineWindow dropout
-    einsum enclosingPowerOfTwo ensureShape euclideanNorm image.grayscaleToRGB
+    enclosingPowerOfTwo ensureShape euclideanNorm image.grayscaleToRGB
     image.rgbToGrayscale image.threshold irfft
     linalg.gramSchmidt linalg.qr losses.absoluteDifference losses.computeWeightedLoss
     losses.cosineDistance losses.hingeLoss losses.logLoss maxPool3d movingAverage multinomial

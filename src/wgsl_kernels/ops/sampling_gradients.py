@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from wgsl_kernels.engine.autodiff import GradientTape
+from wgsl_kernels.engine.tensor import Tensor
 from wgsl_kernels.ops import binary, cast, gather, joining, logical, ranges, segment, unary
 from wgsl_kernels.ops import shape as shapes
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.engine.spec import Shape
-    from wgsl_kernels.engine.tensor import Tensor
 
 
 class Neighbour(NamedTuple):
@@ -119,5 +119,5 @@ def gradient_through(f: Callable[[Tensor], Tensor], x: Tensor, dy: Tensor) -> Te
         tape.watch(x)
         y = f(x)
     found = tape.gradient(y, x, cast.astype(dy, y.dtype))
-    assert found is not None
+    assert isinstance(found, Tensor)
     return found

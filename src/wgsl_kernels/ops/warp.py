@@ -322,8 +322,7 @@ def _transform_grad(
 
     def numbered(numbers: Tensor) -> Tensor:
         many = shapes.broadcast_to(numbers, (shape[0], *shape[1:3], 2))
-        attrs = {"fill_mode": fill_mode, "fill_value": -1.0, "output_shape": size}
-        return transform(many, transforms, **attrs)
+        return transform(many, transforms, fill_mode=fill_mode, fill_value=-1.0, output_shape=size)
 
     def of_image() -> Tensor:
         if interpolation == "nearest":
