@@ -220,6 +220,7 @@ from wgsl_kernels.ops.moving import mirror_pad as mirror_pad
 from wgsl_kernels.ops.moving import moveaxis as moveaxis
 from wgsl_kernels.ops.moving import repeat as repeat
 from wgsl_kernels.ops.moving import roll as roll
+from wgsl_kernels.ops.multinomial import multinomial as multinomial
 from wgsl_kernels.ops.normalization import batch_norm as batch_norm
 from wgsl_kernels.ops.normalization import layer_norm as layer_norm
 from wgsl_kernels.ops.ordered import argsort as argsort
@@ -234,6 +235,7 @@ from wgsl_kernels.ops.pool import max_pool as max_pool
 from wgsl_kernels.ops.pool_places import max_pool_with_argmax as max_pool_with_argmax
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
 from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather
+from wgsl_kernels.ops.ragged_dense import ragged_tensor_to_tensor as ragged_tensor_to_tensor
 from wgsl_kernels.ops.ragged_range import RaggedNumbers as RaggedNumbers
 from wgsl_kernels.ops.ragged_range import ragged_range as ragged_range
 from wgsl_kernels.ops.random import random_normal as random_normal

@@ -35,9 +35,9 @@ EXACT = _names(
     Abs Add BatchToSpaceND BroadcastTo Cast Ceil ClipByValue Complex Concat ExpandDims Fill Floor
     GatherV2 Identity DepthToSpace Diag FlipLeftRight GatherNd Imag IsFinite IsInf IsNan
     MatrixBandPart Max MaxPool MaxPoolWithArgmax Maximum Min Minimum MirrorPad Neg OneHot OnesLike
-    Pack PadV2 RaggedGather Real Relu Relu6 Reshape ResizeNearestNeighbor Reverse RotateWithOffset
-    Round Select Sign Slice SpaceToBatchND SparseToDense SplitV Step StridedSlice Sub
-    TensorScatterUpdate Tile TopK Transpose Unique Unpack ZerosLike
+    Pack PadV2 RaggedGather RaggedTensorToTensor Real Relu Relu6 Reshape ResizeNearestNeighbor
+    Reverse RotateWithOffset Round Select Sign Slice SpaceToBatchND SparseToDense SplitV Step
+    StridedSlice Sub TensorScatterUpdate Tile TopK Transpose Unique Unpack ZerosLike
     """
 )
 

@@ -38,9 +38,11 @@ _OURS = """
     losses.meanSquaredError:mean_squared_error losses.sigmoidCrossEntropy:sigmoid_cross_entropy
     losses.softmaxCrossEntropy:softmax_cross_entropy lowerBound:lower_bound matMul:matmul max
     maximum maxPool:max_pool maxPoolWithArgmax:max_pool_with_argmax mean meshgrid min minimum
-    mirrorPad:mirror_pad mod:remainder moments mul:multiply neg:negative notEqual:not_equal
+    mirrorPad:mirror_pad mod:remainder moments mul:multiply multinomial neg:negative
+    notEqual:not_equal
     oneHot:one_hot ones onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad
     pad4d:pad pow prelu prod raggedGather:ragged_gather raggedRange:ragged_range
+    raggedTensorToTensor:ragged_tensor_to_tensor
     randomNormal:random_normal randomUniform:random_uniform range:arange real reciprocal relu relu6
     reshape reverse1d:flip reverse2d:flip reverse3d:flip reverse4d:flip reverse:flip round rsqrt
     scalar:tensor scatterND:scatter_nd searchSorted:searchsorted selu
@@ -63,8 +65,8 @@ _PLANNED = """
     enclosingPowerOfTwo ensureShape euclideanNorm image.grayscaleToRGB
     image.rgbToGrayscale image.threshold irfft
     linalg.gramSchmidt linalg.qr losses.absoluteDifference losses.computeWeightedLoss
-    losses.cosineDistance losses.hingeLoss losses.logLoss maxPool3d movingAverage multinomial
-    multiRNNCell norm pool raggedTensorToTensor randomGamma randomStandardNormal randomUniformInt
+    losses.cosineDistance losses.hingeLoss losses.logLoss maxPool3d movingAverage
+    multiRNNCell norm pool randomGamma randomStandardNormal randomUniformInt
     rfft signal.frame signal.hammingWindow signal.hannWindow signal.stft spectral.irfft
     spectral.rfft truncatedNormal
 """
