@@ -228,6 +228,8 @@ from wgsl_kernels.ops.ordered import lower_bound as lower_bound
 from wgsl_kernels.ops.ordered import searchsorted as searchsorted
 from wgsl_kernels.ops.ordered import sort as sort
 from wgsl_kernels.ops.ordered import upper_bound as upper_bound
+from wgsl_kernels.ops.pixels import draw as draw
+from wgsl_kernels.ops.pixels import from_pixels as from_pixels
 from wgsl_kernels.ops.places import gather_nd as gather_nd
 from wgsl_kernels.ops.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
@@ -373,6 +375,7 @@ tensor3d = tensor
 tensor4d = tensor
 tensor5d = tensor
 tensor6d = tensor
+to_pixels = draw
 transpose = permute_dims
 
 # `wk.backends` and `wk.engine` are packages that can be called, as checkers see here.

@@ -31,6 +31,7 @@ class Shaped(Protocol):
     @property
     def shape(self) -> Shape:
         """The lengths of its axes."""
+        ...
 
 
 A = TypeVar("A", bound=Shaped)
@@ -43,18 +44,23 @@ class Arrays(Protocol[A]):
 
     def along(self, x: A, groups: Groups) -> A:
         """Return a view of ``x`` with an axis for each group."""
+        ...
 
     def reshaped(self, x: A, shape: Shape) -> A:
         """Return ``x`` in another shape."""
+        ...
 
     def summed(self, x: A) -> A:
         """Return the sums [rows] of ``x``, [rows, columns]."""
+        ...
 
     def multiplied(self, a: A, b: A, shape: Shape) -> A:
         """Return the products of elements, broadcast to ``shape``."""
+        ...
 
     def product(self, a: A, b: A) -> A:
         """Return the products of matrices [batch, rows, terms] and [batch, terms, columns]."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +93,10 @@ def read_equation(equation: str, shapes: tuple[Shape, ...]) -> Equation:
         ArgumentError: It cannot be read, or is of another number of operands.
         ShapeError: The shapes do not fit.
     """
-    import opt_einsum
+    from opt_einsum import parser
 
     try:
-        text, output, _ = opt_einsum.parser.parse_einsum_input((equation, *shapes), shapes=True)
+        text, output, _ = parser.parse_einsum_input((equation, *shapes), shapes=True)
     except ValueError as error:
         said = str(error).rstrip(".")
         raise ArgumentError(
@@ -124,11 +130,11 @@ def _path(
 ) -> tuple[tuple[int, ...], ...]:
     if len(inputs) < 3:
         return (tuple(range(len(inputs))),)
-    import opt_einsum
+    from opt_einsum import contract_path
 
     whole = [tuple(lengths[letter] for letter in one) for one in inputs]
     text = ",".join(inputs) + "->" + output
-    found, _ = opt_einsum.contract_path(text, *whole, shapes=True)
+    found, _ = contract_path(text, *whole, shapes=True)
     return tuple(tuple(one) for one in found)
 
 

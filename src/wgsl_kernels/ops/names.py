@@ -17,6 +17,7 @@ _OURS = """
     abs acos acosh add addN:add_n all any argMax:argmax argMin:argmin asin asinh atan atan2 atanh
     avgPool:avg_pool batchNorm2d:batch_norm batchNorm3d:batch_norm batchNorm4d:batch_norm
     batchNorm:batch_norm batchToSpaceND:batch_to_space_nd bincount bitwiseAnd:bitwise_and
+    browser.draw:draw browser.fromPixels:from_pixels browser.toPixels:draw
     broadcastArgs:broadcast_args broadcastTo:broadcast_to cast:astype ceil clipByValue:clip clone
     complex concat concat1d:concat concat2d:concat concat3d:concat concat4d:concat conv2d
     conv2dTranspose:conv2d_transpose cos cosh cumprod:cumulative_prod cumsum:cumulative_sum
