@@ -115,6 +115,9 @@ from wgsl_kernels.ops.cast import astype as astype
 from wgsl_kernels.ops.classify import isfinite as isfinite
 from wgsl_kernels.ops.classify import isinf as isinf
 from wgsl_kernels.ops.classify import isnan as isnan
+from wgsl_kernels.ops.colors import grayscale_to_rgb as grayscale_to_rgb
+from wgsl_kernels.ops.colors import rgb_to_grayscale as rgb_to_grayscale
+from wgsl_kernels.ops.colors import threshold as threshold
 from wgsl_kernels.ops.compare import equal as equal
 from wgsl_kernels.ops.compare import greater as greater
 from wgsl_kernels.ops.compare import greater_equal as greater_equal

@@ -27,7 +27,8 @@ _OURS = """
     fused.depthwiseConv2d:fused_depthwise_conv2d fused.matMul:fused_mat_mul gather:take
     gatherND:gather_nd greater greaterEqual:greater_equal ifft imag
     image.cropAndResize:crop_and_resize image.flipLeftRight:flip_left_right
-    image.rotateWithOffset:rotate_with_offset image.transform:transform
+    image.grayscaleToRGB:grayscale_to_rgb image.rgbToGrayscale:rgb_to_grayscale
+    image.rotateWithOffset:rotate_with_offset image.threshold:threshold image.transform:transform
     image.nonMaxSuppression:non_max_suppression
     image.nonMaxSuppressionPadded:non_max_suppression_padded
     image.nonMaxSuppressionWithScore:non_max_suppression_with_score
@@ -63,8 +64,7 @@ _OURS = """
 
 _PLANNED = """
     avgPool3d basicLSTMCell confusionMatrix conv1d conv3d conv3dTranspose cosineWindow dropout
-    enclosingPowerOfTwo ensureShape euclideanNorm image.grayscaleToRGB
-    image.rgbToGrayscale image.threshold irfft
+    enclosingPowerOfTwo ensureShape euclideanNorm irfft
     linalg.gramSchmidt linalg.qr losses.absoluteDifference losses.computeWeightedLoss
     losses.cosineDistance losses.hingeLoss losses.logLoss maxPool3d movingAverage
     multiRNNCell norm pool randomGamma randomStandardNormal randomUniformInt
