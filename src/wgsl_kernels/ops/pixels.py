@@ -117,7 +117,8 @@ def _scale(dtype: str) -> float:
 def _draw_cpu(image: Array, *, alpha: float) -> Array:
     height, width = image.shape[:2]
     values = image.reshape(height, width, -1)
-    scaled = values if image.dtype == np.int32 else values * np.asarray(255, image.dtype)
+    wide = np.result_type(image.dtype, np.float32).type
+    scaled = values if image.dtype == np.int32 else values.astype(wide) * wide(_OPAQUE)
     drawn = np.nan_to_num(np.rint(np.clip(scaled, 0, _OPAQUE)), nan=0)
     pixels = np.empty((height, width, 4), np.uint8)
     pixels[..., :3] = drawn[..., :3]  # one channel broadcasts

@@ -43,5 +43,6 @@ SAMPLES = [
     _sample("...ij,jkl,lm->...im", (2, 3, 4), (4, 2, 5), (5, 3)),
     _sample("ijk,lk->", (2, 3, 4), (5, 4)),
     _sample("bi,bi->b", (2, 65), (2, 65), dtype="int32"),
+    _sample("ij,kj->ki", (3, 5), (4, 5), dtype="float16"),
 ]
 """Traces, outer products, several operands, sums over one of them."""
