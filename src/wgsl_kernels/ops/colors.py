@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.attributes import flag, number, text
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.tensor import as_tensor
@@ -106,11 +107,13 @@ def threshold(
     require_dtype("threshold", "image", x.spec, "float32", "int32")
     if x.shape[2] not in (1, 3):
         raise ShapeError(f"threshold: image has shape {show(x.shape)}; want one channel, or three.")
-    if method not in ("binary", "otsu"):
+    share = number("threshold", "thresh_value", thresh_value)
+    is_inverted = flag("threshold", "inverted", inverted)
+    if text("threshold", "method", method) not in ("binary", "otsu"):
         raise ArgumentError(f"threshold: method is {method!r}; want 'binary' or 'otsu'.")
     gray = _gray(x) if x.shape[2] == 3 else cast.astype(x, "float32")
-    level = _otsu(gray) if method == "otsu" else as_tensor(255.0 * thresh_value, "float32")
-    bright = gray <= level if inverted else gray > level
+    level = _otsu(gray) if method == "otsu" else as_tensor(255.0 * share, "float32")
+    bright = gray <= level if is_inverted else gray > level
     return cast.astype(bright, "int32") * 255
 
 

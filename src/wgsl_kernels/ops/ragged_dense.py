@@ -18,6 +18,7 @@ from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, require_
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.tensor import tensor as new_tensor
+from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import creation, logical, ranges, segment
 from wgsl_kernels.ops import reduce as reductions
 from wgsl_kernels.ops import shape as shapes
@@ -115,10 +116,10 @@ def _ragged_tensor_to_tensor_signature(
 
 def _ragged_axes(tensors: list[Spec], types: tuple[str, ...]) -> int:
     """Return how many axes are ragged, or refuse how they are described."""
-    odd = [one for one in types if one not in (FIRST, IDS, SPLITS)]
-    if odd or len(types) != len(tensors):
+    known = isinstance(types, tuple) and all(one in (FIRST, IDS, SPLITS) for one in types)
+    if not known or len(types) != len(tensors):
         raise ArgumentError(
-            f"{NAME}: row_partition_types is {types} for {len(tensors)} tensors; want "
+            f"{NAME}: row_partition_types is {shown(types)} for {len(tensors)} tensors; want "
             f"{FIRST!r}, {IDS!r} or {SPLITS!r} for each."
         )
     of_axes = types[1:] if types[:1] == (FIRST,) else types

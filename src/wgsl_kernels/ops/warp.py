@@ -10,6 +10,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.attributes import number
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
@@ -90,7 +91,7 @@ def _rotate_with_offset_signature(
     name = "RotateWithOffset"
     check_images(name, image, image.shape[1:3], "image")
     channels = image.shape[3]
-    numbers = 3 if isinstance(fill_value, float | int) else len(fill_value)
+    numbers = 3 if isinstance(fill_value, float | int) else _count("fill_value", fill_value)
     if numbers < min(channels, 3) or (numbers != 3 and channels > 3):
         raise ArgumentError(
             f"{name}: fill_value is {fill_value} and image has {channels} channels; want a number, "
@@ -101,11 +102,17 @@ def _rotate_with_offset_signature(
             f"{name}: image has shape {show(image.shape)}; want at most 4 channels, or one "
             "fill_value for all."
         )
-    if not isinstance(center, float | int) and len(center) != 2:
+    if not isinstance(center, float | int) and _count("center", center) != 2:
         raise ArgumentError(f"{name}: center is {center}; want a number, or two.")
     if not math.isfinite(radians):
         raise ArgumentError(f"{name}: radians is {radians}; want a finite number.")
     return image
+
+
+def _count(name: str, given: object) -> int:
+    """Return how many numbers there are, or refuse what is none."""
+    values = given if isinstance(given, tuple) else (given,)
+    return len([number("RotateWithOffset", name, one) for one in values])
 
 
 def _filling(fill_value: Fill) -> tuple[float, ...]:
