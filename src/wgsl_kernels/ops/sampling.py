@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 FILL_MODES = ("constant", "reflect", "wrap", "nearest")
 METHODS = ("nearest", "bilinear")
+_GROUP = 64
 
 
 class Places(NamedTuple):
@@ -199,7 +201,8 @@ def sampled_on_device(
         gpu.dispatch(
             "image/sample.wesl",
             {**arrays, "y": y},
-            configuration=configuration,
+            configuration={**configuration, "VEC4": channels % 4 == 0},
             params={**fields, **params},
+            groups=gpu.grid(y.size // channels * math.ceil(channels / 4), _GROUP),
         )
     return y

@@ -75,16 +75,14 @@ def _rotate(shape: Shape, radians: float, dtype: str = "float32", **attrs: Any) 
 SAMPLES = [
     _crop((1, 4, 5, 2), 2, (3, 3)),
     _crop((2, 3, 4, 1), 3, (2, 5), wide=0.6, extrapolation_value=-1.5),
-    _crop((2, 5, 3, 3), 2, (1, 1)),
-    _crop((1, 1, 7, 1), 1, (4, 2), wide=0.3),
-    _crop((3, 4, 4, 2), 4, (3, 2), method="nearest"),
+    _crop((1, 1, 7, 6), 1, (4, 1), wide=0.3),
+    _crop((3, 4, 4, 4), 4, (3, 2), method="nearest"),
     _crop((2, 3, 6, 1), 2, (1, 4), method="nearest", wide=0.4, extrapolation_value=9.0),
-    _crop((1, 3, 3, 2), 2, (4, 4), "int32"),
-    _transform((1, 4, 5, 2), TURNED),
+    _crop((1, 3, 3, 4), 2, (4, 4), "int32"),
     _transform((2, 3, 4, 1), FAR, fill_mode="reflect"),
     _transform((1, 4, 4, 1), FAR[:1], "int32", fill_mode="wrap"),
     _transform((2, 4, 5, 1), TURNED, interpolation="bilinear", fill_value=0.5),
-    _transform((1, 4, 5, 2), TURNED, interpolation="bilinear", fill_mode="reflect"),
+    _transform((1, 4, 5, 4), TURNED, interpolation="bilinear", fill_mode="reflect"),
     _transform((2, 3, 5, 1), FAR, interpolation="bilinear", fill_mode="nearest"),
     _transform(
         (1, 4, 4, 3), TURNED, interpolation="bilinear", fill_mode="wrap", output_shape=(3, 6)
