@@ -67,7 +67,7 @@ def chosen(boxes: Array, scores: Array, rules: Rules) -> tuple[Array, Array]:
     wide = np.result_type(given, np.float32)
     boxes, scores = boxes.astype(wide), scores.astype(wide)
     low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
-    areas = np.prod(high - low, axis=1)
+    areas = np.where(np.isfinite(boxes).all(1), np.prod(high - low, axis=1), 0)
     left = np.where(scores > rules.score_threshold, scores, -np.inf)
     found: list[int] = []
     kept: list[float] = []
