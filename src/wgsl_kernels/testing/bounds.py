@@ -34,6 +34,8 @@ SAFE_ULP = {
     "safe_expm1": 4,
     "safe_log": 4,
     "safe_log1p": 4,
+    "safe_log2": 4,
+    "safe_log10": 4,
     "safe_sigmoid": 9,
     "safe_softplus": 9,
     "safe_tanh": 6,
