@@ -60,6 +60,7 @@ tensor3d = _wk.tensor
 tensor4d = _wk.tensor
 tensor5d = _wk.tensor
 tensor6d = _wk.tensor
+to_pixels = _wk.draw
 transpose = _wk.permute_dims
 
 
