@@ -177,10 +177,10 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
 ELSEWHERE = {
     "registers for the whole process": (
         "cpu_kernel wgsl_kernel register_backend register_kernel register_gradient gradient "
-        "no_gradient signature unregister_kernel unregister_gradient copy_registered_kernels"
+        "no_gradient op signature unregister_kernel unregister_gradient copy_registered_kernels"
     ),
     "changes the process's backend": "set_backend",
-    "takes tensors and dtypes in any number": "result_type",
+    "takes tensors and dtypes in any number": "result_type run",
     "takes nothing": (
         "engine backends get_backend coverage ledger gradients_in_force memory flush synchronize "
         "reload_kernels"
@@ -365,7 +365,7 @@ def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
 
 _TAKING_FUNCTIONS = {
     *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
-    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "einsum", "op", "run"),
+    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "einsum"),
 }
 """Public functions that are called with a function, or any number of tensors: see below."""
 
