@@ -38,7 +38,7 @@ def _examples() -> list[doctest.DocTest]:
     finder = doctest.DocTestFinder(recurse=False)
     names = {"wk": wk, "np": np, **{k: v for k, v in vars(wk).items() if not k.startswith("_")}}
     found = {}
-    for module in (wk, wk.testing, wk.train):
+    for module in (wk, wk.testing, wk.train, wk.random):
         for name, value in vars(module).items():
             if not name.startswith("_") and not isinstance(value, ModuleType):
                 for part, documented in _with_methods(name, value):

@@ -92,6 +92,8 @@ from wgsl_kernels.ops.activation import selu as selu
 from wgsl_kernels.ops.activation import sigmoid as sigmoid
 from wgsl_kernels.ops.activation import softplus as softplus
 from wgsl_kernels.ops.activation import step as step
+from wgsl_kernels.ops.averages import ensure_shape as ensure_shape
+from wgsl_kernels.ops.averages import moving_average as moving_average
 from wgsl_kernels.ops.binary import add as add
 from wgsl_kernels.ops.binary import add_n as add_n
 from wgsl_kernels.ops.binary import divide as divide
@@ -112,6 +114,11 @@ from wgsl_kernels.ops.blocks import batch_to_space_nd as batch_to_space_nd
 from wgsl_kernels.ops.blocks import depth_to_space as depth_to_space
 from wgsl_kernels.ops.blocks import space_to_batch_nd as space_to_batch_nd
 from wgsl_kernels.ops.cast import astype as astype
+from wgsl_kernels.ops.cells import basic_lstm_cell as basic_lstm_cell
+from wgsl_kernels.ops.cells import gru_cell as gru_cell
+from wgsl_kernels.ops.cells import multi_rnn_cell as multi_rnn_cell
+from wgsl_kernels.ops.classification import confusion_matrix as confusion_matrix
+from wgsl_kernels.ops.classification import in_top_k as in_top_k
 from wgsl_kernels.ops.classify import isfinite as isfinite
 from wgsl_kernels.ops.classify import isinf as isinf
 from wgsl_kernels.ops.classify import isnan as isnan
@@ -146,6 +153,7 @@ from wgsl_kernels.ops.compositions import unique_values as unique_values
 from wgsl_kernels.ops.compositions import vecdot as vecdot
 from wgsl_kernels.ops.conv import conv2d as conv2d
 from wgsl_kernels.ops.conv import conv2d_transpose as conv2d_transpose
+from wgsl_kernels.ops.conv1d import conv1d as conv1d
 from wgsl_kernels.ops.counting import bincount as bincount
 from wgsl_kernels.ops.counting import count_nonzero as count_nonzero
 from wgsl_kernels.ops.counting import dense_bincount as dense_bincount
@@ -158,6 +166,8 @@ from wgsl_kernels.ops.creation import ones as ones
 from wgsl_kernels.ops.creation import ones_like as ones_like
 from wgsl_kernels.ops.creation import zeros as zeros
 from wgsl_kernels.ops.creation import zeros_like as zeros_like
+from wgsl_kernels.ops.cross_entropies import sigmoid_cross_entropy as sigmoid_cross_entropy
+from wgsl_kernels.ops.cross_entropies import softmax_cross_entropy as softmax_cross_entropy
 from wgsl_kernels.ops.depthwise import depthwise_conv2d as depthwise_conv2d
 from wgsl_kernels.ops.depthwise import separable_conv2d as separable_conv2d
 from wgsl_kernels.ops.diagonals import band_part as band_part
@@ -165,6 +175,11 @@ from wgsl_kernels.ops.diagonals import diag as diag
 from wgsl_kernels.ops.diagonals import tril as tril
 from wgsl_kernels.ops.diagonals import triu as triu
 from wgsl_kernels.ops.dilation import dilation2d as dilation2d
+from wgsl_kernels.ops.distributions import dropout as dropout
+from wgsl_kernels.ops.distributions import random_gamma as random_gamma
+from wgsl_kernels.ops.distributions import random_standard_normal as random_standard_normal
+from wgsl_kernels.ops.distributions import random_uniform_int as random_uniform_int
+from wgsl_kernels.ops.distributions import truncated_normal as truncated_normal
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
@@ -205,10 +220,12 @@ from wgsl_kernels.ops.logical import logical_not as logical_not
 from wgsl_kernels.ops.logical import logical_or as logical_or
 from wgsl_kernels.ops.logical import logical_xor as logical_xor
 from wgsl_kernels.ops.logical import where as where
+from wgsl_kernels.ops.losses import absolute_difference as absolute_difference
+from wgsl_kernels.ops.losses import cosine_distance as cosine_distance
+from wgsl_kernels.ops.losses import hinge_loss as hinge_loss
 from wgsl_kernels.ops.losses import huber_loss as huber_loss
+from wgsl_kernels.ops.losses import log_loss as log_loss
 from wgsl_kernels.ops.losses import mean_squared_error as mean_squared_error
-from wgsl_kernels.ops.losses import sigmoid_cross_entropy as sigmoid_cross_entropy
-from wgsl_kernels.ops.losses import softmax_cross_entropy as softmax_cross_entropy
 from wgsl_kernels.ops.matrix import dot as dot
 from wgsl_kernels.ops.matrix import matmul as matmul
 from wgsl_kernels.ops.matrix import outer as outer
@@ -220,6 +237,9 @@ from wgsl_kernels.ops.moving import repeat as repeat
 from wgsl_kernels.ops.moving import roll as roll
 from wgsl_kernels.ops.normalization import batch_norm as batch_norm
 from wgsl_kernels.ops.normalization import layer_norm as layer_norm
+from wgsl_kernels.ops.norms import euclidean_norm as euclidean_norm
+from wgsl_kernels.ops.norms import gram_schmidt as gram_schmidt
+from wgsl_kernels.ops.norms import norm as norm
 from wgsl_kernels.ops.ordered import argsort as argsort
 from wgsl_kernels.ops.ordered import lower_bound as lower_bound
 from wgsl_kernels.ops.ordered import searchsorted as searchsorted
@@ -238,6 +258,8 @@ from wgsl_kernels.ops.random import random_normal as random_normal
 from wgsl_kernels.ops.random import random_uniform as random_uniform
 from wgsl_kernels.ops.ranges import arange as arange
 from wgsl_kernels.ops.ranges import linspace as linspace
+from wgsl_kernels.ops.real_spectral import irfft as irfft
+from wgsl_kernels.ops.real_spectral import rfft as rfft
 from wgsl_kernels.ops.reduce import all as all
 from wgsl_kernels.ops.reduce import any as any
 from wgsl_kernels.ops.reduce import mean as mean
@@ -256,6 +278,13 @@ from wgsl_kernels.ops.shape import matrix_transpose as matrix_transpose
 from wgsl_kernels.ops.shape import permute_dims as permute_dims
 from wgsl_kernels.ops.shape import reshape as reshape
 from wgsl_kernels.ops.shape import squeeze as squeeze
+from wgsl_kernels.ops.signal import cosine_window as cosine_window
+from wgsl_kernels.ops.signal import enclosing_power_of_two as enclosing_power_of_two
+from wgsl_kernels.ops.signal import frame as frame
+from wgsl_kernels.ops.signal import hamming_window as hamming_window
+from wgsl_kernels.ops.signal import hann_window as hann_window
+from wgsl_kernels.ops.signal import inverse_stft as inverse_stft
+from wgsl_kernels.ops.signal import stft as stft
 from wgsl_kernels.ops.slicing import slice as slice
 from wgsl_kernels.ops.slicing import split as split
 from wgsl_kernels.ops.slicing import strided_slice as strided_slice
@@ -307,6 +336,8 @@ from wgsl_kernels.ops.unary import sqrt as sqrt
 from wgsl_kernels.ops.unary import square as square
 from wgsl_kernels.ops.updates import sparse_to_dense as sparse_to_dense
 from wgsl_kernels.ops.updates import tensor_scatter_update as tensor_scatter_update
+from wgsl_kernels.ops.weighting import compute_weighted_loss as compute_weighted_loss
+from wgsl_kernels.other_names import *  # noqa: F403  each is an alias, kept in a table
 from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
 
@@ -316,58 +347,6 @@ inf = _math.inf
 nan = _math.nan
 newaxis = None
 pi = _math.pi
-
-# What TensorFlow.js calls them; ops/names.py is the table, and a test holds these lines to it.
-arg_max = argmax
-arg_min = argmin
-batch_norm2d = batch_norm
-batch_norm3d = batch_norm
-batch_norm4d = batch_norm
-cast = astype
-clip_by_value = clip
-concat1d = concat
-concat2d = concat
-concat3d = concat
-concat4d = concat
-cumprod = cumulative_prod
-cumsum = cumulative_sum
-div = divide
-fill = full
-floor_div = floor_divide
-gather = take
-is_finite = isfinite
-is_inf = isinf
-is_nan = isnan
-log_sum_exp = logsumexp
-mat_mul = matmul
-mod = remainder
-mul = multiply
-neg = negative
-outer_product = outer
-pad1d = pad
-pad2d = pad
-pad3d = pad
-pad4d = pad
-range = arange
-reverse = flip
-reverse1d = flip
-reverse2d = flip
-reverse3d = flip
-reverse4d = flip
-scalar = tensor
-search_sorted = searchsorted
-slice1d = slice
-slice2d = slice
-slice3d = slice
-slice4d = slice
-sub = subtract
-tensor1d = tensor
-tensor2d = tensor
-tensor3d = tensor
-tensor4d = tensor
-tensor5d = tensor
-tensor6d = tensor
-transpose = permute_dims
 
 # `wk.backends` and `wk.engine` are packages that can be called, as checkers see here.
 if _TYPE_CHECKING:

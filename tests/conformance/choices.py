@@ -134,6 +134,7 @@ ERROR_CHOICES = {
     "fusedConv2d/error/003": "one weight per channel under NCHW, [3, 1, 1], fits y, [1, 3, 4, 3]",
     "matMul/error/009": _VECTORS,
     "matMul/error/010": _VECTORS,
+    "norm/error/004": "0 is the number of elements that are not 0, as NumPy has it",
     "scalar/error/000": _ANY_RANK,
     "tensor1d/error/001": "a tensor may hold NaN; config.check_numerics is for finding it",
     "tensor1d/error/008": _ANY_RANK,

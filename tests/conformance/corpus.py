@@ -133,6 +133,11 @@ def op_parameters(op: str) -> list[str]:
     return [one["name"] for one in _op_signatures()[op]["params"]]
 
 
+def op_types(op: str) -> dict[str, str | None]:
+    """Return the types of a public op's parameters, in TypeScript, by name."""
+    return {one["name"]: one["type"] for one in _op_signatures()[op]["params"]}
+
+
 def op_paths(op: str) -> list[str]:
     """Return the names by which TensorFlow.js's users may call an op, its own last."""
     known = _op_signatures().get(op, {"public": []})
