@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.odd_compositions import COMPOSED
 
 import wgsl_kernels as wk
 from wgsl_kernels import train
@@ -70,7 +71,7 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "align_corners": _is(False), "half_pixel_centers": _is(True), "depth_radius": _is(1),
     "beta": _is(0.5), "descending": _is(False), "stable": _is(True), "sorter": _is(None),
     "source": lambda: np.ones((2, 2), "f4"), "tape": _is(None), "learning_rate": _is(0.1),
-    "momentum": _is(0.9), "use_nesterov": _is(True), "beta1": _is(0.9), "beta2": _is(0.99),
+    "momentum": _is(0.9), "use_nesterov": _is(True), "beta1": _is(0.9), "beta2": _is(0.99), "generator": _is(None),
 }  # fmt: skip
 _STRIDED: dict[str, Callable[[], Any]] = {"strides": _is((1, 1))}
 _IMAGES: dict[str, Callable[[], Any]] = {"x": _images, "filter": _filter}
@@ -214,7 +215,7 @@ def public() -> dict[str, Callable[..., Any]]:
 
 
 def _call(name: str, f: Callable[..., Any]) -> Call:
-    own = _OWN.get(name, {})
+    own = _OWN.get(name) or COMPOSED.get(name, {})
     args: list[Callable[[], Any]] = []
     kwargs: dict[str, Callable[[], Any]] = {}
     for one in inspect.signature(f).parameters.values():

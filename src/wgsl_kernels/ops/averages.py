@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.attributes import flag
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.shapes import open_lengths, show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import shape as shapes
 
@@ -23,13 +23,14 @@ def ensure_shape(x: TensorLike, shape: Sequence[int | None]) -> Tensor:
 
     Raises:
         ShapeError: It has another.
+        ArgumentError: ``shape`` holds something else.
 
     Example:
         >>> ensure_shape([[1.0, 2.0]], (None, 2)).tolist()
         [[1.0, 2.0]]
     """
     given = as_tensor(x)
-    wanted = tuple(shape)
+    wanted = open_lengths("ensure_shape", "shape", shape)
     same = len(wanted) == given.ndim and all(
         one in (None, own) for one, own in zip(wanted, given.shape, strict=True)
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.attributes import integer, number
 from wgsl_kernels.engine.dtypes import canonical
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.shapes import broadcast, lengths, normalize_axis, show
+from wgsl_kernels.engine.shapes import broadcast, lengths, normalize_axis, open_lengths, show
 from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import (
@@ -286,7 +286,7 @@ def truncated_normal(
     for coefficient in _ERFINV[1:]:
         ratio = ratio * w + coefficient
     deviates = binary.minimum(binary.maximum(ratio * uniform * math.sqrt(2.0), -2.0), 2.0)
-    return in_dtype(deviates * float(std_dev) + float(mean), canonical(dtype))
+    return in_dtype(deviates * float(std_dev) + number("truncated_normal", "mean", mean), canonical(dtype))
 
 
 def dropout(
@@ -324,9 +324,11 @@ def dropout(
         raise ArgumentError(f"dropout: rate is {rate}; want one in [0, 1).")
     shape = given.shape
     if noise_shape is not None:
-        wanted = list(noise_shape)
+        wanted = open_lengths("dropout", "noise_shape", noise_shape)
         if len(wanted) == given.ndim:
-            wanted = [own if one is None else one for one, own in zip(wanted, shape, strict=True)]
+            wanted = tuple(
+                own if one is None else one for one, own in zip(wanted, shape, strict=True)
+            )
         shape = lengths("dropout", "noise_shape", wanted)
         _broadcasts("dropout", "noise_shape", Spec(shape, given.dtype), given.shape)
     if rate == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.engine.attributes import sequence
+from wgsl_kernels.engine.attributes import flag, integer_or_integers, number, sequence
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import normalize_axis, show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
@@ -63,13 +63,20 @@ def norm(
     """
     given = as_tensor(x)
     given = in_dtype(given, float_dtype(given.dtype)) if not _is_complex(given) else given
-    if not isinstance(axis, int) and axis is not None and len(axis) == 1:
-        (axis,) = axis
-    if axis is None or isinstance(axis, int):
-        return _of_vectors(given, ord, axis, keepdims)
-    if len(axis) != 2:
-        raise ArgumentError(f"norm: axis is {tuple(axis)}; want one axis, two, or None.")
-    return _of_matrices(given, ord, axis, keepdims)
+    keeps = flag("norm", "keepdims", keepdims)
+    order = ord if isinstance(ord, str) else number("norm", "ord", ord)
+    if axis is None:
+        return _of_vectors(given, order, None, keeps)
+    axes = integer_or_integers("norm", "axis", axis)
+    axes = (axes,) if isinstance(axes, int) else axes
+    if len(axes) not in (1, 2):
+        raise ArgumentError(f"norm: axis is {axes}; want one axis, two, or None.")
+    places = [normalize_axis("norm", one, given.ndim) for one in axes]
+    if len(places) == 1:
+        return _of_vectors(given, order, places[0], keeps)
+    if places[0] == places[1]:
+        raise ArgumentError(f"norm: axis is {axes}; want two different axes.")
+    return _of_matrices(given, order, places[0], places[1], keeps)
 
 
 def _of_vectors(x: Tensor, ord: Order, axis: int | None, keepdims: bool) -> Tensor:
@@ -89,8 +96,7 @@ def _of_vectors(x: Tensor, ord: Order, axis: int | None, keepdims: bool) -> Tens
     return reduce.sum(sizes ** float(ord), axis=axis, keepdims=keepdims) ** (1.0 / ord)
 
 
-def _of_matrices(x: Tensor, ord: Order, axis: Sequence[int], keepdims: bool) -> Tensor:
-    rows, columns = (normalize_axis("norm", one, x.ndim) for one in axis)
+def _of_matrices(x: Tensor, ord: Order, rows: int, columns: int, keepdims: bool) -> Tensor:
     if ord in ("euclidean", "fro"):
         squares = unary.square(unary.abs(x))
         return unary.sqrt(reduce.sum(squares, axis=(rows, columns), keepdims=keepdims))
