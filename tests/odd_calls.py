@@ -27,6 +27,10 @@ def _matrix() -> wk.Tensor:
     return wk.tensor([[0.5, 1.5, -2.0], [3.0, 0.25, 1.0]])
 
 
+def _row() -> wk.Tensor:
+    return wk.tensor([0.5, 1.5, -2.0])
+
+
 def _images() -> wk.Tensor:
     return wk.tensor(np.arange(32, dtype="f4").reshape(1, 4, 4, 2) / 8)
 
@@ -71,7 +75,8 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "align_corners": _is(False), "half_pixel_centers": _is(True), "depth_radius": _is(1),
     "beta": _is(0.5), "descending": _is(False), "stable": _is(True), "sorter": _is(None),
     "source": lambda: np.ones((2, 2), "f4"), "tape": _is(None), "learning_rate": _is(0.1),
-    "momentum": _is(0.9), "use_nesterov": _is(True), "beta1": _is(0.9), "beta2": _is(0.99), "generator": _is(None),
+    "momentum": _is(0.9), "use_nesterov": _is(True), "beta1": _is(0.9), "beta2": _is(0.99),
+    "generator": _is(None),
 }  # fmt: skip
 _STRIDED: dict[str, Callable[[], Any]] = {"strides": _is((1, 1))}
 _IMAGES: dict[str, Callable[[], Any]] = {"x": _images, "filter": _filter}
@@ -312,6 +317,18 @@ _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = 
     "grads": (
         lambda f, x, dy: wk.grads(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
     ),
+    "vjp": (lambda f, x, dy: wk.vjp(_uncalled(f), x)[1](dy), (_is(wk.square), _matrix, _matrix)),
+    **{
+        name: (
+            lambda f, x, along, name=name: getattr(wk, name)(_uncalled(f), x, along),
+            (_is(wk.square), _matrix, _matrix),
+        )
+        for name in ("jvp", "hvp")
+    },
+    **{
+        name: (lambda f, x, name=name: getattr(wk, name)(_uncalled(f))(x), (_is(wk.square), _row))
+        for name in ("jacobian", "hessian")
+    },
     "capture": (lambda f, x: wk.capture(_uncalled(f))(x), (_is(wk.square), _matrix)),
     **{
         f.__name__: (lambda given, f=f: f(given if not callable(given) else list), (_is(list),))
@@ -375,6 +392,7 @@ def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
 
 _TAKING_FUNCTIONS = {
     *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
+    *("vjp", "jvp", "hvp", "jacobian", "hessian"),
     *("explain", "tidy", "use_backend", "profile", "time", "custom_grad"),
 }
 """Public functions that are called with a function: see the methods."""

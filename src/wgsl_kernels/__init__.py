@@ -28,6 +28,11 @@ from wgsl_kernels.engine.capture import capture as capture
 from wgsl_kernels.engine.config import config as config
 from wgsl_kernels.engine.coverage import coverage as coverage
 from wgsl_kernels.engine.custom import custom_grad as custom_grad
+from wgsl_kernels.engine.derivatives import hessian as hessian
+from wgsl_kernels.engine.derivatives import hvp as hvp
+from wgsl_kernels.engine.derivatives import jacobian as jacobian
+from wgsl_kernels.engine.derivatives import jvp as jvp
+from wgsl_kernels.engine.derivatives import vjp as vjp
 from wgsl_kernels.engine.dlpack import from_dlpack as from_dlpack
 from wgsl_kernels.engine.driver import Backend as Backend
 from wgsl_kernels.engine.driver import Usage as Usage

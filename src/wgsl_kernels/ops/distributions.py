@@ -286,7 +286,9 @@ def truncated_normal(
     for coefficient in _ERFINV[1:]:
         ratio = ratio * w + coefficient
     deviates = binary.minimum(binary.maximum(ratio * uniform * math.sqrt(2.0), -2.0), 2.0)
-    return in_dtype(deviates * float(std_dev) + number("truncated_normal", "mean", mean), canonical(dtype))
+    return in_dtype(
+        deviates * float(std_dev) + number("truncated_normal", "mean", mean), canonical(dtype)
+    )
 
 
 def dropout(
