@@ -317,6 +317,12 @@ _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = 
     "grads": (
         lambda f, x, dy: wk.grads(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
     ),
+    "scan": (
+        lambda init, xs, length, reverse: wk.scan(
+            lambda c, x: (c + wk.sum(x), x), init, xs, length=length, reverse=reverse
+        ),
+        (_is(0.0), _matrix, _is(None), _is(True)),
+    ),
     "vjp": (lambda f, x, dy: wk.vjp(_uncalled(f), x)[1](dy), (_is(wk.square), _matrix, _matrix)),
     **{
         name: (
@@ -392,7 +398,7 @@ def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
 
 _TAKING_FUNCTIONS = {
     *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
-    *("vjp", "jvp", "hvp", "jacobian", "hessian"),
+    *("vjp", "jvp", "hvp", "jacobian", "hessian", "scan"),
     *("explain", "tidy", "use_backend", "profile", "time", "custom_grad"),
 }
 """Public functions that are called with a function: see the methods."""

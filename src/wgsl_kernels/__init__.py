@@ -265,6 +265,7 @@ from wgsl_kernels.ops.ranges import arange as arange
 from wgsl_kernels.ops.ranges import linspace as linspace
 from wgsl_kernels.ops.real_spectral import irfft as irfft
 from wgsl_kernels.ops.real_spectral import rfft as rfft
+from wgsl_kernels.ops.recurrence import scan as scan
 from wgsl_kernels.ops.reduce import all as all
 from wgsl_kernels.ops.reduce import any as any
 from wgsl_kernels.ops.reduce import mean as mean

@@ -47,7 +47,9 @@ SMOOTH: dict[str, tuple[Callable[[wk.Tensor], wk.Tensor], tuple[int, ...]]] = {
         lambda x: wk.batch_norm(x, wk.mean(x, axis=0), wk.var(x, axis=0)) ** 3.0, (5, 3)
     ),
     "layer norm": (lambda x: wk.layer_norm(x) ** 3.0, (3, 5)),
-    "response norm": (lambda x: wk.local_response_normalization(x, depth_radius=1) ** 2.0, (1, 2, 2, 4)),
+    "response norm": (
+        lambda x: wk.local_response_normalization(x, depth_radius=1) ** 2.0, (1, 2, 2, 4)
+    ),
     "softmax": (_attention, (3, 4)),
     "fft": (lambda x: wk.square(wk.abs(wk.fft(wk.complex(x, x * x)))), (2, 6)),
     "stft": (lambda x: wk.square(wk.real(wk.stft(x, 4, 2))) * x[0], (8,)),
@@ -64,7 +66,7 @@ SMOOTH: dict[str, tuple[Callable[[wk.Tensor], wk.Tensor], tuple[int, ...]]] = {
     "complex arithmetic": (
         lambda x: wk.abs(wk.complex(x, x * x) * wk.complex(x, -x) / wk.complex(1.0 + x, x)), (4,)
     ),
-    "norm": (wk.gram_schmidt, (2, 3)),
+    "norm": (lambda x: wk.stack(list(wk.gram_schmidt(x))), (2, 3)),
 }  # fmt: skip
 
 
