@@ -5,12 +5,13 @@ Every call runs on cpu; on webgpu one in several of each op, all under WGSL_KERN
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from tests.conformance import tolerance
-from tests.conformance.corpus import Case, Unknown, cases
+from tests.conformance.corpus import Case, Unknown, cases, optimizer_runs
 from tests.conformance.op_calls import op_call, op_of
 from tests.conformance.op_choices import OP_CHOICES, choice_of, right_results
 from tests.conformance.replay import on, outside
@@ -55,6 +56,17 @@ def test_an_op_without_records_here_has_its_reason_or_is_to_come() -> None:
 
 def test_every_choice_is_one_about_a_call() -> None:
     assert set(OP_CHOICES) <= {case.id for case in cases("ops.jsonl.gz")}
+
+
+def test_each_defect_on_record_has_a_row_in_the_docs() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs/tensorflow-js.md").read_text()
+    files = ("kernels.jsonl.gz", "grads.jsonl.gz", "ops.jsonl.gz")
+    found = {quirk for file in files for case in cases(file) for quirk in case.quirks}
+    found |= {quirk for run in optimizer_runs() for quirk in run["quirks"]}
+    defects = {quirk.removeprefix("wrong: ") for quirk in found if quirk.startswith("wrong: ")}
+
+    assert len(defects) > 20
+    assert {one for one in defects if one.replace("may return", "returns") not in page} == set()
 
 
 def _problem(case: Case, backend: str) -> str | None:
