@@ -180,6 +180,7 @@ def value_of(raw: Any) -> Any:
     return {name: value_of(one) for name, one in raw.items()}
 
 
+@functools.cache
 def _lines(file: str) -> list[dict[str, Any]]:
     with gzip.open(FOLDER / file, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
