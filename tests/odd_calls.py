@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.odd_compositions import COMPOSED
+from tests.odd_compositions import COMPOSED, METHODS, uncalled
+from tests.odd_windows import OWN as WINDOWS
+from tests.odd_windows import images
 
 import wgsl_kernels as wk
 from wgsl_kernels import train
@@ -27,18 +29,6 @@ def _matrix() -> wk.Tensor:
     return wk.tensor([[0.5, 1.5, -2.0], [3.0, 0.25, 1.0]])
 
 
-def _row() -> wk.Tensor:
-    return wk.tensor([0.5, 1.5, -2.0])
-
-
-def _images() -> wk.Tensor:
-    return wk.tensor(np.arange(32, dtype="f4").reshape(1, 4, 4, 2) / 8)
-
-
-def _filter() -> wk.Tensor:
-    return wk.tensor(np.arange(8, dtype="f4").reshape(2, 2, 2, 1) / 8)
-
-
 def _is(value: Any) -> Callable[[], Any]:
     return lambda: value
 
@@ -48,7 +38,9 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(["values", "dy", "params_dense_values"], _matrix),
     **dict.fromkeys(["real", "imag", "alpha", "tensor", "obj"], _matrix),
     **dict.fromkeys(["arrays", "inputs", "tensors"], lambda: [_matrix(), _matrix()]),
-    "backend": _is("cpu"),
+    "backend": _is("cpu"), "device": _is(None), "copy": _is(True), "endpoint": _is(True),
+    "include_initial": _is(False), "from_": _is("int32"), "to": _is("float32"),
+    "type": _is("float32"), "kind": _is("numeric"),
     "weights": lambda: wk.tensor([[1.0], [2.0]]),
     "axis": _is(0), "axes": _is((1, 0)), "keepdims": _is(False), "dtype": _is("float32"),
     "shape": _is((3, 2)), "fill_value": _is(2.5), "n_rows": _is(2), "n_cols": _is(3), "k": _is(1),
@@ -79,7 +71,6 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "generator": _is(None),
 }  # fmt: skip
 _STRIDED: dict[str, Callable[[], Any]] = {"strides": _is((1, 1))}
-_IMAGES: dict[str, Callable[[], Any]] = {"x": _images, "filter": _filter}
 _COMPLEX: dict[str, Callable[[], Any]] = {"input": lambda: wk.tensor([1j, 2.0, 3.0])}
 _BOOLS = dict.fromkeys("xab", lambda: wk.tensor([True, False]))
 _WHOLES = dict.fromkeys("xab", lambda: wk.tensor([1, 2, 5]))
@@ -98,24 +89,16 @@ _BOXES: dict[str, Callable[[], Any]] = {
 }
 _ROW: dict[str, Callable[[], Any]] = dict.fromkeys(("x1", "x2"), lambda: wk.tensor([1.0, 2.0, 3.0]))
 _OWN: dict[str, dict[str, Callable[[], Any]]] = {
-    "strided_slice": _STRIDED, "conv2d": _IMAGES, "fused_conv2d": _IMAGES,
-    "depthwise_conv2d": _IMAGES, "fused_depthwise_conv2d": _IMAGES,
-    "conv2d_transpose": {
-        "x": lambda: wk.ones((1, 3, 3, 1)), "filter": _filter, "output_shape": _is((1, 4, 4, 2)),
-    },
-    "separable_conv2d": {
-        "x": _images, "depthwise_filter": _filter,
-        "pointwise_filter": lambda: wk.ones((1, 1, 2, 3)),
-    },
+    **WINDOWS, "strided_slice": _STRIDED,
     "batch_to_space_nd": {
         "x": lambda: wk.ones((4, 1, 2, 1)), "block_shape": _is((2, 2)),
         "crops": _is(((0, 1), (0, 0))),
     },
     "space_to_batch_nd": {
-        "x": _images, "block_shape": _is((2, 2)), "paddings": _is(((0, 0), (2, 0))),
+        "x": images, "block_shape": _is((2, 2)), "paddings": _is(((0, 0), (2, 0))),
     },
     "depth_to_space": {"x": lambda: wk.ones((1, 2, 1, 8)), "block_size": _is(2)},
-    "band_part": {"num_lower": _is(1), "num_upper": _is(0)}, "flip_left_right": {"image": _images},
+    "band_part": {"num_lower": _is(1), "num_upper": _is(0)}, "flip_left_right": {"image": images},
     "broadcast_args": dict.fromkeys(("s0", "s1"), lambda: wk.tensor([2, 1])),
     "gather_nd": {"indices": lambda: wk.tensor([[0, 1]])},
     "scatter_nd": {
@@ -137,9 +120,8 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "searchsorted": {"x1": lambda: wk.tensor([1.0, 2.0, 4.0]), "side": _is("right")},
     "lower_bound": {"sorted_sequence": lambda: wk.tensor([[0.0, 1.0], [2.0, 3.0]])},
     "upper_bound": {"sorted_sequence": lambda: wk.tensor([[0.0, 1.0], [2.0, 3.0]])},
-    "resize_bilinear": {"images": _images}, "resize_nearest_neighbor": {"images": _images},
-    "local_response_normalization": {"x": _images, "bias": _is(1.0), "alpha": _is(1.0)},
-    "max_pool_with_argmax": {"x": _images, "include_batch_in_index": _is(True)},
+    "resize_bilinear": {"images": images}, "resize_nearest_neighbor": {"images": images},
+    "local_response_normalization": {"x": images, "bias": _is(1.0), "alpha": _is(1.0)},
     "ragged_range": {
         "starts": lambda: wk.tensor([0, 5]), "limits": lambda: wk.tensor([3, 1]),
         "deltas": lambda: wk.tensor([1, -2]),
@@ -165,7 +147,7 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
         "separator": _is("|"), "n_gram_widths": _is((2,)), "left_pad": _is("l"),
         "right_pad": _is("r"), "pad_width": _is(-1), "preserve_short_sequences": _is(False),
     },
-    "dilation2d": {"x": _images, "filter": lambda: wk.ones((2, 2, 2))},
+    "dilation2d": {"x": images, "filter": lambda: wk.ones((2, 2, 2))},
     "non_max_suppression": _BOXES, "non_max_suppression_with_score": _BOXES,
     "non_max_suppression_padded": _BOXES,
     "meshgrid": {"indexing": _is("ij")}, "empty": {"shape": _is((2, 3))},
@@ -175,7 +157,7 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "roll": {"shift": _is(1)},
     "moveaxis": {"source": _is(0), "destination": _is(-1)},
     "take_along_axis": {"indices": lambda: wk.tensor([[0, 1, 1]])},
-    "avg_pool": {"x": _images}, "max_pool": {"x": _images}, "fft": _COMPLEX, "ifft": _COMPLEX,
+    "fft": _COMPLEX, "ifft": _COMPLEX,
     "logical_and": _BOOLS, "logical_xor": _BOOLS, "bitwise_and": _WHOLES, "bitwise_or": _WHOLES,
     "bitwise_xor": _WHOLES, "bitwise_invert": _WHOLES, "bitwise_left_shift": _WHOLES,
     "bitwise_right_shift": _WHOLES, "logical_or": _BOOLS, "logical_not": _BOOLS, "all": _BOOLS,
@@ -184,7 +166,8 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "batch_norm": {
         "mean": lambda: wk.zeros((3,)), "variance": lambda: wk.ones((3,)),
     },
-    "matmul": {"transpose_b": _is(True)}, "unique": {"x": lambda: wk.tensor([1, 2, 1])},
+    "matmul": {"transpose_b": _is(True)}, "iinfo": {"type": _is("int32")},
+    "unique": {"x": lambda: wk.tensor([1, 2, 1])},
     "unbroadcast": {"shape": _is((1, 3))}, "tensor": {"shape": _is((3, 2))},
     "imag": {"x": lambda: wk.tensor([1j, 2.0])}, "real": {"x": lambda: wk.tensor([1j, 2.0])},
     "broadcast_to": {"shape": _is((2, 2, 3))}, "squeeze": {"x": lambda: wk.ones((1, 3))},
@@ -198,6 +181,7 @@ ELSEWHERE = {
         "no_gradient signature unregister_kernel unregister_gradient copy_registered_kernels"
     ),
     "changes the process's backend": "set_backend",
+    "takes tensors and dtypes in any number": "result_type",
     "takes nothing": (
         "engine backends get_backend coverage ledger gradients_in_force memory flush synchronize "
         "reload_kernels"
@@ -265,11 +249,6 @@ def _on_backend(name: Any) -> Any:
         return wk.ones((2,))
 
 
-def _uncalled(f: Any) -> Any:
-    """Return an odd function, but for one that can be called: what that raises is its own."""
-    return wk.square if callable(f) else f
-
-
 _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = {
     "x[i]": (lambda i: _matrix()[i], (_is((0, slice(0, 2))),)),
     "x[i, j]": (lambda i, j: _matrix()[i, j], (_is(0), _is(slice(1, None)))),
@@ -313,29 +292,12 @@ _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = 
             "check_numerics": False, "small_ops": "host", "tuning": "off",
         }.items()
     },
-    "grad": (lambda f, x, dy: wk.grad(_uncalled(f))(x, dy), (_is(wk.square), _matrix, _is(None))),
+    "grad": (lambda f, x, dy: wk.grad(uncalled(f))(x, dy), (_is(wk.square), _matrix, _is(None))),
     "grads": (
-        lambda f, x, dy: wk.grads(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
+        lambda f, x, dy: wk.grads(uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
     ),
-    "scan": (
-        lambda init, xs, length, reverse: wk.scan(
-            lambda c, x: (c + wk.sum(x), x), init, xs, length=length, reverse=reverse
-        ),
-        (_is(0.0), _matrix, _is(None), _is(True)),
-    ),
-    "vjp": (lambda f, x, dy: wk.vjp(_uncalled(f), x)[1](dy), (_is(wk.square), _matrix, _matrix)),
-    **{
-        name: (
-            lambda f, x, along, name=name: getattr(wk, name)(_uncalled(f), x, along),
-            (_is(wk.square), _matrix, _matrix),
-        )
-        for name in ("jvp", "hvp")
-    },
-    **{
-        name: (lambda f, x, name=name: getattr(wk, name)(_uncalled(f))(x), (_is(wk.square), _row))
-        for name in ("jacobian", "hessian")
-    },
-    "capture": (lambda f, x: wk.capture(_uncalled(f))(x), (_is(wk.square), _matrix)),
+    **METHODS,
+    "capture": (lambda f, x: wk.capture(uncalled(f))(x), (_is(wk.square), _matrix)),
     **{
         f.__name__: (lambda given, f=f: f(given if not callable(given) else list), (_is(list),))
         for f in (wk.tidy, wk.profile, wk.time, wk.explain)

@@ -56,10 +56,8 @@ COMPOSED: dict[str, dict[str, Make]] = {
         "h": lambda: [wk.ones((2,))],
     },
     "enclosing_power_of_two": {"value": _is(5)},
-    "rfft": {"input": lambda: wk.tensor([1.0, 2.0, 3.0]), "n": _is(4)},
-    "irfft": {"input": lambda: wk.tensor([1.0, 2j, 3.0]), "n": _is(4)},
-    "conv1d": {"x": _ones(1, 5, 2), "filter": _ones(2, 2, 3), "stride": _is(1),
-               "data_format": _is("NWC")},
+    "rfft": {"x": lambda: wk.tensor([1.0, 2.0, 3.0]), "n": _is(4), "norm": _is("ortho")},
+    "irfft": {"x": lambda: wk.tensor([1.0, 2j, 3.0]), "n": _is(4), "norm": _is("ortho")},
     "confusion_matrix": _CLASSES,
     "in_top_k": {"predictions": _ones(2, 3), "targets": lambda: wk.tensor([0, 2])},
     "norm": {"ord": _is(1)}, "gram_schmidt": {"xs": lambda: wk.tensor([[1.0, 2.0], [3.0, 5.0]])},
@@ -72,3 +70,39 @@ COMPOSED: dict[str, dict[str, Make]] = {
 
 def _added(data: Any, c: Any, h: Any) -> Any:
     return c + data, h + data
+
+
+def uncalled(f: Any) -> Any:
+    """Return an odd function, but for one that can be called: what that raises is its own."""
+    return wk.square if callable(f) else f
+
+
+def _matrix() -> wk.Tensor:
+    return wk.tensor([[0.5, 1.5, -2.0], [3.0, 0.25, 1.0]])
+
+
+def _row() -> wk.Tensor:
+    return wk.tensor([0.5, 1.5, -2.0])
+
+
+METHODS: dict[str, tuple[Callable[..., Any], tuple[Make, ...]]] = {
+    "scan": (
+        lambda init, xs, length, reverse: wk.scan(
+            lambda c, x: (c + wk.sum(x), x), init, xs, length=length, reverse=reverse
+        ),
+        (_is(0.0), _matrix, _is(None), _is(True)),
+    ),
+    "vjp": (lambda f, x, dy: wk.vjp(uncalled(f), x)[1](dy), (_is(wk.square), _matrix, _matrix)),
+    **{
+        name: (
+            lambda f, x, along, name=name: getattr(wk, name)(uncalled(f), x, along),
+            (_is(wk.square), _matrix, _matrix),
+        )
+        for name in ("jvp", "hvp")
+    },
+    **{
+        name: (lambda f, x, name=name: getattr(wk, name)(uncalled(f))(x), (_is(wk.square), _row))
+        for name in ("jacobian", "hessian")
+    },
+}  # fmt: skip
+"""Calls of functions that take functions: a name, what is called, its arguments."""

@@ -4,6 +4,8 @@ import math as _math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+import wgsl_kernels.fft as _fft  # noqa: F401  a namespace that can be called
+from wgsl_kernels import linalg as linalg
 from wgsl_kernels import train as train
 from wgsl_kernels import tuning as tuning
 from wgsl_kernels.backends.cpu.kernel import cpu_kernel as cpu_kernel
@@ -86,7 +88,6 @@ from wgsl_kernels.engine.tensor import variable as variable
 from wgsl_kernels.engine.warmup import Warmup as Warmup
 from wgsl_kernels.engine.warmup import warmup as warmup
 from wgsl_kernels.ops import operators as _operators  # noqa: F401  binds the operators of tensors
-from wgsl_kernels.ops import pool_gradients as _pool_gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops import random as random
 from wgsl_kernels.ops.activation import elu as elu
 from wgsl_kernels.ops.activation import leaky_relu as leaky_relu
@@ -159,6 +160,9 @@ from wgsl_kernels.ops.compositions import vecdot as vecdot
 from wgsl_kernels.ops.conv import conv2d as conv2d
 from wgsl_kernels.ops.conv import conv2d_transpose as conv2d_transpose
 from wgsl_kernels.ops.conv1d import conv1d as conv1d
+from wgsl_kernels.ops.conv1d import conv1d_transpose as conv1d_transpose
+from wgsl_kernels.ops.conv3d import conv3d as conv3d
+from wgsl_kernels.ops.conv3d import conv3d_transpose as conv3d_transpose
 from wgsl_kernels.ops.counting import bincount as bincount
 from wgsl_kernels.ops.counting import count_nonzero as count_nonzero
 from wgsl_kernels.ops.counting import dense_bincount as dense_bincount
@@ -185,6 +189,11 @@ from wgsl_kernels.ops.distributions import random_gamma as random_gamma
 from wgsl_kernels.ops.distributions import random_standard_normal as random_standard_normal
 from wgsl_kernels.ops.distributions import random_uniform_int as random_uniform_int
 from wgsl_kernels.ops.distributions import truncated_normal as truncated_normal
+from wgsl_kernels.ops.dtype_facts import can_cast as can_cast
+from wgsl_kernels.ops.dtype_facts import finfo as finfo
+from wgsl_kernels.ops.dtype_facts import iinfo as iinfo
+from wgsl_kernels.ops.dtype_facts import isdtype as isdtype
+from wgsl_kernels.ops.dtype_facts import result_type as result_type
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
@@ -220,6 +229,8 @@ from wgsl_kernels.ops.joining import tile as tile
 from wgsl_kernels.ops.local_response import (
     local_response_normalization as local_response_normalization,
 )
+from wgsl_kernels.ops.logarithms import log2 as log2
+from wgsl_kernels.ops.logarithms import log10 as log10
 from wgsl_kernels.ops.logical import logical_and as logical_and
 from wgsl_kernels.ops.logical import logical_not as logical_not
 from wgsl_kernels.ops.logical import logical_or as logical_or
@@ -240,11 +251,10 @@ from wgsl_kernels.ops.moving import mirror_pad as mirror_pad
 from wgsl_kernels.ops.moving import moveaxis as moveaxis
 from wgsl_kernels.ops.moving import repeat as repeat
 from wgsl_kernels.ops.moving import roll as roll
+from wgsl_kernels.ops.namespace import __array_namespace_info__ as __array_namespace_info__
+from wgsl_kernels.ops.namespace import asarray as asarray
 from wgsl_kernels.ops.normalization import batch_norm as batch_norm
 from wgsl_kernels.ops.normalization import layer_norm as layer_norm
-from wgsl_kernels.ops.norms import euclidean_norm as euclidean_norm
-from wgsl_kernels.ops.norms import gram_schmidt as gram_schmidt
-from wgsl_kernels.ops.norms import norm as norm
 from wgsl_kernels.ops.ordered import argsort as argsort
 from wgsl_kernels.ops.ordered import lower_bound as lower_bound
 from wgsl_kernels.ops.ordered import searchsorted as searchsorted
@@ -254,6 +264,9 @@ from wgsl_kernels.ops.places import gather_nd as gather_nd
 from wgsl_kernels.ops.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
 from wgsl_kernels.ops.pool import max_pool as max_pool
+from wgsl_kernels.ops.pool3d import avg_pool3d as avg_pool3d
+from wgsl_kernels.ops.pool3d import max_pool3d as max_pool3d
+from wgsl_kernels.ops.pool_any import pool as pool
 from wgsl_kernels.ops.pool_places import max_pool_with_argmax as max_pool_with_argmax
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
 from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather
@@ -263,8 +276,6 @@ from wgsl_kernels.ops.random import random_normal as random_normal
 from wgsl_kernels.ops.random import random_uniform as random_uniform
 from wgsl_kernels.ops.ranges import arange as arange
 from wgsl_kernels.ops.ranges import linspace as linspace
-from wgsl_kernels.ops.real_spectral import irfft as irfft
-from wgsl_kernels.ops.real_spectral import rfft as rfft
 from wgsl_kernels.ops.recurrence import scan as scan
 from wgsl_kernels.ops.reduce import all as all
 from wgsl_kernels.ops.reduce import any as any
@@ -306,7 +317,6 @@ from wgsl_kernels.ops.sparse import sparse_fill_empty_rows as sparse_fill_empty_
 from wgsl_kernels.ops.sparse import sparse_reshape as sparse_reshape
 from wgsl_kernels.ops.sparse_segments import sparse_segment_mean as sparse_segment_mean
 from wgsl_kernels.ops.sparse_segments import sparse_segment_sum as sparse_segment_sum
-from wgsl_kernels.ops.spectral import fft as fft
 from wgsl_kernels.ops.spectral import ifft as ifft
 from wgsl_kernels.ops.standards import ledger as ledger
 from wgsl_kernels.ops.statistics import moments as moments
@@ -321,10 +331,15 @@ from wgsl_kernels.ops.suppression import non_max_suppression_padded as non_max_s
 from wgsl_kernels.ops.suppression import (
     non_max_suppression_with_score as non_max_suppression_with_score,
 )
+from wgsl_kernels.ops.tensor_norms import euclidean_norm as euclidean_norm
+from wgsl_kernels.ops.tensor_norms import gram_schmidt as gram_schmidt
+from wgsl_kernels.ops.tensor_norms import norm as norm
 from wgsl_kernels.ops.texts import NGrams as NGrams
 from wgsl_kernels.ops.texts import static_regex_replace as static_regex_replace
 from wgsl_kernels.ops.texts import string_n_grams as string_n_grams
 from wgsl_kernels.ops.texts import string_to_hash_bucket_fast as string_to_hash_bucket_fast
+from wgsl_kernels.ops.transforms import irfft as irfft
+from wgsl_kernels.ops.transforms import rfft as rfft
 from wgsl_kernels.ops.trigonometry import acos as acos
 from wgsl_kernels.ops.trigonometry import asin as asin
 from wgsl_kernels.ops.trigonometry import atan as atan
@@ -348,19 +363,19 @@ from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
 
 # The constants of the array API standard.
-e = _math.e
-inf = _math.inf
-nan = _math.nan
-newaxis = None
-pi = _math.pi
+e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
-# `wk.backends` and `wk.engine` are packages that can be called, as checkers see here.
+# `wk.backends`, `wk.engine` and `wk.fft` are modules that can be called, as checkers see here.
 if _TYPE_CHECKING:
     from wgsl_kernels import testing as testing
     from wgsl_kernels.engine.backends import backends as backends
     from wgsl_kernels.engine.facade import engine as engine
+    from wgsl_kernels.ops.transforms import Namespace as _Transforms
+
+    fft: _Transforms
 
 __version__ = "0.1.0"
+__array_api_version__ = "2024.12"
 
 _register_own()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,13 +59,16 @@ DEFAULTS = {"argMax": {"axis": 0}, "argMin": {"axis": 0}}
 def op_of(case: Case) -> Callable[..., Any] | None:
     """Return our op for the one that a case calls, if we have it."""
     ours = next((TFJS_NAMES[one] for one in op_paths(case.op) if one in TFJS_NAMES), None)
-    return None if ours is None else getattr(wk, ours)
+    found: Callable[..., Any] | None = None if ours is None else attrgetter(ours)(wk)
+    return found
 
 
 def op_call(case: Case) -> Any:
     """Return what our op gives for a recorded call."""
     op = op_of(case)
     assert op is not None
+    if case.op == "qr":
+        return op(case.args["x"], mode="complete" if case.args.get("fullMatrices") else "reduced")
     if case.op == "meshgrid":
         rows = [
             _tensor_like("meshgrid", "x", case.args[one]) for one in ("x", "y") if one in case.args

@@ -94,10 +94,40 @@ def _in_order(case: Case) -> Outputs:
     return [np.take_along_axis(one, order, axis=-1) for one in (values, indices)]
 
 
-def _every_nan(case: Case) -> Outputs:
-    x = np.asarray(case.args["x"])
-    windows = np.lib.stride_tricks.sliding_window_view(x, (2, 2), (-3, -2))
-    return [np.max(windows, axis=(-2, -1))]
+def _every_nan(axes: int = 2) -> Callable[[Case], Outputs]:
+    def right(case: Case) -> Outputs:
+        x = np.asarray(case.args["x"])
+        places = tuple(range(-1 - axes, -1))
+        windows = np.lib.stride_tricks.sliding_window_view(x, (2,) * axes, places)
+        return [np.max(windows, axis=tuple(range(-axes, 0)))]
+
+    return right
+
+
+def _without_empty_windows(case: Case) -> Outputs:
+    """Return averages over windows; NaN where no element lies in one."""
+    x, size, strides = (np.asarray(case.args[one]) for one in ("x", "filterSize", "strides"))
+    sides = [(0, 0), *[(case.args["pad"],) * 2] * 3, (0, 0)]
+    wide = np.pad(x.astype(np.float64), sides, constant_values=np.nan)
+    windows = np.lib.stride_tricks.sliding_window_view(wide, tuple(size), (1, 2, 3))
+    chosen = windows[:, :: strides[0], :: strides[1], :: strides[2]]
+    is_in = ~np.isnan(chosen)
+    with np.errstate(invalid="ignore"):
+        total = np.where(is_in, chosen, 0).sum((-3, -2, -1)) / is_in.sum((-3, -2, -1))
+    return [total.astype(np.float32)]
+
+
+def _small_maxima(case: Case) -> Outputs:
+    """Return every second element of images with a border, which is smaller than any."""
+    wide = np.pad(case.args["input"], [(1, 1), (1, 1), (0, 0)], constant_values=-np.inf)
+    return [wide[::2, ::2]]
+
+
+def _cross_entropy(case: Case) -> Outputs:
+    labels, logits = (np.asarray(case.args[one], np.float64) for one in ("onehotLabels", "logits"))
+    largest = np.max(logits, axis=-1, keepdims=True)
+    others = np.where(labels > 0, 0, np.exp(logits - largest)).sum(-1)
+    return [np.asarray(np.mean(np.log1p(others)), np.float32)]
 
 
 def _cast(dtype: str) -> Callable[[Case], Outputs]:
@@ -136,6 +166,7 @@ OP_CHOICES = {
     "argMin/op/005": Choice("the first NaN is the smallest, as in NumPy", _first_nan),
     "atan2/op/029": Choice("an angle is a float", _pairwise(np.arctan2, "a", "b")),
     "atan2/op/033": Choice("an angle is a float", _pairwise(np.arctan2, "a", "b")),
+    "avgPool3d/op/027": Choice("the mean of no elements is NaN", _without_empty_windows),
     "clipByValue/op/027": Choice("NaN is neither above nor below a limit", _clipped),
     "conv2d/op/056": _numeric_pad(wk.conv2d),
     "cumsum/op/002": Choice(
@@ -158,11 +189,12 @@ OP_CHOICES = {
     "logSumExp/op/014": Choice("log of a sum of zeros is -infinity", _lse),
     "logSumExp/op/038": Choice("log of a sum of zeros is -infinity", _lse),
     "max/op/005": Choice(_EMPTY, _folded(_extreme(np.max, -np.inf), np.float32)),
-    "maxPool/op/000": Choice("the largest of numbers and NaN is NaN", _every_nan),
+    "maxPool/op/000": Choice("the largest of numbers and NaN is NaN", _every_nan()),
     "maxPool/op/023": _numeric_pad(wk.max_pool, -np.inf),
     "maxPool/op/038": _numeric_pad(wk.max_pool, -np.inf),
+    "maxPool3d/op/006": Choice("the largest of numbers and NaN is NaN", _every_nan(3)),
     "maxPoolWithArgmax/op/007": Choice(
-        "the largest of numbers and NaN is NaN", lambda case: [*_every_nan(case), None]
+        "the largest of numbers and NaN is NaN", lambda case: [*_every_nan()(case), None]
     ),
     "mean/op/007": Choice(_EMPTY, _folded(_mean, np.float32)),
     "mean/op/023": Choice(
@@ -180,9 +212,13 @@ OP_CHOICES = {
         "1 to any power, and anything to the power 0, is 1, as IEEE 754 has it",
         _pairwise(np.power, "base", "exp"),
     ),
+    "pool/op/009": Choice("pads and strides count for windows of 1, too", _small_maxima),
     "separableConv2d/op/029": _numeric_pad(wk.separable_conv2d),
     "sign/op/000": Choice(
         "the sign of NaN is NaN", lambda case: [np.sign(np.asarray(case.args["x"]))]
+    ),
+    "softmaxCrossEntropy/op/001": Choice(
+        "the logarithm of a probability close to 1 keeps its digits", _cross_entropy
     ),
     "topk/op/009": Choice(
         "sorted=False leaves the order open: ours is sorted all the same", _in_order
@@ -197,6 +233,11 @@ OP_CHOICES = {
 
 def _kinds(case: Case) -> set[str]:
     return {np.asarray(case.args[one]).dtype.kind for one in ("a", "b")}
+
+
+def _factors(case: Case) -> Outputs:
+    mode = "complete" if case.args.get("fullMatrices") else "reduced"
+    return list(np.linalg.qr(np.asarray(case.args["x"]), mode))  # type: ignore[call-overload]  # its mode is a word
 
 
 def _quotient(case: Case) -> Outputs:
@@ -215,6 +256,8 @@ def choice_of(case: Case) -> Choice | None:
         return Choice(_FROM_THERE, _cast("int32" if _is_whole(case) else "float32"))
     if case.op == "floorDiv" and "peculiar: float32 in, int32 out" in case.quirks:
         return Choice(_FROM_THERE, _floored)
+    if case.op == "qr":
+        return Choice("the signs are LAPACK's", _factors)
     if case.op == "div" and _kinds(case) in ({"i"}, {"i", "b"}):
         return Choice(_FROM_THERE, _quotient)
     return None

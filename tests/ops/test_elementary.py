@@ -31,6 +31,8 @@ UNARY: list[tuple[Function, Function]] = [
     (wk.atan, np.arctan),
     (wk.atanh, np.arctanh),
     (wk.cosh, np.cosh),
+    (wk.log2, np.log2),
+    (wk.log10, np.log10),
     (wk.sinh, np.sinh),
     (wk.isfinite, np.isfinite),
     (wk.isinf, np.isinf),

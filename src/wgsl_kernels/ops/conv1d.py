@@ -1,21 +1,24 @@
-"""Convolution along one axis."""
+"""Convolution along one axis, and its transpose: that of images of one row."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.attributes import integer, text
+from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.engine.words import shown
-from wgsl_kernels.ops import shape as shapes
-from wgsl_kernels.ops.conv import conv2d
+from wgsl_kernels.ops.conv import conv2d, conv2d_transpose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_FORMATS = {"NWC": ("NHWC", 1), "NCW": ("NCHW", 2)}
+    from wgsl_kernels.engine.windows import Padding
+
+FORMATS = {"NWC": "NHWC", "NCW": "NCHW"}
+_WIDTH = {"NWC": -2, "NCW": -1}
+"""The axis of the width, from the end; the row goes before it."""
 
 
 def conv1d(
@@ -23,7 +26,7 @@ def conv1d(
     filter: TensorLike,
     *,
     stride: int = 1,
-    pad: str | int | Sequence[Sequence[int]] = "valid",
+    pad: Padding = "valid",
     data_format: str = "NWC",
     dilation: int = 1,
     dim_rounding_mode: str | None = None,
@@ -35,60 +38,104 @@ def conv1d(
             come before the width.
         filter: [filter width, channels, out channels], in either format.
         stride: Elements between two places of the filter.
-        pad: ``"valid"``: none; ``"same"``: so much that there is a place per stride; a number: at
-            both ends; or (before, after) for each of the three axes.
+        pad: ``"valid"``: none; ``"same"``: so much that there is a place per stride; a number: on
+            both sides; or (before, after) for each of the three axes.
         data_format: ``"NWC"`` or ``"NCW"``.
         dilation: Elements from one that the filter reads to the next.
-        dim_rounding_mode: ``"floor"``, ``"round"`` or ``"ceil"``: what to do with a last place
-            that is not whole. Only with a ``pad`` in numbers.
+        dim_rounding_mode: As `conv2d` takes it.
 
     Returns:
         The format of ``x``, with out channels.
 
     Raises:
-        ShapeError: The channels differ, or the filter is wider than the padded sequence.
+        ShapeError: The channels differ, or the filter is larger than the padded sequence.
         ArgumentError: An option is none of these.
 
     Example:
-        >>> conv1d([[1.0], [2.0], [3.0]], [[[1.0]], [[-1.0]]]).tolist()
-        [[-1.0], [-1.0]]
+        >>> conv1d([[[1.0], [2.0], [4.0]]], [[[1.0]], [[-1.0]]]).tolist()
+        [[[-1.0], [-2.0]]]
     """
-    given, weights = as_tensor(x), as_tensor(filter)
-    if given.ndim not in (2, 3):
-        raise ShapeError(f"conv1d: x has shape {show(given.shape)}; want [batch, width, channels].")
-    if weights.ndim != 3:
+    options = _options("conv1d", stride, pad, data_format, dilation, dim_rounding_mode)
+    image, kernel = _of_one_row("conv1d", as_tensor(x), as_tensor(filter), data_format)
+    return _without_row(conv2d(image, kernel, **options), data_format)
+
+
+def conv1d_transpose(
+    x: TensorLike,
+    filter: TensorLike,
+    output_shape: Sequence[int],
+    *,
+    stride: int = 1,
+    pad: Padding = "valid",
+    data_format: str = "NWC",
+    dilation: int = 1,
+    dim_rounding_mode: str | None = None,
+) -> Tensor:
+    """Return the transpose of `conv1d`: each element of ``x`` spreads a filter over the result.
+
+    Args:
+        x: [batch, width, channels], or one sequence without the batch.
+        filter: [filter width, out channels, channels].
+        output_shape: The result's shape: one that `conv1d` takes to the shape of ``x``.
+        stride: Elements of the result between two elements of ``x``.
+        pad: As `conv1d` takes it; what falls into the padding is dropped.
+        data_format: ``"NWC"`` or ``"NCW"``.
+        dilation: Elements from one that the filter writes to the next.
+        dim_rounding_mode: As `conv1d` takes it.
+
+    Raises:
+        ShapeError: `conv1d` does not take ``output_shape`` to the shape of ``x``.
+        ArgumentError: An option is none that `conv1d` takes.
+    """
+    name = "conv1d_transpose"
+    options = _options(name, stride, pad, data_format, dilation, dim_rounding_mode)
+    image, kernel = _of_one_row(name, as_tensor(x), as_tensor(filter), data_format)
+    shape = lengths(name, "output_shape", output_shape)
+    row = _WIDTH[data_format]
+    shape = (*shape[:row], 1, *shape[row:])
+    return _without_row(conv2d_transpose(image, kernel, shape, **options), data_format)
+
+
+def _options(
+    name: str,
+    stride: int,
+    pad: Padding,
+    data_format: str,
+    dilation: int,
+    dim_rounding_mode: str | None,
+) -> dict[str, Any]:
+    """Return the options of a convolution of images of one row."""
+    if text(name, "data_format", data_format) not in FORMATS:
+        raise ArgumentError(f"{name}: data_format is {data_format!r}; want 'NWC' or 'NCW'.")
+    if not isinstance(pad, str):
+        sides: list[Any] = [(0, 0)] * 3
+        sides[_WIDTH[data_format]] = (pad, pad)
+        given = pad if isinstance(pad, (tuple, list)) else sides
+        if len(given) != 3:
+            raise ArgumentError(f"{name}: pad is {pad!r}; want (before, after) for three axes.")
+        row = _WIDTH[data_format]
+        pad = (*given[:row], (0, 0), *given[row:])
+    return {
+        "strides": (1, stride),
+        "pad": pad,
+        "data_format": FORMATS[data_format],
+        "dilations": (1, dilation),
+        "dim_rounding_mode": dim_rounding_mode,
+    }
+
+
+def _of_one_row(name: str, x: Tensor, filter: Tensor, data_format: str) -> tuple[Tensor, Tensor]:
+    """Return sequences as images of one row, and a filter as one of these."""
+    if x.ndim not in (2, 3) or filter.ndim != 3:
         raise ShapeError(
-            f"conv1d: filter has shape {show(weights.shape)}; want [width, channels, out channels]."
+            f"{name}: x has shape {show(x.shape)}, filter {show(filter.shape)}; want "
+            "[batch, width, channels] and [width, channels, out channels]."
         )
-    if text("conv1d", "data_format", data_format) not in _FORMATS:
-        raise ArgumentError(f"conv1d: data_format is {data_format!r}; want 'NWC' or 'NCW'.")
-    layout, height = _FORMATS[data_format]
-    batched = given if given.ndim == 3 else shapes.expand_dims(given, axis=0)
-    y = conv2d(
-        shapes.expand_dims(batched, axis=height),
-        shapes.expand_dims(weights, axis=0),
-        strides=(1, integer("conv1d", "stride", stride)),
-        pad=_padding(pad, height),
-        data_format=layout,
-        dilations=(1, integer("conv1d", "dilation", dilation)),
-        dim_rounding_mode=dim_rounding_mode,
-    )
-    y = shapes.squeeze(y, height)
-    return y if given.ndim == 3 else shapes.squeeze(y, 0)
+    row = _WIDTH[data_format]
+    image = run("Reshape", x, shape=(*x.shape[:row], 1, *x.shape[row:]))
+    return image, run("Reshape", filter, shape=(1, *filter.shape))
 
 
-def _padding(
-    pad: str | int | Sequence[Sequence[int]], height: int
-) -> str | tuple[tuple[int, int], ...]:
-    """Return the padding of images whose height is 1."""
-    if isinstance(pad, str):
-        return pad
-    if isinstance(pad, (list, tuple)):
-        if len(pad) != 3:
-            raise ArgumentError(f"conv1d: pad is {shown(pad)}; want (before, after) for 3 axes.")
-        pairs = [(int(before), int(after)) for before, after in pad]
-    else:
-        width = integer("conv1d", "pad", pad)
-        pairs = [(0, 0)] * 3
-        pairs[2 if height == 2 else 1] = (width, width)
-    return (*pairs[:height], (0, 0), *pairs[height:])
+def _without_row(y: Tensor, data_format: str) -> Tensor:
+    row = _WIDTH[data_format]
+    return run("Reshape", y, shape=(*y.shape[: row - 1], *y.shape[row:]))

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 _OURS = """
     abs acos acosh add addN:add_n all any argMax:argmax argMin:argmin asin asinh atan atan2
-    atanh avgPool:avg_pool basicLSTMCell:basic_lstm_cell batchNorm:batch_norm
-    batchNorm2d:batch_norm batchNorm3d:batch_norm batchNorm4d:batch_norm
+    atanh avgPool:avg_pool avgPool3d:avg_pool3d basicLSTMCell:basic_lstm_cell
+    batchNorm:batch_norm batchNorm2d:batch_norm batchNorm3d:batch_norm batchNorm4d:batch_norm
     batchToSpaceND:batch_to_space_nd bincount bitwiseAnd:bitwise_and
     broadcastArgs:broadcast_args broadcastTo:broadcast_to cast:astype ceil clipByValue:clip
     clone complex concat concat1d:concat concat2d:concat concat3d:concat concat4d:concat
-    confusionMatrix:confusion_matrix conv1d conv2d conv2dTranspose:conv2d_transpose cos cosh
-    cosineWindow:cosine_window cumprod:cumulative_prod cumsum:cumulative_sum
-    denseBincount:dense_bincount depthToSpace:depth_to_space depthwiseConv2d:depthwise_conv2d
-    diag dilation2d div:divide divNoNan:div_no_nan dot dropout elu
-    enclosingPowerOfTwo:enclosing_power_of_two ensureShape:ensure_shape equal erf
+    confusionMatrix:confusion_matrix conv1d conv2d conv2dTranspose:conv2d_transpose conv3d
+    conv3dTranspose:conv3d_transpose cos cosh cosineWindow:cosine_window cumprod:cumulative_prod
+    cumsum:cumulative_sum denseBincount:dense_bincount depthToSpace:depth_to_space
+    depthwiseConv2d:depthwise_conv2d diag dilation2d div:divide divNoNan:div_no_nan dot dropout
+    elu enclosingPowerOfTwo:enclosing_power_of_two ensureShape:ensure_shape equal erf
     euclideanNorm:euclidean_norm exp expandDims:expand_dims expm1 eye fft fill:full floor
     floorDiv:floor_divide fused.conv2d:fused_conv2d fused.depthwiseConv2d:fused_depthwise_conv2d
     fused.matMul:fused_mat_mul gather:take gatherND:gather_nd greater greaterEqual:greater_equal
@@ -33,19 +33,20 @@ _OURS = """
     image.nonMaxSuppressionWithScore:non_max_suppression_with_score
     image.resizeBilinear:resize_bilinear image.resizeNearestNeighbor:resize_nearest_neighbor
     irfft isFinite:isfinite isInf:isinf isNaN:isnan leakyRelu:leaky_relu less
-    lessEqual:less_equal linalg.bandPart:band_part linalg.gramSchmidt:gram_schmidt linspace
-    localResponseNormalization:local_response_normalization log log1p logicalAnd:logical_and
-    logicalNot:logical_not logicalOr:logical_or logicalXor:logical_xor logSigmoid:log_sigmoid
-    logSoftmax:log_softmax logSumExp:logsumexp losses.absoluteDifference:absolute_difference
+    lessEqual:less_equal linalg.bandPart:band_part linalg.gramSchmidt:gram_schmidt
+    linalg.qr:linalg.qr linspace localResponseNormalization:local_response_normalization log
+    log1p logicalAnd:logical_and logicalNot:logical_not logicalOr:logical_or
+    logicalXor:logical_xor logSigmoid:log_sigmoid logSoftmax:log_softmax logSumExp:logsumexp
+    losses.absoluteDifference:absolute_difference
     losses.computeWeightedLoss:compute_weighted_loss losses.cosineDistance:cosine_distance
     losses.hingeLoss:hinge_loss losses.huberLoss:huber_loss losses.logLoss:log_loss
     losses.meanSquaredError:mean_squared_error losses.sigmoidCrossEntropy:sigmoid_cross_entropy
     losses.softmaxCrossEntropy:softmax_cross_entropy lowerBound:lower_bound matMul:matmul max
-    maximum maxPool:max_pool maxPoolWithArgmax:max_pool_with_argmax mean meshgrid min minimum
-    mirrorPad:mirror_pad mod:remainder moments movingAverage:moving_average mul:multiply
-    multiRNNCell:multi_rnn_cell neg:negative norm notEqual:not_equal oneHot:one_hot ones
-    onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad pad4d:pad pow prelu
-    prod raggedGather:ragged_gather raggedRange:ragged_range randomGamma:random_gamma
+    maximum maxPool:max_pool maxPool3d:max_pool3d maxPoolWithArgmax:max_pool_with_argmax mean
+    meshgrid min minimum mirrorPad:mirror_pad mod:remainder moments movingAverage:moving_average
+    mul:multiply multiRNNCell:multi_rnn_cell neg:negative norm notEqual:not_equal oneHot:one_hot
+    ones onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad pad4d:pad pool
+    pow prelu prod raggedGather:ragged_gather raggedRange:ragged_range randomGamma:random_gamma
     randomNormal:random_normal randomStandardNormal:random_standard_normal
     randomUniform:random_uniform randomUniformInt:random_uniform_int range:arange real
     reciprocal relu relu6 reshape reverse:flip reverse1d:flip reverse2d:flip reverse3d:flip
@@ -68,9 +69,8 @@ _OURS = """
 """
 
 _PLANNED = """
-    avgPool3d conv3d conv3dTranspose einsum image.cropAndResize image.grayscaleToRGB
-    image.rgbToGrayscale image.rotateWithOffset image.threshold image.transform linalg.qr
-    maxPool3d multinomial pool raggedTensorToTensor
+    einsum image.cropAndResize image.grayscaleToRGB image.rgbToGrayscale image.rotateWithOffset
+    image.threshold image.transform multinomial raggedTensorToTensor
 """
 
 
@@ -117,6 +117,7 @@ def aliases() -> dict[str, str]:
     found: dict[str, str] = {}
     for theirs, ours in TFJS_NAMES.items():
         space, _, last = theirs.rpartition(".")
-        if snake_case(last) != ours and not (space and last in TFJS_NAMES):
-            found[snake_case(last)] = ours
+        name = snake_case(last)
+        if name != ours.rpartition(".")[2] and not (space and last in TFJS_NAMES):
+            found[name] = ours
     return found

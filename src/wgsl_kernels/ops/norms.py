@@ -1,161 +1,204 @@
-"""Norms of vectors and matrices, and vectors made orthonormal."""
+"""Norms of vectors and matrices, diagonals, traces, cross products: compositions of other ops."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.attributes import flag, integer_or_integers, number, sequence
+from wgsl_kernels.engine.attributes import integer, number
+from wgsl_kernels.engine.dtypes import COMPLEXES
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import normalize_axis, show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.words import shown
-from wgsl_kernels.ops import compare, extremes, joining, reduce, shape, unary
-from wgsl_kernels.ops.elementwise import float_dtype
-from wgsl_kernels.ops.weighting import in_dtype
+from wgsl_kernels.ops import (
+    binary,
+    cast,
+    compare,
+    compositions,
+    extremes,
+    factorizations,
+    joining,
+    logical,
+    slicing,
+    unary,
+)
+from wgsl_kernels.ops import reduce as reductions
+from wgsl_kernels.ops import shape as shapes
+from wgsl_kernels.ops.matrices import as_matrices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.ops.reduce import Axes
-
-Order = float | Literal["euclidean", "fro"]
+Axes = "int | Sequence[int] | None"
 
 
-def euclidean_norm(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the root of the sum of squares along ``axis``.
+def cross(x1: TensorLike, x2: TensorLike, *, axis: int = -1) -> Tensor:
+    """Return the cross products of vectors of three elements, with broadcasting.
+
+    Args:
+        x1: Length 3 along ``axis``.
+        x2: Length 3 along ``axis``.
+        axis: The axis of the vectors, counted in the broadcast shape.
+
+    Raises:
+        ShapeError: A vector has another length, or the shapes do not broadcast.
+
+    Example:
+        >>> linalg.cross(tensor([1.0, 0.0, 0.0]), tensor([0.0, 1.0, 0.0])).tolist()
+        [0.0, 0.0, 1.0]
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    rank = max(a.ndim, b.ndim)
+    at = normalize_axis("cross", axis, rank)
+    for name, one in (("x1", a), ("x2", b)):
+        own = at - rank + one.ndim
+        if own < 0 or one.shape[own] != 3:
+            raise ShapeError(
+                f"cross: {name} has shape {show(one.shape)}; want 3 along axis {axis}."
+            )
+    first, second = compositions.broadcast_arrays(a, b)
+    p, q = (slicing.unstack(one, axis=at) for one in (first, second))
+    parts = [p[i] * q[j] - p[j] * q[i] for i, j in ((1, 2), (2, 0), (0, 1))]
+    return joining.stack(parts, axis=at)
+
+
+def diagonal(x: TensorLike, *, offset: int = 0) -> Tensor:
+    """Return a diagonal of each matrix.
+
+    Args:
+        x: [..., rows, cols].
+        offset: 0 for the main diagonal, above 0 for one to its right, below 0 to its left.
+
+    Raises:
+        ShapeError: ``x`` has fewer than two axes.
+
+    Example:
+        >>> linalg.diagonal(tensor([[1, 2], [3, 4]])).tolist()
+        [1, 4]
+    """
+    given = as_tensor(x)
+    if given.ndim < 2:
+        raise ShapeError(f"diagonal: x has shape {show(given.shape)}; want [..., rows, cols].")
+    rows, cols = given.shape[-2:]
+    shift = integer("diagonal", "offset", offset)
+    count = max(min(rows, cols - shift) if shift >= 0 else min(rows + shift, cols), 0)
+    flat = shapes.reshape(given, (*given.shape[:-2], rows * cols))
+    if not count:
+        return flat[..., :0]
+    start = shift if shift >= 0 else -shift * cols
+    return flat[..., start : start + (count - 1) * (cols + 1) + 1 : cols + 1]
+
+
+def trace(x: TensorLike, *, offset: int = 0, dtype: Any = None) -> Tensor:
+    """Return the sum of a diagonal of each matrix; see `diagonal`.
+
+    Example:
+        >>> linalg.trace(tensor([[1, 2], [3, 4]])).item()
+        5
+    """
+    return reductions.sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def vector_norm(
+    x: TensorLike,
+    *,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> Tensor:
+    """Return the norm of vectors, ``sum(|x|^ord)^(1/ord)``. Where it is 0 so is its gradient.
 
     Args:
         x: Any shape.
-        axis: One axis, two, or None for all.
-        keepdims: Whether the reduced axes stay, of length 1.
+        axis: The axis of the vectors; several are one vector together, None all of them.
+        keepdims: Whether these axes stay, of length 1.
+        ord: A number; infinity for the largest, -infinity for the smallest absolute value, 0 for
+            how many elements are not 0.
+
+    Raises:
+        ArgumentError: ``ord`` is no number.
 
     Example:
-        >>> euclidean_norm([3.0, 4.0]).item()
+        >>> linalg.vector_norm(tensor([3.0, 4.0])).item()
         5.0
     """
-    return norm(x, axis=axis, keepdims=keepdims)
+    given = as_tensor(x)
+    if given.dtype in ("int32", "bool"):
+        given = cast.astype(given, "float32")
+    power = number("vector_norm", "ord", ord)
+    if math.isnan(power):
+        raise ArgumentError("vector_norm: ord is NaN; want a number.")
+    if power == 2 and given.dtype not in COMPLEXES:
+        return _root(reductions.sum(given * given, axis=axis, keepdims=keepdims))
+    sizes = unary.abs(given)
+    if power == 2:
+        return _root(reductions.sum(sizes * sizes, axis=axis, keepdims=keepdims))
+    if power == 1:
+        return reductions.sum(sizes, axis=axis, keepdims=keepdims)
+    if math.isinf(power):
+        extreme = extremes.max if power > 0 else extremes.min
+        return extreme(sizes, axis=axis, keepdims=keepdims)
+    if power == 0:
+        counted = cast.astype(compare.not_equal(sizes, 0.0), sizes.dtype)
+        return reductions.sum(counted, axis=axis, keepdims=keepdims)
+    return _power_mean(sizes, power, axis, keepdims)
 
 
-def norm(
-    x: TensorLike, ord: Order = "euclidean", *, axis: Axes = None, keepdims: bool = False
+def _power_mean(sizes: Tensor, power: float, axis: Any, keepdims: bool) -> Tensor:
+    total = reductions.sum(binary.pow(sizes, power), axis=axis, keepdims=keepdims)
+    if power < 0:
+        return binary.pow(total, 1.0 / power)
+    is_zero = compare.equal(total, 0.0)
+    return logical.where(is_zero, 0.0, binary.pow(logical.where(is_zero, 1.0, total), 1.0 / power))
+
+
+def _root(squares: Tensor) -> Tensor:
+    is_zero = compare.equal(squares, 0.0)
+    return logical.where(is_zero, 0.0, unary.sqrt(logical.where(is_zero, 1.0, squares)))
+
+
+def matrix_norm(
+    x: TensorLike, *, keepdims: bool = False, ord: float | str | None = "fro"
 ) -> Tensor:
-    """Return a norm of vectors, or of matrices where ``axis`` is two axes.
-
-    Of vectors: the root of the sum of squares for ``"euclidean"`` and 2; the largest and smallest
-    size for infinity and -infinity; the number of elements that are not 0 for 0; for any other p
-    ``sum(|x| ** p) ** (1 / p)``. Of matrices: the root of the sum of squares for ``"euclidean"``
-    and ``"fro"``; the largest sum of a column's sizes for 1, the smallest for -1; the same of rows
-    for infinity and -infinity. The gradient of a root is NaN at 0.
+    """Return the norm of matrices.
 
     Args:
-        x: Any shape; what is no float becomes float32.
-        ord: Which norm.
-        axis: One axis of vectors, two of matrices; None takes ``x`` as one vector.
-        keepdims: Whether the reduced axes stay, of length 1.
+        x: [..., rows, cols].
+        keepdims: Whether the last two axes stay, of length 1.
+        ord: "fro" for the root of the sum of squares, "nuc" for the sum of singular values, 2 and
+            -2 for the largest and the smallest one, 1 and -1 for the largest and the smallest sum
+            of absolute values in a column, infinity and -infinity for those in a row.
 
     Raises:
-        ArgumentError: There is no such norm of matrices, or ``axis`` is more than two.
+        ArgumentError: ``ord`` is none of these.
+        ShapeError: ``x`` has fewer than two axes.
 
     Example:
-        >>> norm([[1.0, -2.0], [3.0, 4.0]], 1, axis=(0, 1)).item()
+        >>> linalg.matrix_norm(tensor([[1.0, -2.0], [3.0, 4.0]]), ord=1).item()
         6.0
     """
-    given = as_tensor(x)
-    given = in_dtype(given, float_dtype(given.dtype)) if not _is_complex(given) else given
-    keeps = flag("norm", "keepdims", keepdims)
-    order = ord if isinstance(ord, str) else number("norm", "ord", ord)
-    if axis is None:
-        return _of_vectors(given, order, None, keeps)
-    axes = integer_or_integers("norm", "axis", axis)
-    axes = (axes,) if isinstance(axes, int) else axes
-    if len(axes) not in (1, 2):
-        raise ArgumentError(f"norm: axis is {axes}; want one axis, two, or None.")
-    places = [normalize_axis("norm", one, given.ndim) for one in axes]
-    if len(places) == 1:
-        return _of_vectors(given, order, places[0], keeps)
-    if places[0] == places[1]:
-        raise ArgumentError(f"norm: axis is {axes}; want two different axes.")
-    return _of_matrices(given, order, places[0], places[1], keeps)
-
-
-def _of_vectors(x: Tensor, ord: Order, axis: int | None, keepdims: bool) -> Tensor:
-    sizes = unary.abs(x)
-    if ord in ("euclidean", 2):
-        return unary.sqrt(reduce.sum(unary.square(sizes), axis=axis, keepdims=keepdims))
-    if isinstance(ord, str):
-        raise ArgumentError(f"norm: ord is {shown(ord)}; want a number or 'euclidean' for vectors.")
-    if ord == 1:
-        return reduce.sum(sizes, axis=axis, keepdims=keepdims)
-    if ord == 0:
-        count = in_dtype(compare.not_equal(sizes, 0.0), sizes.dtype)
-        return reduce.sum(count, axis=axis, keepdims=keepdims)
-    if math.isinf(ord):
-        extreme = extremes.max if ord > 0 else extremes.min
-        return extreme(sizes, axis=axis, keepdims=keepdims)
-    return reduce.sum(sizes ** float(ord), axis=axis, keepdims=keepdims) ** (1.0 / ord)
-
-
-def _of_matrices(x: Tensor, ord: Order, rows: int, columns: int, keepdims: bool) -> Tensor:
-    if ord in ("euclidean", "fro"):
-        squares = unary.square(unary.abs(x))
-        return unary.sqrt(reduce.sum(squares, axis=(rows, columns), keepdims=keepdims))
-    if isinstance(ord, str) or ord not in (1, -1, math.inf, -math.inf):
+    given = as_matrices("matrix_norm", x)
+    if ord is None or (isinstance(ord, str) and ord == "fro"):
+        return vector_norm(given, axis=(-2, -1), keepdims=keepdims)
+    if isinstance(ord, str) and ord == "nuc":
+        found = reductions.sum(factorizations.svdvals(given), axis=-1)
+        return _with_sides(found) if keepdims else found
+    kind = ord if isinstance(ord, str) else number("matrix_norm", "ord", ord)
+    if kind not in (1, -1, 2, -2, math.inf, -math.inf):
         raise ArgumentError(
-            f"norm: ord is {shown(ord)}; want 1, -1, inf, -inf, 'fro' or 'euclidean' for matrices."
+            f"matrix_norm: ord is {shown(ord)}; want 'fro', 'nuc', 1, 2, infinity or the negative "
+            "of a number."
         )
-    summed, kept = (columns, rows) if math.isinf(ord) else (rows, columns)
-    extreme = extremes.max if ord > 0 else extremes.min
-    sums = reduce.sum(unary.abs(x), axis=summed, keepdims=True)
-    found = extreme(sums, axis=kept, keepdims=True)
-    return found if keepdims else shape.squeeze(found, (rows, columns))
+    extreme = extremes.max if float(kind) > 0 else extremes.min
+    if kind in (2, -2):
+        found = extreme(factorizations.svdvals(given), axis=-1)
+        return _with_sides(found) if keepdims else found
+    summed, left = (-2, -1) if kind in (1, -1) else (-1, -2)
+    sums = reductions.sum(unary.abs(given), axis=summed, keepdims=True)
+    found = extreme(sums, axis=left, keepdims=True)
+    return found if keepdims else shapes.squeeze(found, axis=(-2, -1))
 
 
-def gram_schmidt(xs: TensorLike | Sequence[TensorLike]) -> Tensor | list[Tensor]:
-    """Return vectors made orthonormal, each less its parts along those before it.
-
-    Args:
-        xs: Vectors of one length, a list or the rows of a matrix; at most as many as that length,
-            and none a sum of others.
-
-    Returns:
-        A list for a list, a matrix for a matrix.
-
-    Raises:
-        ShapeError: The lengths differ, or there are more vectors than that, or none.
-
-    Example:
-        >>> gram_schmidt([[2.0, 0.0], [3.0, 4.0]]).tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
-    """
-    is_list = isinstance(xs, (list, tuple)) and any(isinstance(one, Tensor) for one in xs)
-    given = sequence("gram_schmidt", "xs", xs) if is_list else list(_rows(as_tensor(xs)))
-    vectors = [as_tensor(one) for one in given]
-    sizes = {one.shape for one in vectors}
-    if len(sizes) != 1 or len(next(iter(sizes))) != 1:
-        known = ", ".join(show(one) for one in sizes)
-        raise ShapeError(f"gram_schmidt: xs has shapes {known or 'of none'}; want equal vectors.")
-    length = vectors[0].shape[0]
-    if len(vectors) > length:
-        raise ShapeError(
-            f"gram_schmidt: there are {len(vectors)} vectors of length {length}; want at most "
-            "as many as that."
-        )
-    found: list[Tensor] = []
-    for vector in vectors:
-        for other in found:
-            vector = vector - reduce.sum(other * vector) * other
-        found.append(vector / norm(vector))
-    return found if is_list else joining.stack(found)
-
-
-def _rows(matrix: Tensor) -> list[Tensor]:
-    if matrix.ndim != 2:
-        raise ShapeError(
-            f"gram_schmidt: xs has shape {show(matrix.shape)}; want [vectors, length]."
-        )
-    return [matrix[row] for row in range(matrix.shape[0])]
-
-
-def _is_complex(x: Tensor) -> bool:
-    return x.dtype.startswith("complex")
+def _with_sides(x: Tensor) -> Tensor:
+    return shapes.reshape(x, (*x.shape, 1, 1))

@@ -13,7 +13,7 @@ from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, tensor
 from wgsl_kernels.ops import compare, gather, joining, logical, ranges, segment, shape
-from wgsl_kernels.ops.real_spectral import fitted, irfft, rfft
+from wgsl_kernels.ops.transforms import irfft, rfft
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape
@@ -150,9 +150,8 @@ def stft(
         (3, 3)
     """
     size = enclosing_power_of_two(frame_length) if fft_length is None else fft_length
-    return rfft(
-        frame(signal, frame_length, frame_step) * _window("stft", window_fn, frame_length), size
-    )
+    window = _window("stft", window_fn, frame_length)
+    return rfft(frame(signal, frame_length, frame_step) * window, n=size)
 
 
 def inverse_stft(
@@ -199,11 +198,19 @@ def inverse_stft(
         )
     size = enclosing_power_of_two(long) if fft_length is None else fft_length
     window = _window("inverse_stft", window_fn, long)
-    weighed = fitted(irfft(given, size), long) * window
+    weighed = _fitted(irfft(given, n=size), long) * window
     squares = shape.broadcast_to(window * window, weighed.shape[-2:])
     total, weight = _overlapped(weighed, step), _overlapped(squares, step)
     is_covered = compare.greater(weight, 1e-10)
     return logical.where(is_covered, total / logical.where(is_covered, weight, 1.0), 0.0)
+
+
+def _fitted(frames: Tensor, length: int) -> Tensor:
+    """Return frames cut, or filled with zeros, to ``length``."""
+    missing = length - frames.shape[-1]
+    if missing <= 0:
+        return frames[..., :length]
+    return joining.pad(frames, [(0, 0)] * (frames.ndim - 1) + [(0, missing)])
 
 
 def _overlapped(frames: Tensor, step: int) -> Tensor:
