@@ -47,5 +47,5 @@ class AdamW(Adam):
         shared: tuple[Tensor, ...],
     ) -> tuple[Tensor, ...]:
         """Return the new value, mean and mean square."""
-        decayed = value - shared[0] * self._weight_decay * value
+        decayed = value - value * self._weight_decay * shared[0]
         return super().updated(decayed, gradient, state, shared)
