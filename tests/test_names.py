@@ -21,13 +21,6 @@ def test_no_name_is_both_ours_and_not() -> None:
     assert TFJS_NAMES.keys() & NOT_OURS.keys() == set()
 
 
-def test_no_planned_op_is_public_yet() -> None:
-    """One that ships moves to the table of those that we have."""
-    planned = [name for name, what in NOT_OURS.items() if what == "planned"]
-    names = {name: snake_case(name.rpartition(".")[2]) for name in planned}
-    assert [name for name, ours in names.items() if hasattr(wk, ours)] == []
-
-
 @pytest.mark.parametrize(("theirs", "ours"), TFJS_NAMES.items())
 def test_each_name_in_the_table_is_public(theirs: str, ours: str) -> None:
     assert callable(attrgetter(ours)(wk)), theirs

@@ -15,6 +15,7 @@ from wgsl_kernels.ops.joining import concat, pad
 from wgsl_kernels.ops.matrix import matmul, outer
 from wgsl_kernels.ops.normalization import batch_norm
 from wgsl_kernels.ops.ordered import searchsorted
+from wgsl_kernels.ops.pixels import draw
 from wgsl_kernels.ops.ranges import arange
 from wgsl_kernels.ops.scan import cumulative_prod, cumulative_sum
 from wgsl_kernels.ops.shape import flip, permute_dims
@@ -71,4 +72,5 @@ tensor3d = tensor
 tensor4d = tensor
 tensor5d = tensor
 tensor6d = tensor
+to_pixels = draw
 transpose = permute_dims

@@ -39,6 +39,7 @@ WHOLE = {
     "confusionMatrix": ("labels", "predictions"),
     "gather": ("indices",),
     "gatherND": ("indices",),
+    "raggedTensorToTensor": ("shape", "rowPartitionTensors"),
     "raggedGather": ("paramsNestedSplits", "indices"),
     "scatterND": ("indices",),
     "sparseFillEmptyRows": ("indices", "denseShape"),
@@ -74,7 +75,13 @@ def op_call(case: Case) -> Any:
             _tensor_like("meshgrid", "x", case.args[one]) for one in ("x", "y") if one in case.args
         ]
         return op(*rows, **case.args.get("options", {}))
-    return op(**_arguments(case, op))
+    given = _arguments(case, op)
+    ours = inspect.signature(op).parameters.values()
+    rest = next((one.name for one in ours if one.kind is one.VAR_POSITIONAL), None)
+    if rest is None:
+        return op(**given)
+    before = [given.pop(one.name) for one in ours if one.kind is one.POSITIONAL_OR_KEYWORD]
+    return op(*before, *given.pop(rest), **given)
 
 
 def _arguments(case: Case, op: Callable[..., Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from tests.conformance.choices import Choice
 from tests.conformance.corpus import Array, Case, Unknown, tensor_of
 
 import wgsl_kernels as wk
+from wgsl_kernels.ops.names import snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -226,6 +227,10 @@ OP_CHOICES = {
     "topk/op/042": Choice(
         "sorted=False leaves the order open: ours is sorted all the same", _in_order
     ),
+    "transform/op/022": Choice(
+        "in single precision a place is in the middle between two pixels, and rounds to even",
+        lambda _: [Unknown((1, 3, 6, 2), "float32")],
+    ),
     "unsortedSegmentSum/op/008": Choice("sums of int32 are int32", _cast("int32")),
 }
 """By the id of a call; one without outputs is refused."""
@@ -233,6 +238,18 @@ OP_CHOICES = {
 
 def _kinds(case: Case) -> set[str]:
     return {np.asarray(case.args[one]).dtype.kind for one in ("a", "b")}
+
+
+def _image_by_image(case: Case) -> Outputs:
+    args = dict(case.args)
+    images, transforms = (np.asarray(args.pop(one)) for one in ("image", "transforms"))
+    options = {snake_case(name): value for name, value in args.items()}
+    with wk.use_backend("cpu"):
+        parts = [
+            wk.transform(images[i : i + 1], transforms[i % len(transforms)][None], **options)
+            for i in range(len(images))
+        ]
+        return [np.concatenate([one.numpy() for one in parts])]
 
 
 def _factors(case: Case) -> Outputs:
@@ -256,6 +273,8 @@ def choice_of(case: Case) -> Choice | None:
         return Choice(_FROM_THERE, _cast("int32" if _is_whole(case) else "float32"))
     if case.op == "floorDiv" and "peculiar: float32 in, int32 out" in case.quirks:
         return Choice(_FROM_THERE, _floored)
+    if case.op == "transform" and case.is_called("wrong"):
+        return Choice("each image of a batch is transformed", _image_by_image)
     if case.op == "qr":
         return Choice("the signs are LAPACK's", _factors)
     if case.op == "div" and _kinds(case) in ({"i"}, {"i", "b"}):

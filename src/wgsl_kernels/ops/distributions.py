@@ -17,7 +17,6 @@ from wgsl_kernels.ops import (
     compare,
     creation,
     exponential,
-    extremes,
     gather,
     logical,
     ordered,
@@ -25,7 +24,7 @@ from wgsl_kernels.ops import (
 )
 from wgsl_kernels.ops import shape as shapes
 from wgsl_kernels.ops.elementwise import float_dtype
-from wgsl_kernels.ops.streams import Generator, draw
+from wgsl_kernels.ops.streams import Generator, draw, drawn
 from wgsl_kernels.ops.weighting import in_dtype
 
 if TYPE_CHECKING:
@@ -96,11 +95,16 @@ def categorical(
     given = as_tensor(logits)
     if not given.ndim or not given.shape[-1]:
         raise ShapeError(f"categorical: logits has shape {show(given.shape)}; want [..., classes].")
-    leading = () if num_samples is None else lengths("categorical", "num_samples", num_samples)
-    uniform = _uniform((*leading, *given.shape), generator)
-    # Gumbel, Statistical Theory of Extreme Values, 1954: the largest of logits with such noise
-    noise = -exponential.log(-exponential.log(uniform))
-    return extremes.argmax(given + noise, axis=-1)
+    *leading, classes = given.shape
+    count = 1 if num_samples is None else integer("categorical", "num_samples", num_samples)
+    rows = shapes.reshape(given, (math.prod(leading), classes))
+    if classes == 1:
+        found = creation.zeros((math.prod(leading), count), dtype="int32")
+    else:
+        found = drawn("Multinomial", rows, generator=generator, num_samples=count)
+    if num_samples is None:
+        return shapes.reshape(found, tuple(leading))
+    return shapes.reshape(shapes.permute_dims(found, (1, 0)), (count, *leading))
 
 
 def gamma(

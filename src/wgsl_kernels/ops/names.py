@@ -18,35 +18,39 @@ _OURS = """
     atanh avgPool:avg_pool avgPool3d:avg_pool3d basicLSTMCell:basic_lstm_cell
     batchNorm:batch_norm batchNorm2d:batch_norm batchNorm3d:batch_norm batchNorm4d:batch_norm
     batchToSpaceND:batch_to_space_nd bincount bitwiseAnd:bitwise_and
-    broadcastArgs:broadcast_args broadcastTo:broadcast_to cast:astype ceil clipByValue:clip
-    clone complex concat concat1d:concat concat2d:concat concat3d:concat concat4d:concat
+    broadcastArgs:broadcast_args broadcastTo:broadcast_to browser.draw:draw
+    browser.fromPixels:from_pixels browser.toPixels:draw cast:astype ceil clipByValue:clip clone
+    complex concat concat1d:concat concat2d:concat concat3d:concat concat4d:concat
     confusionMatrix:confusion_matrix conv1d conv2d conv2dTranspose:conv2d_transpose conv3d
     conv3dTranspose:conv3d_transpose cos cosh cosineWindow:cosine_window cumprod:cumulative_prod
     cumsum:cumulative_sum denseBincount:dense_bincount depthToSpace:depth_to_space
     depthwiseConv2d:depthwise_conv2d diag dilation2d div:divide divNoNan:div_no_nan dot dropout
-    elu enclosingPowerOfTwo:enclosing_power_of_two ensureShape:ensure_shape equal erf
+    einsum elu enclosingPowerOfTwo:enclosing_power_of_two ensureShape:ensure_shape equal erf
     euclideanNorm:euclidean_norm exp expandDims:expand_dims expm1 eye fft fill:full floor
     floorDiv:floor_divide fused.conv2d:fused_conv2d fused.depthwiseConv2d:fused_depthwise_conv2d
     fused.matMul:fused_mat_mul gather:take gatherND:gather_nd greater greaterEqual:greater_equal
-    ifft imag image.flipLeftRight:flip_left_right image.nonMaxSuppression:non_max_suppression
+    ifft imag image.cropAndResize:crop_and_resize image.flipLeftRight:flip_left_right
+    image.grayscaleToRGB:grayscale_to_rgb image.nonMaxSuppression:non_max_suppression
     image.nonMaxSuppressionPadded:non_max_suppression_padded
     image.nonMaxSuppressionWithScore:non_max_suppression_with_score
     image.resizeBilinear:resize_bilinear image.resizeNearestNeighbor:resize_nearest_neighbor
-    irfft isFinite:isfinite isInf:isinf isNaN:isnan leakyRelu:leaky_relu less
-    lessEqual:less_equal linalg.bandPart:band_part linalg.gramSchmidt:gram_schmidt
-    linalg.qr:linalg.qr linspace localResponseNormalization:local_response_normalization log
-    log1p logicalAnd:logical_and logicalNot:logical_not logicalOr:logical_or
-    logicalXor:logical_xor logSigmoid:log_sigmoid logSoftmax:log_softmax logSumExp:logsumexp
-    losses.absoluteDifference:absolute_difference
+    image.rgbToGrayscale:rgb_to_grayscale image.rotateWithOffset:rotate_with_offset
+    image.threshold:threshold image.transform:transform irfft isFinite:isfinite isInf:isinf
+    isNaN:isnan leakyRelu:leaky_relu less lessEqual:less_equal linalg.bandPart:band_part
+    linalg.gramSchmidt:gram_schmidt linalg.qr:linalg.qr linspace
+    localResponseNormalization:local_response_normalization log log1p logicalAnd:logical_and
+    logicalNot:logical_not logicalOr:logical_or logicalXor:logical_xor logSigmoid:log_sigmoid
+    logSoftmax:log_softmax logSumExp:logsumexp losses.absoluteDifference:absolute_difference
     losses.computeWeightedLoss:compute_weighted_loss losses.cosineDistance:cosine_distance
     losses.hingeLoss:hinge_loss losses.huberLoss:huber_loss losses.logLoss:log_loss
     losses.meanSquaredError:mean_squared_error losses.sigmoidCrossEntropy:sigmoid_cross_entropy
     losses.softmaxCrossEntropy:softmax_cross_entropy lowerBound:lower_bound matMul:matmul max
     maximum maxPool:max_pool maxPool3d:max_pool3d maxPoolWithArgmax:max_pool_with_argmax mean
     meshgrid min minimum mirrorPad:mirror_pad mod:remainder moments movingAverage:moving_average
-    mul:multiply multiRNNCell:multi_rnn_cell neg:negative norm notEqual:not_equal oneHot:one_hot
-    ones onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad pad4d:pad pool
-    pow prelu prod raggedGather:ragged_gather raggedRange:ragged_range randomGamma:random_gamma
+    mul:multiply multinomial multiRNNCell:multi_rnn_cell neg:negative norm notEqual:not_equal
+    oneHot:one_hot ones onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad
+    pad4d:pad pool pow prelu prod raggedGather:ragged_gather raggedRange:ragged_range
+    raggedTensorToTensor:ragged_tensor_to_tensor randomGamma:random_gamma
     randomNormal:random_normal randomStandardNormal:random_standard_normal
     randomUniform:random_uniform randomUniformInt:random_uniform_int range:arange real
     reciprocal relu relu6 reshape reverse:flip reverse1d:flip reverse2d:flip reverse3d:flip
@@ -68,11 +72,6 @@ _OURS = """
     zerosLike:zeros_like
 """
 
-_PLANNED = """
-    einsum image.cropAndResize image.grayscaleToRGB image.rgbToGrayscale image.rotateWithOffset
-    image.threshold image.transform multinomial raggedTensorToTensor
-"""
-
 
 def _pairs(text: str) -> dict[str, str]:
     """Return the table that ``theirs:ours`` pairs make; a lone word stands for both."""
@@ -84,8 +83,7 @@ TFJS_NAMES: Mapping[str, str] = MappingProxyType(_pairs(_OURS))
 """TensorFlow.js's name of each op that we have, and ours."""
 
 NOT_OURS: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(_PLANNED.split(), "planned")
-    | {
+    {
         "buffer": "build a NumPy array and pass it to tensor",
         "conv2DBackpropFilter": 'run_kernel("Conv2DBackpropFilter", ...)',
         "conv2DBackpropInput": 'run_kernel("Conv2DBackpropInput", ...)',
@@ -100,7 +98,7 @@ NOT_OURS: Mapping[str, str] = MappingProxyType(
         "rand": "draw the values with NumPy and pass them to tensor",
     }
 )
-"""TensorFlow.js's name of each other op, and what stands in its place, or that it is planned."""
+"""TensorFlow.js's name of each other op, and what stands in its place."""
 
 
 def snake_case(name: str) -> str:

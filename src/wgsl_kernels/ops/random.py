@@ -48,7 +48,7 @@ def __getattr__(name: str) -> Any:
 
 @signature("AdvanceKey")
 def _advance_key_signature(key: Spec, /, *, blocks: int) -> Spec:
-    _check_key("AdvanceKey", key)
+    check_key("AdvanceKey", key)
     if not 0 <= blocks < 2**32:
         raise ArgumentError(f"AdvanceKey: blocks is {blocks}; want a whole number in [0, 2^32).")
     return key
@@ -99,7 +99,7 @@ def _random_normal_signature(
     std_dev: float = 1.0,
 ) -> Spec:
     del mean
-    _check_key("RandomNormal", key)
+    check_key("RandomNormal", key)
     if not std_dev >= 0:
         raise ArgumentError(f"RandomNormal: std_dev is {std_dev}; want 0 or more.")
     y = Spec(lengths("RandomNormal", "shape", shape), canonical(dtype))
@@ -153,7 +153,7 @@ def _random_uniform_signature(
     minval: float = 0.0,
     maxval: float = 1.0,
 ) -> Spec:
-    _check_key("RandomUniform", key)
+    check_key("RandomUniform", key)
     y = Spec(lengths("RandomUniform", "shape", shape), canonical(dtype))
     require_dtype("RandomUniform", "y", y, "float32", "int32", "bool")
     if not minval < maxval:
@@ -195,7 +195,12 @@ wgsl_kernel("RandomUniform", "random/random_uniform.wesl", params=_uniform_param
 no_gradient("RandomUniform", because="its input is a key")
 
 
-def _check_key(kernel: str, key: Spec) -> None:
+def check_key(kernel: str, key: Spec) -> None:
+    """Refuse a key that is none.
+
+    Raises:
+        ShapeError, DTypeError: It is none.
+    """
     if key.shape != (4,):
         raise ShapeError(f"{kernel}: key has shape {show(key.shape)}; want [4].")
     if key.dtype != "int32":

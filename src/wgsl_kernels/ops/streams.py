@@ -116,16 +116,21 @@ def draw(
     generator: Generator | None,
     **attrs: float,
 ) -> Tensor:
-    """Run a random kernel on the key of a generator and move that on by the blocks used."""
-    if not (generator is None or isinstance(generator, Generator)):
-        raise ArgumentError(f"{kernel}: generator is {shown(generator)}; want a Generator.")
+    """Run a random kernel of a shape and dtype whose only input is the key of a generator."""
     double = context.current().double
     name = ("float64" if double else "float32") if dtype is None else canonical(dtype)
+    return drawn(kernel, generator=generator, shape=shape, dtype=name, **attrs)
+
+
+def drawn(kernel: str, *inputs: Tensor, generator: Generator | None, **attrs: Any) -> Tensor:
+    """Return what a kernel draws, whose last input is the key, and move that on by what it used."""
+    if not (generator is None or isinstance(generator, Generator)):
+        raise ArgumentError(f"{kernel}: generator is {shown(generator)}; want a Generator.")
     with _lock:
         now = (default() if generator is None else generator).key
-        drawn = run(kernel, now, shape=shape, dtype=name, **attrs)
-        now.assign(run("AdvanceKey", now, blocks=-(-drawn.size // _BLOCK)))
-    return drawn
+        found = run(kernel, *inputs, now, **attrs)
+        now.assign(run("AdvanceKey", now, blocks=-(-found.size // _BLOCK)))
+    return found
 
 
 def _whole(number: Any) -> int:
