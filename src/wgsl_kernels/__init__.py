@@ -14,6 +14,7 @@ from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel as wgsl_kernel
 from wgsl_kernels.backends.webgpu.link import Linked as Linked
 from wgsl_kernels.backends.webgpu.link import link as link
 from wgsl_kernels.backends.webgpu.packages import shader_package as shader_package
+from wgsl_kernels.composed import *  # noqa: F403  it re-exports ops made of others
 from wgsl_kernels.engine.autodiff import GradientTape as GradientTape
 from wgsl_kernels.engine.autodiff import grad as grad
 from wgsl_kernels.engine.autodiff import grads as grads
@@ -38,6 +39,16 @@ from wgsl_kernels.engine.derivatives import vjp as vjp
 from wgsl_kernels.engine.dlpack import from_dlpack as from_dlpack
 from wgsl_kernels.engine.driver import Backend as Backend
 from wgsl_kernels.engine.driver import Usage as Usage
+from wgsl_kernels.engine.dtypes import DTypeLike as DTypeLike
+from wgsl_kernels.engine.dtypes import DTypeName as DTypeName
+from wgsl_kernels.engine.dtypes import bool_ as _bool
+from wgsl_kernels.engine.dtypes import complex64 as complex64
+from wgsl_kernels.engine.dtypes import complex128 as complex128
+from wgsl_kernels.engine.dtypes import float16 as float16
+from wgsl_kernels.engine.dtypes import float32 as float32
+from wgsl_kernels.engine.dtypes import float64 as float64
+from wgsl_kernels.engine.dtypes import int32 as int32
+from wgsl_kernels.engine.dtypes import string as string
 from wgsl_kernels.engine.errors import AlreadyRegistered as AlreadyRegistered
 from wgsl_kernels.engine.errors import ArgumentError as ArgumentError
 from wgsl_kernels.engine.errors import DeviceLostError as DeviceLostError
@@ -62,12 +73,15 @@ from wgsl_kernels.engine.gradients import override_gradient as override_gradient
 from wgsl_kernels.engine.gradients import register_gradient as register_gradient
 from wgsl_kernels.engine.gradients import unbroadcast as unbroadcast
 from wgsl_kernels.engine.gradients import unregister_gradient as unregister_gradient
+from wgsl_kernels.engine.memory import empty_cache as empty_cache
 from wgsl_kernels.engine.memory import memory as memory
+from wgsl_kernels.engine.op import op as op
 from wgsl_kernels.engine.profile import evaluate as evaluate
 from wgsl_kernels.engine.profile import flush as flush
 from wgsl_kernels.engine.profile import profile as profile
 from wgsl_kernels.engine.profile import synchronize as synchronize
 from wgsl_kernels.engine.profile import time as time
+from wgsl_kernels.engine.public import publish as _publish
 from wgsl_kernels.engine.registry import Kernel as Kernel
 from wgsl_kernels.engine.registry import copy_registered_kernels as copy_registered_kernels
 from wgsl_kernels.engine.registry import get_kernel as get_kernel
@@ -75,18 +89,22 @@ from wgsl_kernels.engine.registry import kernels_for_backend as kernels_for_back
 from wgsl_kernels.engine.registry import register_kernel as register_kernel
 from wgsl_kernels.engine.registry import reload_kernels as reload_kernels
 from wgsl_kernels.engine.registry import unregister_kernel as unregister_kernel
+from wgsl_kernels.engine.run import run as run
 from wgsl_kernels.engine.scopes import dispose as dispose
 from wgsl_kernels.engine.scopes import keep as keep
 from wgsl_kernels.engine.scopes import tidy as tidy
 from wgsl_kernels.engine.shadow import shadow as shadow
 from wgsl_kernels.engine.signature import signature as signature
 from wgsl_kernels.engine.spec import Spec as Spec
+from wgsl_kernels.engine.suggestions import advice as _advice
 from wgsl_kernels.engine.tensor import Tensor as Tensor
 from wgsl_kernels.engine.tensor import Variable as Variable
 from wgsl_kernels.engine.tensor import tensor as tensor
 from wgsl_kernels.engine.tensor import variable as variable
 from wgsl_kernels.engine.warmup import Warmup as Warmup
 from wgsl_kernels.engine.warmup import warmup as warmup
+from wgsl_kernels.ops import elsewhere as _elsewhere  # noqa: F401  other libraries' names
+from wgsl_kernels.ops import methods as _methods  # noqa: F401  binds the methods of tensors
 from wgsl_kernels.ops import operators as _operators  # noqa: F401  binds the operators of tensors
 from wgsl_kernels.ops import random as random
 from wgsl_kernels.ops.activation import elu as elu
@@ -98,8 +116,6 @@ from wgsl_kernels.ops.activation import selu as selu
 from wgsl_kernels.ops.activation import sigmoid as sigmoid
 from wgsl_kernels.ops.activation import softplus as softplus
 from wgsl_kernels.ops.activation import step as step
-from wgsl_kernels.ops.averages import ensure_shape as ensure_shape
-from wgsl_kernels.ops.averages import moving_average as moving_average
 from wgsl_kernels.ops.binary import add as add
 from wgsl_kernels.ops.binary import add_n as add_n
 from wgsl_kernels.ops.binary import divide as divide
@@ -120,11 +136,6 @@ from wgsl_kernels.ops.blocks import batch_to_space_nd as batch_to_space_nd
 from wgsl_kernels.ops.blocks import depth_to_space as depth_to_space
 from wgsl_kernels.ops.blocks import space_to_batch_nd as space_to_batch_nd
 from wgsl_kernels.ops.cast import astype as astype
-from wgsl_kernels.ops.cells import basic_lstm_cell as basic_lstm_cell
-from wgsl_kernels.ops.cells import gru_cell as gru_cell
-from wgsl_kernels.ops.cells import multi_rnn_cell as multi_rnn_cell
-from wgsl_kernels.ops.classification import confusion_matrix as confusion_matrix
-from wgsl_kernels.ops.classification import in_top_k as in_top_k
 from wgsl_kernels.ops.classify import isfinite as isfinite
 from wgsl_kernels.ops.classify import isinf as isinf
 from wgsl_kernels.ops.classify import isnan as isnan
@@ -179,8 +190,6 @@ from wgsl_kernels.ops.creation import ones_like as ones_like
 from wgsl_kernels.ops.creation import zeros as zeros
 from wgsl_kernels.ops.creation import zeros_like as zeros_like
 from wgsl_kernels.ops.crop import crop_and_resize as crop_and_resize
-from wgsl_kernels.ops.cross_entropies import sigmoid_cross_entropy as sigmoid_cross_entropy
-from wgsl_kernels.ops.cross_entropies import softmax_cross_entropy as softmax_cross_entropy
 from wgsl_kernels.ops.depthwise import depthwise_conv2d as depthwise_conv2d
 from wgsl_kernels.ops.depthwise import separable_conv2d as separable_conv2d
 from wgsl_kernels.ops.diagonals import band_part as band_part
@@ -188,11 +197,6 @@ from wgsl_kernels.ops.diagonals import diag as diag
 from wgsl_kernels.ops.diagonals import tril as tril
 from wgsl_kernels.ops.diagonals import triu as triu
 from wgsl_kernels.ops.dilation import dilation2d as dilation2d
-from wgsl_kernels.ops.distributions import dropout as dropout
-from wgsl_kernels.ops.distributions import random_gamma as random_gamma
-from wgsl_kernels.ops.distributions import random_standard_normal as random_standard_normal
-from wgsl_kernels.ops.distributions import random_uniform_int as random_uniform_int
-from wgsl_kernels.ops.distributions import truncated_normal as truncated_normal
 from wgsl_kernels.ops.dtype_facts import can_cast as can_cast
 from wgsl_kernels.ops.dtype_facts import finfo as finfo
 from wgsl_kernels.ops.dtype_facts import iinfo as iinfo
@@ -241,12 +245,6 @@ from wgsl_kernels.ops.logical import logical_not as logical_not
 from wgsl_kernels.ops.logical import logical_or as logical_or
 from wgsl_kernels.ops.logical import logical_xor as logical_xor
 from wgsl_kernels.ops.logical import where as where
-from wgsl_kernels.ops.losses import absolute_difference as absolute_difference
-from wgsl_kernels.ops.losses import cosine_distance as cosine_distance
-from wgsl_kernels.ops.losses import hinge_loss as hinge_loss
-from wgsl_kernels.ops.losses import huber_loss as huber_loss
-from wgsl_kernels.ops.losses import log_loss as log_loss
-from wgsl_kernels.ops.losses import mean_squared_error as mean_squared_error
 from wgsl_kernels.ops.matrix import dot as dot
 from wgsl_kernels.ops.matrix import matmul as matmul
 from wgsl_kernels.ops.matrix import outer as outer
@@ -285,7 +283,6 @@ from wgsl_kernels.ops.random import random_normal as random_normal
 from wgsl_kernels.ops.random import random_uniform as random_uniform
 from wgsl_kernels.ops.ranges import arange as arange
 from wgsl_kernels.ops.ranges import linspace as linspace
-from wgsl_kernels.ops.recurrence import scan as scan
 from wgsl_kernels.ops.reduce import all as all
 from wgsl_kernels.ops.reduce import any as any
 from wgsl_kernels.ops.reduce import mean as mean
@@ -304,13 +301,6 @@ from wgsl_kernels.ops.shape import matrix_transpose as matrix_transpose
 from wgsl_kernels.ops.shape import permute_dims as permute_dims
 from wgsl_kernels.ops.shape import reshape as reshape
 from wgsl_kernels.ops.shape import squeeze as squeeze
-from wgsl_kernels.ops.signal import cosine_window as cosine_window
-from wgsl_kernels.ops.signal import enclosing_power_of_two as enclosing_power_of_two
-from wgsl_kernels.ops.signal import frame as frame
-from wgsl_kernels.ops.signal import hamming_window as hamming_window
-from wgsl_kernels.ops.signal import hann_window as hann_window
-from wgsl_kernels.ops.signal import inverse_stft as inverse_stft
-from wgsl_kernels.ops.signal import stft as stft
 from wgsl_kernels.ops.slicing import slice as slice
 from wgsl_kernels.ops.slicing import split as split
 from wgsl_kernels.ops.slicing import strided_slice as strided_slice
@@ -340,15 +330,10 @@ from wgsl_kernels.ops.suppression import non_max_suppression_padded as non_max_s
 from wgsl_kernels.ops.suppression import (
     non_max_suppression_with_score as non_max_suppression_with_score,
 )
-from wgsl_kernels.ops.tensor_norms import euclidean_norm as euclidean_norm
-from wgsl_kernels.ops.tensor_norms import gram_schmidt as gram_schmidt
-from wgsl_kernels.ops.tensor_norms import norm as norm
 from wgsl_kernels.ops.texts import NGrams as NGrams
 from wgsl_kernels.ops.texts import static_regex_replace as static_regex_replace
 from wgsl_kernels.ops.texts import string_n_grams as string_n_grams
 from wgsl_kernels.ops.texts import string_to_hash_bucket_fast as string_to_hash_bucket_fast
-from wgsl_kernels.ops.transforms import irfft as irfft
-from wgsl_kernels.ops.transforms import rfft as rfft
 from wgsl_kernels.ops.trigonometry import acos as acos
 from wgsl_kernels.ops.trigonometry import asin as asin
 from wgsl_kernels.ops.trigonometry import atan as atan
@@ -368,20 +353,21 @@ from wgsl_kernels.ops.updates import sparse_to_dense as sparse_to_dense
 from wgsl_kernels.ops.updates import tensor_scatter_update as tensor_scatter_update
 from wgsl_kernels.ops.warp import rotate_with_offset as rotate_with_offset
 from wgsl_kernels.ops.warp import transform as transform
-from wgsl_kernels.ops.weighting import compute_weighted_loss as compute_weighted_loss
-from wgsl_kernels.other_names import *  # noqa: F403  each is an alias, kept in a table
 from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
 
 # The constants of the array API standard.
+bool = _bool
 e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
 # `wk.backends`, `wk.engine` and `wk.fft` are modules that can be called, as checkers see here.
 if _TYPE_CHECKING:
     from wgsl_kernels import testing as testing
+    from wgsl_kernels import tfjs as tfjs
     from wgsl_kernels.engine.backends import backends as backends
     from wgsl_kernels.engine.facade import engine as engine
     from wgsl_kernels.ops.transforms import Namespace as _Transforms
+    from wgsl_kernels.tfjs import *  # noqa: F403  TensorFlow.js's names, which serve here too
 
     fft: _Transforms
 
@@ -389,12 +375,25 @@ __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
 
 _register_own()
+_LAZY = ("testing", "tfjs")
 
 
-def __getattr__(name: str) -> _Any:
-    """Import ``wk.testing`` when it is first used: programs that only compute do not need it."""
-    if name == "testing":
-        import importlib
+def _lazily(name: str) -> _Any:
+    """Return a module that not every program needs, or the op of TensorFlow.js's name."""
+    import importlib
 
-        return importlib.import_module("wgsl_kernels.testing")
-    raise AttributeError(f"module 'wgsl_kernels' has no attribute {name!r}")
+    if name in _LAZY:
+        return importlib.import_module(f"wgsl_kernels.{name}")
+    from wgsl_kernels.ops.names import aliases
+
+    if name in aliases():
+        found = getattr(importlib.import_module("wgsl_kernels.tfjs"), name)
+        globals()[name] = found
+        return found
+    said = "" if name.startswith("_") else _advice("wk", name, globals()["__dir__"]())
+    raise AttributeError(f"module 'wgsl_kernels' has no attribute {name!r}.{said}")
+
+
+if not _TYPE_CHECKING:  # checkers know the names
+    __getattr__ = _lazily
+_publish(__name__, lazy=_LAZY)

@@ -20,8 +20,7 @@ from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import as_tensor
 from wgsl_kernels.ops import shape as shapes
-from wgsl_kernels.ops.random import check_key
-from wgsl_kernels.ops.streams import Generator, drawn
+from wgsl_kernels.ops.streams import Generator, check_key, drawn
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray

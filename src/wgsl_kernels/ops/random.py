@@ -15,10 +15,11 @@ from wgsl_kernels.backends.cpu import random as cpu
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.dtypes import DType, canonical, numpy_dtype
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import no_gradient
-from wgsl_kernels.engine.shapes import lengths, require_dtype, show
+from wgsl_kernels.engine.public import publish
+from wgsl_kernels.engine.shapes import lengths, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.ops import streams
@@ -29,12 +30,14 @@ from wgsl_kernels.ops.distributions import permutation as permutation
 from wgsl_kernels.ops.distributions import randint as randint
 from wgsl_kernels.ops.distributions import shuffle as shuffle
 from wgsl_kernels.ops.streams import Generator as Generator
-from wgsl_kernels.ops.streams import draw
+from wgsl_kernels.ops.streams import check_key as _check_key
+from wgsl_kernels.ops.streams import draw as _draw
 from wgsl_kernels.ops.streams import seed as seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.engine.dtypes import DTypeLike
     from wgsl_kernels.engine.tensor import Tensor, Variable
 
     key: Variable
@@ -48,7 +51,7 @@ def __getattr__(name: str) -> Any:
 
 @signature("AdvanceKey")
 def _advance_key_signature(key: Spec, /, *, blocks: int) -> Spec:
-    check_key("AdvanceKey", key)
+    _check_key("AdvanceKey", key)
     if not 0 <= blocks < 2**32:
         raise ArgumentError(f"AdvanceKey: blocks is {blocks}; want a whole number in [0, 2^32).")
     return key
@@ -71,7 +74,7 @@ def random_normal(
     *,
     mean: float = 0.0,
     std_dev: float = 1.0,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
     """Return normally distributed numbers.
@@ -85,7 +88,7 @@ def random_normal(
 
     Source: Box and Muller, A Note on the Generation of Random Normal Deviates, 1958.
     """
-    return draw("RandomNormal", shape, dtype, generator, mean=mean, std_dev=std_dev)
+    return _draw("RandomNormal", shape, dtype, generator, mean=mean, std_dev=std_dev)
 
 
 @signature("RandomNormal")
@@ -99,7 +102,7 @@ def _random_normal_signature(
     std_dev: float = 1.0,
 ) -> Spec:
     del mean
-    check_key("RandomNormal", key)
+    _check_key("RandomNormal", key)
     if not std_dev >= 0:
         raise ArgumentError(f"RandomNormal: std_dev is {std_dev}; want 0 or more.")
     y = Spec(lengths("RandomNormal", "shape", shape), canonical(dtype))
@@ -124,7 +127,7 @@ def random_uniform(
     *,
     minval: float = 0.0,
     maxval: float = 1.0,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
     """Return uniformly distributed numbers in [minval, maxval).
@@ -140,7 +143,7 @@ def random_uniform(
             as they are: a fair coin); float32, if left out.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
     """
-    return draw("RandomUniform", shape, dtype, generator, minval=minval, maxval=maxval)
+    return _draw("RandomUniform", shape, dtype, generator, minval=minval, maxval=maxval)
 
 
 @signature("RandomUniform")
@@ -153,7 +156,7 @@ def _random_uniform_signature(
     minval: float = 0.0,
     maxval: float = 1.0,
 ) -> Spec:
-    check_key("RandomUniform", key)
+    _check_key("RandomUniform", key)
     y = Spec(lengths("RandomUniform", "shape", shape), canonical(dtype))
     require_dtype("RandomUniform", "y", y, "float32", "int32", "bool")
     if not minval < maxval:
@@ -195,21 +198,11 @@ wgsl_kernel("RandomUniform", "random/random_uniform.wesl", params=_uniform_param
 no_gradient("RandomUniform", because="its input is a key")
 
 
-def check_key(kernel: str, key: Spec) -> None:
-    """Refuse a key that is none.
-
-    Raises:
-        ShapeError, DTypeError: It is none.
-    """
-    if key.shape != (4,):
-        raise ShapeError(f"{kernel}: key has shape {show(key.shape)}; want [4].")
-    if key.dtype != "int32":
-        raise DTypeError(f"{kernel}: key has dtype {key.dtype}; want int32.")
-
-
 def _is_int32(number: float) -> bool:
     return -(2**31) <= number < 2**31 and number == math.floor(number)
 
 
 # Integers.
 declare_exact(("AdvanceKey",), ("int32", "bool"))
+
+publish(__name__, of="wgsl_kernels.ops")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.dtypes import is_differentiable
+from wgsl_kernels.engine.dtypes import OBJECTS, is_differentiable
 from wgsl_kernels.engine.nodes import Node, identities, output_ids, restore, save
 from wgsl_kernels.engine.tape import Tape, active_tapes, recording
 from wgsl_kernels.engine.tensor import Tensor, made
@@ -82,7 +82,9 @@ class _Backward:
             kept[count + self.xs :],
         )
         given = [
-            dy if dy is not None or not flows else creation.zeros(spec.shape, dtype=spec.dtype)
+            dy
+            if dy is not None or not flows
+            else creation.zeros(spec.shape, dtype=OBJECTS[spec.dtype])
             for dy, flows, spec in zip(dys, self.flows, self.specs, strict=True)
         ]
         last = [one for one in given[:count] if one is not None]

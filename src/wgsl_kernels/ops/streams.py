@@ -16,8 +16,9 @@ import numpy as np
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.attributes import integer
 from wgsl_kernels.engine.dtypes import canonical
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable, variable
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import joining
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.engine.host import Array
+    from wgsl_kernels.engine.spec import Spec
 
 _BLOCK = 4
 _lock = threading.RLock()
@@ -131,6 +133,18 @@ def drawn(kernel: str, *inputs: Tensor, generator: Generator | None, **attrs: An
         found = run(kernel, *inputs, now, **attrs)
         now.assign(run("AdvanceKey", now, blocks=-(-found.size // _BLOCK)))
     return found
+
+
+def check_key(kernel: str, key: Spec) -> None:
+    """Refuse a key that is none.
+
+    Raises:
+        ShapeError, DTypeError: It is none.
+    """
+    if key.shape != (4,):
+        raise ShapeError(f"{kernel}: key has shape {show(key.shape)}; want [4].")
+    if key.dtype != "int32":
+        raise DTypeError(f"{kernel}: key has dtype {key.dtype}; want int32.")
 
 
 def _whole(number: Any) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Literal
 
 from wgsl_kernels.engine.attributes import text
-from wgsl_kernels.engine.dtypes import DType, promote
+from wgsl_kernels.engine.dtypes import OBJECTS, DType, promote
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import broadcast, show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
@@ -98,4 +98,4 @@ def pair_of(
 
 def in_dtype(x: Tensor, dtype: DType) -> Tensor:
     """Return ``x`` in ``dtype``, itself where it has that."""
-    return x if x.dtype == dtype else cast.astype(x, dtype)
+    return x if x.dtype == dtype else cast.astype(x, OBJECTS[dtype])

@@ -1,5 +1,6 @@
 """Optimizers: they change variables so that a loss falls."""
 
+from wgsl_kernels.engine.public import publish as _publish
 from wgsl_kernels.train import schedules as schedules
 from wgsl_kernels.train.adagrad import Adadelta as Adadelta
 from wgsl_kernels.train.adagrad import Adagrad as Adagrad
@@ -16,3 +17,5 @@ from wgsl_kernels.train.schedules import LinearWarmup as LinearWarmup
 from wgsl_kernels.train.schedules import PiecewiseConstant as PiecewiseConstant
 from wgsl_kernels.train.schedules import PolynomialDecay as PolynomialDecay
 from wgsl_kernels.train.sgd import SGD as SGD
+
+_publish(__name__)
