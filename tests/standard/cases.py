@@ -77,7 +77,8 @@ EXPRESSIONS = {
         logaddexp(x, y); nextafter(x, y); pow(p, x); signbit(x); sin(x); sinh(x); sqrt(p); std(x)
         std(x, axis=1, correction=1); tan(x); tanh(x); var(x); var(x, axis=0, keepdims=True)
         astype(x, int32); astype(x, bool); astype(x, complex64); finfo(x.dtype).eps
-        finfo(x.dtype).max; fft.rfft(x); fft.rfftn(x); fft.ihfft(x, axis=0); fft.fftfreq(5, d=0.5)
+        finfo(x.dtype).max; fft.rfft(x); fft.rfftn(x, s=(3, 5), axes=(1, 0)); fft.ihfft(x, axis=0)
+        fft.fftfreq(5, d=0.5)
         fft.rfftfreq(6); fft.fftshift(x); fft.ifftshift(x, axes=1); can_cast(float32, int32)
     """,
     WHOLE: """
@@ -93,7 +94,8 @@ EXPRESSIONS = {
     COMPLEX: """
         imag(x); fft.fft(x); fft.fft(x, n=6, axis=0); fft.ifft(x, norm='ortho'); fft.fftn(x)
         fft.fft(x, n=2, norm='forward'); fft.ifftn(x, s=(2, 3), axes=(0, 1)); fft.irfft(x)
-        fft.irfft(x, n=5); fft.irfftn(x, axes=(0, 1)); fft.hfft(x, n=5)
+        fft.irfft(x, n=5); fft.irfftn(x, axes=(1, 0))
+        fft.fftn(x, s=(2, 5), axes=(1, 0)); fft.hfft(x, n=5)
     """,
 }
 

@@ -51,6 +51,12 @@ DEVIATIONS = (
         for name in ("cumulative_prod", "cumulative_sum")
     ),
     Deviation("pow", _REAL, _TO_COME, "pow(p, 3)", ("complex64",)),
+    Deviation(
+        "finfo",
+        "a dtype is a string, here and everywhere",
+        "it equals its name, and kernels are registered by it",
+        "not isinstance(finfo(x.dtype).dtype, str)",
+    ),
     Deviation("linspace", "num is at least 1", _REFUSED, "linspace(0, 1, 0)"),
     Deviation(
         "unique_values",
