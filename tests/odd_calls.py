@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.odd_windows import OWN as WINDOWS
+from tests.odd_windows import images
 
 import wgsl_kernels as wk
 from wgsl_kernels import train
@@ -24,14 +26,6 @@ class Call(NamedTuple):
 
 def _matrix() -> wk.Tensor:
     return wk.tensor([[0.5, 1.5, -2.0], [3.0, 0.25, 1.0]])
-
-
-def _images() -> wk.Tensor:
-    return wk.tensor(np.arange(32, dtype="f4").reshape(1, 4, 4, 2) / 8)
-
-
-def _filter() -> wk.Tensor:
-    return wk.tensor(np.arange(8, dtype="f4").reshape(2, 2, 2, 1) / 8)
 
 
 def _is(value: Any) -> Callable[[], Any]:
@@ -75,7 +69,6 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "momentum": _is(0.9), "use_nesterov": _is(True), "beta1": _is(0.9), "beta2": _is(0.99),
 }  # fmt: skip
 _STRIDED: dict[str, Callable[[], Any]] = {"strides": _is((1, 1))}
-_IMAGES: dict[str, Callable[[], Any]] = {"x": _images, "filter": _filter}
 _COMPLEX: dict[str, Callable[[], Any]] = {"input": lambda: wk.tensor([1j, 2.0, 3.0])}
 _BOOLS = dict.fromkeys("xab", lambda: wk.tensor([True, False]))
 _WHOLES = dict.fromkeys("xab", lambda: wk.tensor([1, 2, 5]))
@@ -94,24 +87,16 @@ _BOXES: dict[str, Callable[[], Any]] = {
 }
 _ROW: dict[str, Callable[[], Any]] = dict.fromkeys(("x1", "x2"), lambda: wk.tensor([1.0, 2.0, 3.0]))
 _OWN: dict[str, dict[str, Callable[[], Any]]] = {
-    "strided_slice": _STRIDED, "conv2d": _IMAGES, "fused_conv2d": _IMAGES,
-    "depthwise_conv2d": _IMAGES, "fused_depthwise_conv2d": _IMAGES,
-    "conv2d_transpose": {
-        "x": lambda: wk.ones((1, 3, 3, 1)), "filter": _filter, "output_shape": _is((1, 4, 4, 2)),
-    },
-    "separable_conv2d": {
-        "x": _images, "depthwise_filter": _filter,
-        "pointwise_filter": lambda: wk.ones((1, 1, 2, 3)),
-    },
+    **WINDOWS, "strided_slice": _STRIDED,
     "batch_to_space_nd": {
         "x": lambda: wk.ones((4, 1, 2, 1)), "block_shape": _is((2, 2)),
         "crops": _is(((0, 1), (0, 0))),
     },
     "space_to_batch_nd": {
-        "x": _images, "block_shape": _is((2, 2)), "paddings": _is(((0, 0), (2, 0))),
+        "x": images, "block_shape": _is((2, 2)), "paddings": _is(((0, 0), (2, 0))),
     },
     "depth_to_space": {"x": lambda: wk.ones((1, 2, 1, 8)), "block_size": _is(2)},
-    "band_part": {"num_lower": _is(1), "num_upper": _is(0)}, "flip_left_right": {"image": _images},
+    "band_part": {"num_lower": _is(1), "num_upper": _is(0)}, "flip_left_right": {"image": images},
     "broadcast_args": dict.fromkeys(("s0", "s1"), lambda: wk.tensor([2, 1])),
     "gather_nd": {"indices": lambda: wk.tensor([[0, 1]])},
     "scatter_nd": {
@@ -133,9 +118,8 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "searchsorted": {"x1": lambda: wk.tensor([1.0, 2.0, 4.0]), "side": _is("right")},
     "lower_bound": {"sorted_sequence": lambda: wk.tensor([[0.0, 1.0], [2.0, 3.0]])},
     "upper_bound": {"sorted_sequence": lambda: wk.tensor([[0.0, 1.0], [2.0, 3.0]])},
-    "resize_bilinear": {"images": _images}, "resize_nearest_neighbor": {"images": _images},
-    "local_response_normalization": {"x": _images, "bias": _is(1.0), "alpha": _is(1.0)},
-    "max_pool_with_argmax": {"x": _images, "include_batch_in_index": _is(True)},
+    "resize_bilinear": {"images": images}, "resize_nearest_neighbor": {"images": images},
+    "local_response_normalization": {"x": images, "bias": _is(1.0), "alpha": _is(1.0)},
     "ragged_range": {
         "starts": lambda: wk.tensor([0, 5]), "limits": lambda: wk.tensor([3, 1]),
         "deltas": lambda: wk.tensor([1, -2]),
@@ -161,7 +145,7 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
         "separator": _is("|"), "n_gram_widths": _is((2,)), "left_pad": _is("l"),
         "right_pad": _is("r"), "pad_width": _is(-1), "preserve_short_sequences": _is(False),
     },
-    "dilation2d": {"x": _images, "filter": lambda: wk.ones((2, 2, 2))},
+    "dilation2d": {"x": images, "filter": lambda: wk.ones((2, 2, 2))},
     "non_max_suppression": _BOXES, "non_max_suppression_with_score": _BOXES,
     "non_max_suppression_padded": _BOXES,
     "meshgrid": {"indexing": _is("ij")}, "empty": {"shape": _is((2, 3))},
@@ -171,7 +155,7 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "roll": {"shift": _is(1)},
     "moveaxis": {"source": _is(0), "destination": _is(-1)},
     "take_along_axis": {"indices": lambda: wk.tensor([[0, 1, 1]])},
-    "avg_pool": {"x": _images}, "max_pool": {"x": _images}, "fft": _COMPLEX, "ifft": _COMPLEX,
+    "fft": _COMPLEX, "ifft": _COMPLEX,
     "logical_and": _BOOLS, "logical_xor": _BOOLS, "bitwise_and": _WHOLES, "bitwise_or": _WHOLES,
     "bitwise_xor": _WHOLES, "bitwise_invert": _WHOLES, "bitwise_left_shift": _WHOLES,
     "bitwise_right_shift": _WHOLES, "logical_or": _BOOLS, "logical_not": _BOOLS, "all": _BOOLS,

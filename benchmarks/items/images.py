@@ -1,4 +1,4 @@
-"""Convolutions, pooling and batch normalization of images, channels last."""
+"""Convolutions, pooling and batch normalization of images and volumes, channels last."""
 
 from typing import Any
 
@@ -28,6 +28,27 @@ def _max_pool(draw: Draw, x: Shape) -> Work:
     return Work({"x": draw.normal(*x)}, program)
 
 
+def _conv3d(draw: Draw, x: Shape, filter: Shape) -> Work:
+    def program(o: Any, x: Any, filter: Any) -> Any:
+        return o.conv3d(x, filter)
+
+    return Work({"x": draw.normal(*x), "filter": draw.normal(*filter)}, program)
+
+
+def _max_pool3d(draw: Draw, x: Shape) -> Work:
+    def program(o: Any, x: Any) -> Any:
+        return o.max_pool3d(x, size=2)
+
+    return Work({"x": draw.normal(*x)}, program)
+
+
+def _avg_pool3d(draw: Draw, x: Shape) -> Work:
+    def program(o: Any, x: Any) -> Any:
+        return o.avg_pool3d(x, size=2)
+
+    return Work({"x": draw.normal(*x)}, program)
+
+
 def _batch_norm(draw: Draw, x: Shape) -> Work:
     def program(o: Any, x: Any, mean: Any, variance: Any, offset: Any, scale: Any) -> Any:
         return o.batch_norm(x, mean, variance, offset, scale)
@@ -45,6 +66,8 @@ def _batch_norm(draw: Draw, x: Shape) -> Work:
 
 IMAGES: Shape = (8, 56, 56, 64)
 SMALL: Shape = (2, 6, 6, 4)
+VOLUMES: Shape = (2, 16, 28, 28, 32)
+SMALL_VOLUMES: Shape = (1, 4, 4, 6, 4)
 ITEMS = [
     Item(
         "conv-3x3",
@@ -79,5 +102,15 @@ ITEMS = [
         calls=1,
     ),
     Item("max-pool", "images", _max_pool, {"x": IMAGES}, {"x": SMALL}, calls=4),
+    Item(
+        "conv-3x3x3",
+        "images",
+        _conv3d,
+        {"x": VOLUMES, "filter": (3, 3, 3, 32, 32)},
+        {"x": SMALL_VOLUMES, "filter": (3, 3, 3, 4, 8)},
+        calls=1,
+    ),
+    Item("max-pool-3d", "images", _max_pool3d, {"x": VOLUMES}, {"x": SMALL_VOLUMES}, calls=8),
+    Item("avg-pool-3d", "images", _avg_pool3d, {"x": VOLUMES}, {"x": SMALL_VOLUMES}, calls=8),
     Item("batch-norm", "images", _batch_norm, {"x": IMAGES}, {"x": SMALL}, calls=8),
 ]

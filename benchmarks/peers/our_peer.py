@@ -58,6 +58,9 @@ OPS = spoken(
         "conv2d": _padded(wk.conv2d),
         "depthwise": _padded(wk.depthwise_conv2d),
         "max_pool": lambda x, size: wk.max_pool(x, size),
+        "conv3d": lambda x, filter: wk.conv3d(x, filter, pad=len(filter) // 2),
+        "max_pool3d": lambda x, size: wk.max_pool3d(x, size),
+        "avg_pool3d": lambda x, size: wk.avg_pool3d(x, size),
         "batch_norm": _batch_norm,
         "take": wk.take,
         "scatter_add": lambda updates, indices, rows: wk.unsorted_segment_sum(

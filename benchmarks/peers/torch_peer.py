@@ -13,17 +13,22 @@ nn: Any = import_module("torch.nn.functional")
 
 
 def _first(x: Any) -> Any:
-    """Return channels-last images as PyTorch names their axes; nothing is moved."""
-    return x.permute(0, 3, 1, 2)
+    """Return channels-last images or volumes as PyTorch names their axes; nothing is moved."""
+    return x.movedim(-1, 1)
 
 
 def _last(x: Any) -> Any:
-    return x.permute(0, 2, 3, 1)
+    return x.movedim(1, -1)
 
 
 def _conv2d(x: Any, filter: Any, stride: int) -> Any:
     weight = filter.permute(3, 2, 0, 1)
     return _last(nn.conv2d(_first(x), weight, stride=stride, padding=len(filter) // 2))
+
+
+def _conv3d(x: Any, filter: Any) -> Any:
+    weight = filter.permute(4, 3, 0, 1, 2)
+    return _last(nn.conv3d(_first(x), weight, padding=len(filter) // 2))
 
 
 def _depthwise(x: Any, filter: Any, stride: int) -> Any:
@@ -68,6 +73,9 @@ OPS = spoken(
         "conv2d": _conv2d,
         "depthwise": _depthwise,
         "max_pool": lambda x, size: _last(nn.max_pool2d(_first(x), size)),
+        "conv3d": _conv3d,
+        "max_pool3d": lambda x, size: _last(nn.max_pool3d(_first(x), size)),
+        "avg_pool3d": lambda x, size: _last(nn.avg_pool3d(_first(x), size)),
         "batch_norm": _batch_norm,
         "take": lambda x, indices: torch.index_select(x, 0, indices),
         "scatter_add": lambda updates, indices, rows: torch.zeros(rows, updates.shape[1]).index_add(

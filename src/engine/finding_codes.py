@@ -72,6 +72,8 @@ gradient error   wrong-gradient         a gradient that differences contradict
 gradient error   wrong-second-order     a second gradient that differences contradict
 gradient error   gradient-parity        a gradient that differs from the one in float64
 gradient error   gradient-layout        a gradient that depends on the upstream gradient's layout
+gradient error   gradient-of-one-output a gradient that is wrong where one output alone has one
+gradient error   gradient-unstable      other bits of a gradient from run to run
 gradient error   gradient-raises        an exception while a gradient is computed
 safe     error   out-of-bounds-read     an index outside of an array that is read
 safe     error   out-of-bounds-write    an index outside of an array that is written

@@ -83,7 +83,6 @@ from wgsl_kernels.engine.tensor import variable as variable
 from wgsl_kernels.engine.warmup import Warmup as Warmup
 from wgsl_kernels.engine.warmup import warmup as warmup
 from wgsl_kernels.ops import operators as _operators  # noqa: F401  binds the operators of tensors
-from wgsl_kernels.ops import pool_gradients as _pool_gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops import random as random
 from wgsl_kernels.ops.activation import elu as elu
 from wgsl_kernels.ops.activation import leaky_relu as leaky_relu
@@ -148,6 +147,10 @@ from wgsl_kernels.ops.compositions import unique_values as unique_values
 from wgsl_kernels.ops.compositions import vecdot as vecdot
 from wgsl_kernels.ops.conv import conv2d as conv2d
 from wgsl_kernels.ops.conv import conv2d_transpose as conv2d_transpose
+from wgsl_kernels.ops.conv1d import conv1d as conv1d
+from wgsl_kernels.ops.conv1d import conv1d_transpose as conv1d_transpose
+from wgsl_kernels.ops.conv3d import conv3d as conv3d
+from wgsl_kernels.ops.conv3d import conv3d_transpose as conv3d_transpose
 from wgsl_kernels.ops.counting import bincount as bincount
 from wgsl_kernels.ops.counting import count_nonzero as count_nonzero
 from wgsl_kernels.ops.counting import dense_bincount as dense_bincount
@@ -240,6 +243,9 @@ from wgsl_kernels.ops.places import gather_nd as gather_nd
 from wgsl_kernels.ops.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
 from wgsl_kernels.ops.pool import max_pool as max_pool
+from wgsl_kernels.ops.pool3d import avg_pool3d as avg_pool3d
+from wgsl_kernels.ops.pool3d import max_pool3d as max_pool3d
+from wgsl_kernels.ops.pool_any import pool as pool
 from wgsl_kernels.ops.pool_places import max_pool_with_argmax as max_pool_with_argmax
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
 from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather

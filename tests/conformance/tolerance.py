@@ -32,10 +32,10 @@ EXACT = _names(
     """
     Abs Add BatchToSpaceND BroadcastTo Cast Ceil ClipByValue Complex Concat ExpandDims Fill Floor
     GatherV2 Identity DepthToSpace Diag FlipLeftRight GatherNd Imag IsFinite IsInf IsNan
-    MatrixBandPart Max MaxPool MaxPoolWithArgmax Maximum Min Minimum MirrorPad Neg OneHot OnesLike
-    Pack PadV2 RaggedGather Real Relu Relu6 Reshape ResizeNearestNeighbor Reverse Round Select Sign
-    Slice SpaceToBatchND SparseToDense SplitV Step StridedSlice Sub TensorScatterUpdate Tile TopK
-    Transpose Unique Unpack ZerosLike
+    MatrixBandPart Max MaxPool MaxPool3D MaxPoolWithArgmax Maximum Min Minimum MirrorPad Neg OneHot
+    OnesLike Pack PadV2 RaggedGather Real Relu Relu6 Reshape ResizeNearestNeighbor Reverse Round
+    Select Sign Slice SpaceToBatchND SparseToDense SplitV Step StridedSlice Sub TensorScatterUpdate
+    Tile TopK Transpose Unique Unpack ZerosLike
     """
 )
 
@@ -43,12 +43,13 @@ EXACT = _names(
 # the sum of the terms' sizes, and run on ones their number.
 SUMS = _names(
     """
-    AddN AvgPool AvgPoolGrad BatchMatMul Conv2D Conv2DBackpropFilter Conv2DBackpropInput
-    DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput
-    _FusedMatMul FusedConv2D FusedDepthwiseConv2D MaxPoolGrad Mean Sum UnsortedSegmentSum
+    AddN AvgPool AvgPool3D AvgPoolGrad AvgPool3DGrad BatchMatMul Conv2D Conv3D Conv2DBackpropFilter
+    Conv3DBackpropFilterV2 Conv2DBackpropInput Conv3DBackpropInputV2 DepthwiseConv2dNative
+    DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput _FusedMatMul FusedConv2D
+    FusedDepthwiseConv2D MaxPoolGrad MaxPool3DGrad Mean Sum UnsortedSegmentSum
     """
 )
-AVERAGES = frozenset({"AvgPool", "AvgPoolGrad", "Mean"})
+AVERAGES = frozenset({"AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Mean"})
 CHOOSING = frozenset({"indices", "segment_ids", "input", "output"})  # they add nothing themselves
 
 # The function of shaders/lib that a kernel is made of.

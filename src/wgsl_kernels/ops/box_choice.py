@@ -64,7 +64,7 @@ def check_boxes(kernel: str, boxes: Spec, scores: Spec, rules: Rules) -> int:
 def chosen(boxes: Array, scores: Array, rules: Rules) -> tuple[Array, Array]:
     """Return the indices and the scores of the boxes chosen."""
     low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
-    areas = np.prod(high - low, axis=1)
+    areas = np.where(np.isfinite(boxes).all(1), np.prod(high - low, axis=1), 0)
     left = np.where(scores > rules.score_threshold, scores, -np.inf)
     found: list[int] = []
     kept: list[float] = []

@@ -195,7 +195,7 @@ def _convolve_back(gpu: Gpu, sliding: Sliding, dy: GpuArray, filter: GpuArray, y
                 "out_offset": rows_of_y.start * down + cols_of_y.start * right,
                 "out_strides": (image, rows_of_y.step * down, cols_of_y.step * right, channel),
             }
-            phase = replace(sliding, rows=rows, cols=cols)
+            phase = replace(sliding, axes=(rows, cols))
             arrays = {"x": dy, "filter": filter, "y": y}
             _convolve(gpu, NO_EPILOGUE, 4, phase, 1, arrays, fields)
 

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 _OURS = """
     abs acos acosh add addN:add_n all any argMax:argmax argMin:argmin asin asinh atan atan2 atanh
-    avgPool:avg_pool batchNorm2d:batch_norm batchNorm3d:batch_norm batchNorm4d:batch_norm
-    batchNorm:batch_norm batchToSpaceND:batch_to_space_nd bincount bitwiseAnd:bitwise_and
-    broadcastArgs:broadcast_args broadcastTo:broadcast_to cast:astype ceil clipByValue:clip clone
-    complex concat concat1d:concat concat2d:concat concat3d:concat concat4d:concat conv2d
-    conv2dTranspose:conv2d_transpose cos cosh cumprod:cumulative_prod cumsum:cumulative_sum
+    avgPool:avg_pool avgPool3d:avg_pool3d batchNorm2d:batch_norm batchNorm3d:batch_norm
+    batchNorm4d:batch_norm batchNorm:batch_norm batchToSpaceND:batch_to_space_nd bincount
+    bitwiseAnd:bitwise_and broadcastArgs:broadcast_args broadcastTo:broadcast_to cast:astype ceil
+    clipByValue:clip clone complex concat concat1d:concat concat2d:concat concat3d:concat
+    concat4d:concat conv1d conv2d conv2dTranspose:conv2d_transpose conv3d
+    conv3dTranspose:conv3d_transpose cos cosh cumprod:cumulative_prod cumsum:cumulative_sum
     denseBincount:dense_bincount depthToSpace:depth_to_space depthwiseConv2d:depthwise_conv2d diag
     dilation2d div:divide divNoNan:div_no_nan dot elu equal erf exp expandDims:expand_dims expm1 eye
     fft fill:full floor floorDiv:floor_divide fused.conv2d:fused_conv2d
@@ -35,13 +36,13 @@ _OURS = """
     logSigmoid:log_sigmoid logSoftmax:log_softmax logSumExp:logsumexp losses.huberLoss:huber_loss
     losses.meanSquaredError:mean_squared_error losses.sigmoidCrossEntropy:sigmoid_cross_entropy
     losses.softmaxCrossEntropy:softmax_cross_entropy lowerBound:lower_bound matMul:matmul max
-    maximum maxPool:max_pool maxPoolWithArgmax:max_pool_with_argmax mean meshgrid min minimum
-    mirrorPad:mirror_pad mod:remainder moments mul:multiply neg:negative notEqual:not_equal
-    oneHot:one_hot ones onesLike:ones_like outerProduct:outer pad pad1d:pad pad2d:pad pad3d:pad
-    pad4d:pad pow prelu prod raggedGather:ragged_gather raggedRange:ragged_range
-    randomNormal:random_normal randomUniform:random_uniform range:arange real reciprocal relu relu6
-    reshape reverse1d:flip reverse2d:flip reverse3d:flip reverse4d:flip reverse:flip round rsqrt
-    scalar:tensor scatterND:scatter_nd searchSorted:searchsorted selu
+    maximum maxPool:max_pool maxPool3d:max_pool3d maxPoolWithArgmax:max_pool_with_argmax mean
+    meshgrid min minimum mirrorPad:mirror_pad mod:remainder moments mul:multiply neg:negative
+    notEqual:not_equal oneHot:one_hot ones onesLike:ones_like outerProduct:outer pad pad1d:pad
+    pad2d:pad pad3d:pad pad4d:pad pool pow prelu prod raggedGather:ragged_gather
+    raggedRange:ragged_range randomNormal:random_normal randomUniform:random_uniform range:arange
+    real reciprocal relu relu6 reshape reverse1d:flip reverse2d:flip reverse3d:flip reverse4d:flip
+    reverse:flip round rsqrt scalar:tensor scatterND:scatter_nd searchSorted:searchsorted selu
     separableConv2d:separable_conv2d sigmoid sign sin sinh slice slice1d:slice slice2d:slice
     slice3d:slice slice4d:slice softmax softplus spaceToBatchND:space_to_batch_nd
     sparse.sparseFillEmptyRows:sparse_fill_empty_rows sparse.sparseReshape:sparse_reshape
@@ -57,14 +58,13 @@ _OURS = """
 """
 
 _PLANNED = """
-    avgPool3d basicLSTMCell confusionMatrix conv1d conv3d conv3dTranspose cosineWindow dropout
-    einsum enclosingPowerOfTwo ensureShape euclideanNorm image.cropAndResize image.grayscaleToRGB
-    image.rgbToGrayscale image.rotateWithOffset image.threshold image.transform irfft
-    linalg.gramSchmidt linalg.qr losses.absoluteDifference losses.computeWeightedLoss
-    losses.cosineDistance losses.hingeLoss losses.logLoss maxPool3d movingAverage multinomial
-    multiRNNCell norm pool raggedTensorToTensor randomGamma randomStandardNormal randomUniformInt
-    rfft signal.frame signal.hammingWindow signal.hannWindow signal.stft spectral.irfft
-    spectral.rfft truncatedNormal
+    basicLSTMCell confusionMatrix cosineWindow dropout einsum enclosingPowerOfTwo ensureShape
+    euclideanNorm image.cropAndResize image.grayscaleToRGB image.rgbToGrayscale
+    image.rotateWithOffset image.threshold image.transform irfft linalg.gramSchmidt linalg.qr
+    losses.absoluteDifference losses.computeWeightedLoss losses.cosineDistance losses.hingeLoss
+    losses.logLoss movingAverage multinomial multiRNNCell norm raggedTensorToTensor randomGamma
+    randomStandardNormal randomUniformInt rfft signal.frame signal.hammingWindow signal.hannWindow
+    signal.stft spectral.irfft spectral.rfft truncatedNormal
 """
 
 

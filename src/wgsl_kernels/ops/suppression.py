@@ -52,7 +52,8 @@ def non_max_suppression(
 
     Args:
         boxes: [count, 4], float32: two opposite corners, (y1, x1, y2, x2).
-        scores: [count], float32; boxes of NaN are left out.
+        scores: [count], float32; boxes of NaN are left out. A box with a
+            corner that is not finite overlaps none.
         max_output_size: How many boxes are chosen at most.
         iou_threshold: Boxes are suppressed whose shared area is this part of the area of either,
             or more; in [0, 1].

@@ -91,8 +91,13 @@ class Mismatch:
         return tuple(pairs)
 
 
+def states_bound(sample: Sample) -> bool:
+    """Say whether a sample tells what its results may be."""
+    return sample.bound is not None or sample.has_tolerance
+
+
 def bound_of(sample: Sample) -> Bound:
-    """Return what the results of a sample are held against."""
+    """Return what the results of a sample are held against where no shader tells."""
     if sample.bound is not None:
         return sample.bound
     if sample.has_tolerance:
@@ -152,7 +157,7 @@ def wide_inputs(arrays: Sequence[Array]) -> list[Array]:
 
 
 def mismatch(
-    bound: Bound,
+    bounds: Sequence[Bound],
     arrays: Sequence[Array],
     found: Sequence[tuple[str, Array]],
     alternatives: Sequence[Sequence[Array]],
@@ -160,7 +165,7 @@ def mismatch(
     """Return the worst wrong element of results, None where all are right.
 
     Args:
-        bound: What is allowed.
+        bounds: What is allowed, for each result; one alone for all.
         arrays: The inputs.
         found: The results, each with its dtype.
         alternatives: Exact results; an element may be that of any of them.
@@ -169,7 +174,7 @@ def mismatch(
         return Mismatch(f"got {len(found)} outputs, want {len(alternatives[0])}")
     inputs = wide_inputs(arrays)
     for number, (dtype, actual) in enumerate(found):
-        what = f"output {number}"
+        what, bound = f"output {number}", bounds[min(number, len(bounds) - 1)]
         best: Errors | None = None
         other = ""
         expected = alternatives[0][number]

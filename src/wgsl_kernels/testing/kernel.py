@@ -198,8 +198,21 @@ class _Check:
                 "gradient", "second order", sample, "cpu", lambda: gradient.second(one, sample)
             )
         if "webgpu" in backends:
-            run = gradient.layouts(one, sample)
-            yield self.row("gradient", "upstream", sample.id, "webgpu", lambda: self._gathered(run))
+            checks = (
+                ("upstream", gradient.layouts(one, sample)),
+                ("each output", gradient.alone(one, sample)),
+                ("repeated", gradient.repeated(one, sample)),
+            )
+            for check, run in checks:
+                row = self.row(
+                    "gradient",
+                    check,
+                    sample.id,
+                    "webgpu",
+                    lambda: self._gathered(run),  # noqa: B023  called at once
+                )
+                if self.cases or row.findings:
+                    yield row
 
     def _leaks(self, sample: Sample, backend: str) -> Row:
         row = self.timed("right", "leaks", sample, backend, lambda: check_leaks(sample, backend))
