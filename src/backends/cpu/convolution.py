@@ -107,9 +107,9 @@ def _multiply_zeros(sliding: Sliding, gradient: Array, dy: Array, filter: Array)
     """
     is_odd = ~np.isfinite(filter)
     met = input_gradient_cpu(sliding, np.ones_like(dy), is_odd.astype(dy.dtype))
-    count = is_odd.sum((0, 1, 3), dtype=dy.dtype)
-    if _is_first(sliding):
-        count = count[:, None, None]
+    count = is_odd.sum((*_spatial(filter), -1), dtype=dy.dtype)
+    if sliding.is_channels_first:
+        count = count.reshape(-1, *[1] * len(sliding.axes))
     gradient[met < count] = np.nan
 
 
