@@ -373,12 +373,7 @@ slice2d = slice
 slice3d = slice
 slice4d = slice
 sub = subtract
-tensor1d = tensor
-tensor2d = tensor
-tensor3d = tensor
-tensor4d = tensor
-tensor5d = tensor
-tensor6d = tensor
+tensor1d = tensor2d = tensor3d = tensor4d = tensor5d = tensor6d = tensor
 transpose = permute_dims
 
 # `wk.backends`, `wk.engine` and `wk.fft` are modules that can be called, as checkers see here.
