@@ -42,6 +42,18 @@ DEVIATIONS = (
         "it equals its name, and kernels are registered by it",
         "not isinstance(finfo(x.dtype).dtype, str)",
     ),
+    Deviation(
+        "exp",
+        "at infinite and NaN complex numbers it gives NaN, as do other functions of complex numbers",
+        "a formula of the parts has them all but there",
+        "exp(asarray(complex(-inf, inf)))",
+    ),
+    Deviation(
+        "from_dlpack",
+        "copy=False is refused",
+        "a tensor's values belong to it",
+        "from_dlpack(x, copy=False)",
+    ),
     Deviation("linspace", "num is at least 1", _REFUSED, "linspace(0, 1, 0)"),
     Deviation(
         "unique_values",
