@@ -59,6 +59,7 @@ right    error   kernel-not-run         a sample that never runs the kernel that
 right    error   raises                 an exception where values were expected
 right    error   wrong-values           values outside of the bound, as the sample calls the kernel
 right    error   wrong-at-size          values outside of the bound at another size
+right    warning wrong-where-folded     values outside of the bound where the grid is folded
 right    error   wrong-view             values outside of the bound for another layout in memory
 right    error   wrong-nonfinite        NaN or infinity that is lost, or comes from nowhere
 right    error   wrong-dtype            values outside of the bound for another dtype it claims

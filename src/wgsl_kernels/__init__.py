@@ -116,6 +116,9 @@ from wgsl_kernels.ops.cast import astype as astype
 from wgsl_kernels.ops.classify import isfinite as isfinite
 from wgsl_kernels.ops.classify import isinf as isinf
 from wgsl_kernels.ops.classify import isnan as isnan
+from wgsl_kernels.ops.colors import grayscale_to_rgb as grayscale_to_rgb
+from wgsl_kernels.ops.colors import rgb_to_grayscale as rgb_to_grayscale
+from wgsl_kernels.ops.colors import threshold as threshold
 from wgsl_kernels.ops.compare import equal as equal
 from wgsl_kernels.ops.compare import greater as greater
 from wgsl_kernels.ops.compare import greater_equal as greater_equal
@@ -163,6 +166,7 @@ from wgsl_kernels.ops.creation import ones as ones
 from wgsl_kernels.ops.creation import ones_like as ones_like
 from wgsl_kernels.ops.creation import zeros as zeros
 from wgsl_kernels.ops.creation import zeros_like as zeros_like
+from wgsl_kernels.ops.crop import crop_and_resize as crop_and_resize
 from wgsl_kernels.ops.depthwise import depthwise_conv2d as depthwise_conv2d
 from wgsl_kernels.ops.depthwise import separable_conv2d as separable_conv2d
 from wgsl_kernels.ops.diagonals import band_part as band_part
@@ -175,6 +179,7 @@ from wgsl_kernels.ops.dtype_facts import finfo as finfo
 from wgsl_kernels.ops.dtype_facts import iinfo as iinfo
 from wgsl_kernels.ops.dtype_facts import isdtype as isdtype
 from wgsl_kernels.ops.dtype_facts import result_type as result_type
+from wgsl_kernels.ops.einsum import einsum as einsum
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
@@ -230,6 +235,7 @@ from wgsl_kernels.ops.moving import mirror_pad as mirror_pad
 from wgsl_kernels.ops.moving import moveaxis as moveaxis
 from wgsl_kernels.ops.moving import repeat as repeat
 from wgsl_kernels.ops.moving import roll as roll
+from wgsl_kernels.ops.multinomial import multinomial as multinomial
 from wgsl_kernels.ops.namespace import __array_namespace_info__ as __array_namespace_info__
 from wgsl_kernels.ops.namespace import asarray as asarray
 from wgsl_kernels.ops.normalization import batch_norm as batch_norm
@@ -239,6 +245,8 @@ from wgsl_kernels.ops.ordered import lower_bound as lower_bound
 from wgsl_kernels.ops.ordered import searchsorted as searchsorted
 from wgsl_kernels.ops.ordered import sort as sort
 from wgsl_kernels.ops.ordered import upper_bound as upper_bound
+from wgsl_kernels.ops.pixels import draw as draw
+from wgsl_kernels.ops.pixels import from_pixels as from_pixels
 from wgsl_kernels.ops.places import gather_nd as gather_nd
 from wgsl_kernels.ops.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
@@ -249,6 +257,7 @@ from wgsl_kernels.ops.pool_any import pool as pool
 from wgsl_kernels.ops.pool_places import max_pool_with_argmax as max_pool_with_argmax
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
 from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather
+from wgsl_kernels.ops.ragged_dense import ragged_tensor_to_tensor as ragged_tensor_to_tensor
 from wgsl_kernels.ops.ragged_range import RaggedNumbers as RaggedNumbers
 from wgsl_kernels.ops.ragged_range import ragged_range as ragged_range
 from wgsl_kernels.ops.random import random_normal as random_normal
@@ -323,6 +332,8 @@ from wgsl_kernels.ops.unary import sqrt as sqrt
 from wgsl_kernels.ops.unary import square as square
 from wgsl_kernels.ops.updates import sparse_to_dense as sparse_to_dense
 from wgsl_kernels.ops.updates import tensor_scatter_update as tensor_scatter_update
+from wgsl_kernels.ops.warp import rotate_with_offset as rotate_with_offset
+from wgsl_kernels.ops.warp import transform as transform
 from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
 
@@ -332,15 +343,10 @@ e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 # What TensorFlow.js calls them; ops/names.py is the table, and a test holds these lines to it.
 arg_max = argmax
 arg_min = argmin
-batch_norm2d = batch_norm
-batch_norm3d = batch_norm
-batch_norm4d = batch_norm
+batch_norm2d = batch_norm3d = batch_norm4d = batch_norm
 cast = astype
 clip_by_value = clip
-concat1d = concat
-concat2d = concat
-concat3d = concat
-concat4d = concat
+concat1d = concat2d = concat3d = concat4d = concat
 cumprod = cumulative_prod
 cumsum = cumulative_sum
 div = divide
@@ -356,24 +362,15 @@ mod = remainder
 mul = multiply
 neg = negative
 outer_product = outer
-pad1d = pad
-pad2d = pad
-pad3d = pad
-pad4d = pad
+pad1d = pad2d = pad3d = pad4d = pad
 range = arange
-reverse = flip
-reverse1d = flip
-reverse2d = flip
-reverse3d = flip
-reverse4d = flip
+reverse = reverse1d = reverse2d = reverse3d = reverse4d = flip
 scalar = tensor
 search_sorted = searchsorted
-slice1d = slice
-slice2d = slice
-slice3d = slice
-slice4d = slice
+slice1d = slice2d = slice3d = slice4d = slice
 sub = subtract
 tensor1d = tensor2d = tensor3d = tensor4d = tensor5d = tensor6d = tensor
+to_pixels = draw
 transpose = permute_dims
 
 # `wk.backends`, `wk.engine` and `wk.fft` are modules that can be called, as checkers see here.

@@ -1,7 +1,7 @@
 """Mutants of kernels of ours, made by machine: one small change each to a shader's text.
 
 A mutant's name tells the file and the change, so that an edit elsewhere in the file leaves it as it
-is. Those with the least hashes are chosen, a few of each file.
+is. Those of rare kinds and with the least hashes are chosen, a few of each file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wgsl_kernels.engine.registry import get_kernel, kernel_names
 from wgsl_kernels.testing import all_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
 COUNT = 300
@@ -50,10 +50,16 @@ class Mutant:
     text: str
 
 
-def mutants() -> list[Mutant]:
-    """Return the mutants, in an order that a change to one file leaves as it is."""
+def mutants(only: Collection[str] = ()) -> list[Mutant]:
+    """Return the mutants, in an order that a change to one file leaves as it is.
+
+    Args:
+        only: The names of the files; all where there is none.
+    """
     found: list[Mutant] = []
     for path, kernel in _files():
+        if only and path.name not in only:
+            continue
         every = sorted(_of_file(path, kernel), key=_place)
         found += every[:OF_FILE]
     return sorted(found, key=_place)[:COUNT]

@@ -44,7 +44,7 @@ DEVIATIONS = (
     ),
     Deviation(
         "exp",
-        "at infinite and NaN complex numbers it gives NaN, as do other functions of complex numbers",
+        "at infinite complex numbers it is NaN, and so are other complex functions",
         "a formula of the parts has them all but there",
         "exp(asarray(complex(-inf, inf)))",
     ),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine.double import double_precision
+from wgsl_kernels.engine.parameters import parameters_of
 from wgsl_kernels.testing.bounds import contains, tolerance, ulp
 from wgsl_kernels.testing.closeness import spacing
 from wgsl_kernels.testing.differences import distance
@@ -99,7 +101,9 @@ def states_bound(sample: Sample) -> bool:
 def bound_of(sample: Sample) -> Bound:
     """Return what the results of a sample are held against where no shader tells."""
     if sample.bound is not None:
-        return sample.bound
+        wanted = set(parameters_of(sample.bound).keyword_only) & set(sample.attrs)
+        chosen = {name: sample.attrs[name] for name in wanted}
+        return functools.partial(sample.bound, **chosen) if chosen else sample.bound
     if sample.has_tolerance:
         return tolerance(sample.rtol, sample.atol, sample.ulp)
     return _DEFAULT_BOUND
