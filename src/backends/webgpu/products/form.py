@@ -20,6 +20,7 @@ from wgsl_kernels.backends.webgpu.products.written import (
     write_product,
 )
 from wgsl_kernels.backends.webgpu.templates.vectors import VEC4
+from wgsl_kernels.backends.webgpu.wgsl.inline import note_home
 from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
 from wgsl_kernels.engine.attributes import plain
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError, WgslKernelsError
@@ -230,6 +231,7 @@ class ProductForm:
         return declared
 
     def _read(self) -> ProductFile:
+        note_home(self.origin.inline, self.origin.file)
         beside = Path(self.origin.file).parent
         return read_product(self.name, text_given(self.given, beside, self.origin.inline))
 

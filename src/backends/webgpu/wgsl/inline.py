@@ -41,16 +41,21 @@ def inline_text(label: str, text: str) -> Text:
 
 @dataclass(frozen=True)
 class InlineText(Text):
-    """Text in the Python file ``home``; it is looked for there when a place is first asked for."""
+    """Text in the Python file ``home``; it is looked for there when a place is first asked for.
+
+    Of the characters the first ``count`` are there, all by default; what is behind is ours, and has
+    the place of the last one.
+    """
 
     home: str = field(compare=False)
+    count: int | None = field(default=None, compare=False)
 
     def place(self, offset: int) -> Place:
         """Return the place in the Python file, or in the text where that does not have it once."""
-        inside = super().place(offset)
         found = self._found
         if found is None:
-            return inside
+            return super().place(offset)
+        inside = super().place(offset if self.count is None else min(offset, self.count - 1))
         before = found.first if inside.line == 1 else found.others
         return Place(self._shown, found.line + inside.line - 1, inside.column + before)
 
@@ -59,6 +64,11 @@ class InlineText(Text):
         if self._found is None:
             return super().line(number)
         return linecache.getline(self.home, number).rstrip("\n")
+
+    def with_more(self, more: str) -> Text:
+        """Return the same text with more behind it that the Python file does not have."""
+        count = len(self.text) if self.count is None else self.count
+        return InlineText(self.file, self.text + more, self.home, count)
 
     @functools.cached_property
     def _shown(self) -> str:
@@ -71,7 +81,7 @@ class InlineText(Text):
 
     @functools.cached_property
     def _found(self) -> _Found | None:
-        wanted = self.text.split("\n")
+        wanted = self.text[: self.count].split("\n")
         linecache.checkcache(self.home)
         written = [one.rstrip("\n") for one in linecache.getlines(self.home)]
         found: list[_Found] = []
