@@ -28,6 +28,10 @@ class Files(Protocol):
         """Read them again; return whether any of them differs."""
         ...
 
+    def differs(self) -> bool:
+        """Say whether any of them differs now; nothing changes by that."""
+        ...
+
 
 @dataclass(frozen=True)
 class Kernel:

@@ -371,6 +371,7 @@ transpose = permute_dims
 
 # `wk.backends` and `wk.engine` are packages that can be called, as checkers see here.
 if _TYPE_CHECKING:
+    from wgsl_kernels import dev as dev
     from wgsl_kernels import testing as testing
     from wgsl_kernels.engine.backends import backends as backends
     from wgsl_kernels.engine.facade import engine as engine
@@ -381,9 +382,9 @@ _register_own()
 
 
 def __getattr__(name: str) -> _Any:
-    """Import ``wk.testing`` when it is first used: programs that only compute do not need it."""
-    if name == "testing":
+    """Import ``wk.testing`` and ``wk.dev`` when they are first used: not all programs need them."""
+    if name in ("testing", "dev"):
         import importlib
 
-        return importlib.import_module("wgsl_kernels.testing")
+        return importlib.import_module(f"wgsl_kernels.{name}")
     raise AttributeError(f"module 'wgsl_kernels' has no attribute {name!r}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from rich.console import Console
+from tests.modes import ALL_MODES
 from typer.testing import CliRunner
 
 import wgsl_kernels as wk
@@ -214,6 +216,48 @@ def test_an_edit_never_gives_the_verdict_on_the_text_before(tmp_path: Path) -> N
         with wk.use_backend("webgpu"):  # the last good version runs on
             y = wk.engine().run_kernel("Tinted", {"x": x, "z": x}, {"alpha": 0.5})
         assert y.tolist() == [3.0]
+
+
+SESSION = 300 if ALL_MODES else 30
+EDITS = (
+    ("x * attrs.alpha + z;", ""),
+    ("x * attrs.alpha - z;", "wrong-values"),
+    ("z * attrs.alpha + x;", "wrong-values"),
+    ("x * attrs.alfa + z;", "unknown-field"),
+    ("x * attrs.alpha + z", "syntax"),
+    ("max(x * attrs.alpha + z;", "syntax"),
+    ("x * attrs.alpha + 2u;", "wrong-type"),
+    ("w * attrs.alpha + z;", "unknown-name"),
+    ("z + attrs.alpha * x;", ""),
+)
+"""What the formula is replaced by, and the code of what must be found."""
+
+
+@pytest.mark.gpu
+def test_a_session_of_random_edits_is_never_stale(tmp_path: Path) -> None:
+    """Each edit is another text than all before, by its comment; some break the Python file."""
+    draw = random.Random(0)
+    file = written(tmp_path, RIGHT)
+    session = Session(Program.at(file), Asked())
+    assert session.turn().passed()
+    good = 0.5
+    x = wk.tensor([2.0])
+    for turn in range(SESSION):
+        formula, code = draw.choice(EDITS)
+        scale = draw.choice((0.25, 0.5, 2.0))
+        text = RIGHT.replace("x * attrs.alpha + z;", f"{formula} // edit {turn}")
+        text = text.replace("alpha=0.5", f"alpha={scale}")
+        if draw.random() < 0.15:
+            text, code = text.replace("import numpy", f"import numpy_{turn}", 1), "file-failed"
+        file.write_text(text)
+
+        verdict = session.turn()
+
+        assert [one.code for one in verdict.findings][:1] == ([code] if code else []), text
+        good = good if code else scale
+        with wk.use_backend("webgpu"):  # the last good version runs on, with its own default
+            y = wk.engine().run_kernel("Tinted", {"x": x, "z": x})
+        assert y.tolist() == [2.0 * good + 2.0]
 
 
 @pytest.mark.gpu

@@ -76,6 +76,18 @@ class Sources:
         self._found.drop(self._differs)
         return was_broken or self._found.held < before
 
+    def differs(self) -> bool:
+        """Say whether any of the texts differs now, or cannot be read; nothing changes by that."""
+        was_broken, seen = self._is_broken, [False]
+
+        def look(asked: Asked, found: Source) -> bool:
+            seen.append(self._differs(asked, found))
+            return False  # nothing goes
+
+        self._found.drop(look)
+        self._is_broken = was_broken
+        return any(seen)
+
     def _differs(self, asked: Asked, found: Source) -> bool:
         try:
             return self._read(asked).digest != found.digest

@@ -18,6 +18,7 @@ from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.snapshot import Snapshot, take_snapshot
 from wgsl_kernels.testing.program import Program
 from wgsl_kernels.testing.registered import samples_of, set_samples
+from wgsl_kernels.testing.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,14 +77,21 @@ class Session:
                 set_samples(name, samples)
         return verdict
 
-    def rest(self) -> Iterator[Verdict]:
-        """Yield a verdict on all sections, kernel by kernel."""
+    def rest(self) -> Iterator[Verdict | None]:
+        """Yield a verdict on all sections, kernel by kernel, and None behind each section of one.
+
+        So whoever asks may stop where there is another save to look at.
+        """
         for name in self.program.kernels:
             if samples_of(name) and (not self.asked.only or name in self.asked.only):
-                begin = time.perf_counter()
-                verdict = check_names([name], self.asked)
-                verdict.seconds = time.perf_counter() - begin
-                yield verdict
+                whole = Verdict([Report(name)])
+                for section in self.asked.sections:
+                    begin = time.perf_counter()
+                    found = check_names([name], replace(self.asked, sections=(section,)))
+                    whole.reports[0].rows += [row for one in found.reports for row in one.rows]
+                    whole.seconds += time.perf_counter() - begin
+                    yield None
+                yield whole
 
 
 def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None = None) -> None:
@@ -119,17 +127,18 @@ def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None 
         if changed:
             pending = _shown(to, session)
         elif pending is not None:
-            verdict = next(pending, None)
-            if verdict is None:
+            for verdict in pending:
+                if verdict is not None:
+                    show(to, verdict, "text")
+                break
+            else:
                 pending = None
                 to.print(Text("watching; Ctrl-C ends", style="dim"))
-            else:
-                show(to, verdict, "text")
         if turns is not None and session.turns >= turns:
             stop.set()
 
 
-def _shown(to: Console, session: Session) -> Iterator[Verdict] | None:
+def _shown(to: Console, session: Session) -> Iterator[Verdict | None] | None:
     """Print the verdict on the file as it is now; return what is left to say of it."""
     verdict = session.turn()
     to.rule(time.strftime("%H:%M:%S"))

@@ -163,6 +163,21 @@ class ProductForm:
             self._file = None  # it raises where the kernel runs next
         return before is None or self._file is None or self._file.text != before.text
 
+    def differs(self) -> bool:
+        """Say whether the file differs now; nothing changes by that."""
+        try:
+            return self._file is None or self._read().text != self._file.text
+        except WgslKernelsError:
+            return True
+
+    def anew(self) -> ProductForm:
+        """Return the same kernel with its file as it is now.
+
+        Raises:
+            ShaderError: It cannot be read, or lacks a function.
+        """
+        return ProductForm(self.name, self.given, self.origin, self.params)
+
     def names(self) -> tuple[str, ...]:
         """Return what the kernel calls its inputs.
 
