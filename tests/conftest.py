@@ -2,12 +2,12 @@
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.modes import FUSION
+from tests.modes import FUSION, drawn
 
 from wgsl_kernels.backends.webgpu.adapter import policy
 from wgsl_kernels.engine import context, registry
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Set before anything loads a driver. A new pipeline costs 30 ms to compile, 1 ms from this cache.
 CACHE = Path(os.environ.setdefault("MESA_SHADER_CACHE_DIR", str(ROOT / "build" / "mesa-cache")))
 CACHE.mkdir(parents=True, exist_ok=True)
-# What a test computes hangs on no measurement: here, and in the processes that tests start.
+# What a test computes depends on no measurement: here, and in the processes that tests start.
 config.tuning = os.environ.setdefault("WGSL_KERNELS_TUNING", "off")
 config.small_ops = "device"  # most tests are small, and it is the kernels that they are for
 config.fusion = FUSION
@@ -71,10 +71,17 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
-    """Mark each test that has "webgpu" among its parameters, so that -m "not gpu" leaves it out."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests on webgpu for -m "not gpu", and leave out what `sampled` tests do not draw."""
     for item in items:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
             values = item.callspec.params.values()
             if any(isinstance(value, str) and value == "webgpu" for value in values):
                 item.add_marker(pytest.mark.gpu)
+    if any("::" in one for one in config.args):  # somebody asks for this very test
+        return
+    kept = drawn(items)
+    left_out = [item for item in items if item not in kept]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item in kept]

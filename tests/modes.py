@@ -16,6 +16,8 @@ import warnings
 import zlib
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import wgsl_kernels as wk
 from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.testing import Sample, all_samples
@@ -52,6 +54,25 @@ def some(samples: Iterable[Sample], one_in: int, test: str) -> list[Sample]:
 
     kept = [sorted(group, key=place)[: -(-len(group) // one_in)] for group in by_kernel.values()]
     return [one for group in kept for one in group]
+
+
+def drawn(items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """Return all tests but those cases of ``sampled(one_in=n)`` functions that a hash leaves out.
+
+    Of each such function one case of n runs, at least one; with WGSL_KERNELS_TEST_MODES=all every
+    one.
+    """
+    kept, groups = set[pytest.Item](), dict[tuple[str, int], list[pytest.Item]]()
+    for item in items:
+        mark = None if ALL_MODES else item.get_closest_marker("sampled")
+        if mark is None:
+            kept.add(item)
+        else:
+            groups.setdefault((item.nodeid.split("[")[0], mark.kwargs["one_in"]), []).append(item)
+    for (_, one_in), group in groups.items():
+        group.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        kept.update(group[: -(-len(group) // one_in)])
+    return kept
 
 
 def bits(result: Any) -> list[tuple[tuple[int, ...], str, Any]]:

@@ -2,7 +2,7 @@
 //                                        c * multiplier + m] * filter[p, q, c, m],
 // over whole quotients, with zeros around dy
 //
-// dy may be a view, its channels may stand before the places (NCHW), and so do y's then. Large
+// dy may be a view, its channels may precede the places (NCHW), and so do y's then. Large
 // windows are summed in parts: y is then [parts * batch, ..]. Where channels lie in fours and the
 // multiplier is 1, depthwise_conv2d_native_vec4.wgsl does this instead.
 

@@ -161,7 +161,7 @@ class GradientTape:
         Args:
             y: A tensor or a list of them; several are summed over.
             xs: A tensor, or a list or tuple or mapping of them; the result has the same form.
-            dy: The arriving gradients, in the form of ``y``; without it ones.
+            dy: The upstream gradients, in the form of ``y``; without it ones.
 
         Raises:
             ArgumentError: The tape is not persistent and was asked before.
@@ -178,14 +178,14 @@ class GradientTape:
             raise ArgumentError(
                 f"gradient: dy has {len(weights)} tensors, y has {len(targets)}; want the same."
             )
-        arriving = [
-            _arriving("gradient", one, given) for one, given in zip(targets, weights, strict=True)
+        upstream = [
+            _upstream("gradient", one, given) for one, given in zip(targets, weights, strict=True)
         ]
         sources = _listed(xs)
         for one in sources:
             if not isinstance(one, Tensor):
                 raise ArgumentError(f"gradient: got {type(one).__name__}; want tensors.")
-        found = self._tape.backward(targets, arriving, [one._id for one in sources])
+        found = self._tape.backward(targets, upstream, [one._id for one in sources])
         if not self._persistent:
             self._tape.stop()
         results = [found.get(one._id) for one in sources]
@@ -215,8 +215,8 @@ def _differentiate(
             tape.watch(x)
         value = f(*inputs)
     _check_value(caller, value)
-    arriving = _arriving(caller, value, dy)
-    found = tape.backward([value], [arriving], [x._id for x in inputs])
+    upstream = _upstream(caller, value, dy)
+    found = tape.backward([value], [upstream], [x._id for x in inputs])
     lost = [str(index) for index, x in enumerate(inputs) if x._id not in found]
     if lost:
         raise GradientNotFound(
@@ -254,7 +254,7 @@ def _check_source(caller: str, x: Any) -> None:
         raise DTypeError(f"{caller}: no gradient flows through dtype {x.dtype}; want a float.")
 
 
-def _arriving(caller: str, y: Any, dy: TensorLike | None) -> Tensor:
+def _upstream(caller: str, y: Any, dy: TensorLike | None) -> Tensor:
     if not isinstance(y, Tensor):
         raise ArgumentError(f"{caller}: got {type(y).__name__}; want a tensor.")
     if dy is None:

@@ -160,7 +160,7 @@ def _rule(name: str, func: GradientFunction, origin: Origin, none: bool) -> Grad
     parameters = parameters_of(func)
     if not parameters.names:
         raise ArgumentError(
-            f"{name}: the gradient function takes nothing; want the arriving gradient first."
+            f"{name}: the gradient function takes nothing; want the upstream gradient first."
         )
     return GradientRule(name, func, parameters.names, origin, none=none)
 

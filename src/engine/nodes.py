@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Spec
 
 Pullback = Callable[[list[Tensor | None]], Sequence[Any]]
-"""From one arriving gradient per output (None: none came) to one value per input."""
+"""From one upstream gradient per output (None: none came) to one value per input."""
 
 
 class Saved(NamedTuple):

@@ -67,8 +67,8 @@ class DispatchRow:
     kernels: tuple[str, ...]
     device_ms: float | None
     cause: str = ""
-    program: Any = None
-    dispatch: Any = None
+    program: Any = field(default=None, repr=False)
+    dispatch: Any = field(default=None, repr=False)
 
     @property
     def label(self) -> str:

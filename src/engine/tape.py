@@ -76,9 +76,9 @@ class Tape(Observer):
                 self.tracked.add(one)
 
     def backward(
-        self, targets: Sequence[Tensor], arriving: Sequence[Tensor], sources: Sequence[int]
+        self, targets: Sequence[Tensor], upstream: Sequence[Tensor], sources: Sequence[int]
     ) -> dict[int, Tensor]:
-        """Return the gradients of ``targets``, weighted by ``arriving``, by id of source.
+        """Return the gradients of ``targets``, weighted by ``upstream``, by id of source.
 
         A source that no target depends on is left out, and so is one that this tape did not watch:
         what ran before is not recorded, so its gradient would be a part only.
@@ -89,7 +89,7 @@ class Tape(Observer):
         sources = [one for one in sources if one in self.tracked]
         between = self._between(sources)
         gradients: dict[int, Tensor] = {}
-        for target, dy in zip(targets, arriving, strict=True):
+        for target, dy in zip(targets, upstream, strict=True):
             _accumulate(gradients, target._id, dy)
         wanted = set(sources)
         for node, active in reversed(between):

@@ -102,6 +102,7 @@ def test_views_are_not_copied() -> None:
         assert [row.kernels for row in seen.dispatches] == [("BatchMatMul",)]
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.gpu
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(
@@ -117,6 +118,7 @@ def test_every_variant_is_right_at_the_edges(
         assert_product(wk.matmul(wk.tensor(a), wk.tensor(b)), a, b)
 
 
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.gpu
 @pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64", *LANES])
 @pytest.mark.parametrize("transpose_a", [False, True])
@@ -138,6 +140,7 @@ def test_operands_read_as_vec4_are_right_in_every_layout(
         assert_product(y, a, b)
 
 
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 @pytest.mark.parametrize("transposed", [(False, False), (True, False), (True, True)], ids=str)
@@ -288,6 +291,7 @@ def test_bools_are_refused() -> None:
         wk.matmul([[True]], [[True]])
 
 
+@pytest.mark.sampled(one_in=12)
 @pytest.mark.gpu
 @pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64", *LANES, "split"])
 @pytest.mark.parametrize("transpose_a", [False, True])

@@ -356,7 +356,7 @@ def _unpack_grad(dys: tuple[Tensor | None, ...], value_shape: Shape, axis: int) 
 
 
 def _all_present(dys: Sequence[Tensor | None], shapes: Sequence[Shape]) -> list[Tensor]:
-    """Return the arriving gradients with zeros where none came."""
+    """Return the upstream gradients with zeros where none came."""
     dtype = next(dy.dtype for dy in dys if dy is not None)
     return [
         creation.zeros(want, dtype=dtype) if dy is None else dy

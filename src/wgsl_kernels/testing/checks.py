@@ -115,7 +115,7 @@ def check_gradient_parity(sample: Sample, backend: str, layout: str = "default")
 def check_second_order(sample: Sample) -> Row:
     """Compare the gradient of the gradient with differences along one direction, in float64.
 
-    With g the gradient of the loss at x for arriving dy, and v a direction: the gradient of <g, v>
+    With g the gradient of the loss at x for upstream dy, and v a direction: the gradient of <g, v>
     for x is how g changes along v (the Hessian is symmetric), and that for dy how f does.
     """
     f, arrays = _called(sample), arrays_for(sample)

@@ -138,7 +138,7 @@ def numeric_gradients(
     Args:
         f: The function.
         arrays: Where the gradient is taken.
-        weights: The arriving gradients.
+        weights: The upstream gradients.
         eps: The step; see `compute_gradient_error`.
         most: How many elements of each input are moved; NaN stands for the others.
     """

@@ -2,7 +2,7 @@
 
 A function of several tensors, or with large ones, is checked through one number, its loss: the
 sum over all float outputs y of Re(conj(dy) * y), with weights dy drawn once. The gradient of the
-loss is what the tape gives for arriving gradients dy; of complex inputs it is dL/dx + i dL/dy.
+loss is what the tape gives for upstream gradients dy; of complex inputs it is dL/dx + i dL/dy.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def is_smooth(values: Array) -> bool:
 
 
 class Weights:
-    """The arriving gradients of a check, drawn when an output's shape is first seen."""
+    """The upstream gradients of a check, drawn when an output's shape is first seen."""
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
@@ -105,7 +105,7 @@ def gradients_of(
     Args:
         f: The function.
         xs: Its inputs, on the active backend.
-        weights: The arriving gradients.
+        weights: The upstream gradients.
         layout: How these lie in memory.
     """
 
@@ -114,7 +114,7 @@ def gradients_of(
         with GradientTape() as tape:
             tape.watch(sources)
             ys = smooth(outputs_of(f, xs))
-        dys = [_arriving(weights.of(i, y), y.dtype, layout) for i, y in enumerate(ys)]
+        dys = [_upstream(weights.of(i, y), y.dtype, layout) for i, y in enumerate(ys)]
         found = iter(tape.gradient(ys, sources, dys))
         return [_filled(next(found), x) if is_differentiable(x.dtype) else None for x in xs]
 
@@ -122,7 +122,7 @@ def gradients_of(
         return tidy(run)
 
 
-def _arriving(values: Array, dtype: str, layout: str) -> Tensor:
+def _upstream(values: Array, dtype: str, layout: str) -> Tensor:
     if dtype in WIDE.values():
         return tensor(values, dtype=dtype)
     return LAYOUTS[layout](values.astype(dtype))

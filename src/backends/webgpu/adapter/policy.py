@@ -37,7 +37,7 @@ BUSY_GROUPS, BUSY_GROUPS_ON_CPU = 64, 4
 """Workgroups that keep an adapter busy: a GPU has that many units or more, a CPU a few cores."""
 
 SHORT_TEXT = 1 << 14
-"""Elements that a software adapter reduces in less time than a longer text takes to compile."""
+"""Elements that a software adapter computes in less time than a longer text takes to compile."""
 
 LOOPED_MAPS = 4
 """Maps behind a product from which on copies of them take longer to compile than a loop to run."""
@@ -96,16 +96,14 @@ class Policy:
         """
         return not self._is_software
 
-    def loops_over_epilogue(self, maps: int) -> bool:
+    def loops_over_epilogue(self, maps: int, elements: int) -> bool:
         """Say whether four results go to so many maps in a loop, rather than each in turn.
 
         llvmpipe compiles every load and store to branches for each lane: a product with Adam's 14
         maps behind it took 0.9 s to compile with four copies of them and 0.6 with one (Mesa 25).
-
-        Args:
-            maps: The maps behind a product.
+        Over 200,704 ``elements`` of a result the copies saved 0.6 ms of 4.0 a step.
         """
-        return self._is_software and maps >= LOOPED_MAPS
+        return self._is_software and maps >= LOOPED_MAPS and elements <= SHORT_TEXT
 
     def depthwise_tile(self, lanes: int, cols: int) -> int:
         """Return how many places of a line an invocation of a depthwise convolution sums.

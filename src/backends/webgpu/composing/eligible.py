@@ -18,7 +18,7 @@ def is_light(source: Source) -> bool:
 
 
 def can_wait(source: Source) -> bool:
-    """Say whether a kernel of another form may be put off: whole, and silent about indices."""
+    """Say whether a kernel of another form may be deferred: whole, and silent about indices."""
     whole = all(facts.is_whole and facts.module.is_whole for facts in source.files)
     return whole and not reports(source)
 

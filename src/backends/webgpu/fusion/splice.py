@@ -119,7 +119,7 @@ def _fused(
     if composition is None or bound is None or not (before or takes):
         return dispatch
     wide = composition.options.wide and (not before or maps.can_be_vec4)
-    loops = takes and adapter.policy.loops_over_epilogue(len(maps.behind[0].kernels))
+    loops = takes and _loops(adapter, maps)
     vec4 = takes and not loops and _in_fours(composition, maps)
     options = replace(
         composition.options,
@@ -154,6 +154,13 @@ def _fused(
         facts,
         kernels=tuple(kernels),
     )
+
+
+def _loops(adapter: Adapter, maps: Maps) -> bool:
+    """Say whether four elements are handed on to the epilogue in a loop."""
+    assert maps.epilogue is not None
+    elements = max([spec.size for _, spec in maps.epilogue.made()], default=0)
+    return adapter.policy.loops_over_epilogue(len(maps.behind[0].kernels), elements)
 
 
 def _in_fours(composition: Composition, maps: Maps) -> bool:

@@ -135,7 +135,7 @@ _Kind = TypeVar("_Kind", bound=Declaration)
 class Facts:
     """All that one file declares, in the file's order.
 
-    ``module`` is its syntax tree; ``indexed`` are the names that stand before a ``[``.
+    ``module`` is its syntax tree; ``indexed`` are the names that come before a ``[``.
     """
 
     text: Text

@@ -55,7 +55,7 @@ class Names:
         seen: Where each local name is seen from.
         needs: For each declaration of the module, the names that it takes from outside of
             itself: of the module, of the composer, of WGSL, built-in values included.
-        indexed: The names that stand before a ``[``.
+        indexed: The names that come before a ``[``.
         members: For each name that stands before a dot, the members that are asked of it.
     """
 

@@ -128,7 +128,7 @@ class Statements(Expressions):
         return Jump(begin, self.ends[self.at - 1], keyword)
 
     def if_(self, begin: int, attributes: tuple[Attribute, ...]) -> If:
-        """Read ``if`` with all that hangs on it."""
+        """Read ``if`` with its branches."""
         heads: list[tuple[int, tuple[Attribute, ...], Expression, Block]] = []
         otherwise: If | Block | None = None
         while True:

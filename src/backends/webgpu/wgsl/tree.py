@@ -230,7 +230,7 @@ class Clause(Node):
 
 @dataclass(frozen=True, slots=True)
 class Switch(Node):
-    """``switch selector { clauses }``; ``body_attributes`` stand before the brace."""
+    """``switch selector { clauses }``; ``body_attributes`` come before the brace."""
 
     attributes: tuple[Attribute, ...]
     selector: Expression

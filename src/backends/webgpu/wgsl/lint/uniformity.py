@@ -350,7 +350,7 @@ class _Uniformity:
         """Note a barrier that not all invocations reach."""
         text = self.module.text.text[here.condition.begin : here.condition.end]
         words = (
-            f"{node.callee.name} is reached by some invocations only: it hangs on `{text}`, and "
+            f"{node.callee.name} is reached by some invocations only: it depends on `{text}`, and "
             f"{here.why}. Move it out of the condition; let all invocations reach it."
         )
         related = (("condition", here.condition.span),)
