@@ -64,8 +64,10 @@ class Config:
         check_numerics: Whether every kernel's float results are looked through for NaN and
             infinities that its inputs did not have; the first raises. Slow.
         debug: Whether shaders on ``webgpu`` watch themselves: an access out of bounds, a race, a
-            loop without end, a ``wk_assert`` that fails raises `KernelFault` at the next read, with
-            the author's line; ``wk_print`` prints. Captured functions run eagerly meanwhile. Slow.
+            loop without end, a ``wk_assert`` that fails, NaN from finite numbers, a result that was
+            never written raises `KernelFault` at the next read, with the author's line;
+            ``wk_print`` prints. Captured functions run eagerly meanwhile. On other backends NaN
+            from finite numbers raises `NumericsError` at once. Slow.
         small_ops: ``"host"`` or ``"device"``: where ops of a few numbers run that the host has
             all of, where both give the same bits.
         tuning: ``"known"``: a kernel with variants runs as the one that was measured fastest on
@@ -83,9 +85,12 @@ class Config:
     debug: bool
     small_ops: str
     process: dict[str, Any]
+    looks_at_results: bool
+    """Whether the process has a switch on that looks at the results of each run; for hot paths."""
     tuning: str
 
     def __init__(self) -> None:
+        object.__setattr__(self, "looks_at_results", False)
         object.__setattr__(
             self,
             "process",
@@ -110,6 +115,8 @@ class Config:
     def __setattr__(self, name: str, value: Any) -> None:
         _check(name, value)
         self.process[name] = value
+        looks = self.process["check_numerics"] or self.process["debug"]
+        object.__setattr__(self, "looks_at_results", looks)
         _notify(name)
 
     def value(self, name: str, now: context.Context) -> Any:

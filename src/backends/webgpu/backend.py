@@ -73,6 +73,8 @@ class WebGpuBackend:
     """Runs WGSL kernels through wgpu."""
 
     name = "webgpu"
+    looks_at_results = True
+    """Under ``config.debug`` each dispatch's, so the engine need not."""
 
     def __init__(self) -> None:
         self._device: Device | None = None
@@ -80,7 +82,7 @@ class WebGpuBackend:
         self._fills: Recent[tuple[Any, ...], Loaded] = Recent(COPIES_MAX)
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
-        self._debugging = Debugging()
+        self._debugging = Debugging(self.evaluator)
         self.open()
 
     def fusion(self) -> str:

@@ -78,7 +78,7 @@ def watching(device: Device, *, poison: int | None = None) -> Iterator[Watching]
     with device.lock:
         own["run"] = run
         if poison is not None:
-            vars(device.pool)["allocate"] = functools.partial(_poisoned, device, poison)
+            vars(device.pool)["allocate"] = functools.partial(allocate_poisoned, device, poison)
     try:
         yield seen
     finally:
@@ -91,7 +91,7 @@ def watching(device: Device, *, poison: int | None = None) -> Iterator[Watching]
 def poisoned(device: Device, word: int) -> Iterator[None]:
     """Fill all new memory of a block with a word, so that what nobody writes shows."""
     with device.lock:
-        vars(device.pool)["allocate"] = functools.partial(_poisoned, device, word)
+        vars(device.pool)["allocate"] = functools.partial(allocate_poisoned, device, word)
     try:
         yield
     finally:
@@ -99,7 +99,10 @@ def poisoned(device: Device, word: int) -> Iterator[None]:
             vars(device.pool).pop("allocate", None)
 
 
-def _poisoned(device: Device, word: int, nbytes: int, label: str = "", what: str = "") -> Storage:
+def allocate_poisoned(
+    device: Device, word: int, nbytes: int, label: str = "", what: str = ""
+) -> Storage:
+    """Return memory of the pool, filled with a word."""
     storage = type(device.pool).allocate(device.pool, nbytes, label, what)
     device.upload(storage, 0, np.full(storage.capacity // 4, word, np.uint32))
     return storage
