@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.tables import html_table
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "check_numerics": _one_of(True, False),
     "debug": _one_of(True, False),
     "small_ops": _one_of("host", "device"),
+    "tracebacks": _one_of("short", "full"),
     "tuning": _one_of(*TUNING),
 }
 
@@ -70,6 +72,8 @@ class Config:
             from finite numbers raises `NumericsError` at once. Slow.
         small_ops: ``"host"`` or ``"device"``: where ops of a few numbers run that the host has
             all of, where both give the same bits.
+        tracebacks: ``"short"`` or ``"full"``: what notebooks show of a `ShaderError` or a
+            `KernelFault`: the line that met it and its message, or all frames.
         tuning: ``"known"``: a kernel with variants runs as the one that was measured fastest on
             this adapter in an earlier process, where that is known; ``"on"``: and what is not
             known is measured along the way, for the next process; ``"auto"``: on for a real GPU,
@@ -84,6 +88,7 @@ class Config:
     check_numerics: bool
     debug: bool
     small_ops: str
+    tracebacks: str
     process: dict[str, Any]
     looks_at_results: bool
     """Whether the process has a switch on that looks at the results of each run; for hot paths."""
@@ -102,6 +107,7 @@ class Config:
                 "check_numerics": False,
                 "debug": False,
                 "small_ops": "host",
+                "tracebacks": "short",
                 "tuning": _tuning(),
             },
         )
@@ -155,6 +161,11 @@ class Config:
             for name in asked:
                 _blocks[name] -= 1
                 _notify(name)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: each switch with its value, for the process and here."""
+        rows = [(name, self.process[name], getattr(self, name)) for name in _CHECKS]
+        return html_table(("switch", "process", "here"), rows)
 
     def is_anywhere(self, name: str) -> bool:
         """Say whether a followed switch is on for the process or in a block of some thread."""

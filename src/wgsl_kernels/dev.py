@@ -129,7 +129,7 @@ class Watching:
                 return
 
     def _watched(self) -> tuple[Path, ...]:
-        found = {*self.folders, *(Path(one.origin.file).parent for one in _own_kernels())}
+        found = {*self.folders, *(one.origin.folder for one in _own_kernels())}
         return tuple(sorted(one.resolve() for one in found if one.is_dir()))
 
 
@@ -174,8 +174,12 @@ def _attempt(kernel: Kernel) -> None:
     make = getattr(kernel.func, "anew", None)
     fresh = replace(kernel, func=kernel.func if make is None else make(), files=[])
     driver = find_driver(kernel.backend)
-    known = [(key, plan) for key, plan in list(plans.items()) if plan.name == kernel.name]
-    tried = [(key, plan) for key, plan in known if plan.casts is None and plan.driver is driver]
+    tried = [
+        (key, plan)
+        for key, plan in list(plans.items())
+        if plan is not None and plan.name == kernel.name
+        if plan.casts is None and plan.driver is driver
+    ]
     for key, plan in tried[-_TRIED:]:
         _run_once(fresh, driver, key, plan)
     if not tried and make is not None and hasattr(fresh.func, "source"):

@@ -60,7 +60,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
     "field": (
         "let v9 = vec3<f32>(x, x, x);\nb += v9.@w;",
         "let p9 = Pair(x, 2.0);\nlet a9 = p9.first + p9.@third;",
-        "var p9 = Pair(x, 2.0);\np9.@secnd = x;",
+        "var p9 = Pair(x, 2.0);\np9.@seconds = x;",
         "let a9 = x.@y;",
         "b += Pair(x, x).@frist;",
     ),

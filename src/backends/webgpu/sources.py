@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from wgsl_kernels.backends.webgpu.composing.source import find_source
@@ -31,7 +30,7 @@ class Sources:
     """What a kernel's author named as shaders, with what they import."""
 
     def __init__(self, origin: Origin) -> None:
-        self._folder = Path(origin.file).parent
+        self._folder = origin.folder
         self._inline = origin.inline
         note_home(self._inline, origin.file)
         self._found: Recent[Asked, Source] = Recent(SOURCES_MAX)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
@@ -247,7 +246,7 @@ class ProductForm:
 
     def _read(self) -> ProductFile:
         note_home(self.origin.inline, self.origin.file)
-        beside = Path(self.origin.file).parent
+        beside = self.origin.folder
         return read_product(self.name, text_given(self.given, beside, self.origin.inline))
 
 

@@ -99,7 +99,7 @@ class Debugging:
             if one.access != "read"
         }
         called = self._called or user_line()
-        if (seen := nan_finding(self.device, dispatch, storages, called)) is not None:
+        if (seen := nan_finding(self.device, ready.origin, storages, called)) is not None:
             self.faults.append(seen)
 
     def _make(self, root: GpuArray, why: str) -> None:

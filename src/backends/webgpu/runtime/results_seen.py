@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes
-    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
+    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch, Program
 
 POISON = 0x7FC0DEAD
 """What new memory is filled with: as an ``f32`` a NaN that no operation makes."""
@@ -27,16 +27,17 @@ _FLOATS: Mapping[str, type[np.floating[Any]]] = {"f32": np.float32, "f16": np.fl
 
 
 def nan_finding(
-    device: Device, dispatch: Dispatch, storages: Sequence[Storage], called: str
+    device: Device, origin: tuple[Program, Dispatch], storages: Sequence[Storage], called: str
 ) -> Finding | None:
     """Return where a dispatch that ran has written NaN though all that it read is finite.
 
     Args:
         device: The device.
-        dispatch: The dispatch.
+        origin: The program and the dispatch.
         storages: Its buffers.
         called: The Python line that called the op.
     """
+    program, dispatch = origin
     given: list[np.ndarray[Any, Any]] = []
     made: list[tuple[str, np.ndarray[Any, Any]]] = []
     for binding, storage, dtype in zip(
@@ -46,6 +47,8 @@ def nan_finding(
             first, nbytes = binding_range(device, binding)
             nbytes = min(nbytes, storage.nbytes - first)  # no padding, with which vec4s end
             values = np.frombuffer(type(device).read(device, storage, first, nbytes), dtype)
+            if binding.is_buffer:
+                values = values[: program.buffers[binding.place.number].size]
             if binding.access == "read":
                 given.append(values)
             else:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wgsl_kernels.backends.webgpu.wgsl.places import Place, Text
+from wgsl_kernels.engine.notebook import is_cell, name_of
 
 _homes: dict[str, str] = {}
 """The Python file that a label such as ``<inline in ops.py:12>`` speaks of."""
@@ -73,11 +74,13 @@ class InlineText(Text):
     @functools.cached_property
     def _shown(self) -> str:
         """The file as errors name it: relative to the working directory where it is below."""
+        if is_cell(self.home):
+            return name_of(self.home)
         try:
             near = os.path.relpath(self.home)
         except ValueError:  # on another drive
             return self.home
-        return self.home if near.startswith("..") or self.home.startswith("<") else near
+        return self.home if near.startswith("..") else near
 
     @functools.cached_property
     def _found(self) -> _Found | None:
