@@ -101,6 +101,12 @@ def check_kernels(
     ] = None,
     case: Annotated[str, typer.Option(help="Only cases with this in their names.")] = "",
     watch: Annotated[bool, typer.Option(help="Check again at every save.")] = False,
+    window: Annotated[
+        bool, typer.Option(help="Show the output in a window, and check again at every save.")
+    ] = False,
+    image: Annotated[
+        Path | None, typer.Option(help="A folder for heat maps of outputs that are like images.")
+    ] = None,
     strict: Annotated[bool, typer.Option(help="Warnings fail, too.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A line per check.")] = False,
     form: Annotated[str, typer.Option("--format", help="text, gcc, sarif, json or html.")] = "text",
@@ -111,6 +117,12 @@ def check_kernels(
 
     with telling_errors():
         asked = check.asked_for(only, backend, section, case, strict=strict)
+        if window:
+            from wgsl_kernels.cli.watching import session_of
+            from wgsl_kernels.cli.window import open_window
+
+            open_window(console(), session_of(target, asked), asked)
+            return
         if watch:
             from wgsl_kernels.cli.watching import watch_file
 
@@ -118,6 +130,8 @@ def check_kernels(
             return
         verdict = check.check_target(target, asked, everything=everything)
         check.show(console(), verdict, "json" if as_json else form, verbose=verbose)
+        if image is not None:
+            check.draw(verdict, asked, image, console(error=True))
     check.remember(verdict)
     if not verdict.passed(strict=strict):
         raise typer.Exit(FAILED)

@@ -18,7 +18,7 @@ from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound, ShaderError
 from wgsl_kernels.engine.finding_codes import SECTIONS
 from wgsl_kernels.engine.findings import Finding
-from wgsl_kernels.engine.registry import kernel_names
+from wgsl_kernels.engine.registry import get_kernel, kernel_names
 from wgsl_kernels.testing.evidence import keep_evidence
 from wgsl_kernels.testing.formats import printed
 from wgsl_kernels.testing.kernel import check_kernel
@@ -213,6 +213,25 @@ def show(to: Console, verdict: Verdict, form: str, *, verbose: bool = False) -> 
             _show_report(to, report, verbose=verbose)
         print_findings(to, verdict.others)
         _show_total(to, verdict)
+
+
+def draw(verdict: Verdict, asked: Asked, folder: Path, to: Console) -> None:
+    """Write pictures of what the checked kernels give, and say which.
+
+    Raises:
+        ArgumentError: The folder cannot be made, or what draws is not installed.
+    """
+    from wgsl_kernels.cli.images import write_images, write_roofline
+
+    names = [one.kernel for one in verdict.reports if get_kernel(one.kernel, "cpu") is not None]
+    on_gpu = "webgpu" in asked.backends and choose_adapter() is not None
+    places = write_images(folder, names, "webgpu" if on_gpu else "cpu")
+    if on_gpu and "fast" in asked.sections and write_roofline(folder / "roofline.png", names):
+        places.append(folder / "roofline.png")
+    for one in places:
+        to.print(f"wrote {one}")
+    if not places:
+        to.print("nothing is like an image: want outputs of at least 8 rows and 8 columns.")
 
 
 def _show_report(to: Console, report: Report, *, verbose: bool) -> None:

@@ -9,7 +9,7 @@ import threading
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -54,6 +54,11 @@ class Session:
     _samples: dict[str, tuple[Sample, ...]] = field(
         default_factory=dict[str, "tuple[Sample, ...]"], repr=False
     )
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels of the last good version; before there is one, those of the file."""
+        return tuple(self._samples) or self.program.kernels
 
     def turn(self) -> Verdict:
         """Run the file as it is now and return the verdict on its sample rows.
@@ -106,22 +111,9 @@ def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None 
     Raises:
         ArgumentError: It is no Python file.
     """
-    from watchfiles import watch
-
-    if target is None or Path(target).suffix != ".py":
-        raise ArgumentError("check: --watch wants a Python file that registers kernels.")
-    session = Session(Program.at(Path(target)), asked)
+    session = session_of(target, asked)
     stop = threading.Event()
-    changes = watch(
-        session.program.path.parent,
-        watch_filter=lambda _, path: path.endswith(ENDINGS),
-        debounce=SETTLED_MS,
-        step=10,
-        rust_timeout=50,
-        yield_on_timeout=True,
-        stop_event=stop,
-        raise_interrupt=False,
-    )
+    changes = changes_beside(session.program.path, stop)
     pending = _shown(to, session)
     for changed in changes:
         if changed:
@@ -136,6 +128,33 @@ def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None 
                 to.print(Text("watching; Ctrl-C ends", style="dim"))
         if turns is not None and session.turns >= turns:
             stop.set()
+
+
+def session_of(target: str | None, asked: Asked) -> Session:
+    """Return a watch over a file.
+
+    Raises:
+        ArgumentError: It is no Python file.
+    """
+    if target is None or Path(target).suffix != ".py":
+        raise ArgumentError("check: --watch wants a Python file that registers kernels.")
+    return Session(Program.at(Path(target)), asked)
+
+
+def changes_beside(file: Path, stop: threading.Event) -> Iterator[set[Any]]:
+    """Yield what was saved beside a file, and nothing every 50 ms, until ``stop`` is set."""
+    from watchfiles import watch
+
+    return watch(
+        file.parent,
+        watch_filter=lambda _, path: path.endswith(ENDINGS),
+        debounce=SETTLED_MS,
+        step=10,
+        rust_timeout=50,
+        yield_on_timeout=True,
+        stop_event=stop,
+        raise_interrupt=False,
+    )
 
 
 def _shown(to: Console, session: Session) -> Iterator[Verdict | None] | None:
