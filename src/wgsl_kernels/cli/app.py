@@ -137,6 +137,18 @@ def check_kernels(
         raise typer.Exit(FAILED)
 
 
+@app.command("prelude")
+def print_prelude(
+    file: Annotated[Path, typer.Argument(help="A shader file.")],
+    whole: Annotated[bool, typer.Option(help="With the file and what it imports.")] = False,
+) -> None:
+    """Print declarations of the names that a shader file need not declare, for WGSL editors."""
+    from wgsl_kernels.cli.prelude import prelude_of
+
+    with telling_errors():
+        typer.echo(prelude_of(file, whole=whole), nl=False)
+
+
 @app.command("explain")
 def explain_call(
     name: Annotated[str, typer.Argument(help="A kernel, or file.py:function without parameters.")],
@@ -211,12 +223,17 @@ def tune_kernels(
         typer.Argument(help="file.py:function without parameters; by default the usual shapes."),
     ] = None,
     only: Annotated[str, typer.Option(help="Only the items whose names contain this.")] = "",
+    as_json: Json = False,
 ) -> None:
     """Measure which variants of the kernels are fastest on this adapter, and remember them."""
-    from wgsl_kernels.cli.tune import tune
+    from wgsl_kernels.cli import tune
 
     with telling_errors():
-        tune(console(), only, functions or [])
+        found = tune.tune(console(error=as_json), only, functions or [])
+        if as_json:
+            print_json(found.to_dict())
+        else:
+            tune.show(console(), found)
 
 
 @app.command("show")
@@ -227,9 +244,14 @@ def show_program(
     ] = None,
     dtype: Annotated[str, typer.Option(help="Of these inputs.")] = "float32",
     config: Annotated[str | None, typer.Option(help="The variant that a kernel runs as.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Print what runs: the program with its grids and bindings, each line with its origin."""
-    from wgsl_kernels.cli.show import show
+    from wgsl_kernels.cli.show import lines_of, shown
 
     with telling_errors():
-        typer.echo(show(name, shapes or [], dtype, config))
+        seen = shown(name, shapes or [], dtype, config)
+    if as_json:
+        print_json({"name": name, "dispatches": lines_of(seen)})
+    else:
+        typer.echo(seen.show())

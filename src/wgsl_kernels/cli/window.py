@@ -204,17 +204,15 @@ def _canvas() -> tuple[Any, Any]:
             import glfw
             import PIL as PIL
 
-            has_display = glfw.init()  # without one, glfw ends the process at the first window
-        if has_display:
-            from rendercanvas.glfw import RenderCanvas, loop
+            if not glfw.init():  # then it ends the process at the first window
+                raise ArgumentError(
+                    "check: --window finds no display to open a window on. Use --image FOLDER for "
+                    "pictures in files."
+                )
+        from rendercanvas.glfw import RenderCanvas, loop
     except ImportError as error:
         message = f"check: --window wants pip install 'wgsl-kernels[viewer]': {error}."
         raise ArgumentError(message) from None
-    if not has_display:
-        raise ArgumentError(
-            "check: --window finds no display to open a window on. Use --image FOLDER for "
-            "pictures in files."
-        )
     canvas = RenderCanvas(
         size=(SIZE, SIZE), title="wgsl-kernels", update_mode="continuous", max_fps=30
     )
