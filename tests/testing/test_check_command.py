@@ -171,6 +171,34 @@ def test_a_shader_file_is_looked_through_without_a_device(tmp_path: Path) -> Non
     assert f"{file}:1:4: error: op may end without a value" in done.output
 
 
+def test_several_files_are_looked_through_in_one_run(tmp_path: Path) -> None:
+    """As a pre-commit hook names them."""
+    files = [tmp_path / "own.wgsl", tmp_path / "other.wgsl"]
+    for file in files:
+        file.write_text("fn op(x: T) -> T {\n  return x;\n}\n")
+    assert run("check", *files, "--section", "portable").exit_code == 0
+
+    files[1].write_text("fn op(x: T) -> T {\n  return x\n}\n")
+    done = run("check", *files, "--format", "gcc")
+
+    assert done.exit_code == 1
+    assert done.output.startswith(f"{files[1]}:3:1: error: want ';'")
+
+
+def test_text_in_a_python_file_is_looked_through_without_a_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wgsl_kernels.cli.check.choose_adapter", lambda: None)
+    wrong = RIGHT.replace("return x * attrs.alpha + z;", "if (x > T(0)) { return x; }")
+
+    done = run("check", written(tmp_path, wrong), "--format", "gcc")
+
+    assert done.exit_code == 1
+    line = 1 + wrong[: wrong.index("fn op")].count("\n")
+    assert f"tinted.py:{line}:4: error: Tinted: op may end without a value" in done.output
+    assert run("check", written(tmp_path, RIGHT), "--strict").exit_code == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("NoSuchKernel",), ("nowhere.py",), ("Exp", "--section", "fun"), ("Exp", "--backend", "tpu")],
@@ -353,3 +381,18 @@ def test_what_was_checked_is_remembered(tmp_path: Path) -> None:
 
     assert row["evidence"]["verdict"] == "ok"
     assert row["missing"] == []
+
+
+@pytest.mark.gpu
+def test_show_and_tune_print_json() -> None:
+    (one,) = json.loads(run("show", "Exp", "3x4", "--json").output)["dispatches"]
+
+    assert one["kernels"] == ["Exp"]
+    assert [line["file"] for line in one["lines"] if "safe_exp(f32(x))" in line["wgsl"]] == [
+        "unary/exp.wesl"
+    ]
+
+    found = json.loads(run("tune", "--only", "no such item", "--json").output)
+
+    assert found["measured"] == []
+    assert found["adapter"]

@@ -73,8 +73,7 @@ class WebGpuBackend:
     """Runs WGSL kernels through wgpu."""
 
     name = "webgpu"
-    looks_at_results = True
-    """Under ``config.debug`` each dispatch's, so the engine need not."""
+    looks_at_results = True  # under config.debug, each dispatch's
 
     def __init__(self) -> None:
         self._device: Device | None = None

@@ -87,8 +87,8 @@ def new_kernel(
 
 @app.command("check")
 def check_kernels(
-    target: Annotated[
-        str | None, typer.Argument(help="A Python file, a shader file, or a kernel's name.")
+    targets: Annotated[
+        list[str] | None, typer.Argument(help="Python files, shader files, or kernels' names.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every kernel with samples.")] = False,
     only: Annotated[
@@ -117,6 +117,8 @@ def check_kernels(
 
     with telling_errors():
         asked = check.asked_for(only, backend, section, case, strict=strict)
+        given = targets or []
+        target = given[0] if len(given) == 1 else None
         if window:
             from wgsl_kernels.cli.watching import session_of
             from wgsl_kernels.cli.window import open_window
@@ -128,7 +130,7 @@ def check_kernels(
 
             watch_file(console(), target, asked)
             return
-        verdict = check.check_target(target, asked, everything=everything)
+        verdict = check.check_targets(given, asked, everything=everything)
         check.show(console(), verdict, "json" if as_json else form, verbose=verbose)
         if image is not None:
             check.draw(verdict, asked, image, console(error=True))
