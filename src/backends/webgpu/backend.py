@@ -72,8 +72,7 @@ COPIES_MAX = 512
 class WebGpuBackend:
     """Runs WGSL kernels through wgpu."""
 
-    name = "webgpu"
-    looks_at_results = True  # under config.debug, each dispatch's
+    name, looks_at_results = "webgpu", True  # the latter under config.debug, each dispatch's
 
     def __init__(self) -> None:
         self._device: Device | None = None
