@@ -91,6 +91,10 @@ docs: $(SETUP) ## Build docs/_build/html; a warning is an error
 bench: $(SETUP) ## Measure ours beside its peers, which it sets up; BENCH_ARGS="--items matmul" narrows it
 	python -m benchmarks.run $(BENCH_ARGS)
 
+.PHONY: accuracy
+accuracy: $(SETUP) ## Sweep the functions against mpmath and record how far each is off
+	python -m benchmarks.accuracy
+
 .PHONY: wheel
 wheel: $(SETUP) ## Build sdist and wheel into build/dist and try the wheel in an empty environment
 	scripts/check_wheel.sh

@@ -42,6 +42,9 @@ WINDOWS: tuple[str, ...] = (
     "conv-depthwise",
     "conv-7x7-stride-2",
     "max-pool",
+    "conv-3x3x3",
+    "max-pool-3d",
+    "avg-pool-3d",
     "cnn-step",
     "cnn-step-wide",
 )

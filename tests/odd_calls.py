@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.odd_images import PLACED, einsum
+from tests.odd_windows import OWN as WINDOWS
+from tests.odd_windows import images
 
 import wgsl_kernels as wk
 from wgsl_kernels import train
@@ -26,14 +29,6 @@ def _matrix() -> wk.Tensor:
     return wk.tensor([[0.5, 1.5, -2.0], [3.0, 0.25, 1.0]])
 
 
-def _images() -> wk.Tensor:
-    return wk.tensor(np.arange(32, dtype="f4").reshape(1, 4, 4, 2) / 8)
-
-
-def _filter() -> wk.Tensor:
-    return wk.tensor(np.arange(8, dtype="f4").reshape(2, 2, 2, 1) / 8)
-
-
 def _is(value: Any) -> Callable[[], Any]:
     return lambda: value
 
@@ -43,7 +38,9 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(["values", "dy", "params_dense_values"], _matrix),
     **dict.fromkeys(["real", "imag", "alpha", "tensor", "obj"], _matrix),
     **dict.fromkeys(["arrays", "inputs", "tensors"], lambda: [_matrix(), _matrix()]),
-    "backend": _is("cpu"),
+    "backend": _is("cpu"), "device": _is(None), "copy": _is(True), "endpoint": _is(True),
+    "include_initial": _is(False), "from_": _is("int32"), "to": _is("float32"),
+    "type": _is("float32"), "kind": _is("numeric"),
     "weights": lambda: wk.tensor([[1.0], [2.0]]),
     "axis": _is(0), "axes": _is((1, 0)), "keepdims": _is(False), "dtype": _is("float32"),
     "shape": _is((3, 2)), "fill_value": _is(2.5), "n_rows": _is(2), "n_cols": _is(3), "k": _is(1),
@@ -73,7 +70,6 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "momentum": _is(0.9), "use_nesterov": _is(True), "beta1": _is(0.9), "beta2": _is(0.99),
 }  # fmt: skip
 _STRIDED: dict[str, Callable[[], Any]] = {"strides": _is((1, 1))}
-_IMAGES: dict[str, Callable[[], Any]] = {"x": _images, "filter": _filter}
 _COMPLEX: dict[str, Callable[[], Any]] = {"input": lambda: wk.tensor([1j, 2.0, 3.0])}
 _BOOLS = dict.fromkeys("xab", lambda: wk.tensor([True, False]))
 _WHOLES = dict.fromkeys("xab", lambda: wk.tensor([1, 2, 5]))
@@ -92,24 +88,16 @@ _BOXES: dict[str, Callable[[], Any]] = {
 }
 _ROW: dict[str, Callable[[], Any]] = dict.fromkeys(("x1", "x2"), lambda: wk.tensor([1.0, 2.0, 3.0]))
 _OWN: dict[str, dict[str, Callable[[], Any]]] = {
-    "strided_slice": _STRIDED, "conv2d": _IMAGES, "fused_conv2d": _IMAGES,
-    "depthwise_conv2d": _IMAGES, "fused_depthwise_conv2d": _IMAGES,
-    "conv2d_transpose": {
-        "x": lambda: wk.ones((1, 3, 3, 1)), "filter": _filter, "output_shape": _is((1, 4, 4, 2)),
-    },
-    "separable_conv2d": {
-        "x": _images, "depthwise_filter": _filter,
-        "pointwise_filter": lambda: wk.ones((1, 1, 2, 3)),
-    },
+    **WINDOWS, "strided_slice": _STRIDED,
     "batch_to_space_nd": {
         "x": lambda: wk.ones((4, 1, 2, 1)), "block_shape": _is((2, 2)),
         "crops": _is(((0, 1), (0, 0))),
     },
     "space_to_batch_nd": {
-        "x": _images, "block_shape": _is((2, 2)), "paddings": _is(((0, 0), (2, 0))),
+        "x": images, "block_shape": _is((2, 2)), "paddings": _is(((0, 0), (2, 0))),
     },
     "depth_to_space": {"x": lambda: wk.ones((1, 2, 1, 8)), "block_size": _is(2)},
-    "band_part": {"num_lower": _is(1), "num_upper": _is(0)}, "flip_left_right": {"image": _images},
+    "band_part": {"num_lower": _is(1), "num_upper": _is(0)}, "flip_left_right": {"image": images},
     "broadcast_args": dict.fromkeys(("s0", "s1"), lambda: wk.tensor([2, 1])),
     "gather_nd": {"indices": lambda: wk.tensor([[0, 1]])},
     "scatter_nd": {
@@ -131,9 +119,8 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "searchsorted": {"x1": lambda: wk.tensor([1.0, 2.0, 4.0]), "side": _is("right")},
     "lower_bound": {"sorted_sequence": lambda: wk.tensor([[0.0, 1.0], [2.0, 3.0]])},
     "upper_bound": {"sorted_sequence": lambda: wk.tensor([[0.0, 1.0], [2.0, 3.0]])},
-    "resize_bilinear": {"images": _images}, "resize_nearest_neighbor": {"images": _images},
-    "local_response_normalization": {"x": _images, "bias": _is(1.0), "alpha": _is(1.0)},
-    "max_pool_with_argmax": {"x": _images, "include_batch_in_index": _is(True)},
+    "resize_bilinear": {"images": images}, "resize_nearest_neighbor": {"images": images},
+    "local_response_normalization": {"x": images, "bias": _is(1.0), "alpha": _is(1.0)},
     "ragged_range": {
         "starts": lambda: wk.tensor([0, 5]), "limits": lambda: wk.tensor([3, 1]),
         "deltas": lambda: wk.tensor([1, -2]),
@@ -159,7 +146,7 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
         "separator": _is("|"), "n_gram_widths": _is((2,)), "left_pad": _is("l"),
         "right_pad": _is("r"), "pad_width": _is(-1), "preserve_short_sequences": _is(False),
     },
-    "dilation2d": {"x": _images, "filter": lambda: wk.ones((2, 2, 2))},
+    "dilation2d": {"x": images, "filter": lambda: wk.ones((2, 2, 2))},
     "non_max_suppression": _BOXES, "non_max_suppression_with_score": _BOXES,
     "non_max_suppression_padded": _BOXES,
     "meshgrid": {"indexing": _is("ij")}, "empty": {"shape": _is((2, 3))},
@@ -169,7 +156,7 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "roll": {"shift": _is(1)},
     "moveaxis": {"source": _is(0), "destination": _is(-1)},
     "take_along_axis": {"indices": lambda: wk.tensor([[0, 1, 1]])},
-    "avg_pool": {"x": _images}, "max_pool": {"x": _images}, "fft": _COMPLEX, "ifft": _COMPLEX,
+    "fft": _COMPLEX, "ifft": _COMPLEX,
     "logical_and": _BOOLS, "logical_xor": _BOOLS, "bitwise_and": _WHOLES, "bitwise_or": _WHOLES,
     "bitwise_xor": _WHOLES, "bitwise_invert": _WHOLES, "bitwise_left_shift": _WHOLES,
     "bitwise_right_shift": _WHOLES, "logical_or": _BOOLS, "logical_not": _BOOLS, "all": _BOOLS,
@@ -178,7 +165,8 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "batch_norm": {
         "mean": lambda: wk.zeros((3,)), "variance": lambda: wk.ones((3,)),
     },
-    "matmul": {"transpose_b": _is(True)}, "unique": {"x": lambda: wk.tensor([1, 2, 1])},
+    "matmul": {"transpose_b": _is(True)}, "iinfo": {"type": _is("int32")},
+    "unique": {"x": lambda: wk.tensor([1, 2, 1])},
     "unbroadcast": {"shape": _is((1, 3))}, "tensor": {"shape": _is((3, 2))},
     "imag": {"x": lambda: wk.tensor([1j, 2.0])}, "real": {"x": lambda: wk.tensor([1j, 2.0])},
     "broadcast_to": {"shape": _is((2, 2, 3))}, "squeeze": {"x": lambda: wk.ones((1, 3))},
@@ -192,13 +180,14 @@ ELSEWHERE = {
         "no_gradient signature unregister_kernel unregister_gradient copy_registered_kernels"
     ),
     "changes the process's backend": "set_backend",
+    "takes tensors and dtypes in any number": "result_type",
     "takes nothing": (
         "engine backends get_backend coverage ledger gradients_in_force memory flush synchronize "
         "reload_kernels"
     ),
     "takes a function, which is called": "warmup override_gradient",
     "stands before a block": "shadow",
-    "reads or writes files": "save load",
+    "reads or writes files": "save load draw from_pixels",
     "takes texts and folders of shaders": "link shader_package",
 }
 """Public functions that are not called here, by reason; suites of their own have their errors."""
@@ -214,7 +203,7 @@ def public() -> dict[str, Callable[..., Any]]:
 
 
 def _call(name: str, f: Callable[..., Any]) -> Call:
-    own = _OWN.get(name, {})
+    own = _OWN.get(name) or PLACED.get(name, {})
     args: list[Callable[[], Any]] = []
     kwargs: dict[str, Callable[[], Any]] = {}
     for one in inspect.signature(f).parameters.values():
@@ -374,9 +363,9 @@ def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
 
 _TAKING_FUNCTIONS = {
     *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
-    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad"),
+    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "einsum"),
 }
-"""Public functions that are called with a function: see the methods."""
+"""Public functions that are called with a function, or any number of tensors: see below."""
 
 
 def all_calls() -> list[Call]:
@@ -384,6 +373,7 @@ def all_calls() -> list[Call]:
     apart = {name for names in ELSEWHERE.values() for name in names.split()}
     called = {name: f for name, f in public().items() if name not in apart}
     found = [_call(name, f) for name, f in called.items() if name not in _TAKING_FUNCTIONS]
+    found.append(Call("einsum", einsum, (_is("ij,kj->ik"), _matrix, _matrix), {}))
     run = Call(
         "run_kernel",
         lambda name, inputs, attrs: wk.engine().run_kernel(name, inputs, attrs),

@@ -1,6 +1,7 @@
 """What the pages show runs as it stands; what the docstrings show gives what they say."""
 
 import doctest
+import importlib
 import inspect
 import re
 import subprocess
@@ -38,7 +39,13 @@ def _examples() -> list[doctest.DocTest]:
     finder = doctest.DocTestFinder(recurse=False)
     names = {"wk": wk, "np": np, **{k: v for k, v in vars(wk).items() if not k.startswith("_")}}
     found = {}
-    for module in (wk, wk.testing, wk.train):
+    for module in (
+        wk,
+        wk.testing,
+        wk.train,
+        wk.linalg,
+        importlib.import_module("wgsl_kernels.fft"),
+    ):
         for name, value in vars(module).items():
             if not name.startswith("_") and not isinstance(value, ModuleType):
                 for part, documented in _with_methods(name, value):

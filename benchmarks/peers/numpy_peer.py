@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.items.item import Array, Item, Work
+from benchmarks.peers.numpy_places import crop_and_resize, transform
 from benchmarks.peers.peer import Peer, Running
 from benchmarks.peers.vocabulary import ADAM_EPSILON, EPSILON, LEARNING_RATE, spoken
 from numpy.lib.stride_tricks import sliding_window_view
@@ -45,6 +46,16 @@ def _conv2d(x: Array, filter: Array, stride: int) -> Array:
     return y.reshape(*seen.shape[:3], -1)
 
 
+def _conv3d(x: Array, filter: Array) -> Array:
+    size = len(filter)
+    reach = size // 2
+    padded = np.pad(x, ((0, 0), *((reach, reach),) * 3, (0, 0)))
+    seen = sliding_window_view(padded, (size, size, size), (1, 2, 3))
+    rows = seen.transpose(0, 1, 2, 3, 5, 6, 7, 4).reshape(-1, math.prod(filter.shape[:4]))
+    y: Array = rows @ filter.reshape(rows.shape[1], -1)
+    return y.reshape(*x.shape[:4], -1)
+
+
 def _depthwise(x: Array, filter: Array, stride: int) -> Array:
     seen = _windows(x, len(filter), stride)
     y = np.zeros(seen.shape[:4], np.float32)
@@ -53,10 +64,22 @@ def _depthwise(x: Array, filter: Array, stride: int) -> Array:
     return y
 
 
+def _tiles(x: Array, size: int) -> tuple[Array, tuple[int, ...]]:
+    """Return images or volumes cut into windows, and the axes within these."""
+    batch, *spatial, channels = x.shape
+    cut = [part for length in spatial for part in (length // size, size)]
+    return x.reshape(batch, *cut, channels), tuple(range(2, 2 * len(spatial) + 1, 2))
+
+
 def _max_pool(x: Array, size: int) -> Array:
-    batch, height, width, channels = x.shape
-    tiles = x.reshape(batch, height // size, size, width // size, size, channels)
-    y: Array = tiles.max((2, 4))
+    tiles, axes = _tiles(x, size)
+    y: Array = tiles.max(axes)
+    return y
+
+
+def _avg_pool(x: Array, size: int) -> Array:
+    tiles, axes = _tiles(x, size)
+    y: Array = tiles.mean(axes)
     return y
 
 
@@ -118,6 +141,9 @@ OPS = spoken(
         "conv2d": _conv2d,
         "depthwise": _depthwise,
         "max_pool": _max_pool,
+        "conv3d": _conv3d,
+        "max_pool3d": _max_pool,
+        "avg_pool3d": _avg_pool,
         "batch_norm": _batch_norm,
         "take": lambda x, indices: x[indices],
         "scatter_add": _scatter_add,
@@ -125,6 +151,9 @@ OPS = spoken(
         "topk": _topk,
         "fft": np.fft.fft,
         "cross_entropy": _cross_entropy,
+        "crop_and_resize": crop_and_resize,
+        "transform": transform,
+        "einsum": lambda a, b, equation: np.einsum(equation, a, b, optimize=True),
     }
 )
 

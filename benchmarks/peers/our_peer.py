@@ -58,6 +58,9 @@ OPS = spoken(
         "conv2d": _padded(wk.conv2d),
         "depthwise": _padded(wk.depthwise_conv2d),
         "max_pool": lambda x, size: wk.max_pool(x, size),
+        "conv3d": lambda x, filter: wk.conv3d(x, filter, pad=len(filter) // 2),
+        "max_pool3d": lambda x, size: wk.max_pool3d(x, size),
+        "avg_pool3d": lambda x, size: wk.avg_pool3d(x, size),
         "batch_norm": _batch_norm,
         "take": wk.take,
         "scatter_add": lambda updates, indices, rows: wk.unsorted_segment_sum(
@@ -67,6 +70,11 @@ OPS = spoken(
         "topk": lambda x, k: wk.topk(x, k),
         "fft": wk.fft,
         "cross_entropy": wk.softmax_cross_entropy,
+        "crop_and_resize": lambda image, boxes, indices, size: wk.crop_and_resize(
+            image, boxes, indices, size
+        ),
+        "transform": lambda image, numbers: wk.transform(image, numbers, interpolation="bilinear"),
+        "einsum": lambda a, b, equation: wk.einsum(equation, a, b),
     }
 )
 

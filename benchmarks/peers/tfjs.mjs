@@ -91,6 +91,9 @@ const WORDS = {
   depthwise: (x, filter, { stride }) =>
     tf.depthwiseConv2d(x, filter, stride, reach(filter), 'NHWC', 1, 'floor'),
   max_pool: (x, { size }) => tf.maxPool(x, size, size, 'valid'),
+  conv3d: (x, filter) => tf.conv3d(x, filter, 1, 'same'),
+  max_pool3d: (x, { size }) => tf.maxPool3d(x, size, size, 'valid'),
+  avg_pool3d: (x, { size }) => tf.avgPool3d(x, size, size, 'valid'),
   batch_norm: (x, mean, variance, offset, scale) =>
     tf.batchNorm(x, mean, variance, offset, scale, work.epsilon),
   take: (x, indices) => tf.gather(x, indices),
@@ -103,6 +106,10 @@ const WORDS = {
   },
   fft: (x) => tf.spectral.fft(x),
   cross_entropy: (labels, logits) => tf.losses.softmaxCrossEntropy(labels, logits),
+  crop_and_resize: (image, boxes, indices, { size }) =>
+    tf.image.cropAndResize(image, boxes, indices, size),
+  transform: (image, numbers) => tf.image.transform(image, numbers, 'bilinear'),
+  einsum: (a, b, { equation }) => tf.einsum(equation, a, b),
 };
 
 let work = {};

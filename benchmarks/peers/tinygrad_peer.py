@@ -19,6 +19,12 @@ def _conv2d(x: Any, filter: Any, stride: int) -> Any:
     return y.permute(0, 2, 3, 1)
 
 
+def _conv3d(x: Any, filter: Any) -> Any:
+    weight, reach = filter.permute(4, 3, 0, 1, 2), filter.shape[0] // 2
+    y = x.permute(0, 4, 1, 2, 3).conv2d(weight, padding=reach)
+    return y.permute(0, 2, 3, 4, 1)
+
+
 def _depthwise(x: Any, filter: Any, stride: int) -> Any:
     weight, reach, channels = filter.permute(2, 3, 0, 1), filter.shape[0] // 2, filter.shape[2]
     y = x.permute(0, 3, 1, 2).conv2d(weight, groups=channels, stride=stride, padding=reach)
@@ -27,6 +33,14 @@ def _depthwise(x: Any, filter: Any, stride: int) -> Any:
 
 def _max_pool(x: Any, size: int) -> Any:
     return x.permute(0, 3, 1, 2).max_pool2d(size).permute(0, 2, 3, 1)
+
+
+def _over_volumes(pool: str) -> Any:
+    def pooled(x: Any, size: int) -> Any:
+        y = getattr(x.permute(0, 4, 1, 2, 3), pool)((size, size, size))
+        return y.permute(0, 2, 3, 4, 1)
+
+    return pooled
 
 
 def _batch_norm(x: Any, mean: Any, variance: Any, offset: Any, scale: Any) -> Any:
@@ -62,6 +76,9 @@ OPS = spoken(
         "conv2d": _conv2d,
         "depthwise": _depthwise,
         "max_pool": _max_pool,
+        "conv3d": _conv3d,
+        "max_pool3d": _over_volumes("max_pool2d"),
+        "avg_pool3d": _over_volumes("avg_pool2d"),
         "batch_norm": _batch_norm,
         "take": lambda x, indices: x[indices],
         "scatter_add": _refuse,
@@ -69,6 +86,9 @@ OPS = spoken(
         "topk": lambda x, k: x.topk(k, -1),
         "fft": _refuse,
         "cross_entropy": lambda labels, logits: -(labels * logits.log_softmax(-1)).sum(-1).mean(),
+        "crop_and_resize": _refuse,
+        "transform": _refuse,
+        "einsum": lambda a, b, equation: Tensor.einsum(equation, a, b),
     }
 )
 

@@ -13,17 +13,22 @@ nn: Any = import_module("torch.nn.functional")
 
 
 def _first(x: Any) -> Any:
-    """Return channels-last images as PyTorch names their axes; nothing is moved."""
-    return x.permute(0, 3, 1, 2)
+    """Return channels-last images or volumes as PyTorch names their axes; nothing is moved."""
+    return x.movedim(-1, 1)
 
 
 def _last(x: Any) -> Any:
-    return x.permute(0, 2, 3, 1)
+    return x.movedim(1, -1)
 
 
 def _conv2d(x: Any, filter: Any, stride: int) -> Any:
     weight = filter.permute(3, 2, 0, 1)
     return _last(nn.conv2d(_first(x), weight, stride=stride, padding=len(filter) // 2))
+
+
+def _conv3d(x: Any, filter: Any) -> Any:
+    weight = filter.permute(4, 3, 0, 1, 2)
+    return _last(nn.conv3d(_first(x), weight, padding=len(filter) // 2))
 
 
 def _depthwise(x: Any, filter: Any, stride: int) -> Any:
@@ -39,6 +44,29 @@ def _batch_norm(x: Any, mean: Any, variance: Any, offset: Any, scale: Any) -> An
 
 def _over(op: Any) -> Any:
     return lambda x, axis: op(x) if axis is None else op(x, axis)
+
+
+def _between(images: Any, rows: Any, columns: Any) -> Any:
+    height, width = images.shape[1:3]
+    grid = torch.stack((columns * 2 / (width - 1) - 1, rows * 2 / (height - 1) - 1), -1)
+    return _last(nn.grid_sample(_first(images), grid, align_corners=True))
+
+
+def _crop_and_resize(image: Any, boxes: Any, indices: Any, size: Any) -> Any:
+    places = []
+    for axis in (0, 1):
+        begin, end = boxes[:, axis, None], boxes[:, axis + 2, None]
+        steps = torch.linspace(0, 1, size[axis])
+        places.append((begin + (end - begin) * steps) * (image.shape[1 + axis] - 1))
+    rows, columns = torch.broadcast_tensors(places[0][:, :, None], places[1][:, None, :])
+    return _between(image[indices], rows, columns)
+
+
+def _transform(image: Any, numbers: Any) -> Any:
+    y, x = torch.arange(image.shape[1])[:, None], torch.arange(image.shape[2])[None, :]
+    a0, a1, a2, b0, b1, b2, c0, c1 = numbers.T[:, :, None, None]
+    depth = c0 * x + c1 * y + 1
+    return _between(image, (b0 * x + b1 * y + b2) / depth, (a0 * x + a1 * y + a2) / depth)
 
 
 OPS = spoken(
@@ -68,6 +96,9 @@ OPS = spoken(
         "conv2d": _conv2d,
         "depthwise": _depthwise,
         "max_pool": lambda x, size: _last(nn.max_pool2d(_first(x), size)),
+        "conv3d": _conv3d,
+        "max_pool3d": lambda x, size: _last(nn.max_pool3d(_first(x), size)),
+        "avg_pool3d": lambda x, size: _last(nn.avg_pool3d(_first(x), size)),
         "batch_norm": _batch_norm,
         "take": lambda x, indices: torch.index_select(x, 0, indices),
         "scatter_add": lambda updates, indices, rows: torch.zeros(rows, updates.shape[1]).index_add(
@@ -77,6 +108,9 @@ OPS = spoken(
         "topk": lambda x, k: tuple(torch.topk(x, k)),
         "fft": torch.fft.fft,
         "cross_entropy": lambda labels, logits: nn.cross_entropy(logits, labels),
+        "crop_and_resize": _crop_and_resize,
+        "transform": _transform,
+        "einsum": lambda a, b, equation: torch.einsum(equation, a, b),
     }
 )
 

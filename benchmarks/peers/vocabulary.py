@@ -1,7 +1,8 @@
 """The words in which items are written; every peer says them in its own way.
 
 Images are [batch, height, width, channels]; filters [height, width, in, out], for a depthwise one
-[height, width, channels, 1]. A window reaches half its size (rounded down) beyond the image's edge.
+[height, width, channels, 1]. Volumes and their filters have a depth before the height. A window
+reaches half its size (rounded down) beyond the image's edge.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,6 +33,9 @@ WORDS = (
     "conv2d",  # (x, filter, stride=)
     "depthwise",  # (x, filter, stride=)
     "max_pool",  # (x, size=)
+    "conv3d",  # (x, filter): of volumes, as the next two
+    "max_pool3d",  # (x, size=)
+    "avg_pool3d",  # (x, size=)
     "batch_norm",  # (x, mean, variance, offset, scale)
     "take",  # (x, indices): rows
     "scatter_add",  # (updates, indices, rows=): each update is added to the row with its index
@@ -39,6 +43,9 @@ WORDS = (
     "topk",  # (x, k=): values and indices
     "fft",  # (x): along the last axis
     "cross_entropy",  # (labels, logits): the mean over the batch
+    "crop_and_resize",  # (image, boxes, indices, size=): between elements
+    "transform",  # (image, numbers): between elements, 0 outside
+    "einsum",  # (a, b, equation=)
 )
 EPSILON = 1e-5
 """Beside the variance, in layer_norm and batch_norm."""

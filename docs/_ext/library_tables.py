@@ -2,7 +2,9 @@
 
 ``public-names`` documents the public names that the given modules define, ``op-table`` lists every
 kernel with what the samples and the registry know of it, ``tfjs-table`` and ``array-api-table`` map
-the names of TensorFlow.js and of the array API standard to ours, ``ledger-counts`` counts them.
+the names of TensorFlow.js and of the array API standard to ours, ``ledger-counts`` counts them,
+``deviation-table`` says what is otherwise than that standard has it, ``accuracy-table`` how far
+functions are off.
 At the end of a build every public name must have been documented somewhere.
 """
 
@@ -10,11 +12,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
 from collections import defaultdict
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from benchmarks import accuracy
 from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -22,6 +26,8 @@ from sphinx.util.docutils import SphinxDirective
 import wgsl_kernels as wk
 from wgsl_kernels.engine import backends, facade
 from wgsl_kernels.engine.finding_codes import CODES
+from wgsl_kernels.ops.deviations import DEVIATIONS
+from wgsl_kernels.ops.host_kernels import ON_HOST
 from wgsl_kernels.testing import samples
 
 if TYPE_CHECKING:
@@ -164,6 +170,8 @@ def _kernel_rows() -> Iterable[Sequence[str]]:
             ", ".join(row.dtypes.get(name) or ["any"]) if name in row.backends else ""
             for name in ("cpu", "webgpu")
         ]
+        if row.name in ON_HOST:
+            dtypes[1] += " (on the host)"
         gradient = ("yes" if row.has_gradient else "no") if row.backends else "missing"
         yield row.name, *dtypes, gradient, "; ".join(shapes[row.name])
 
@@ -230,6 +238,37 @@ class ArrayApiTable(Table):
     rows = staticmethod(_array_api_rows)
 
 
+def _deviation_rows() -> Iterable[Sequence[str]]:
+    """Return a row for all that is otherwise than in the standard, what has one reason together."""
+    names: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for one in DEVIATIONS:
+        names[one.what, one.because].append(one.name)
+    return [(", ".join(some), *said) for said, some in names.items()]
+
+
+class DeviationTable(Table):
+    """What is otherwise than the array API standard says."""
+
+    head = ("array API", "What is otherwise", "Why")
+    rows = staticmethod(_deviation_rows)
+
+
+def _accuracy_rows() -> Iterable[Sequence[str]]:
+    """Return a row per function: the largest error seen on each backend, and what is promised."""
+    kept = json.loads(accuracy.RECORDED.read_text(encoding="utf-8"))["functions"]
+    for one in accuracy.FUNCTIONS:
+        row = kept[one.name]
+        seen = [f"{row[backend]['ulp']:.2f}" for backend in ("cpu", "webgpu")]
+        yield one.name, *seen, f"{one.limit:g}", f"{row['points']:,}"
+
+
+class AccuracyTable(Table):
+    """What `make accuracy` has recorded, function by function."""
+
+    head = ("Function", "cpu", "webgpu", "Promised", "Numbers tried")
+    rows = staticmethod(_accuracy_rows)
+
+
 def _count_rows() -> Iterable[Sequence[str]]:
     """Return a row per standard: its names, those here, those not to come, those missing."""
     for standard in dict.fromkeys(row.standard for row in wk.ledger()):
@@ -253,6 +292,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("tfjs-table", TfjsTable)
     app.add_directive("finding-table", FindingTable)
     app.add_directive("array-api-table", ArrayApiTable)
+    app.add_directive("deviation-table", DeviationTable)
+    app.add_directive("accuracy-table", AccuracyTable)
     app.add_directive("ledger-counts", LedgerCounts)
     app.connect("autodoc-process-docstring", keep_bars)
     app.connect("env-check-consistency", check_all_documented)

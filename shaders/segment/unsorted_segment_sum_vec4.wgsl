@@ -33,17 +33,18 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
     return;
   }
   let four = (i - segment * shares) * 4u;
+  let at = min(vec4<u32>(0u, 1u, 2u, 3u) + four, vec4<u32>(width - 1u)) * 4u; // columns, within x
   let begin = max(u32(starts[segment]), params.first);
   let end = min(u32(starts[segment + 1u]), params.last);
   var total = Sums();
   for (var block = begin; block < end; block += BLOCK) {
     var part = Sums();
     for (var p = block; p < min(block + BLOCK, end); p++) {
-      let from_x = pairs[p].y * params.inner + four * 4u;
-      part.a += load4_x(from_x);
-      part.b += load4_x(from_x + 4u); // beyond the columns it is not stored
-      part.c += load4_x(from_x + 8u);
-      part.d += load4_x(from_x + 12u);
+      let from_x = pairs[p].y * params.inner;
+      part.a += load4_x(from_x + at.x);
+      part.b += load4_x(from_x + at.y); // beyond the columns it is not stored
+      part.c += load4_x(from_x + at.z);
+      part.d += load4_x(from_x + at.w);
     }
     total = Sums(total.a + part.a, total.b + part.b, total.c + part.c, total.d + part.d);
   }

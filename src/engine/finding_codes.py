@@ -59,6 +59,7 @@ right    error   kernel-not-run         a sample that never runs the kernel that
 right    error   raises                 an exception where values were expected
 right    error   wrong-values           values outside of the bound, as the sample calls the kernel
 right    error   wrong-at-size          values outside of the bound at another size
+right    warning wrong-where-folded     values outside of the bound where the grid is folded
 right    error   wrong-view             values outside of the bound for another layout in memory
 right    error   wrong-nonfinite        NaN or infinity that is lost, or comes from nowhere
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
@@ -73,6 +74,8 @@ gradient error   wrong-gradient         a gradient that differences contradict
 gradient error   wrong-second-order     a second gradient that differences contradict
 gradient error   gradient-parity        a gradient that differs from the one in float64
 gradient error   gradient-layout        a gradient that depends on the upstream gradient's layout
+gradient error   gradient-of-one-output a gradient that is wrong where one output alone has one
+gradient error   gradient-unstable      other bits of a gradient from run to run
 gradient error   gradient-raises        an exception while a gradient is computed
 safe     error   out-of-bounds-read     an index outside of an array that is read
 safe     error   out-of-bounds-write    an index outside of an array that is written

@@ -23,6 +23,7 @@ from wgsl_kernels.engine.operators import Assigning, Operators
 from wgsl_kernels.engine.room import check_room, too_large
 from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
+from wgsl_kernels.engine.standard import Standard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ TensorLike = Any
 _next_id = itertools.count(1).__next__
 
 
-class Tensor(Copies, Operators):
+class Tensor(Copies, Standard, Operators):
     """Values of one dtype in a shape, on a backend; they never change.
 
     Made by `tensor` and by ops. Released when collected, when a `tidy` around ends, or by

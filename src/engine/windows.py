@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,19 +15,24 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.spec import Shape
 
 _MOST = (1 << 31) - 1
-CHANNELS = {"NHWC": 3, "NCHW": 1}
+CHANNELS = {"NHWC": 3, "NCHW": 1, "NDHWC": 4, "NCDHW": 1}
 """The axis of the channels, by format."""
+FORMATS = {4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}
+"""The formats of images, by rank: channels last, and channels first."""
 
 ROUNDING = {"floor": math.floor, "round": lambda x: math.floor(x + 0.5), "ceil": math.ceil}
 
 Pair = int | tuple[int, ...]
 Padding = str | int | tuple[tuple[int, int], ...]
+
+_AXES = ("depth", "height", "width")
+COUNTS = {4: "four", 5: "five"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,73 +79,100 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Sliding:
-    """A window over a batch of images with channels.
+    """A window over a batch of images with channels, or over volumes.
 
     Attributes:
         batch: Images.
         channels: Values per element of an image.
-        rows: The window along the height.
-        cols: The window along the width.
-        data_format: ``NHWC`` or ``NCHW``.
+        axes: The window along each spatial axis: height and width; of volumes the depth before.
+        data_format: One of `FORMATS`.
     """
 
     batch: int
     channels: int
-    rows: Axis
-    cols: Axis
-    data_format: str = "NHWC"
+    axes: tuple[Axis, ...]
+    data_format: str
+
+    @property
+    def rows(self) -> Axis:
+        """The window along the height."""
+        return self.axes[-2]
+
+    @property
+    def cols(self) -> Axis:
+        """The window along the width."""
+        return self.axes[-1]
+
+    @property
+    def is_channels_first(self) -> bool:
+        """Whether channels come before the spatial axes."""
+        return CHANNELS[self.data_format] == 1
 
     @property
     def out_shape(self) -> Shape:
         """The shape of one value per place and channel."""
         return self.shape_with(self.channels)
 
+    @property
+    def places(self) -> int:
+        """How many places the window takes in all images together."""
+        return self.batch * math.prod(axis.out for axis in self.axes)
+
     def shape_with(self, channels: int) -> Shape:
         """Return the shape of ``channels`` values per place."""
-        if self.data_format == "NCHW":
-            return (self.batch, channels, self.rows.out, self.cols.out)
-        return (self.batch, self.rows.out, self.cols.out, channels)
+        places = tuple([axis.out for axis in self.axes])
+        if self.is_channels_first:
+            return (self.batch, channels, *places)
+        return (self.batch, *places, channels)
+
+    def of_one_channel(self) -> Sliding:
+        """Return the same with channels last; where they are first each becomes an image."""
+        if not self.is_channels_first:
+            return self
+        data_format = FORMATS[len(self.axes) + 2][0]
+        return Sliding(self.batch * self.channels, 1, self.axes, data_format)
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields that shaders name."""
-        axes = (self.rows, self.cols)
+        """Return the fields that shaders name: along the rows, the columns, and any planes."""
+        axes = (*self.axes[-2:], *self.axes[:-2])
         return {
-            "image": tuple(axis.size for axis in axes),
-            "places": tuple(axis.out for axis in axes),
-            "window": tuple(axis.window for axis in axes),
-            "step": tuple(axis.stride for axis in axes),
-            "dilation": tuple(axis.dilation for axis in axes),
-            "before": tuple(axis.before for axis in axes),
-            "channels_first": int(self.data_format == "NCHW"),
+            "image": tuple([axis.size for axis in axes]),
+            "places": tuple([axis.out for axis in axes]),
+            "window": tuple([axis.window for axis in axes]),
+            "step": tuple([axis.stride for axis in axes]),
+            "dilation": tuple([axis.dilation for axis in axes]),
+            "before": tuple([axis.before for axis in axes]),
+            "channels_first": int(self.is_channels_first),
         }
 
     def padded(self, x: Array, value: Any = 0) -> Array:
         """Return channels-last images with as much padding around as the window needs."""
-        margins = [(0, 0), *((axis.before, axis.after) for axis in (self.rows, self.cols)), (0, 0)]
+        margins = [(0, 0), *((axis.before, axis.after) for axis in self.axes), (0, 0)]
         if not any(map(any, margins)):
             return x
         return np.pad(x, margins, constant_values=value)
 
     def cropped(self, padded: Array) -> Array:
-        """Return the images inside padded ones."""
-        rows, cols = self.rows, self.cols
-        return padded[
-            :, rows.before : rows.before + rows.size, cols.before : cols.before + cols.size
-        ]
+        """Return the images inside padded ones, channels last."""
+        inside = [slice(axis.before, axis.before + axis.size) for axis in self.axes]
+        return padded[(slice(None), *inside)]
 
     def views(self, padded: Array) -> Array:
-        """Return ``[batch, rows, cols, window rows, window cols, channels]`` over padded images."""
-        rows, cols = self.rows, self.cols
-        batch, down, right, channel = padded.strides
+        """Return ``[batch, *places, *window, channels]`` over padded images, channels last."""
+        batch, *steps, channel = padded.strides
+        moves = list(zip(self.axes, steps, strict=True))
         return np.lib.stride_tricks.as_strided(
             padded,
-            (self.batch, rows.out, cols.out, rows.window, cols.window, padded.shape[3]),
+            (
+                self.batch,
+                *[axis.out for axis in self.axes],
+                *[axis.window for axis in self.axes],
+                padded.shape[-1],
+            ),
             (
                 batch,
-                down * rows.stride,
-                right * cols.stride,
-                down * rows.dilation,
-                right * cols.dilation,
+                *[step * axis.stride for axis, step in moves],
+                *[step * axis.dilation for axis, step in moves],
                 channel,
             ),
             writeable=False,
@@ -155,28 +188,31 @@ def slide(
     pad: Padding,
     dilations: Pair = 1,
     dim_rounding_mode: str | None = None,
-    data_format: str = "NHWC",
+    data_format: str | None = None,
 ) -> Sliding:
     """Return how a window of ``window`` elements moves over images of ``shape``.
 
     Args:
         kernel: The kernel's name, for messages.
-        shape: Four lengths, in the order of ``data_format``.
-        window: Height and width.
+        shape: Four lengths, or five of volumes, in the order of ``data_format``.
+        window: Height and width; of volumes the depth before.
         strides: One number or one per axis; so are ``dilations``.
         pad: ``"valid"``, ``"same"``, a number for all sides, or (before, after) for each of the
-            four axes.
+            four or five axes.
         dilations: Elements between two that the window reads.
         dim_rounding_mode: ``"floor"``, ``"round"`` or ``"ceil"``: what to do with a last place
             that is not whole. Only with a ``pad`` in numbers.
-        data_format: ``"NHWC"`` or ``"NCHW"``.
+        data_format: One of `FORMATS`; by default the one with channels last.
 
     Raises:
         ArgumentError: An attribute is none of these.
         ShapeError: The window is larger than the padded image.
     """
-    if text(kernel, "data_format", data_format) not in CHANNELS:
-        raise ArgumentError(f"{kernel}: data_format is {data_format!r}; want 'NHWC' or 'NCHW'.")
+    formats = FORMATS[len(shape)]
+    data_format = formats[0] if data_format is None else data_format
+    if text(kernel, "data_format", data_format) not in formats:
+        want = " or ".join(map(repr, formats))
+        raise ArgumentError(f"{kernel}: data_format is {data_format!r}; want {want}.")
     mode = dim_rounding_mode
     if mode is not None and text(kernel, "dim_rounding_mode", mode) not in ROUNDING:
         want = "None, 'floor', 'round' or 'ceil'"
@@ -186,25 +222,42 @@ def slide(
             f"{kernel}: pad is {pad!r} with dim_rounding_mode {dim_rounding_mode!r}; want numbers, "
             "since only they leave something to round."
         )
-    spatial = (2, 3) if data_format == "NCHW" else (1, 2)
-    margins = _margins(kernel, pad, spatial)
-    every, apart = pair(kernel, "strides", strides), pair(kernel, "dilations", dilations)
-    rounding = dim_rounding_mode or "floor"
-    rows, cols = (
-        _axis(
-            kernel,
-            name,
-            shape[spatial[index]],
-            window[index],
-            every[index],
-            apart[index],
-            margins if isinstance(margins, str) else margins[index],
-            rounding,
-        )
-        for index, name in enumerate(("height", "width"))
+    count = len(shape) - 2
+    return _slid(
+        kernel,
+        shape,
+        tuple(window[:count]),
+        each_axis(kernel, "strides", strides, count),
+        _margins(kernel, pad, 2 if CHANNELS[data_format] == 1 else 1, len(shape)),
+        each_axis(kernel, "dilations", dilations, count),
+        mode or "floor",
+        data_format,
     )
-    channels = shape[1] if data_format == "NCHW" else shape[3]
-    return Sliding(shape[0], channels, rows, cols, data_format)
+
+
+@functools.lru_cache(maxsize=512)
+def _slid(
+    kernel: str,
+    shape: Shape,
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    margins: str | tuple[tuple[int, int], ...],
+    dilations: tuple[int, ...],
+    rounding: str,
+    data_format: str,
+) -> Sliding:
+    """Return what `slide` does; all that may be given in several ways is given in one."""
+    channels = CHANNELS[data_format]
+    sizes = shape[2:] if channels == 1 else shape[1:-1]
+    sides = (margins,) * len(sizes) if isinstance(margins, str) else margins
+    moves = zip(_AXES[-len(sizes) :], sizes, window, strides, dilations, sides, strict=True)
+    axes = tuple(
+        [
+            _axis(kernel, name, size, elements, stride, dilation, side, rounding)
+            for name, size, elements, stride, dilation, side in moves
+        ]
+    )
+    return Sliding(shape[0], shape[channels], axes, data_format)
 
 
 def sliding_by(kernel: str, shape: Shape, attrs: Mapping[str, Any]) -> Sliding:
@@ -212,9 +265,9 @@ def sliding_by(kernel: str, shape: Shape, attrs: Mapping[str, Any]) -> Sliding:
 
     Args:
         kernel: The kernel's name, for messages.
-        shape: The images' shape.
-        attrs: ``filter_size``; ``strides`` (by default ``filter_size``), ``pad``, ``dilations`` and
-            ``dim_rounding_mode`` as `slide` takes them.
+        shape: The images' shape, or that of volumes [batch, depth, height, width, channels].
+        attrs: ``filter_size``; ``strides`` (by default ``filter_size``), ``pad``, ``dilations``,
+            ``dim_rounding_mode`` and ``data_format`` as `slide` takes them.
 
     Raises:
         ArgumentError: There is no ``filter_size``, or an attribute is none of these.
@@ -224,47 +277,56 @@ def sliding_by(kernel: str, shape: Shape, attrs: Mapping[str, Any]) -> Sliding:
         raise ArgumentError(
             f"{kernel}: a window needs the attribute filter_size: height and width."
         )
-    if len(shape) != 4:
+    if len(shape) not in FORMATS:
         want = "[batch, height, width, channels]"
         raise ShapeError(f"{kernel}: a window moves over images; x is {show(shape)}; want {want}.")
     size, strides = attrs["filter_size"], attrs.get("strides")
     return slide(
         kernel,
         shape,
-        pair(kernel, "filter_size", size),
+        each_axis(kernel, "filter_size", size, len(shape) - 2),
         strides=size if strides is None else strides,
         pad=attrs.get("pad", "valid"),
         dilations=attrs.get("dilations", 1),
         dim_rounding_mode=attrs.get("dim_rounding_mode"),
+        data_format=attrs.get("data_format"),
     )
 
 
-def pair(kernel: str, name: str, value: Pair) -> tuple[int, int]:
-    """Return an attribute that is one number or two as two.
+def each_axis(kernel: str, name: str, value: Pair, count: int = 2) -> tuple[int, ...]:
+    """Return an attribute that is one number, or one per spatial axis, as ``count`` numbers.
 
     Raises:
         ArgumentError: It is neither, or one of them is below 1.
     """
     try:
-        given = integers(kernel, name, value)
-        rows, cols = given * 2 if np.ndim(value) == 0 else given
+        given = (value,) if type(value) is int else integers(kernel, name, value)
+        found = given * count if type(value) is int or np.ndim(value) == 0 else given
     except (ArgumentError, ValueError):
-        raise ArgumentError(
-            f"{kernel}: {name} is {shown(value)}; want one whole number, or height and width."
-        ) from None
-    if not (1 <= rows <= _MOST and 1 <= cols <= _MOST):
+        found = ()
+    if len(found) != count:
+        *most, last = _AXES[-count:]
+        want = f"one whole number, or {', '.join(most)} and {last}"
+        raise ArgumentError(f"{kernel}: {name} is {shown(value)}; want {want}.")
+    if min(found) < 1 or max(found) > _MOST:
         raise ArgumentError(f"{kernel}: {name} is {shown(value)}; want 1 or more, in 31 bits.")
-    return rows, cols
+    return found
 
 
-def _margins(
-    kernel: str, pad: Padding, spatial: tuple[int, int]
-) -> str | tuple[tuple[int, int], tuple[int, int]]:
-    """Return ``"valid"``, ``"same"``, or (before, after) for the height and the width."""
+def _margins(kernel: str, pad: Padding, first: int, rank: int) -> str | tuple[tuple[int, int], ...]:
+    """Return ``"valid"``, ``"same"``, or (before, after) for each spatial axis.
+
+    Args:
+        kernel: The kernel's name, for messages.
+        pad: The attribute.
+        first: The first spatial axis.
+        rank: The number of all axes.
+    """
     if isinstance(pad, str):
         if pad not in ("valid", "same"):
             raise ArgumentError(f"{kernel}: pad is {pad!r}; want 'valid', 'same' or numbers.")
         return pad
+    spatial = range(first, first + rank - 2)
     axes: list[tuple[int, int]]
     try:
         if isinstance(pad, (tuple, list)):
@@ -274,19 +336,19 @@ def _margins(
             ]
         else:
             side = integer(kernel, "pad", pad)
-            axes = [(side, side) if axis in spatial else (0, 0) for axis in range(4)]
+            axes = [(side, side) if axis in spatial else (0, 0) for axis in range(rank)]
     except (TypeError, ValueError):
         axes = []
-    fits = len(axes) == 4 and all(
+    fits = len(axes) == rank and all(
         min(axis) >= 0 and max(axis) <= _MOST and (index in spatial or axis == (0, 0))
         for index, axis in enumerate(axes)
     )
     if not fits:
         raise ArgumentError(
             f"{kernel}: pad is {shown(pad)}; want 'valid', 'same', a whole number of 0 or more, or "
-            "(before, after) for each of the four axes, (0, 0) for batch and channels."
+            f"(before, after) for each of the {COUNTS[rank]} axes, (0, 0) for batch and channels."
         )
-    return axes[spatial[0]], axes[spatial[1]]
+    return tuple(axes[spatial.start : spatial.stop])
 
 
 def _axis(
@@ -315,35 +377,3 @@ def _axis(
             "want a smaller window or more padding."
         )
     return Axis(size, max(out, 0), window, stride, dilation, before)
-
-
-def turns_of(axis: Axis) -> int:
-    """Return after how many elements of the window it reads what a later place reads before."""
-    return axis.stride // math.gcd(axis.stride, axis.dilation)
-
-
-def turned(axis: Axis) -> Iterator[tuple[slice, slice, Axis]]:
-    """Yield elements of the image, the window's elements that reach them, and how these move.
-
-    The last is over the places, with those elements of the window from their end. Elements of the
-    image that no element of the window reaches do not occur.
-    """
-    turns = turns_of(axis)
-    apart = axis.dilation * turns // axis.stride
-    for turn in range(min(turns, axis.window)):
-        places, phase = divmod(turn * axis.dilation, axis.stride)
-        skipped = -((phase - axis.before) // axis.stride)
-        start = skipped * axis.stride + phase - axis.before
-        elements = len(range(turn, axis.window, turns))
-        yield (
-            slice(start, None, axis.stride),
-            slice(turn, None, turns),
-            Axis(
-                size=axis.out,
-                out=len(range(start, axis.size, axis.stride)),
-                window=elements,
-                stride=1,
-                dilation=apart,
-                before=(elements - 1) * apart + places - skipped,
-            ),
-        )

@@ -4,6 +4,8 @@ import math as _math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+import wgsl_kernels.fft as _fft  # noqa: F401  a namespace that can be called
+from wgsl_kernels import linalg as linalg
 from wgsl_kernels import train as train
 from wgsl_kernels import tuning as tuning
 from wgsl_kernels.backends.cpu.kernel import cpu_kernel as cpu_kernel
@@ -81,7 +83,6 @@ from wgsl_kernels.engine.tensor import variable as variable
 from wgsl_kernels.engine.warmup import Warmup as Warmup
 from wgsl_kernels.engine.warmup import warmup as warmup
 from wgsl_kernels.ops import operators as _operators  # noqa: F401  binds the operators of tensors
-from wgsl_kernels.ops import pool_gradients as _pool_gradients  # noqa: F401  registers kernels
 from wgsl_kernels.ops import random as random
 from wgsl_kernels.ops.activation import elu as elu
 from wgsl_kernels.ops.activation import leaky_relu as leaky_relu
@@ -115,6 +116,9 @@ from wgsl_kernels.ops.cast import astype as astype
 from wgsl_kernels.ops.classify import isfinite as isfinite
 from wgsl_kernels.ops.classify import isinf as isinf
 from wgsl_kernels.ops.classify import isnan as isnan
+from wgsl_kernels.ops.colors import grayscale_to_rgb as grayscale_to_rgb
+from wgsl_kernels.ops.colors import rgb_to_grayscale as rgb_to_grayscale
+from wgsl_kernels.ops.colors import threshold as threshold
 from wgsl_kernels.ops.compare import equal as equal
 from wgsl_kernels.ops.compare import greater as greater
 from wgsl_kernels.ops.compare import greater_equal as greater_equal
@@ -146,6 +150,10 @@ from wgsl_kernels.ops.compositions import unique_values as unique_values
 from wgsl_kernels.ops.compositions import vecdot as vecdot
 from wgsl_kernels.ops.conv import conv2d as conv2d
 from wgsl_kernels.ops.conv import conv2d_transpose as conv2d_transpose
+from wgsl_kernels.ops.conv1d import conv1d as conv1d
+from wgsl_kernels.ops.conv1d import conv1d_transpose as conv1d_transpose
+from wgsl_kernels.ops.conv3d import conv3d as conv3d
+from wgsl_kernels.ops.conv3d import conv3d_transpose as conv3d_transpose
 from wgsl_kernels.ops.counting import bincount as bincount
 from wgsl_kernels.ops.counting import count_nonzero as count_nonzero
 from wgsl_kernels.ops.counting import dense_bincount as dense_bincount
@@ -158,6 +166,7 @@ from wgsl_kernels.ops.creation import ones as ones
 from wgsl_kernels.ops.creation import ones_like as ones_like
 from wgsl_kernels.ops.creation import zeros as zeros
 from wgsl_kernels.ops.creation import zeros_like as zeros_like
+from wgsl_kernels.ops.crop import crop_and_resize as crop_and_resize
 from wgsl_kernels.ops.depthwise import depthwise_conv2d as depthwise_conv2d
 from wgsl_kernels.ops.depthwise import separable_conv2d as separable_conv2d
 from wgsl_kernels.ops.diagonals import band_part as band_part
@@ -165,6 +174,12 @@ from wgsl_kernels.ops.diagonals import diag as diag
 from wgsl_kernels.ops.diagonals import tril as tril
 from wgsl_kernels.ops.diagonals import triu as triu
 from wgsl_kernels.ops.dilation import dilation2d as dilation2d
+from wgsl_kernels.ops.dtype_facts import can_cast as can_cast
+from wgsl_kernels.ops.dtype_facts import finfo as finfo
+from wgsl_kernels.ops.dtype_facts import iinfo as iinfo
+from wgsl_kernels.ops.dtype_facts import isdtype as isdtype
+from wgsl_kernels.ops.dtype_facts import result_type as result_type
+from wgsl_kernels.ops.einsum import einsum as einsum
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
@@ -200,6 +215,8 @@ from wgsl_kernels.ops.joining import tile as tile
 from wgsl_kernels.ops.local_response import (
     local_response_normalization as local_response_normalization,
 )
+from wgsl_kernels.ops.logarithms import log2 as log2
+from wgsl_kernels.ops.logarithms import log10 as log10
 from wgsl_kernels.ops.logical import logical_and as logical_and
 from wgsl_kernels.ops.logical import logical_not as logical_not
 from wgsl_kernels.ops.logical import logical_or as logical_or
@@ -218,6 +235,9 @@ from wgsl_kernels.ops.moving import mirror_pad as mirror_pad
 from wgsl_kernels.ops.moving import moveaxis as moveaxis
 from wgsl_kernels.ops.moving import repeat as repeat
 from wgsl_kernels.ops.moving import roll as roll
+from wgsl_kernels.ops.multinomial import multinomial as multinomial
+from wgsl_kernels.ops.namespace import __array_namespace_info__ as __array_namespace_info__
+from wgsl_kernels.ops.namespace import asarray as asarray
 from wgsl_kernels.ops.normalization import batch_norm as batch_norm
 from wgsl_kernels.ops.normalization import layer_norm as layer_norm
 from wgsl_kernels.ops.ordered import argsort as argsort
@@ -225,13 +245,19 @@ from wgsl_kernels.ops.ordered import lower_bound as lower_bound
 from wgsl_kernels.ops.ordered import searchsorted as searchsorted
 from wgsl_kernels.ops.ordered import sort as sort
 from wgsl_kernels.ops.ordered import upper_bound as upper_bound
+from wgsl_kernels.ops.pixels import draw as draw
+from wgsl_kernels.ops.pixels import from_pixels as from_pixels
 from wgsl_kernels.ops.places import gather_nd as gather_nd
 from wgsl_kernels.ops.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
 from wgsl_kernels.ops.pool import max_pool as max_pool
+from wgsl_kernels.ops.pool3d import avg_pool3d as avg_pool3d
+from wgsl_kernels.ops.pool3d import max_pool3d as max_pool3d
+from wgsl_kernels.ops.pool_any import pool as pool
 from wgsl_kernels.ops.pool_places import max_pool_with_argmax as max_pool_with_argmax
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
 from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather
+from wgsl_kernels.ops.ragged_dense import ragged_tensor_to_tensor as ragged_tensor_to_tensor
 from wgsl_kernels.ops.ragged_range import RaggedNumbers as RaggedNumbers
 from wgsl_kernels.ops.ragged_range import ragged_range as ragged_range
 from wgsl_kernels.ops.random import random_normal as random_normal
@@ -271,7 +297,6 @@ from wgsl_kernels.ops.sparse import sparse_fill_empty_rows as sparse_fill_empty_
 from wgsl_kernels.ops.sparse import sparse_reshape as sparse_reshape
 from wgsl_kernels.ops.sparse_segments import sparse_segment_mean as sparse_segment_mean
 from wgsl_kernels.ops.sparse_segments import sparse_segment_sum as sparse_segment_sum
-from wgsl_kernels.ops.spectral import fft as fft
 from wgsl_kernels.ops.spectral import ifft as ifft
 from wgsl_kernels.ops.standards import ledger as ledger
 from wgsl_kernels.ops.statistics import moments as moments
@@ -307,15 +332,13 @@ from wgsl_kernels.ops.unary import sqrt as sqrt
 from wgsl_kernels.ops.unary import square as square
 from wgsl_kernels.ops.updates import sparse_to_dense as sparse_to_dense
 from wgsl_kernels.ops.updates import tensor_scatter_update as tensor_scatter_update
+from wgsl_kernels.ops.warp import rotate_with_offset as rotate_with_offset
+from wgsl_kernels.ops.warp import transform as transform
 from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
 
 # The constants of the array API standard.
-e = _math.e
-inf = _math.inf
-nan = _math.nan
-newaxis = None
-pi = _math.pi
+e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
 # What TensorFlow.js calls them; ops/names.py is the table, and a test holds these lines to it.
 arg_max = argmax
@@ -367,16 +390,21 @@ tensor3d = tensor
 tensor4d = tensor
 tensor5d = tensor
 tensor6d = tensor
+to_pixels = draw
 transpose = permute_dims
 
-# `wk.backends` and `wk.engine` are packages that can be called, as checkers see here.
+# `wk.backends`, `wk.engine` and `wk.fft` are modules that can be called, as checkers see here.
 if _TYPE_CHECKING:
     from wgsl_kernels import dev as dev
     from wgsl_kernels import testing as testing
     from wgsl_kernels.engine.backends import backends as backends
     from wgsl_kernels.engine.facade import engine as engine
+    from wgsl_kernels.ops.transforms import Namespace as _Transforms
+
+    fft: _Transforms
 
 __version__ = "0.1.0"
+__array_api_version__ = "2024.12"
 
 _register_own()
 

@@ -236,8 +236,8 @@ def test_a_tensor_goes_where_the_op_runs_and_its_copy_is_remembered() -> None:
 
 
 def test_a_tensor_shows_what_the_guide_names_and_methods_of_ops() -> None:
-    facts = {"shape", "dtype", "ndim", "size", "backend", "spec", "is_disposed"}
-    values = {"numpy", "item", "tolist", "dispose", "is_variable", "trainable"}
+    facts = {"shape", "dtype", "ndim", "size", "backend", "spec", "is_disposed", "device"}
+    values = {"to_device", "numpy", "item", "tolist", "dispose", "is_variable", "trainable"}
     variable = {"assign", "name"}
     assert {name for name in dir(wk.Tensor) if not name.startswith("_")} == facts | values
     assert {name for name in dir(wk.Variable) if not name.startswith("_")} == (

@@ -196,6 +196,7 @@ NUMERICAL = (
     "exp_below",
     "hyperbolic",
     "integer",
+    "logarithms",
     "power",
     "random",
     "remainder",

@@ -38,6 +38,8 @@ UNARY: dict[str, Callable[[Array], Array]] = {
     "safe_expm1": np.expm1,
     "safe_log": np.log,
     "safe_log1p": np.log1p,
+    "safe_log2": np.log2,
+    "safe_log10": np.log10,
     "safe_rsqrt": lambda x: 1 / np.sqrt(x),
     "safe_sigmoid": _sigmoid,
     "safe_sin": np.sin,

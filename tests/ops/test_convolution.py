@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import wgsl_kernels as wk
 from wgsl_kernels.backends.cpu import convolution
 from wgsl_kernels.engine.windows import slide
 
@@ -82,3 +83,28 @@ def test_parts_make_up_the_convolution_and_its_gradients(
     assert df.shape == filter.shape
     assert np.vdot(df, filter) == pytest.approx(product)
     assert np.vdot(df, turned) == pytest.approx(np.vdot(dy, _by_elements(last, x, turned)))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_a_filter_that_is_not_finite_meets_zeros_around_dy(odd: float, data_format: str) -> None:
+    rng = np.random.default_rng(2)
+    filter = rng.uniform(1, 2, (2, 2, 3, 2)).astype(np.float32)
+    filter[1, 0, 2, 1] = odd
+    shapes = {"NHWC": ((1, 4, 4, 3), (1, 2, 2, 2)), "NCHW": ((1, 3, 4, 4), (1, 2, 2, 2))}
+    input_shape, dy_shape = shapes[data_format]
+    dy = rng.uniform(1, 2, dy_shape).astype(np.float32)
+    attrs = {"input_shape": input_shape, "strides": 2, "pad": "valid", "data_format": data_format}
+    found = []
+    for backend in ("cpu", "webgpu"):
+        with wk.use_backend(backend):
+            inputs = {"dy": wk.tensor(dy), "filter": wk.tensor(filter)}
+            one = wk.engine().run_kernel("Conv2DBackpropInput", inputs, attrs)
+            assert isinstance(one, wk.Tensor)
+            found.append(one.numpy())
+
+    channel = found[0][..., 2] if data_format == "NHWC" else found[0][:, 2]
+    assert np.isnan(channel).any()
+    assert np.isfinite(found[0]).sum() == found[0].size * 2 // 3
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5)

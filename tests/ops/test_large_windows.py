@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops import pool
+from wgsl_kernels.backends.webgpu.lowering import window as lower_window
+from wgsl_kernels.ops import pool_dispatch
 
 BACKENDS = ["cpu", "webgpu"]
 EVERYWHERE = pytest.mark.parametrize("backend", BACKENDS)
@@ -48,16 +50,29 @@ def test_a_tall_or_wide_window_is_seen_whole(window: tuple[int, int], backend: s
         np.testing.assert_allclose(share.numpy(), 1 / x.size, rtol=1e-6)
 
 
-def test_windows_in_bands_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "LOOPS", 3)
-    x = drawn(2, 9, 8, 3)
-    for f in (wk.max_pool, wk.avg_pool):
+@pytest.mark.parametrize("loops", [3, 40])
+@pytest.mark.parametrize("options", [{}, {"dilations": 2}])
+def test_windows_in_bands_give_the_same(
+    monkeypatch: pytest.MonkeyPatch, loops: int, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(pool_dispatch, "LOOPS", loops)
+    monkeypatch.setattr(lower_window, "LOOPS", loops)
+    monkeypatch.setattr(lower_window, "SMALL", 1)
+    images, volumes = (drawn(2, 9, 8, 3), (4, 5)), (drawn(1, 5, 4, 6, 2), (3, 2, 3))
+    for f, (x, size) in (
+        (wk.max_pool, images),
+        (wk.avg_pool, images),
+        (wk.max_pool3d, volumes),
+        (wk.avg_pool3d, volumes),
+    ):
         found = []
         for backend in BACKENDS:
-            with wk.use_backend(backend):
+            with wk.use_backend(backend), wk.config.using(small_ops="device"):
                 given = wk.tensor(x)
-                y = f(given, (4, 5), strides=1, pad="same")
-                dx = wk.grad(lambda x, f=f: f(x, (4, 5), strides=1, pad="same"))(given)
+                y = f(given, size, strides=1, pad="same", **options)
+                dx = wk.grad(lambda x, f=f, n=size: f(x, n, strides=1, pad="same", **options))(
+                    given
+                )
                 found.append((y.numpy(), dx.numpy()))
         for ours, theirs in zip(*found, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)

@@ -234,3 +234,13 @@ def test_strides_after_a_reshape_show_the_same_elements(trial: int) -> None:
 
 def _fills(x: np.ndarray, wanted: tuple[int, ...]) -> bool:
     return x.size % int(np.prod([length for length in wanted if length > 0])) == 0
+
+
+@pytest.mark.gpu
+def test_many_axes_are_repeated_at_once() -> None:
+    x = np.arange(64, dtype=np.float32).reshape((2,) * 6)
+
+    with wk.use_backend("webgpu"):
+        found = wk.tile(x, (2, 3, 2, 1, 2, 2)).numpy()
+
+    np.testing.assert_array_equal(found, np.tile(x, (2, 3, 2, 1, 2, 2)))

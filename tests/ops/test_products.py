@@ -102,7 +102,7 @@ def test_views_are_not_copied() -> None:
         assert [row.kernels for row in seen.dispatches] == [("BatchMatMul",)]
 
 
-@pytest.mark.sampled(one_in=2)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.gpu
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_operands_read_as_vec4_are_right_in_every_layout(
         assert_product(y, a, b)
 
 
-@pytest.mark.sampled(one_in=6)
+@pytest.mark.sampled(one_in=18)
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 @pytest.mark.parametrize("transposed", [(False, False), (True, False), (True, True)], ids=str)

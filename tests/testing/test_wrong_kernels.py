@@ -179,3 +179,21 @@ def test_a_right_kernel_of_ours_is_not_flagged(name: str) -> None:
 
     assert report.passed, str(report)
     assert [one for one in report.findings if one.severity == "error"] == []
+
+
+READ_PAST_THE_END = (
+    "TopK-2x3-k=2",
+    "TopK-2x1500-k=9",
+    "SparseSegmentSum-3x4_5_5-float32_int32_int32",
+    "SparseSegmentSum-9x8_20_20-float32_int32_int32",
+)
+"""Samples that once read behind the end of an input, and dropped what came."""
+
+
+@pytest.mark.parametrize("sample", READ_PAST_THE_END)
+def test_no_kernel_reads_behind_the_end_of_an_input(sample: str) -> None:
+    (chosen,) = [one for one in all_samples() if one.id == sample]
+
+    report = check_kernel(chosen.kernel, [chosen], sections=("safe",))
+
+    assert report.passed, str(report)

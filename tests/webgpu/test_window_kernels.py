@@ -90,23 +90,28 @@ GEOMETRY: list[Any] = [
     ((1, 3, 3, 4), 3, {"pad": ((0, 0), (5, 5), (2, 2), (0, 0))}),
     ((2, 7, 7, 4), (7, 7), {}),
     ((1, 7, 8, 4), 3, {"strides": 2, "pad": 1, "dim_rounding_mode": "ceil"}),
+    ((2, 3, 6, 7), 3, {"strides": (2, 1), "dilations": 2, "pad": 2, "data_format": "NCHW"}),
+    ((2, 4, 5, 6, 4), 2, {}),
+    ((1, 4, 5, 4, 3), (2, 3, 2), {"strides": (1, 2, 1), "pad": "same", "dilations": (2, 1, 1)}),
+    ((2, 3, 4, 5, 4), (3, 2, 4), {"strides": 1, "pad": ((0, 0), (2, 3), (0, 1), (1, 0), (0, 0))}),
+    ((2, 3, 4, 5, 3), (3, 2, 2), {"strides": 1, "pad": 1, "data_format": "NCDHW"}),
 ]
 
 
 def seen(x: Any, size: Any, attrs: dict[str, Any], of: Callable[[Any, int], Any]) -> Any:
     """Return ``of(elements, first number's row length)`` for each window and channel."""
     sliding = sliding_by("Seen", x.shape, {"filter_size": size, **attrs})
-    rows, cols = sliding.rows, sliding.cols
+    first = 2 if sliding.is_channels_first else 1
+    every = slice(first, first + len(sliding.axes))
     found = np.empty(sliding.out_shape, np.float64)
-    for batch, row, col, channel in np.ndindex(*sliding.out_shape):
-        elements = [
-            (p * cols.window + q, x[batch, i, j, channel])
-            for p in range(rows.window)
-            for q in range(cols.window)
-            if 0 <= (i := row * rows.stride + p * rows.dilation - rows.before) < rows.size
-            and 0 <= (j := col * cols.stride + q * cols.dilation - cols.before) < cols.size
-        ]
-        found[batch, row, col, channel] = of(elements, len(elements))
+    for place in np.ndindex(*found.shape):
+        elements = []
+        for number, tap in enumerate(np.ndindex(*[axis.window for axis in sliding.axes])):
+            moved = zip(sliding.axes, place[every], tap, strict=True)
+            at = [i * axis.stride + p * axis.dilation - axis.before for axis, i, p in moved]
+            if all(0 <= i < axis.size for i, axis in zip(at, sliding.axes, strict=True)):
+                elements.append((number, x[(*place[:first], *at, *place[every.stop :])]))
+        found[place] = of(elements, len(elements))
     return found
 
 

@@ -1,17 +1,21 @@
 """Convolution on the CPU: windows laid side by side in a matrix, part by part, and products of it.
 
-In ``NHWC`` a window is a row of that matrix, in ``NCHW`` a column, so that both formats are copied
-in runs and nothing is transposed. Parts are small enough to stay in the last cache.
+Where channels come last a window is a row of that matrix, where they come first a column, so that
+both formats are copied in runs and nothing is transposed. Parts are small enough to stay in the
+last cache.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.engine.windows import CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,21 +37,23 @@ SPREAD = 1 << 18
 PLACES = 256
 """Places below which a product of windows is too small to be quick."""
 
-Part = tuple[slice, slice]
-"""Images, and rows of places in each."""
+EVERY = slice(None)
+
+Part = tuple[slice, ...]
+"""Images, and places in each along all spatial axes but the last."""
 
 
 @silent
 def convolved_cpu(sliding: Sliding, x: Array, filter: Array) -> Array:
-    """Return images, in the format of ``sliding``, convolved with [height, width, in, out]."""
-    y = np.empty(sliding.shape_with(filter.shape[3]), np.result_type(x, filter))
+    """Return images, in the format of ``sliding``, convolved with [*window, in, out]."""
+    y = np.empty(sliding.shape_with(filter.shape[-1]), np.result_type(x, filter))
     if not filter.size:
         y[...] = 0
     if not y.size or not filter.size:
         return y
     matrix = _matrix(sliding, filter)
     for part, columns in _columns(sliding, x, filter.shape):
-        if _is_first(sliding):
+        if sliding.is_channels_first:
             np.matmul(matrix, columns, out=_places(sliding, y, part))
         else:
             np.matmul(columns, matrix, out=_places(sliding, y, part))
@@ -57,39 +63,54 @@ def convolved_cpu(sliding: Sliding, x: Array, filter: Array) -> Array:
 @silent
 def filter_gradient_cpu(sliding: Sliding, x: Array, dy: Array, filter_shape: Shape) -> Array:
     """Return the gradient of the filter: each window times the gradient at its place, summed."""
-    height, width, channels, out = filter_shape
-    total = np.zeros((height * width * channels, out), np.result_type(x, dy))
+    *window, channels, out = filter_shape
+    total = np.zeros((math.prod(window) * channels, out), np.result_type(x, dy))
     if dy.size and total.size:
         for part, columns in _columns(sliding, x, filter_shape):
             given = _places(sliding, dy, part)
-            if _is_first(sliding):
+            if sliding.is_channels_first:
                 total += np.matmul(columns, given.swapaxes(1, 2)).sum(axis=0)
             else:
                 total += np.matmul(columns.T, given)
-    if _is_first(sliding):
-        return total.reshape(channels, height, width, out).transpose(1, 2, 0, 3)
+    if sliding.is_channels_first:
+        return np.moveaxis(total.reshape(channels, *window, out), 0, -2)
     return total.reshape(filter_shape)
 
 
 @silent
 def input_gradient_cpu(sliding: Sliding, dy: Array, filter: Array) -> Array:
     """Return the gradient of the images, in the format of ``sliding``."""
-    channels = filter.shape[2]
-    rows, cols = sliding.rows, sliding.cols
-    turned = (_turned(rows), _turned(cols))
-    if rows.stride == cols.stride == 1 and min(one.before for one in turned) >= 0:
-        back = replace(sliding, channels=filter.shape[3], rows=turned[0], cols=turned[1])
-        return convolved_cpu(back, dy, filter[::-1, ::-1].swapaxes(2, 3))
+    channels, out = filter.shape[-2:]
+    turned = tuple([_turned(axis) for axis in sliding.axes])
+    if max(one.stride for one in turned) == 1 and min(one.before for one in turned) >= 0:
+        back = replace(sliding, channels=out, axes=turned)
+        return convolved_cpu(back, dy, np.flip(filter, _spatial(filter)).swapaxes(-2, -1))
     padded = _room(sliding, channels, np.result_type(dy, filter))
     if dy.size and filter.size:
         matrix = _matrix(sliding, filter)
         for part in _parts(sliding, filter.shape, SPREAD):
             given = _places(sliding, dy, part)
-            if _is_first(sliding):
+            if sliding.is_channels_first:
                 _spread(sliding, np.matmul(matrix.T, given), padded, part, filter.shape)
             else:
                 _spread(sliding, np.matmul(given, matrix.T), padded, part, filter.shape)
-    return np.ascontiguousarray(_inside(sliding, padded))
+    gradient = np.ascontiguousarray(_inside(sliding, padded))
+    if not np.isfinite(filter).all():
+        _multiply_zeros(sliding, gradient, dy, filter)
+    return gradient
+
+
+def _multiply_zeros(sliding: Sliding, gradient: Array, dy: Array, filter: Array) -> None:
+    """Make NaN of elements for which a NaN or infinity meets the zeros that surround dy.
+
+    As everywhere else in a convolution, what is not there is 0, and a term like others.
+    """
+    is_odd = ~np.isfinite(filter)
+    met = input_gradient_cpu(sliding, np.ones_like(dy), is_odd.astype(dy.dtype))
+    count = is_odd.sum((*_spatial(filter), -1), dtype=dy.dtype)
+    if sliding.is_channels_first:
+        count = count.reshape(-1, *[1] * len(sliding.axes))
+    gradient[met < count] = np.nan
 
 
 def _turned(axis: Axis) -> Axis:
@@ -98,36 +119,36 @@ def _turned(axis: Axis) -> Axis:
     return replace(axis, size=axis.out, out=axis.size, before=before)
 
 
-def _is_first(sliding: Sliding) -> bool:
-    return sliding.data_format == "NCHW"
+def _spatial(filter: Array) -> tuple[int, ...]:
+    return tuple(range(filter.ndim - 2))
 
 
 def _matrix(sliding: Sliding, filter: Array) -> Array:
     """Return the filter as [window, out], or as [out, window] where channels come first."""
-    if _is_first(sliding):
-        return filter.transpose(3, 2, 0, 1).reshape(filter.shape[3], -1)
-    return filter.reshape(-1, filter.shape[3])
+    if sliding.is_channels_first:
+        return np.moveaxis(filter, (-1, -2), (0, 1)).reshape(filter.shape[-1], -1)
+    return filter.reshape(-1, filter.shape[-1])
 
 
 def _places(sliding: Sliding, y: Array, part: Part) -> Array:
     """Return what of [places, channels], or of [images, channels, places], is of a part."""
-    images, rows = part
-    if _is_first(sliding):
-        one = y[images, :, rows]
+    images, *lines = part
+    if sliding.is_channels_first:
+        one = _part(y, images, EVERY, *lines)
         return one.reshape(*one.shape[:2], -1)
-    return y[images, rows].reshape(-1, y.shape[3])
+    return y[part].reshape(-1, y.shape[-1])
 
 
 def _parts(sliding: Sliding, filter_shape: Shape, size: int) -> Iterator[Part]:
-    """Yield the parts: some rows of one image, or several whole images."""
-    height, width, channels, _ = filter_shape
-    places = max(size // (height * width * channels), PLACES)
-    down, across = sliding.rows.out, sliding.cols.out
-    rows = min(max(places // across, 1), down)
-    images = max(places // (across * down), 1)
-    for first in range(0, sliding.batch, images):
-        for top in range(0, down, rows):
-            yield slice(first, first + images), slice(top, min(top + rows, down))
+    """Yield the parts: some lines of one image, or several whole images."""
+    places = max(size // math.prod(filter_shape[:-1]), PLACES)
+    together = sliding.axes[-1].out  # places in one step of an axis, from the last but one on
+    cuts: list[list[slice]] = []
+    for length in (*[axis.out for axis in sliding.axes[-2::-1]], sliding.batch):
+        step = min(max(places // together, 1), length)
+        cuts.insert(0, [slice(at, min(at + step, length)) for at in range(0, length, step)])
+        together *= length
+    yield from itertools.product(*cuts)
 
 
 def _columns(sliding: Sliding, x: Array, filter_shape: Shape) -> Iterator[tuple[Part, Array]]:
@@ -135,58 +156,51 @@ def _columns(sliding: Sliding, x: Array, filter_shape: Shape) -> Iterator[tuple[
 
     The windows are overwritten by the next part's.
     """
-    height, width, channels, _ = filter_shape
     padded = _padded(sliding, x)
-    rows, cols = sliding.rows, sliding.cols
-    if height == width == rows.stride == cols.stride == 1:  # the images are that matrix already
-        whole = (slice(None), slice(None))
+    first = sliding.is_channels_first
+    if all(axis.window == axis.stride == 1 for axis in sliding.axes):
+        whole = (EVERY,) * len(sliding.axes)  # the images are that matrix already
         yield whole, _places(sliding, padded, whole)
         return
     views = _views(sliding, padded)
-    depth = height * width * channels
+    depth = math.prod(filter_shape[:-1])
     room = np.empty(0, x.dtype)
-    for images, lines in _parts(sliding, filter_shape, PART):
-        view = views[images, ..., lines, :] if _is_first(sliding) else views[images, lines]
+    for part in _parts(sliding, filter_shape, PART):
+        images, *lines = part
+        view = _part(views, images, ..., *lines, EVERY) if first else views[part]
         if view.size > room.size:
             room = np.empty(view.size, x.dtype)
         windows = room[: view.size].reshape(view.shape)
         windows[...] = view
-        shape = (len(view), depth, -1) if _is_first(sliding) else (-1, depth)
-        yield (images, lines), windows.reshape(shape)
+        yield part, windows.reshape((len(view), depth, -1) if first else (-1, depth))
 
 
 def _views(sliding: Sliding, padded: Array) -> Array:
     """Return all windows as a view of padded images.
 
-    It is [batch, rows, cols, window rows, window cols, channels], or, where channels come first,
-    [batch, channels, window rows, window cols, rows, cols].
+    It is [batch, *places, *window, channels], or, where channels come first,
+    [batch, channels, *window, *places].
     """
-    if not _is_first(sliding):
+    if not sliding.is_channels_first:
         return sliding.views(padded)
-    rows, cols = sliding.rows, sliding.cols
-    batch, channel, down, right = padded.strides
-    apart = (down * rows.dilation, right * cols.dilation)
-    return np.lib.stride_tricks.as_strided(
-        padded,
-        (*padded.shape[:2], rows.window, cols.window, rows.out, cols.out),
-        (batch, channel, *apart, down * rows.stride, right * cols.stride),
-        writeable=False,
-    )
+    views = sliding.views(np.moveaxis(padded, 1, -1))
+    count = len(sliding.axes)
+    places = range(1, 1 + count)
+    return np.moveaxis(views, (-1, *places), (1, *[place + count + 1 for place in places]))
 
 
 def _room(sliding: Sliding, channels: int, dtype: np.dtype[np.generic]) -> Array:
     """Return zeros in the shape of the padded images with ``channels`` channels."""
-    spatial = [axis.before + axis.size + axis.after for axis in (sliding.rows, sliding.cols)]
-    shape = (channels, *spatial) if _is_first(sliding) else (*spatial, channels)
+    spatial = [axis.before + axis.size + axis.after for axis in sliding.axes]
+    shape = (channels, *spatial) if sliding.is_channels_first else (*spatial, channels)
     return np.zeros((sliding.batch, *shape), dtype)
 
 
 def _padded(sliding: Sliding, x: Array) -> Array:
     """Return images with as much padding around as the window needs."""
-    rows, cols = sliding.rows, sliding.cols
-    if not any((rows.before, rows.after, cols.before, cols.after)):
+    if not any(axis.before or axis.after for axis in sliding.axes):
         return x
-    channels = x.shape[1 if _is_first(sliding) else 3]
+    channels = x.shape[CHANNELS[sliding.data_format]]
     padded = _room(sliding, channels, x.dtype)
     _inside(sliding, padded)[...] = x
     return padded
@@ -194,33 +208,39 @@ def _padded(sliding: Sliding, x: Array) -> Array:
 
 def _inside(sliding: Sliding, padded: Array) -> Array:
     """Return the images inside padded ones, as a view."""
-    rows, cols = (
-        slice(axis.before, axis.before + axis.size) for axis in (sliding.rows, sliding.cols)
-    )
-    return padded[:, :, rows, cols] if _is_first(sliding) else padded[:, rows, cols]
+    inside = [slice(axis.before, axis.before + axis.size) for axis in sliding.axes]
+    if sliding.is_channels_first:
+        return _part(padded, ..., *inside)
+    return _part(padded, EVERY, *inside)
+
+
+def _part(x: Array, *index: Any) -> Array:
+    """Return part of an array, as a view."""
+    return np.asarray(x[index])
 
 
 def _spread(
     sliding: Sliding, shares: Array, padded: Array, part: Part, filter_shape: Shape
 ) -> None:
     """Add to padded images what each place of a part gives to each element of its window."""
-    images, lines = part
-    height, width, channels, _ = filter_shape
-    count = lines.stop - lines.start
-    rows, cols = sliding.rows, sliding.cols
-    first = _is_first(sliding)
+    images, *lines = part
+    *window, channels, _ = filter_shape
+    *outer, last = sliding.axes
+    first = sliding.is_channels_first
     block = padded[images]
-    window = (channels, height, width) if first else (height, width, channels)
-    places = (count, cols.out)
-    shares = shares.reshape(
-        (len(block), *window, *places) if first else (len(block), *places, *window)
-    )
-    for down in range(height):
-        start = lines.start * rows.stride + down * rows.dilation
-        here = slice(start, start + (count - 1) * rows.stride + 1, rows.stride)
-        for right in range(width):
-            there = cols.places(right)
-            if first:
-                block[:, :, here, there] += shares[:, :, down, right]
-            else:
-                block[:, here, there] += shares[:, :, :, down, right]
+    taps = (channels, *window) if first else (*window, channels)
+    places = (*[line.stop - line.start for line in lines], last.out)
+    shares = shares.reshape((len(block), *taps, *places) if first else (len(block), *places, *taps))
+    before = (EVERY,) * (2 if first else len(places) + 1)
+    for tap in np.ndindex(*window):
+        moved = zip(lines, outer, tap[:-1], strict=True)
+        here = (*[_moved(line, axis, one) for line, axis, one in moved], last.places(tap[-1]))
+        target = _part(block, EVERY, EVERY, *here) if first else _part(block, EVERY, *here)
+        target += _part(shares, *before, *tap)
+
+
+def _moved(places: slice, axis: Axis, tap: int) -> slice:
+    """Return where, along an axis of the padded images, an element of these places' windows is."""
+    start = places.start * axis.stride + tap * axis.dilation
+    count = places.stop - places.start
+    return slice(start, start + (count - 1) * axis.stride + 1, axis.stride)

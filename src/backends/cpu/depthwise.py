@@ -15,7 +15,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.threads import each
-from wgsl_kernels.engine.windows import turned, turns_of
+from wgsl_kernels.engine.turns import turned, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,12 +121,12 @@ def input_by_channel(sliding: Sliding, dy: Array, filter: Array) -> Array:
     """
     if filter.size and sliding.rows.stride == sliding.cols.stride == 1:  # all are covered alike
         ((_, _, rows),), ((_, _, cols),) = turned(sliding.rows), turned(sliding.cols)
-        return by_channel(replace(sliding, rows=rows, cols=cols), dy, filter[::-1, ::-1])
+        return by_channel(replace(sliding, axes=(rows, cols)), dy, filter[::-1, ::-1])
     y = np.zeros((dy.shape[0], sliding.rows.size, sliding.cols.size, dy.shape[3]), dy.dtype)
     for down, row_elements, rows in turned(sliding.rows):
         for right, col_elements, cols in turned(sliding.cols):
             elements = filter[row_elements, col_elements][::-1, ::-1]
-            y[:, down, right] = by_channel(replace(sliding, rows=rows, cols=cols), dy, elements)
+            y[:, down, right] = by_channel(replace(sliding, axes=(rows, cols)), dy, elements)
     return y
 
 

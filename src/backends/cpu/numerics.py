@@ -26,7 +26,10 @@ from wgsl_kernels.backends.cpu.sums import total
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Axes = int | tuple[int, ...] | None
+
 exp, expm1, log, log1p = native(np.exp), native(np.expm1), native(np.log), native(np.log1p)
+log2, log10 = native(np.log2), native(np.log10)
 sin, cos, tan = native(np.sin), native(np.cos), native(np.tan)
 asin, acos, atan = native(np.arcsin), native(np.arccos), native(np.arctan)
 sinh, cosh, tanh = native(np.sinh), native(np.cosh), native(np.tanh)
@@ -274,7 +277,7 @@ def pow_int(a: Array, b: Array) -> Array:
     return np.asarray(np.where(b < 0, inverse, whole).astype(a.dtype))
 
 
-def finite_max(x: Array, axis: int | tuple[int, ...] | None) -> Array:
+def finite_max(x: Array, axis: Axes) -> Array:
     """Return the maximum along ``axis``, kept as size 1; 0 in place of -Inf and of nothing."""
     top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     return np.asarray(np.where(top == -np.inf, x.dtype.type(0), top))
@@ -285,7 +288,7 @@ def _exp_in_place(y: Array) -> Array:
 
 
 @silent
-def softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Array:
+def softmax(x: Array, axis: Axes = -1) -> Array:
     """Return e^x / sum(e^x) along ``axis``; NaN where all are -Inf or one is +Inf."""
     if not x.size:  # of which the other axes may be longer than any memory
         return x
@@ -295,26 +298,51 @@ def softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Array:
 
 
 @silent
-def logsumexp(x: Array, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
+def logsumexp(x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
     """Return log(sum(e^x)) along ``axis``; +Inf where one is +Inf, -Inf of nothing."""
     top = finite_max(x, axis)
     infinite = np.isinf(top)
-    shifted = np.asarray(x - np.where(infinite, x.dtype.type(0), top))
-    below = log(_kept_total(_exp_in_place(shifted), axis))
+    finite = np.where(infinite, x.dtype.type(0), top)
+    below = _log_total(_exp_in_place(np.asarray(x - finite)), x, finite, axis)
     result = np.where(infinite, top, top + below).astype(x.dtype)
     return result if keepdims else np.squeeze(result, axis=axis)
 
 
 @silent
-def log_softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Array:
+def log_softmax(x: Array, axis: Axes = -1) -> Array:
     """Return x - log(sum(e^x)) along ``axis``, without overflow."""
     if not x.size:
         return x
-    y = np.asarray(x - finite_max(x, axis))
-    y -= log(_kept_total(exp(y), axis))
+    top = finite_max(x, axis)
+    y = np.asarray(x - top)
+    y -= _log_total(exp(y), x, top, axis)
     return y
 
 
-def _kept_total(x: Array, axis: int | tuple[int, ...] | None) -> Array:
+def _log_total(terms: Array, x: Array, top: Array, axis: Axes) -> Array:
+    """Return log(sum(terms)) along ``axis``, kept; the terms are ``e^(x - top)``, the largest is 1.
+
+    Where the others together are less than that, they are summed without it and in double
+    precision, so that the logarithm keeps its digits.
+    """
+    totals = _kept_total(terms, axis)
+    logs = log(totals)
+    near = (totals >= 1) & (totals < 2)
+    if near.any():
+        axes = _axes(x, axis)
+        kept = tuple(length for at, length in enumerate(x.shape) if at not in axes)
+        rows = np.moveaxis(x, axes, range(-len(axes), 0)).reshape(*kept, -1)
+        chosen = near.reshape(kept)
+        gaps = rows[chosen].astype(np.float64) - top.reshape(kept)[chosen][:, None]
+        others = np.where(gaps == 0, 0, np.exp(gaps))
+        logs.reshape(kept)[chosen] = np.log1p(others.sum(axis=-1))
+    return logs
+
+
+def _axes(x: Array, axis: Axes) -> tuple[int, ...]:
     given = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return total(x, [one % x.ndim for one in given], keepdims=True)
+    return tuple(one % x.ndim for one in given)
+
+
+def _kept_total(x: Array, axis: Axes) -> Array:
+    return total(x, list(_axes(x, axis)), keepdims=True)

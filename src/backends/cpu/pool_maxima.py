@@ -1,7 +1,7 @@
 """Where the maxima of windows stand, on the CPU: giving values to these places and fetching them.
 
-A window's maximum is that of its lines' maxima, so each step goes over the elements of a line or
-over the lines. A step fills the cache, and lines of Python come from memory after that: what is the
+A window's maximum is that of its lines' maxima, and so on, so each step goes over the elements of
+one axis. A step fills the cache, and lines of Python come from memory after that: what is the
 same for all parts is found before, once.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.pooling import is_padded, padded, parts, room_around
 from wgsl_kernels.backends.cpu.threads import each
+from wgsl_kernels.engine.turns import turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,18 +35,23 @@ def max_pool_gradient_cpu(sliding: Sliding, dy: Array, x: Array) -> Array:
     """
     if not dy.size:
         return np.zeros(x.shape, dy.dtype)
-    rows, cols = sliding.rows, sliding.cols
+    axes = sliding.axes
+    last = len(axes)
     has_margin = is_padded(sliding)
-    y = np.empty(x.shape, dy.dtype) if has_margin else _room(x.shape, 2, cols, dy.dtype)
-    lines, elements = _places(rows, 1), _places(cols, 2)
+    y = np.empty(x.shape, dy.dtype) if has_margin else _room(x.shape, last, axes[-1], dy.dtype)
+    places = _places(axes)
 
     def spread(images: slice) -> None:
         own = y[images]
-        maxima = _maxima(padded(sliding, x[images], -np.inf), lines, elements)
-        shares = _room(maxima.across.shape, 1, rows, dy.dtype)
+        maxima = _maxima(padded(sliding, x[images], -np.inf), axes, places)
         room = room_around(sliding, own) if has_margin else own
-        _give(shares, lines, rows, maxima.of_lines(lines, rows, dy[images]))
-        _give(room, elements, cols, maxima.of_elements(elements, cols, shares))
+        shares = dy[images]
+        for number, axis in enumerate(axes, 1):
+            given = shares
+            shares = room
+            if number < last:
+                shares = _room(maxima.levels[number].shape, number, axis, dy.dtype)
+            _give(shares, places[number - 1], axis, maxima.handed_out(number, given))
         if has_margin:
             own[...] = sliding.cropped(room)
 
@@ -59,37 +65,42 @@ def chosen_cpu(sliding: Sliding, values: Array, x: Array) -> Array:
     y = np.zeros(sliding.out_shape, values.dtype)
     if not y.size:
         return y
-    rows, cols = sliding.rows, sliding.cols
-    lines, elements = _places(rows, 1), _places(cols, 2)
+    axes = sliding.axes
+    places = _places(axes)
 
     def fetch(images: slice) -> None:
-        own = y[images]
-        maxima = _maxima(padded(sliding, x[images], -np.inf), lines, elements)
-        found = np.zeros(maxima.across.shape, values.dtype)
-        given = padded(sliding, values[images], 0)
-        _take(found, given, elements, maxima.of_elements(elements, cols, _all_bits(found)))
-        _take(own, found, lines, maxima.of_lines(lines, rows, _all_bits(own)))
+        maxima = _maxima(padded(sliding, x[images], -np.inf), axes, places)
+        found = padded(sliding, values[images], 0)
+        for number in range(len(axes), 0, -1):
+            given = found
+            found = y[images]
+            if number > 1:
+                found = np.zeros(maxima.levels[number - 1].shape, values.dtype)
+            _take(found, given, places[number - 1], maxima.handed_out(number, _all_bits(found)))
 
     with np.errstate(all="ignore"):
         each(fetch, parts(sliding))
     return y
 
 
-def _places(axis: Axis, number: int) -> list[Place]:
-    """Return where each element of a window falls along the axis of that ``number``."""
-    return [(EVERY,) * number + (axis.places(tap),) for tap in range(axis.window)]
+def _places(axes: tuple[Axis, ...]) -> list[list[Place]]:
+    """Return, along each axis, where each element of a window falls."""
+    return [
+        [(EVERY,) * number + (axis.places(tap),) for tap in range(axis.window)]
+        for number, axis in enumerate(axes, 1)
+    ]
 
 
 def _room(shape: Shape, number: int, axis: Axis, dtype: np.dtype[Any]) -> Array:
     """Return room for what places give along an axis: zeros, unless all of it will be written."""
-    is_whole = axis.window == axis.stride and axis.out * axis.stride == shape[number]
+    is_whole = axis.window == turns_of(axis) and axis.out * axis.window == shape[number]
     return np.empty(shape, dtype) if is_whole else np.zeros(shape, dtype)
 
 
 def _give(room: Array, places: list[Place], axis: Axis, shares: Iterator[Array]) -> None:
     """Add to each element, in zeros, its shares of the windows."""
     for tap, share in enumerate(shares):
-        if tap < axis.stride:  # no window before has given there
+        if tap < turns_of(axis):  # no window before has given there
             room[places[tap]] = share
         else:
             room[places[tap]] += share
@@ -112,34 +123,32 @@ class _Maxima(NamedTuple):
     """Images, and where the maxima of windows over them are.
 
     Attributes:
-        image: The images, padded.
-        across: The maximum of each line of a window.
-        largest: The maximum of each window.
-        has_nan: Whether one of them may be NaN.
-        is_low: Whether one of them may be -Inf, which padding is too.
+        levels: The maximum of each window; then that of each part of it which is one element along
+            the first axis, along the first two, and so on; the last are the images, padded.
+        axes: The window along each axis.
+        places: Where its elements fall.
+        has_nan: Whether a maximum may be NaN.
+        is_low: Whether one may be -Inf, which padding is too.
     """
 
-    image: Array
-    across: Array
-    largest: Array
+    levels: list[Array]
+    axes: tuple[Axis, ...]
+    places: list[list[Place]]
     has_nan: bool
     is_low: bool
 
-    def of_lines(self, places: list[Place], rows: Axis, shares: Array) -> Iterator[Array]:
-        """Yield, line by line, what of each window's share goes to that line of it."""
-        return self._handed_out(self.across, places, rows, self.largest, shares)
+    def handed_out(self, number: int, shares: Array) -> Iterator[Array]:
+        """Yield, element by element of an axis, what goes on of each share to that one.
 
-    def of_elements(self, places: list[Place], cols: Axis, shares: Array) -> Iterator[Array]:
-        """Yield, element by element of a line, what of the line's share goes to that one."""
-        return self._handed_out(self.image, places, cols, self.across, shares)
+        It goes to the first of the largest; NaN counts as such, padding never. What was yielded is
+        overwritten after that.
 
-    def _handed_out(
-        self, x: Array, places: list[Place], axis: Axis, largest: Array, shares: Array
-    ) -> Iterator[Array]:
-        """Yield the shares of those windows whose first largest element is the next one, else 0.
-
-        NaN counts as the largest, padding never. What was yielded is overwritten after that.
+        Args:
+            number: The axis, counted from 1.
+            shares: One for each maximum of the level before.
         """
+        x, largest = self.levels[number], self.levels[number - 1]
+        axis, places = self.axes[number - 1], self.places[number - 1]
         whole = np.dtype(f"i{shares.dtype.itemsize}")
         rest = shares.view(whole)
         last = len(places) - 1
@@ -159,11 +168,12 @@ class _Maxima(NamedTuple):
             rest = np.bitwise_xor(share, rest, out=share)
 
 
-def _maxima(image: Array, lines: list[Place], elements: list[Place]) -> _Maxima:
-    across = _largest(image, elements)
-    largest = _largest(across, lines)
-    lowest = float(largest.min())
-    return _Maxima(image, across, largest, lowest != lowest, not lowest > -np.inf)
+def _maxima(image: Array, axes: tuple[Axis, ...], places: list[list[Place]]) -> _Maxima:
+    levels = [image]
+    for along in reversed(places):
+        levels.insert(0, _largest(levels[0], along))
+    lowest = float(levels[0].min())
+    return _Maxima(levels, axes, places, lowest != lowest, not lowest > -np.inf)
 
 
 def _largest(x: Array, places: list[Place]) -> Array:

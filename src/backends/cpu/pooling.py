@@ -6,11 +6,13 @@ So many images are taken that they stay in the processor's cache.
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wgsl_kernels.backends.cpu.threads import each
+from wgsl_kernels.engine.turns import turns_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.kernel import Array
@@ -22,7 +24,7 @@ PART = 1 << 18
 
 def parts(sliding: Sliding) -> list[slice]:
     """Return some images after the others."""
-    one = sliding.rows.size * sliding.cols.size * sliding.channels
+    one = math.prod(axis.size for axis in sliding.axes) * sliding.channels
     images = max(PART // max(one, 1), 1)
     return [slice(first, first + images) for first in range(0, sliding.batch, images)]
 
@@ -38,25 +40,27 @@ def padded(sliding: Sliding, x: Array, value: float) -> Array:
 
 def room_around(sliding: Sliding, x: Array, value: float = 0) -> Array:
     """Return ``value`` in the shape of channels-last images with their padding."""
-    rows, cols = (axis.before + axis.size + axis.after for axis in (sliding.rows, sliding.cols))
-    shape = (len(x), rows, cols, x.shape[3])
+    sizes = [axis.before + axis.size + axis.after for axis in sliding.axes]
+    shape = (len(x), *sizes, x.shape[-1])
     return np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
 
 
 def is_padded(sliding: Sliding) -> bool:
     """Say whether windows read more than the images."""
-    axes = (sliding.rows, sliding.cols)
-    return any(axis.before or axis.after for axis in axes)
+    return any(axis.before or axis.after for axis in sliding.axes)
 
 
 def joined(sliding: Sliding, x: Array, join: np.ufunc, y: Array) -> Array:
     """Fill ``y`` with ``join`` of all elements of each window of padded images."""
-    if x.shape[1:3] == (sliding.rows.window, sliding.cols.window):  # one window, the whole image
-        lines = x.reshape(len(x), -1, x.shape[3])
-        join.reduce(lines, axis=1, out=y.reshape(len(x), x.shape[3]))
+    channels = x.shape[-1]
+    if all(n == axis.window for n, axis in zip(x.shape[1:-1], sliding.axes, strict=True)):
+        lines = x.reshape(len(x), -1, channels)  # one window, the whole image
+        join.reduce(lines, axis=1, out=y.reshape(len(x), channels))
         return y
-    down = _joined_along(x, 1, sliding.rows, join, None)
-    return _joined_along(down, 2, sliding.cols, join, y)
+    *outer, last = enumerate(sliding.axes, 1)
+    for number, axis in outer:
+        x = _joined_along(x, number, axis, join, None)
+    return _joined_along(x, *last, join, y)
 
 
 def _joined_along(x: Array, number: int, axis: Axis, join: np.ufunc, y: Array | None) -> Array:
@@ -90,7 +94,7 @@ def max_pool_cpu(sliding: Sliding, x: Array, lowest: float) -> Array:
 def avg_pool_cpu(sliding: Sliding, x: Array) -> Array:
     """Return the mean of each window without its padding; NaN where that is all."""
     y = np.empty(sliding.out_shape, x.dtype)
-    seen = counts(sliding.rows, sliding.cols).astype(x.dtype)
+    seen = counts(sliding.axes).astype(x.dtype)
 
     def pool(images: slice) -> None:
         sums = joined(sliding, padded(sliding, x[images], 0), np.add, y[images])
@@ -102,30 +106,33 @@ def avg_pool_cpu(sliding: Sliding, x: Array) -> Array:
 
 
 @functools.lru_cache(maxsize=256)
-def counts(rows: Axis, cols: Axis) -> Array:
-    """Return how many elements of the image each window sees: [places down, places across, 1]."""
-    seen = np.outer(rows.counts(), cols.counts())[..., np.newaxis]
+def counts(axes: tuple[Axis, ...]) -> Array:
+    """Return how many elements of the image each window sees: [*places, 1]."""
+    seen = functools.reduce(np.multiply.outer, [axis.counts() for axis in axes])[..., np.newaxis]
     if seen.size and (seen == seen.flat[0]).all():
-        seen = seen[:1, :1]  # one number for all
+        seen = seen[(slice(1),) * len(axes)]  # one number for all
     seen.flags.writeable = False
     return seen
 
 
 def avg_pool_gradient_cpu(sliding: Sliding, dy: Array) -> Array:
     """Return, for each element of the images, the sum of its shares in the windows' gradients."""
-    rows, cols = sliding.rows, sliding.cols
-    shape = (sliding.batch, rows.size, cols.size, sliding.channels)
-    y = np.zeros(shape, dy.dtype)
+    axes, channels = sliding.axes, sliding.channels
+    y = np.zeros((sliding.batch, *[axis.size for axis in axes], channels), dy.dtype)
     if not dy.size:
         return y
-    seen = np.maximum(counts(rows, cols), 1).astype(dy.dtype)
+    seen = np.maximum(counts(axes), 1).astype(dy.dtype)
 
     def spread(images: slice) -> None:
         own = y[images]
         room = room_around(sliding, own) if is_padded(sliding) else own
-        across = np.zeros((len(own), rows.out, room.shape[2], sliding.channels), dy.dtype)
-        _spread_along(across, 2, cols, dy[images] / seen)
-        _spread_along(room, 1, rows, across)
+        shares = dy[images] / seen
+        for number in range(len(axes), 1, -1):
+            outs = [axis.out for axis in axes[: number - 1]]
+            across = np.zeros((len(own), *outs, *room.shape[number:]), dy.dtype)
+            _spread_along(across, number, axes[number - 1], shares)
+            shares = across
+        _spread_along(room, 1, axes[0], shares)
         if room is not own:
             own[...] = sliding.cropped(room)
 
@@ -136,9 +143,10 @@ def avg_pool_gradient_cpu(sliding: Sliding, dy: Array) -> Array:
 
 def _spread_along(room: Array, number: int, axis: Axis, shares: Array) -> None:
     """Add to each line of zeros the shares of the places whose windows hold it."""
+    overlap = turns_of(axis) < axis.window
     for tap in range(axis.window):
         here = (*(slice(None),) * number, axis.places(tap))
-        if axis.stride >= axis.window:  # no two windows overlap
+        if not overlap:
             room[here] = shares
         else:
             room[here] += shares

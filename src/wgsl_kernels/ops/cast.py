@@ -9,22 +9,24 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.attributes import flag
+from wgsl_kernels.engine.backends import use_backend
 from wgsl_kernels.engine.dtypes import DType, canonical, is_differentiable, numpy_dtype
 from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.tensor import Tensor, TensorLike
 from wgsl_kernels.ops.elementwise import NUMBERS, as_int32
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Spec
-    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 
-def astype(x: TensorLike, dtype: Any) -> Tensor:
+def astype(x: TensorLike, dtype: Any, *, copy: bool = True, device: str | None = None) -> Tensor:
     """Return ``x`` in another dtype.
 
     Floats become int32 cut toward zero and saturated, NaN 0; what is not 0 becomes True; of
@@ -33,11 +35,20 @@ def astype(x: TensorLike, dtype: Any) -> Tensor:
     Args:
         x: Any dtype but strings.
         dtype: A dtype's name, or what NumPy takes as one.
+        copy: Whether the result is another tensor where ``x`` has the dtype; values never change.
+        device: The backend that it is on; without one the backend in force.
 
     Raises:
         DTypeError: Strings meet numbers.
     """
-    return run("Cast", x, dtype=canonical(dtype))
+    if device is not None:
+        with use_backend(device):
+            return astype(x, dtype, copy=copy)
+    wanted = canonical(dtype)
+    is_kept = copy is not True and not flag("astype", "copy", copy)
+    if is_kept and isinstance(x, Tensor) and x.dtype == wanted:
+        return x
+    return run("Cast", x, dtype=wanted)
 
 
 @signature("Cast")

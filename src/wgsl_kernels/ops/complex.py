@@ -114,8 +114,9 @@ def _imag_grad(dy: Tensor) -> Tensor:
 
 
 def real(x: TensorLike) -> Tensor:
-    """Return the real part of complex numbers."""
-    return run("Real", x)
+    """Return the real part of complex numbers; of real ones ``x`` itself."""
+    given = as_tensor(x)
+    return run("Real", given) if given.dtype in COMPLEXES else given
 
 
 @signature("Real")

@@ -135,14 +135,14 @@ def div_no_nan(a: TensorLike, b: TensorLike) -> Tensor:
     return logical.where(is_zero, 0, quotient)
 
 
-def empty(shape: int | Sequence[int], *, dtype: Any = None) -> Tensor:
+def empty(shape: int | Sequence[int], *, dtype: Any = None, device: str | None = None) -> Tensor:
     """Return a tensor whose values nobody has set: here they are zeros."""
-    return creation.zeros(shape, dtype="float32" if dtype is None else dtype)
+    return creation.zeros(shape, dtype=dtype, device=device)
 
 
-def empty_like(x: TensorLike, *, dtype: Any = None) -> Tensor:
+def empty_like(x: TensorLike, *, dtype: Any = None, device: str | None = None) -> Tensor:
     """Return a tensor of the shape of ``x`` whose values nobody has set: here they are zeros."""
-    return creation.zeros_like(x, dtype=dtype)
+    return creation.zeros_like(x, dtype=dtype, device=device)
 
 
 def log_sigmoid(x: TensorLike) -> Tensor:

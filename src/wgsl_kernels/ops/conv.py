@@ -4,38 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.cpu.convolution import convolved_cpu
-from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.backends.webgpu.products.dispatching import (
-    NO_EPILOGUE,
-    Epilogue,
-    declare_product,
-    is_vec4_along,
-    multiply,
-)
-from wgsl_kernels.backends.webgpu.products.tilings import STRIDED, VEC4_KN, VEC4_N, Layout, Product
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.engine.windows import Padding, Pair, Sliding, slide
-from wgsl_kernels.ops import conv_gradients as _conv_gradients  # noqa: F401  registers kernels
+from wgsl_kernels.ops.conv_kernels import declare_kernels
 from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
-from wgsl_kernels.ops.windows import convolved, wide
+from wgsl_kernels.ops.windows import convolved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.array import GpuArray
-    from wgsl_kernels.backends.webgpu.gpu import Gpu
-    from wgsl_kernels.engine.spec import Shape
-
-OPERANDS = "operands/conv_window.wesl"
+    from wgsl_kernels.engine.windows import Padding, Pair
 
 CONVOLUTION = Convolution("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", convolved)
 
-declare_product("Conv2D")
 declare_convolution(CONVOLUTION)
+conv2d_cpu = declare_kernels(CONVOLUTION)
 
 
 def conv2d(
@@ -81,79 +65,20 @@ def conv2d(
     )
 
 
-def on_batch(kernel: str, x: Tensor, *others: Any, **attrs: Any) -> Tensor:
-    """Run a kernel on images, or on one that has no batch axis."""
-    if x.ndim != 3:
+def on_batch(kernel: str, x: Tensor, *others: Any, axes: int = 2, **attrs: Any) -> Tensor:
+    """Run a kernel on images, or on one that has no batch axis.
+
+    Args:
+        kernel: Its name.
+        x: Images.
+        *others: Its further inputs.
+        axes: The number of spatial axes.
+        **attrs: Its attributes.
+    """
+    if x.ndim != axes + 1:
         return run(kernel, x, *others, **attrs)
     y = run(kernel, run("Reshape", x, shape=(1, *x.shape)), *others, **attrs)
     return run("Reshape", y, shape=y.shape[1:])
-
-
-@cpu_kernel("Conv2D")
-def conv2d_cpu(x: Array, filter: Array, **geometry: Any) -> Array:
-    """Convolve: products of windows, laid side by side, with the filter."""
-    sliding = slide("Conv2D", x.shape, filter.shape, **geometry)
-    return convolved_cpu(sliding, wide(x), wide(filter)).astype(x.dtype, copy=False)
-
-
-@wgsl_kernel("Conv2D", dtypes=("float32", "float16"), accepts_epilogue=True)
-def _conv2d_webgpu(gpu: Gpu, x: GpuArray, filter: GpuArray, **geometry: Any) -> GpuArray:
-    return convolved_webgpu(gpu, slide("Conv2D", x.shape, filter.shape, **geometry), x, filter)
-
-
-def convolved_webgpu(
-    gpu: Gpu,
-    sliding: Sliding,
-    x: GpuArray,
-    filter: GpuArray,
-    epilogue: Epilogue = NO_EPILOGUE,
-) -> GpuArray:
-    """Return images convolved with a filter.
-
-    Args:
-        gpu: The device.
-        sliding: How the filter moves.
-        x: Images in the format of ``sliding``.
-        filter: [filter height, filter width, channels, out channels].
-        epilogue: What becomes of the sums.
-    """
-    product, fields = _forward_product(x, filter.shape, sliding)
-    return multiply(
-        gpu,
-        OPERANDS,
-        product,
-        {"x": x, "filter": filter},
-        sliding.shape_with(filter.shape[3]),
-        x.dtype,
-        params=fields,
-        layout=_forward_layout(x, filter, sliding.data_format),
-        epilogue=epilogue,
-    )
-
-
-def _forward_layout(x: GpuArray, filter: GpuArray, data_format: str) -> Layout:
-    """Return what the layouts of images and filter allow."""
-    if data_format != "NHWC" or filter.shape[3] % 4:
-        return STRIDED
-    return VEC4_KN if is_vec4_along(x, 3) else VEC4_N
-
-
-def _forward_product(
-    x: GpuArray, filter_shape: Shape, sliding: Sliding
-) -> tuple[Product, dict[str, Any]]:
-    """Return the sizes of a convolution as a product, and the fields of its shaders.
-
-    Where a line of the window is one piece of the image, it counts as one tap with the channels of
-    them all; the field ``line`` then has those of one element, else 0.
-    """
-    height, width, channels, out_channels = filter_shape
-    rows = sliding.batch * sliding.rows.out * sliding.cols.out
-    fields = {**sliding.fields(), "line": 0}
-    is_line = sliding.data_format == "NHWC" and width > 1 and sliding.cols.dilation == 1
-    if is_line and x.strides[2] == channels * x.strides[3]:
-        fields |= {"window": (height, 1), "line": channels}
-        return Product(1, rows, out_channels, height, width * channels), fields
-    return Product(1, rows, out_channels, height * width, channels), fields
 
 
 def conv2d_transpose(

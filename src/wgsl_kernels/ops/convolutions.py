@@ -15,6 +15,7 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.windows import COUNTS
 from wgsl_kernels.ops.epilogue import check_epilogue, end_gradients, finished, needs_sum
 from wgsl_kernels.ops.windows import geometry_of, wide
 
@@ -37,12 +38,14 @@ class Convolution:
         to_filter: The one that gives the gradient of the filter.
         convolved: Returns the shape that it gives, of a kernel's name, images, a filter and the
             attributes, or raises.
+        data_format: The format by default; images and filters have an axis for each of its letters.
     """
 
     forward: str
     to_input: str
     to_filter: str
     convolved: Callable[..., Shape]
+    data_format: str = "NHWC"
 
 
 def declare_convolution(kind: Convolution) -> None:
@@ -61,7 +64,7 @@ def _declare_forward(kind: Convolution) -> None:
         *,
         strides: Pair = 1,
         pad: Padding = "valid",
-        data_format: str = "NHWC",
+        data_format: str = kind.data_format,
         dilations: Pair | None = 1,
         dim_rounding_mode: str | None = None,
     ) -> Spec:
@@ -96,11 +99,11 @@ def _declare_to_input(kind: Convolution) -> None:
         input_shape: Sequence[int],
         strides: Pair = 1,
         pad: Padding = "valid",
-        data_format: str = "NHWC",
+        data_format: str = kind.data_format,
         dilations: Pair | None = 1,
         dim_rounding_mode: str | None = None,
     ) -> Spec:
-        x = dy.like(shape=_four(kind.to_input, "input_shape", input_shape))
+        x = dy.like(shape=_shape_of(kind, kind.to_input, "input_shape", input_shape))
         geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
         _check_dy(kind.to_input, dy, kind.convolved(kind.to_input, x, filter, **geometry))
         return x
@@ -133,11 +136,12 @@ def _declare_to_filter(kind: Convolution) -> None:
         filter_shape: Sequence[int],
         strides: Pair = 1,
         pad: Padding = "valid",
-        data_format: str = "NHWC",
+        data_format: str = kind.data_format,
         dilations: Pair | None = 1,
         dim_rounding_mode: str | None = None,
     ) -> Spec:
-        filter = x.like(shape=_four(kind.to_filter, "filter_shape", filter_shape))
+        shape = _shape_of(kind, kind.to_filter, "filter_shape", filter_shape)
+        filter = x.like(shape=shape)
         geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
         _check_dy(kind.to_filter, dy, kind.convolved(kind.to_filter, x, filter, **geometry))
         return filter
@@ -179,7 +183,7 @@ def declare_fused(kernel: str, kind: Convolution, convolve: Callable[..., Array]
         *,
         strides: Pair = 1,
         pad: Padding = "valid",
-        data_format: str = "NHWC",
+        data_format: str = kind.data_format,
         dilations: Pair | None = 1,
         dim_rounding_mode: str | None = None,
         activation: str = "linear",
@@ -243,15 +247,16 @@ def declare_fused(kernel: str, kind: Convolution, convolve: Callable[..., Array]
         )
 
 
-def _four(kernel: str, name: str, shape: Sequence[int]) -> Shape:
+def _shape_of(kind: Convolution, kernel: str, name: str, shape: Sequence[int]) -> Shape:
     """Return an attribute that is a shape of images or of a filter.
 
     Raises:
-        ArgumentError: It is not four lengths.
+        ArgumentError: It has not as many lengths as they have axes.
     """
-    lengths = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    if len(lengths) != 4 or not all(type(one) is int and one >= 0 for one in lengths):
-        raise ArgumentError(f"{kernel}: {name} is {shape!r}; want four lengths.")
+    count = len(kind.data_format)
+    lengths: tuple[Any, ...] = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if len(lengths) != count or not all(type(one) is int and one >= 0 for one in lengths):
+        raise ArgumentError(f"{kernel}: {name} is {shape!r}; want {COUNTS[count]} lengths.")
     return lengths
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import integer, plain
+from wgsl_kernels.engine.backends import use_backend
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, is_float, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
@@ -45,7 +46,11 @@ def chosen_dtype(dtype: Any, default: DType) -> DType:
 
 
 def full(
-    shape: int | Sequence[int], fill_value: Scalar | str | bytes, *, dtype: Any = None
+    shape: int | Sequence[int],
+    fill_value: Scalar | str | bytes,
+    *,
+    dtype: Any = None,
+    device: str | None = None,
 ) -> Tensor:
     """Return a tensor of ``shape`` with ``fill_value`` in every element.
 
@@ -53,29 +58,44 @@ def full(
         shape: The lengths of the axes, or the one length.
         fill_value: A number or a string.
         dtype: Without it that of a tensor of ``fill_value``.
+        device: The backend that makes it; without one the backend in force.
 
     Raises:
-        ArgumentError: ``dtype`` cannot hold the value.
+        ArgumentError: ``dtype`` cannot hold the value, or no backend has that name.
     """
+    if device is not None:
+        with use_backend(device):
+            return full(shape, fill_value, dtype=dtype)
     value = plain(fill_value)
     chosen = chosen_dtype(dtype, _natural_dtype(value))
     return run("Fill", shape=shape, value=value, dtype=chosen)
 
 
-def full_like(x: TensorLike, fill_value: Scalar | str | bytes, *, dtype: Any = None) -> Tensor:
+def full_like(
+    x: TensorLike,
+    fill_value: Scalar | str | bytes,
+    *,
+    dtype: Any = None,
+    device: str | None = None,
+) -> Tensor:
     """Return a tensor of the shape of ``x``, and its dtype unless told, filled with one value."""
     given = as_tensor(x)
-    return full(given.shape, fill_value, dtype=given.dtype if dtype is None else dtype)
+    kept = given.dtype if dtype is None else dtype
+    return full(given.shape, fill_value, dtype=kept, device=device)
 
 
-def ones(shape: int | Sequence[int], *, dtype: Any = "float32") -> Tensor:
-    """Return a tensor of ``shape`` filled with 1."""
-    return full(shape, 1, dtype=dtype)
+def ones(
+    shape: int | Sequence[int], *, dtype: Any = "float32", device: str | None = None
+) -> Tensor:
+    """Return a tensor of ``shape`` filled with 1; see `full`."""
+    return full(shape, 1, dtype="float32" if dtype is None else dtype, device=device)
 
 
-def zeros(shape: int | Sequence[int], *, dtype: Any = "float32") -> Tensor:
-    """Return a tensor of ``shape`` filled with 0."""
-    return full(shape, 0, dtype=dtype)
+def zeros(
+    shape: int | Sequence[int], *, dtype: Any = "float32", device: str | None = None
+) -> Tensor:
+    """Return a tensor of ``shape`` filled with 0; see `full`."""
+    return full(shape, 0, dtype="float32" if dtype is None else dtype, device=device)
 
 
 def _natural_dtype(value: Any) -> DType:
@@ -145,6 +165,7 @@ def eye(
     k: int = 0,
     batch_shape: int | Sequence[int] = (),
     dtype: Any = "float32",
+    device: str | None = None,
 ) -> Tensor:
     """Return matrices with 1 on a diagonal and 0 elsewhere.
 
@@ -154,12 +175,17 @@ def eye(
         k: Which diagonal: 0 the main one, above 0 to its right, below 0 to its left.
         batch_shape: Leading axes along which the matrix is repeated.
         dtype: The result's dtype.
+        device: The backend that makes it; without one the backend in force.
     """
+    if device is not None:
+        with use_backend(device):
+            return eye(n_rows, n_cols, k=k, batch_shape=batch_shape, dtype=dtype)
     rows = _length("n_rows", n_rows)
     cols = rows if n_cols is None else _length("n_cols", n_cols)
     batch = lengths("eye", "batch_shape", batch_shape)
     first = min(max(integer("eye", "k", k), -rows), cols)  # beyond the corners there is no 1
-    matrix = _one_hot(ranges.arange(first, first + rows), cols, 1, 0, dtype)
+    chosen = "float32" if dtype is None else dtype
+    matrix = _one_hot(ranges.arange(first, first + rows), cols, 1, 0, chosen)
     return shapes.broadcast_to(matrix, (*batch, rows, cols)) if batch else matrix
 
 
@@ -239,11 +265,11 @@ def _one_hot_webgpu(
 no_gradient("OneHot", because="its input holds integers")
 
 
-def ones_like(x: TensorLike, *, dtype: Any = None) -> Tensor:
+def ones_like(x: TensorLike, *, dtype: Any = None, device: str | None = None) -> Tensor:
     """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 1."""
-    if dtype is None:
+    if dtype is None and device is None:
         return run("OnesLike", x)
-    return ones(as_tensor(x).shape, dtype=dtype)
+    return full_like(x, 1, dtype=dtype, device=device)
 
 
 @signature("OnesLike")
@@ -265,11 +291,11 @@ def _ones_like_grad(dy: Tensor) -> Tensor:
     return zeros_like(dy)
 
 
-def zeros_like(x: TensorLike, *, dtype: Any = None) -> Tensor:
+def zeros_like(x: TensorLike, *, dtype: Any = None, device: str | None = None) -> Tensor:
     """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 0."""
-    if dtype is None:
+    if dtype is None and device is None:
         return run("ZerosLike", x)
-    return zeros(as_tensor(x).shape, dtype=dtype)
+    return full_like(x, 0, dtype=dtype, device=device)
 
 
 @signature("ZerosLike")

@@ -14,7 +14,8 @@ from wgsl_kernels.backends.webgpu.products.dispatching import (
     sum_of_parts,
 )
 from wgsl_kernels.backends.webgpu.products.tilings import ITERATIONS, SHORTEST_SUM
-from wgsl_kernels.engine.windows import CHANNELS, turned, turns_of
+from wgsl_kernels.engine.turns import turned, turns_of
+from wgsl_kernels.engine.windows import CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -195,7 +196,7 @@ def _convolve_back(gpu: Gpu, sliding: Sliding, dy: GpuArray, filter: GpuArray, y
                 "out_offset": rows_of_y.start * down + cols_of_y.start * right,
                 "out_strides": (image, rows_of_y.step * down, cols_of_y.step * right, channel),
             }
-            phase = replace(sliding, rows=rows, cols=cols)
+            phase = replace(sliding, axes=(rows, cols))
             arrays = {"x": dy, "filter": filter, "y": y}
             _convolve(gpu, NO_EPILOGUE, 4, phase, 1, arrays, fields)
 

@@ -166,7 +166,12 @@ def tril(x: TensorLike, *, k: int = 0) -> Tensor:
         [[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
     """
     given, above = _above("tril", x, k)
-    return logical.where(compare.less_equal(above, k), given, 0)
+    return logical.where(compare.less_equal(above, k), given, _zero(given))
+
+
+def _zero(x: Tensor) -> int | bool:
+    """Return 0 as a Python number that takes the dtype of ``x``."""
+    return False if x.dtype == "bool" else 0
 
 
 def triu(x: TensorLike, *, k: int = 0) -> Tensor:
@@ -184,7 +189,7 @@ def triu(x: TensorLike, *, k: int = 0) -> Tensor:
         [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
     """
     given, above = _above("triu", x, k)
-    return logical.where(compare.greater_equal(above, k), given, 0)
+    return logical.where(compare.greater_equal(above, k), given, _zero(given))
 
 
 def _above(name: str, x: TensorLike, k: int) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,8 @@ from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import declare_product
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.windows import Padding, Pair, slide
-from wgsl_kernels.ops.conv import CONVOLUTION, conv2d_cpu, convolved_webgpu, on_batch
+from wgsl_kernels.ops.conv import CONVOLUTION, conv2d_cpu, on_batch
+from wgsl_kernels.ops.conv_kernels import convolved_webgpu
 from wgsl_kernels.ops.convolutions import declare_fused
 from wgsl_kernels.ops.epilogue import epilogue_for, own_activation
 

@@ -310,9 +310,19 @@ def _tile_cpu(x: Array, *, reps: Sequence[int]) -> Array:
     return np.tile(x, reps)
 
 
+_COPIED_AXES = 8
+"""Axes of a view that one dispatch copies."""
+
+
 @wgsl_kernel("Tile")
 def _tile_webgpu(gpu: Gpu, x: GpuArray, *, reps: Sequence[int]) -> GpuArray:
     """Copy a view in which each repeated axis is two, the first with stride 0."""
+    several = [axis for axis, times in enumerate(reps) if times != 1]
+    axes = sum(n != 1 for one in zip(x.shape, reps, strict=True) for n in one)
+    if len(several) > 3 and axes > _COPIED_AXES:  # of three the view has seven axes at most
+        half = several[len(several) // 2]
+        inner = _tile_webgpu(gpu, x, reps=(*(1,) * half, *reps[half:]))
+        return _tile_webgpu(gpu, inner, reps=(*reps[:half], *(1,) * (len(reps) - half)))
     shape: list[int] = []
     strides: list[int] = []
     for length, step, times in zip(x.shape, x.strides, reps, strict=True):

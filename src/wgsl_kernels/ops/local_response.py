@@ -86,7 +86,11 @@ def _summed(x: Array, radius: int) -> Array:
     np.cumsum(x, -1, np.float64, out=totals[..., 1:])
     first = np.maximum(np.arange(channels) - radius, 0)
     end = np.minimum(np.arange(channels) + radius, channels - 1) + 1
-    return totals[..., end] - totals[..., first]
+    if np.isfinite(totals[..., -1]).all():
+        return totals[..., end] - totals[..., first]
+    pairs = zip(first, end, strict=True)  # NaN and infinity stay where they are in reach
+    sums = [x[..., one:two].sum(-1, np.float64) for one, two in pairs]
+    return np.stack(sums, -1)
 
 
 def _norms(x: Array, radius: int, bias: float, alpha: float) -> Array:

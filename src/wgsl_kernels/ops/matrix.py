@@ -30,12 +30,14 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
     Layout,
     Product,
 )
+from wgsl_kernels.engine.dtypes import COMPLEXES
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.ops import complex
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -92,6 +94,8 @@ def matmul(
         [3, 7]
     """
     a, b = as_tensor(x1), as_tensor(x2)
+    if a.spec.dtype in COMPLEXES or b.spec.dtype in COMPLEXES:
+        return _complex_product(a, b, transpose_a, transpose_b)
     row, col = a.spec.ndim == 1, b.spec.ndim == 1
     if row:
         a, transpose_a = run("Reshape", a, shape=(1, a.size)), False
@@ -102,6 +106,22 @@ def matmul(
         return y
     kept = y.shape[:-2] + (() if row else y.shape[-2:-1]) + (() if col else y.shape[-1:])
     return run("Reshape", y, shape=kept)
+
+
+def _complex_product(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor:
+    """Return the product of complex matrices from those of their parts."""
+
+    def product(left: Tensor, right: Tensor) -> Tensor:
+        return matmul(left, right, transpose_a=transpose_a, transpose_b=transpose_b)
+
+    if a.dtype not in COMPLEXES:
+        return complex.complex(product(a, complex.real(b)), product(a, complex.imag(b)))
+    if b.dtype not in COMPLEXES:
+        return complex.complex(product(complex.real(a), b), product(complex.imag(a), b))
+    a_re, a_im, b_re, b_im = complex.real(a), complex.imag(a), complex.real(b), complex.imag(b)
+    return complex.complex(
+        product(a_re, b_re) - product(a_im, b_im), product(a_re, b_im) + product(a_im, b_re)
+    )
 
 
 @signature("BatchMatMul", promote=("a", "b"))

@@ -14,7 +14,9 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run, run_many
 from wgsl_kernels.engine.shapes import require_dtype
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops.pool import pool_on, pooled, sliding_of
+from wgsl_kernels.engine.windows import sliding_by
+from wgsl_kernels.ops.pool_dispatch import pool_on
+from wgsl_kernels.ops.poolings import pooled
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -77,7 +79,8 @@ def _max_pool_with_argmax_signature(
 ) -> dict[str, Spec]:
     del include_batch_in_index
     require_dtype("MaxPoolWithArgmax", "x", x, "float32")
-    y = x.like(shape=pooled("MaxPoolWithArgmax", "x", x, filter_size, strides, pad, None))
+    geometry = {"filter_size": filter_size, "strides": strides, "pad": pad}
+    y = x.like(shape=pooled("MaxPoolWithArgmax", "x", x, 4, geometry))
     return {"y": y, "indices": y.like(dtype="int32")}
 
 
@@ -85,7 +88,7 @@ def _max_pool_with_argmax_signature(
 def _max_pool_with_argmax_cpu(
     x: Array, *, include_batch_in_index: bool, **geometry: Any
 ) -> tuple[Array, Array]:
-    sliding = sliding_of("MaxPoolWithArgmax", x.shape, dim_rounding_mode=None, **geometry)
+    sliding = sliding_by("MaxPoolWithArgmax", x.shape, geometry)
     every = np.arange(x.size, dtype=np.int32).reshape(x.shape)
     if not include_batch_in_index and x.size:
         every = every % (x.size // x.shape[0])
@@ -96,13 +99,12 @@ def _max_pool_with_argmax_cpu(
 def _max_pool_with_argmax_webgpu(
     gpu: Gpu, x: GpuArray, *, include_batch_in_index: bool, **geometry: Any
 ) -> tuple[GpuArray, GpuArray]:
-    geometry["dim_rounding_mode"] = None
-    sliding = sliding_of("MaxPoolWithArgmax", x.shape, **geometry)
+    sliding = sliding_by("MaxPoolWithArgmax", x.shape, geometry)
     y = gpu.window("pool/max_pool.wgsl", x, x.dtype, **geometry)
     indices = gpu.empty(sliding.out_shape, "int32")
     if indices.size:
         rows, cols, channels = sliding.rows, sliding.cols, sliding.channels
-        positions = pool_on(gpu, "pool/max_pool_positions.wesl", x, sliding, "int32")
+        positions = pool_on(gpu, x, sliding)
         image_size = rows.size * cols.size * channels
         gpu.dispatch(
             "pool/indices_of_positions.wgsl",

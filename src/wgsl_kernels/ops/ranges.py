@@ -10,7 +10,8 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.attributes import integer, number, plain
+from wgsl_kernels.engine.attributes import flag, integer, number, plain
+from wgsl_kernels.engine.backends import use_backend
 from wgsl_kernels.engine.dtypes import DType, is_float, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.gradients import no_gradient
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
 
 
 def arange(
-    start: float, stop: float | None = None, step: float = 1, *, dtype: Any = None
+    start: float,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: Any = None,
+    device: str | None = None,
 ) -> Tensor:
     """Return the numbers from ``start`` to before ``stop`` in steps of ``step``.
 
@@ -36,10 +42,14 @@ def arange(
         stop: Where to stop.
         step: The distance of neighbours; it may be negative.
         dtype: Without it int32 where all three are integers, else float32.
+        device: The backend that makes them; without one the backend in force.
 
     Raises:
         ArgumentError: ``step`` is 0, or ``dtype`` cannot hold the numbers.
     """
+    if device is not None:
+        with use_backend(device):
+            return arange(start, stop, step, dtype=dtype)
     given = number("arange", "start", start)
     first, last = (0, given) if stop is None else (given, number("arange", "stop", stop))
     gap = number("arange", "step", step)
@@ -50,16 +60,37 @@ def arange(
     return run("Range", start=first, stop=last, step=gap, dtype=chosen)
 
 
-def linspace(start: float, stop: float, num: int, *, dtype: Any = None) -> Tensor:
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    *,
+    dtype: Any = None,
+    device: str | None = None,
+    endpoint: bool = True,
+) -> Tensor:
     """Return ``num`` numbers, evenly spaced from ``start`` to ``stop``, both included.
+
+    Args:
+        start: The first number.
+        stop: The last one, or the one that would follow.
+        num: How many.
+        dtype: float32 without it.
+        device: The backend that makes them; without one the backend in force.
+        endpoint: Whether ``stop`` is among them.
 
     Raises:
         ArgumentError: ``num`` is below 1, or an end is no number.
         OutOfMemoryError: They are more than the backend may hold; no memory was taken.
     """
+    if device is not None:
+        with use_backend(device):
+            return linspace(start, stop, num, dtype=dtype, endpoint=endpoint)
     count = integer("linspace", "num", num)
     if count < 1:
         raise ArgumentError(f"linspace: num is {count}; want at least 1.")
+    if endpoint is not True and not flag("linspace", "endpoint", endpoint):
+        return linspace(start, stop, count + 1, dtype=dtype)[:-1]
     ends = _end("start", start), _end("stop", stop)
     chosen = creation.chosen_dtype(dtype, "float32")
     if any(isinstance(one, complex) for one in ends) and "complex" not in chosen:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axes, reduced, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import joining, shape
+from wgsl_kernels.ops import cast, joining, shape
 from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
@@ -127,15 +127,17 @@ def _mean_grad(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
     return broadcast_gradient(dy * (1.0 / (count or 1)), x_shape, axis)
 
 
-def prod(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def prod(x: TensorLike, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """Return the product along ``axis``; of bool as int32; 1 of no elements.
 
     Args:
         x: Any shape, real or bool.
         axis: One axis, several, or None for all.
+        dtype: What ``x`` is cast to first; without it bool counts as int32.
         keepdims: Whether the reduced axes stay, of length 1.
     """
-    return run("Prod", x, axis=axis, keep_dims=keepdims)
+    given = x if dtype is None else cast.astype(x, dtype, copy=False)
+    return run("Prod", given, axis=axis, keep_dims=keepdims)
 
 
 @signature("Prod")
@@ -189,15 +191,17 @@ def _ones(rows: int, x: Tensor) -> Tensor:
     return shape.broadcast_to(as_tensor(1.0, dtype=x.dtype), (rows, 1))
 
 
-def sum(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def sum(x: TensorLike, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """Return the sum along ``axis``; of bool, as int32, how many are true; 0 of no elements.
 
     Args:
         x: Any shape, any dtype but string.
         axis: One axis, several, or None for all.
+        dtype: What ``x`` is cast to first; without it bool counts as int32.
         keepdims: Whether the reduced axes stay, of length 1.
     """
-    return run("Sum", x, axis=axis, keep_dims=keepdims)
+    given = x if dtype is None else cast.astype(x, dtype, copy=False)
+    return run("Sum", given, axis=axis, keep_dims=keepdims)
 
 
 @signature("Sum")

@@ -157,6 +157,16 @@ def check_gradient(kernel: str, images: Spec, dy: Spec, size: Shape | None) -> S
     return wanted
 
 
+def _weighed(weights: Array, values: Array) -> Array:
+    """Return weights @ values, where a weight of 0 is no term: it meets no NaN."""
+    if np.isfinite(values).all():
+        return np.asarray(np.matmul(weights, values))
+    found = np.zeros((*values.shape[:-2], weights.shape[0], values.shape[-1]))
+    for to, source in zip(*np.nonzero(weights), strict=True):
+        found[..., to, :] += weights[to, source] * values[..., source, :]
+    return found
+
+
 @silent
 def taken_back(dy: Array, axes: list[Axis], *, linear: bool) -> Array:
     """Return the sum for each element of what it was used for."""
@@ -164,10 +174,10 @@ def taken_back(dy: Array, axes: list[Axis], *, linear: bool) -> Array:
     batch, _, _, channels = dy.shape
     if not dy.size:
         return np.zeros((batch, axes[0].length, axes[1].length, channels), dy.dtype)
-    across = np.matmul(columns.T, dy.astype(np.float64))  # [batch, size, width, channels]
+    across = _weighed(columns.T, dy.astype(np.float64))  # [batch, size, width, channels]
     flat = across.reshape(batch, across.shape[1], -1)
     shape = (batch, axes[0].length, axes[1].length, channels)
-    return np.asarray(np.matmul(rows.T, flat)).reshape(shape).astype(dy.dtype)
+    return _weighed(rows.T, flat).reshape(shape).astype(dy.dtype)
 
 
 def taken_back_on_device(gpu: Gpu, dy: GpuArray, axes: list[Axis], *, linear: bool) -> GpuArray:

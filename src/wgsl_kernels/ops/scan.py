@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,12 +12,13 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.scans import accumulated
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.variants import declare
+from wgsl_kernels.engine.attributes import flag
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import joining, shape
+from wgsl_kernels.ops import cast, creation, joining, shape
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -26,7 +27,13 @@ if TYPE_CHECKING:
 
 
 def cumulative_prod(
-    x: TensorLike, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
+    x: TensorLike,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+    exclusive: bool = False,
+    reverse: bool = False,
 ) -> Tensor:
     """Return the products of the elements along ``axis`` up to each; int32 wraps.
 
@@ -35,7 +42,9 @@ def cumulative_prod(
 
     Args:
         x: Any shape, real or bool, which counts as int32.
-        axis: The axis.
+        axis: The axis; the first one without it.
+        dtype: What ``x`` is cast to first.
+        include_initial: Whether a 1 comes first: the result is longer by one.
         exclusive: Whether an element itself is left out: the first result is 1.
         reverse: Whether to go from the last element to the first.
 
@@ -43,7 +52,19 @@ def cumulative_prod(
         >>> cumulative_prod([1, 2, 3, 4]).tolist()
         [1, 2, 6, 24]
     """
-    return run("Cumprod", x, axis=axis, exclusive=exclusive, reverse=reverse)
+    given = x if dtype is None else cast.astype(x, dtype, copy=False)
+    at = 0 if axis is None else axis
+    y = run("Cumprod", given, axis=at, exclusive=exclusive, reverse=reverse)
+    if include_initial is False or not flag("Cumprod", "include_initial", include_initial):
+        return y
+    return _with_initial(y, at, 1)
+
+
+def _with_initial(y: Tensor, axis: int, value: int) -> Tensor:
+    """Return running totals with the one of no elements before them."""
+    place = normalize_axis("include_initial", axis, y.ndim)
+    first = [1 if at == place else length for at, length in enumerate(y.shape)]
+    return joining.concat([creation.full(first, value, dtype=y.dtype), y], axis=place)
 
 
 @signature("Cumprod")
@@ -133,7 +154,13 @@ def _from_rows(rows: Tensor, x: Tensor, axis: int, reverse: bool) -> Tensor:
 
 
 def cumulative_sum(
-    x: TensorLike, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
+    x: TensorLike,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+    exclusive: bool = False,
+    reverse: bool = False,
 ) -> Tensor:
     """Return the sums of the elements along ``axis`` up to each; int32 wraps.
 
@@ -142,7 +169,9 @@ def cumulative_sum(
 
     Args:
         x: Any shape, real or bool, which counts as int32.
-        axis: The axis.
+        axis: The axis; the first one without it.
+        dtype: What ``x`` is cast to first.
+        include_initial: Whether a 0 comes first: the result is longer by one.
         exclusive: Whether an element itself is left out: the first result is 0.
         reverse: Whether to go from the last element to the first.
 
@@ -150,7 +179,12 @@ def cumulative_sum(
         >>> cumulative_sum([1, 2, 3, 4]).tolist()
         [1, 3, 6, 10]
     """
-    return run("Cumsum", x, axis=axis, exclusive=exclusive, reverse=reverse)
+    given = x if dtype is None else cast.astype(x, dtype, copy=False)
+    at = 0 if axis is None else axis
+    y = run("Cumsum", given, axis=at, exclusive=exclusive, reverse=reverse)
+    if include_initial is False or not flag("Cumsum", "include_initial", include_initial):
+        return y
+    return _with_initial(y, at, 0)
 
 
 @signature("Cumsum")

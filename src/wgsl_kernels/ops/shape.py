@@ -11,6 +11,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.attributes import flag
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -132,16 +133,19 @@ def _identity_grad(dy: Tensor) -> Tensor:
     return dy
 
 
-def reshape(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
+def reshape(x: TensorLike, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
     """Return the elements of ``x``, in row-major order, in another ``shape``.
 
     Args:
         x: Any tensor.
         shape: The new lengths; one may be -1 and is then worked out.
+        copy: Taken for the standard's sake: values never change, so nobody sees what is shared.
 
     Raises:
         ShapeError: The counts of elements differ.
     """
+    if copy is not None:
+        flag("reshape", "copy", copy)
     return run("Reshape", x, shape=shape)
 
 

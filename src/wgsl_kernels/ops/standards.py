@@ -137,8 +137,7 @@ def _array_api() -> Iterator[LedgerRow]:
 
 
 def _is_ours(home: object, name: str) -> bool:
-    found = getattr(home, name, None)
-    return found is not None and not isinstance(found, ModuleType)
+    return hasattr(home, name) and not isinstance(getattr(home, name), ModuleType)
 
 
 expect_kernels(TFJS_KERNELS)

@@ -16,6 +16,7 @@ from wgsl_kernels.engine.gradients import no_gradient
 from wgsl_kernels.engine.run import run, run_many
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.ops import cast
 from wgsl_kernels.ops.box_choice import Rules, check_boxes, chosen, chosen_on_device, front
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def non_max_suppression(
 
     Args:
         boxes: [count, 4], float32: two opposite corners, (y1, x1, y2, x2).
-        scores: [count], float32; boxes of NaN are left out.
+        scores: [count], float32; boxes of NaN are left out. A box with a
+            corner that is not finite overlaps none.
         max_output_size: How many boxes are chosen at most.
         iou_threshold: Boxes are suppressed whose shared area is this part of the area of either,
             or more; in [0, 1].
@@ -107,7 +109,7 @@ def _v3_cpu(
     return chosen(boxes, scores, Rules(max_output_size, iou_threshold, score_threshold))[0]
 
 
-@wgsl_kernel("NonMaxSuppressionV3", dtypes=("float32",))
+@wgsl_kernel("NonMaxSuppressionV3", dtypes=("float32", "float16"))
 def _v3_webgpu(
     gpu: Gpu,
     boxes: GpuArray,
@@ -195,7 +197,7 @@ def _v4_cpu(
     return found, count
 
 
-@wgsl_kernel("NonMaxSuppressionV4", dtypes=("float32",))
+@wgsl_kernel("NonMaxSuppressionV4", dtypes=("float32", "float16"))
 def _v4_webgpu(
     gpu: Gpu,
     boxes: GpuArray,
@@ -280,7 +282,7 @@ def _v5_cpu(
     return chosen(boxes, scores, rules)
 
 
-@wgsl_kernel("NonMaxSuppressionV5", dtypes=("float32",))
+@wgsl_kernel("NonMaxSuppressionV5", dtypes=("float32", "float16"))
 def _v5_webgpu(
     gpu: Gpu,
     boxes: GpuArray,
@@ -293,7 +295,8 @@ def _v5_webgpu(
 ) -> tuple[GpuArray, GpuArray]:
     rules = Rules(max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
     found, found_scores, state = chosen_on_device(gpu, boxes, scores, rules)
-    return front(gpu, found, state), front(gpu, found_scores, state)
+    kept = cast.converted(gpu, front(gpu, found_scores, state), scores.dtype)
+    return front(gpu, found, state), kept
 
 
 no_gradient("NonMaxSuppressionV5", because=BECAUSE)

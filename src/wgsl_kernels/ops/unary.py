@@ -19,7 +19,7 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.tensor import as_tensor
+from wgsl_kernels.engine.tensor import Tensor, as_tensor
 from wgsl_kernels.ops import binary, complex, creation, logical
 from wgsl_kernels.ops.elementwise import (
     COMPLEX,
@@ -34,7 +34,7 @@ from wgsl_kernels.ops.elementwise import (
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Spec
-    from wgsl_kernels.engine.tensor import Tensor, TensorLike
+    from wgsl_kernels.engine.tensor import TensorLike
 
 
 def abs(x: TensorLike) -> Tensor:
@@ -87,15 +87,15 @@ def _ceil_grad(dy: Tensor) -> Tensor:
     return creation.zeros_like(dy)
 
 
-def clip(x: TensorLike, min: float | None = None, max: float | None = None) -> Tensor:
+def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
     """Return ``x`` with what is below ``min`` or above ``max`` replaced by that.
 
     NaN stays NaN. The gradient is 0 outside the two, and 1 on them.
 
     Args:
         x: Floats or int32.
-        min: The smallest value, or None for no limit.
-        max: The largest value, or None for no limit; not below ``min``.
+        min: The smallest value, or None for no limit; a tensor broadcasts, and gets a gradient.
+        max: The largest value, or None for no limit; not below ``min``. Likewise.
 
     Raises:
         ArgumentError: ``min`` is above ``max``, or one is NaN.
@@ -106,6 +106,9 @@ def clip(x: TensorLike, min: float | None = None, max: float | None = None) -> T
         >>> grad(lambda x: clip(x, 0.0, 6.0))(tensor([-3.0, 0.0, 6.0, 9.0])).tolist()
         [0.0, 1.0, 1.0, 0.0]
     """
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        above = x if min is None else binary.maximum(x, min)
+        return above if max is None else binary.minimum(above, max)
     low = -math.inf if min is None else min
     high = math.inf if max is None else max
     return run("ClipByValue", x, clip_value_min=low, clip_value_max=high)
@@ -251,8 +254,12 @@ def _rsqrt_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def sign(x: TensorLike) -> Tensor:
-    """Return -1, 0 or 1 with the sign of ``x``, element by element; NaN of NaN."""
-    return run("Sign", x)
+    """Return -1, 0 or 1 with the sign of ``x``, elementwise; NaN of NaN; of complex x / abs(x)."""
+    given = as_tensor(x)
+    if given.dtype in COMPLEXES:
+        size = abs(given)
+        return given / logical.where(size == 0.0, 1.0, size)
+    return run("Sign", given)
 
 
 signature("Sign")(like_x("Sign", *NUMBERS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.cpu.kernel import Array
+    from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.engine.spec import Shape, Spec
+
+IMAGES: Mapping[str, bool | int] = MappingProxyType({})
+VOLUMES: Mapping[str, bool | int] = MappingProxyType({"PLANES": True})
 
 
 def channels_last(x: Array, data_format: str) -> Array:
@@ -27,16 +32,23 @@ def in_format(x: Array, data_format: str) -> Array:
     return np.ascontiguousarray(np.moveaxis(x, 3, 1)) if data_format == "NCHW" else x
 
 
-def convolved(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
-    """Return the shape that a convolution gives; ``geometry`` is its attributes.
+def convolved(kernel: str, x: Spec, filter: Spec, *, axes: int = 2, **geometry: Any) -> Shape:
+    """Return the shape that a convolution gives.
+
+    Args:
+        kernel: Its name.
+        x: Images.
+        filter: Its filter.
+        axes: The number of spatial axes.
+        **geometry: Its attributes.
 
     Raises:
         ShapeError, DTypeError, ArgumentError: It cannot be.
     """
-    return slide_filter(kernel, x, filter, **geometry).shape_with(filter.shape[3])
+    return slide_filter(kernel, x, filter, axes, **geometry).shape_with(filter.shape[-1])
 
 
-def slide_filter(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Sliding:
+def slide_filter(kernel: str, x: Spec, filter: Spec, axes: int = 2, **geometry: Any) -> Sliding:
     """Return how a filter moves over images, which have the channels that it wants.
 
     Raises:
@@ -44,12 +56,12 @@ def slide_filter(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Sliding
     """
     for name, spec in (("x", x), ("filter", filter)):
         require_dtype(kernel, name, spec, "float32")
-        require_rank(kernel, name, spec, 4)
+        require_rank(kernel, name, spec, axes + 2)
     sliding = slide(kernel, x.shape, filter.shape, **geometry)
-    if sliding.channels != filter.shape[2]:
+    if sliding.channels != filter.shape[-2]:
         raise ShapeError(
             f"{kernel}: channels differ: x is {show(x.shape)} ({sliding.data_format}), filter is "
-            f"{show(filter.shape)}; want filter[2] == {sliding.channels}."
+            f"{show(filter.shape)}; want filter[{axes}] == {sliding.channels}."
         )
     return sliding
 
@@ -72,6 +84,27 @@ def convolved_by_channel(kernel: str, x: Spec, filter: Spec, **geometry: Any) ->
 def _dilated(geometry: Mapping[str, Any]) -> dict[str, Any]:
     dilations = geometry["dilations"]
     return {**geometry, "dilations": 1 if dilations is None else dilations}
+
+
+def shader_axes(sliding: Sliding) -> Mapping[str, bool | int]:
+    """Return the constants of shaders/lib/axes.wesl."""
+    return VOLUMES if len(sliding.axes) == 3 else IMAGES
+
+
+def fields_of(sliding: Sliding, **arrays: GpuArray) -> dict[str, Any]:
+    """Return the fields that shaders name; ``arrays`` are in the format of ``sliding``.
+
+    Of volumes the step from one plane to the next is a field of its own, so that the other four
+    strides are those of images.
+    """
+    fields = sliding.fields()
+    if len(sliding.axes) == 3:
+        plane = 2 if sliding.is_channels_first else 1
+        for name, array in arrays.items():
+            strides = list(array.strides)
+            fields[f"{name}_plane_strides"] = strides.pop(plane)
+            fields[f"{name}_strides"] = tuple(strides)
+    return fields
 
 
 def geometry_of(

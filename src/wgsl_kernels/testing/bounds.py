@@ -34,6 +34,8 @@ SAFE_ULP = {
     "safe_expm1": 4,
     "safe_log": 4,
     "safe_log1p": 4,
+    "safe_log2": 4,
+    "safe_log10": 4,
     "safe_sigmoid": 9,
     "safe_softplus": 9,
     "safe_tanh": 6,
@@ -125,10 +127,10 @@ def either(a: Bound, b: Bound) -> Bound:
 
 
 def _by_parts(choose: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
-    return _joined(choose(np.real(a), np.real(b)), choose(np.imag(a), np.imag(b)))
+    return joined(choose(np.real(a), np.real(b)), choose(np.imag(a), np.imag(b)))
 
 
-def _joined(real: Array, imag: Array) -> Array:
+def joined(real: Array, imag: Array) -> Array:
     """Return complex numbers of two parts; a product with 1j would make NaN of both."""
     found = np.empty(np.shape(real), np.complex128)
     found.real, found.imag = real, imag
@@ -204,6 +206,11 @@ def prod_bound(axis: Axes = None) -> Bound:
     return ulp(lambda x, *others: np.maximum(2 * _steps(x, axis, None), 1))
 
 
+def largest_slope(least: float, *slopes: Array) -> float:
+    """Return the steepest slope of an activation: ``least``, or the largest of its slopes."""
+    return max([least, *(float(np.max(np.abs(one), initial=0)) for one in slopes)])
+
+
 def matmul_bound(transpose_a: bool = False, transpose_b: bool = False, extra: int = 0) -> Bound:
     """Allow the errors of a product of the first two inputs, and ``extra`` roundings more."""
 
@@ -218,6 +225,22 @@ def matmul_bound(transpose_a: bool = False, transpose_b: bool = False, extra: in
         return np.asarray(left @ (np.swapaxes(right, -1, -2) if transpose_b else right))
 
     return sum_of_terms(count, magnitude)
+
+
+def offsets(below: Array, above: Array, ulps: float) -> Bound:
+    """Allow errors of ``below`` and ``above``, in the unit of the result, and ``ulps`` more.
+
+    Both have an element for each of the result.
+    """
+
+    def bound(inputs: Sequence[Array], expected: Array) -> Interval:
+        del inputs
+        more = ulps * _spacing(expected)
+        low, _ = _around(expected, below + more)
+        _, high = _around(expected, above + more)
+        return low, high
+
+    return bound
 
 
 def tolerance(rtol: float | None, atol: float | None, ulps: float | None) -> Bound:
@@ -276,7 +299,7 @@ def _each_part(x: Array, interval: Callable[[Array], Interval]) -> Interval:
     if not np.iscomplexobj(x):
         return interval(x)
     (low, high), (low_imag, high_imag) = interval(np.real(x)), interval(np.imag(x))
-    return _joined(low, low_imag), _joined(high, high_imag)
+    return joined(low, low_imag), joined(high, high_imag)
 
 
 def _with_zero(x: Array, tiny: float) -> Interval:

@@ -17,6 +17,7 @@ from wgsl_kernels.engine.memory import memory
 from wgsl_kernels.engine.scopes import tidy
 from wgsl_kernels.engine.tensor import tensor
 from wgsl_kernels.testing.closeness import spacing
+from wgsl_kernels.testing.derived import run_bounded
 from wgsl_kernels.testing.differences import (
     DOUBLE,
     distance,
@@ -37,7 +38,7 @@ from wgsl_kernels.testing.evaluation import (
     wide_tensor,
 )
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
-from wgsl_kernels.testing.judging import bound_of, errors_of, exact_of, wide_inputs
+from wgsl_kernels.testing.judging import errors_of, exact_of, wide_inputs
 from wgsl_kernels.testing.report import Row
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ SINGLE = 2.0**-17
 """The same for float32 and complex64."""
 SECOND = 2e-5
 """What a second derivative in float64 may be off from differences of first ones."""
-MOST = 32
+MOST = 20
 """Elements of an input that are looked at one by one; of a larger one some, and a direction."""
 
 
@@ -64,16 +65,17 @@ def has_gradient(sample: Sample) -> bool:
 
 def check_forward(sample: Sample, backend: str, layout: str = "default") -> Row:
     """Compare results with the exact ones, within the sample's bound."""
-    f, arrays = _called(sample), arrays_for(sample)
+    arrays = arrays_for(sample)
     exact = exact_of(sample, arrays)
     with only(backend, sample):
-        found = [(one.dtype, one.numpy()) for one in outputs_of(f, tensors_for(arrays, layout))]
-    worst = _Worst()
+        run = run_bounded(sample, tensors_for(arrays, layout), backend)
+    worst = _Worst(run.words)
     wide = wide_inputs(arrays)
-    if len(found) != len(exact):
-        worst.fail(f"got {len(found)} outputs, want {len(exact)}")
-    for index, ((dtype, actual), expected) in enumerate(zip(found, exact, strict=False)):
-        errors = errors_of(bound_of(sample), wide, actual, expected, dtype)
+    if len(run.found) != len(exact):
+        worst.fail(f"got {len(run.found)} outputs, want {len(exact)}")
+    for index, ((dtype, actual), expected) in enumerate(zip(run.found, exact, strict=False)):
+        bound = run.bounds[min(index, len(run.bounds) - 1)]
+        errors = errors_of(bound, wide, actual, expected, dtype)
         if isinstance(errors, str):
             worst.fail(f"output {index} {errors}")
         else:
@@ -87,10 +89,13 @@ def check_gradient_by_numbers(sample: Sample) -> Row:
     analytic = double_gradients(f, arrays, weights)
     numbers = numeric_gradients(f, arrays, weights, most=MOST)
     worst = _Worst()
-    for index, (a, n) in enumerate(zip(analytic, numbers.gradients, strict=True)):
-        if a is not None and n is not None:
-            chosen = ~np.isnan(n) if a.size > MOST else np.ones(a.shape, bool)
-            worst.see_gradient(f"input {index}", a[chosen], n[chosen], DOUBLE, numbers.noise)
+    for index, a, n, at in numbers.pairs(analytic):
+        if a.shape != n.shape:
+            worst.fail(f"input {index} has a gradient of shape {list(a.shape)}")
+        else:
+            worst.see_gradient(f"input {index}", a[at], n[at], DOUBLE, numbers.noise)
+    if numbers.kinks:
+        worst.add(f"{numbers.kinks} elements at kinks or ties are left out")
     slopes = [one for one in analytic if one is not None]
     if max(one.size for one in slopes) > MOST:
         along, change, noise = slope_along(f, arrays, slopes, weights, Weights(seed=1))
@@ -197,7 +202,9 @@ def only(backend: str, sample: Sample) -> Iterator[None]:
 class _Worst:
     """The element furthest from its tolerance, over several arrays."""
 
-    def __init__(self) -> None:
+    def __init__(self, bound: str = "") -> None:
+        self._bound = bound
+        self._added = ""
         self._ratio = -1.0
         self._facts = (0.0, 0.0, 0.0)
         self._note = ""
@@ -207,6 +214,10 @@ class _Worst:
         """Fail for another reason than an element."""
         self._passed, self._note = False, note
         self._ratio, self._facts = np.inf, (np.inf, np.inf, 0.0)
+
+    def add(self, note: str) -> None:
+        """Say more."""
+        self._added = f"; {note}"
 
     def see_gradient(
         self, what: str, a: Array, expected: Array, factor: float, noise: float
@@ -233,4 +244,6 @@ class _Worst:
 
     def row(self, check: str, sample: Sample, backend: str) -> Row:
         """Return the verdict."""
-        return Row(check, sample.id, backend, self._passed, *self._facts, note=self._note)
+        note = f"{self._note}; bound {self._bound}" if self._bound else self._note
+        note += self._added
+        return Row(check, sample.id, backend, self._passed, *self._facts, note=note)

@@ -23,9 +23,10 @@ from wgsl_kernels.testing.evaluation import (
     wide_tensor,
     widened,
 )
+from wgsl_kernels.testing.extrapolation import slope_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 STEP = 6e-6
 """The step of a difference, about the cube root of float64's precision, times max(1, |x|)."""
@@ -41,11 +42,22 @@ class Numbers:
 
     Attributes:
         gradients: By input, in double precision; None for one that is no float.
+        smooth_at: Where it was looked at, and no kink or tie was found: elsewhere there is none.
+        kinks: How many elements were left out as being at a kink or a tie.
         noise: What rounding in float64 may have added to any element.
     """
 
     gradients: list[Array | None]
+    smooth_at: list[Array | None]
+    kinks: int
     noise: float
+
+    def pairs(self, analytic: Sequence[Array | None]) -> Iterator[tuple[int, Array, Array, Array]]:
+        """Yield number, gradient, numbers and where these count, of each input with a gradient."""
+        rows = zip(analytic, self.gradients, self.smooth_at, strict=True)
+        for index, (a, n, at) in enumerate(rows):
+            if a is not None and n is not None and at is not None:
+                yield index, a, n, at
 
 
 def compute_gradient_error(f: Function, inputs: Any, *, eps: float | None = None) -> float:
@@ -54,12 +66,13 @@ def compute_gradient_error(f: Function, inputs: Any, *, eps: float | None = None
     The analytic gradient is the tape's, on the active backend in the inputs' dtypes. The numeric
     one is always taken on ``cpu`` in float64: captured tensors and new floats are float64 there
     too, and random draws repeat. Outputs that are no scalars are weighted by fixed numbers.
+    Differences are extrapolated (Richardson); elements at a kink or a tie are left out.
 
     Args:
         f: Takes the inputs and returns a tensor, or any nesting of them.
         inputs: Tensors or arrays; one alone may stand bare.
-        eps: The step of the central differences, in the unit of the inputs; without it 6e-6
-            times max(1, |x|).
+        eps: The step of the central differences, in the unit of the inputs; without it 1e-4
+            times max(1, |x|), less where that does not do.
 
     Returns:
         Infinity where one of the two is NaN or infinite and the other is not the same.
@@ -69,11 +82,7 @@ def compute_gradient_error(f: Function, inputs: Any, *, eps: float | None = None
     """
     xs = _sources(inputs)
     analytic, numbers = _both(f, xs, eps)
-    errors = [
-        np.max(distance(a, n), initial=0.0)
-        for a, n in zip(analytic, numbers.gradients, strict=True)
-        if a is not None and n is not None
-    ]
+    errors = [np.max(distance(a, n)[at], initial=0.0) for _, a, n, at in numbers.pairs(analytic)]
     return float(max(errors))
 
 
@@ -94,12 +103,12 @@ def check_gradient(f: Function, inputs: Any) -> None:
     xs = _sources(inputs)
     analytic, numbers = _both(f, xs, None)
     worst: tuple[float, str] | None = None
-    for index, (a, n) in enumerate(zip(analytic, numbers.gradients, strict=True)):
-        if a is None or n is None or a.size == 0:
+    for index, a, n, smooth_at in numbers.pairs(analytic):
+        if not smooth_at.any():
             continue
         allowed = tolerance(n, PRECISION.get(xs[index].dtype, DOUBLE), numbers.noise)
         with np.errstate(invalid="ignore"):
-            excess = distance(a, n) / allowed
+            excess = np.where(smooth_at, distance(a, n) / allowed, 0.0)
         at = np.unravel_index(int(np.argmax(excess)), excess.shape)
         if excess[at] > 1 and (worst is None or excess[at] > worst[0]):
             place = [int(one) for one in at]
@@ -140,7 +149,7 @@ def numeric_gradients(
         arrays: Where the gradient is taken.
         weights: The upstream gradients.
         eps: The step; see `compute_gradient_error`.
-        most: How many elements of each input are moved; NaN stands for the others.
+        most: How many elements of each input are moved.
     """
     with double_precision():
         xs = [wide_tensor(one) for one in arrays]
@@ -149,30 +158,42 @@ def numeric_gradients(
             _by_differences(f, xs, index, weights, eps, most) if is_smooth(one) else None
             for index, one in enumerate(arrays)
         ]
-    return Numbers(found, 1e-9 * max(1.0, scale if np.isfinite(scale) else 1.0))
+    gradients = [None if one is None else one[0] for one in found]
+    smooth_at = [None if one is None else one[1] for one in found]
+    looked = sum(len(_chosen(one.shape, most)) for one in arrays if is_smooth(one))
+    kinks = looked - sum(int(one.sum()) for one in smooth_at if one is not None)
+    noise = 1e-9 * max(1.0, scale if np.isfinite(scale) else 1.0)
+    return Numbers(gradients, smooth_at, kinks, noise)
 
 
 def _by_differences(
     f: Function, xs: list[Tensor], index: int, weights: Weights, eps: float | None, most: int | None
-) -> Array:
+) -> tuple[Array, Array]:
+    """Return the gradient for one input, and where it was looked at."""
     center = xs[index].numpy()
     directions = (1.0, 1j) if np.iscomplexobj(center) else (1.0,)
-    gradient = np.full(center.shape, np.nan, center.dtype)
+    gradient = np.zeros(center.shape, center.dtype)
+    is_smooth_at = np.zeros(center.shape, bool)
+    middle = _total(_terms(f, xs, weights))
     for at in _chosen(center.shape, most):
-        gradient[at] = 0
-        step = eps if eps is not None else STEP * max(1.0, abs(center[at]))
+        found: list[Any] = []
         for direction in directions:
-            values = []
-            for sign in (1, -1):
-                moved = center.copy()
-                moved[at] += sign * step * direction
-                shifted = [*xs[:index], wide_tensor(moved), *xs[index + 1 :]]
-                values.append((moved[at], _terms(f, shifted, weights)))
-            (above, terms_above), (below, terms_below) = values
-            width = abs(above - below)  # as rounded, not as asked
-            pairs = zip(terms_above, terms_below, strict=True)
-            gradient[at] += direction * sum(float(np.sum(a - b)) for a, b in pairs) / width
-    return gradient
+
+            def moved(step: float, at: Any = at, direction: complex = direction) -> float:
+                values = center.copy()
+                values[at] += step * direction
+                shifted = [*xs[:index], wide_tensor(values), *xs[index + 1 :]]
+                return _total(_terms(f, shifted, weights))
+
+            found.append(slope_at(moved, middle, float(abs(center[at])), eps))
+        if all(one is not None for one in found):
+            gradient[at] = sum(a * b for a, b in zip(directions, found, strict=True))
+            is_smooth_at[at] = True
+    return gradient, is_smooth_at
+
+
+def _total(terms: Sequence[Array]) -> float:
+    return float(sum(float(np.sum(one)) for one in terms))
 
 
 def _chosen(shape: tuple[int, ...], most: int | None) -> list[tuple[int, ...]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine.double import double_precision
+from wgsl_kernels.engine.parameters import parameters_of
 from wgsl_kernels.testing.bounds import contains, tolerance, ulp
 from wgsl_kernels.testing.closeness import spacing
 from wgsl_kernels.testing.differences import distance
@@ -91,10 +93,17 @@ class Mismatch:
         return tuple(pairs)
 
 
+def states_bound(sample: Sample) -> bool:
+    """Say whether a sample tells what its results may be."""
+    return sample.bound is not None or sample.has_tolerance
+
+
 def bound_of(sample: Sample) -> Bound:
-    """Return what the results of a sample are held against."""
+    """Return what the results of a sample are held against where no shader tells."""
     if sample.bound is not None:
-        return sample.bound
+        wanted = set(parameters_of(sample.bound).keyword_only) & set(sample.attrs)
+        chosen = {name: sample.attrs[name] for name in wanted}
+        return functools.partial(sample.bound, **chosen) if chosen else sample.bound
     if sample.has_tolerance:
         return tolerance(sample.rtol, sample.atol, sample.ulp)
     return _DEFAULT_BOUND
@@ -152,7 +161,7 @@ def wide_inputs(arrays: Sequence[Array]) -> list[Array]:
 
 
 def mismatch(
-    bound: Bound,
+    bounds: Sequence[Bound],
     arrays: Sequence[Array],
     found: Sequence[tuple[str, Array]],
     alternatives: Sequence[Sequence[Array]],
@@ -160,7 +169,7 @@ def mismatch(
     """Return the worst wrong element of results, None where all are right.
 
     Args:
-        bound: What is allowed.
+        bounds: What is allowed, for each result; one alone for all.
         arrays: The inputs.
         found: The results, each with its dtype.
         alternatives: Exact results; an element may be that of any of them.
@@ -169,7 +178,7 @@ def mismatch(
         return Mismatch(f"got {len(found)} outputs, want {len(alternatives[0])}")
     inputs = wide_inputs(arrays)
     for number, (dtype, actual) in enumerate(found):
-        what = f"output {number}"
+        what, bound = f"output {number}", bounds[min(number, len(bounds) - 1)]
         best: Errors | None = None
         other = ""
         expected = alternatives[0][number]

@@ -13,6 +13,7 @@ from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.testing.checking import cases, fast, gradient, right, safe
 from wgsl_kernels.testing.checking.compiles import compile_findings
 from wgsl_kernels.testing.checking.portable import lint_findings
+from wgsl_kernels.testing.checking.shrinking import shrunk
 from wgsl_kernels.testing.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.testing.checks import check_forward, check_leaks, has_gradient
 from wgsl_kernels.testing.registered import samples_of
@@ -67,7 +68,8 @@ def check_kernel(
     if unknown:
         known = ", ".join(SECTIONS)
         raise ArgumentError(f"check_kernel: section is {unknown[0]!r}; want some of {known}.")
-    own = tuple(samples_of(name) if samples is None else samples)
+    given = samples_of(name) if samples is None else samples
+    own = tuple(row for one in given for row in one.rows())
     if not own:
         raise ArgumentError(
             f"check_kernel: there are no samples for {name!r}; give samples=[Sample(...)]."
@@ -126,7 +128,12 @@ class _Check:
                 right_on[backend] = row.passed
                 if not self.case or self.case in row.sample:
                     yield row
-            if right_on.get("webgpu") and id(sample) in self.thorough:
+            named = cases.named(sample, self.case)
+            if named is not None and "webgpu" in backends:
+                yield self.row(
+                    "right", "sizes", sample.id, "webgpu", lambda: right.at_size(self.on_gpu, named)
+                )
+            elif right_on.get("webgpu") and id(sample) in self.thorough:
                 yield from self._generated(sample)
         if "gradient" in self.sections and has_gradient(sample) and not self.case:
             yield from self._gradients(sample, backends)
@@ -145,7 +152,13 @@ class _Check:
         if row.passed:
             return row
         plain = cases.plain(sample)
-        noted = right.judged(self.whole, plain, backend, "wrong-values")
+
+        def judge(case: cases.Case) -> list[Finding]:
+            return right.judged(self.whole, case, backend, "wrong-values")
+
+        noted = judge(plain)
+        if noted and not self.case:
+            noted = shrunk(sample, {}, noted, judge)
         return row.with_findings(noted or [self.whole.finding("wrong-values", row.note)])
 
     def _generated(self, sample: Sample) -> Iterator[Row]:
@@ -156,6 +169,7 @@ class _Check:
         )
         checks: tuple[tuple[str, Callable[[], Iterator[list[Finding]]]], ...] = (
             ("sizes", lambda: right.sizes(one, sample, groups[:2])),
+            ("folded grid", lambda: right.folded(one, sample)),
             ("views", lambda: right.views(one, sample)),
             ("special values", lambda: right.nonfinite(one, sample)),
             ("dtypes", lambda: right.dtypes(one, sample)),
@@ -198,8 +212,21 @@ class _Check:
                 "gradient", "second order", sample, "cpu", lambda: gradient.second(one, sample)
             )
         if "webgpu" in backends:
-            run = gradient.layouts(one, sample)
-            yield self.row("gradient", "upstream", sample.id, "webgpu", lambda: self._gathered(run))
+            checks = (
+                ("upstream", gradient.layouts(one, sample)),
+                ("each output", gradient.alone(one, sample)),
+                ("repeated", gradient.repeated(one, sample)),
+            )
+            for check, run in checks:
+                row = self.row(
+                    "gradient",
+                    check,
+                    sample.id,
+                    "webgpu",
+                    lambda: self._gathered(run),  # noqa: B023  called at once
+                )
+                if self.cases or row.findings:
+                    yield row
 
     def _leaks(self, sample: Sample, backend: str) -> Row:
         row = self.timed("right", "leaks", sample, backend, lambda: check_leaks(sample, backend))

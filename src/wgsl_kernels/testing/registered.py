@@ -32,9 +32,10 @@ def add_samples(name: str, *samples: Sample) -> None:
     for one in samples:
         if one.kernel != name:
             raise ArgumentError(f"add_samples: got a sample of {one.kernel!r}; want {name!r}.")
-    kept = {one.id for one in samples}  # a cell that is run again says the same anew
+    rows = [row for one in samples for row in one.rows()]
+    kept = {one.id for one in rows}  # a cell that is run again says the same anew
     before = [one for one in _added.get(name, []) if one.id not in kept]
-    _added[name] = [*before, *samples]
+    _added[name] = [*before, *rows]
 
 
 def samples_of(name: str) -> tuple[Sample, ...]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from wgsl_kernels.engine.errors import ArgumentError
 
-Bound = Callable[[Sequence[np.ndarray], np.ndarray], tuple[np.ndarray, np.ndarray]]
+Bound = Callable[..., tuple[np.ndarray, np.ndarray]]
+"""Called with the inputs and the exact result, and the attributes that it names as keywords."""
+MOST_TRIES = 64
+"""Rows that the values to try may make of one."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +27,12 @@ class Sample:
         f: Runs it: tensors positionally, ``attrs`` as keywords.
         shapes: A shape per tensor.
         dtypes: The tensors' dtype, or one per tensor.
-        attrs: Keyword arguments of ``f``.
+        attrs: Keyword arguments of ``f``; a tuple is one value.
         low: Smallest value drawn, or one per tensor.
         high: Largest value drawn, or one per tensor (exclusive for integers).
         bound: ``bound(inputs, expected) -> (low, high)``, float64 arrays: the interval that each
-            element must lie in; ``None`` for 4 ULP of the result.
+            element must lie in; keyword-only parameters of it get the attributes of these names.
+            Without it and without a tolerance, what the kernel's own roundings may make.
         second_order: Whether the gradient is differentiated again.
         reference: Computes the exact result from float64 arrays, attributes as keywords; without
             it the kernel on ``cpu`` does, in float64.
@@ -35,6 +41,8 @@ class Sample:
         rtol: In place of a bound: what a result may be off, relative to the exact one.
         atol: In place of a bound: what it may be off, in the unit of the result.
         ulp: In place of a bound: what it may be off, in units in the last place.
+        tries: More keyword arguments of ``f``, each with a sequence of values: the sample stands
+            for a row of every combination.
     """
 
     kernel: str
@@ -51,12 +59,14 @@ class Sample:
     rtol: float | None = None
     atol: float | None = None
     ulp: float | None = None
+    tries: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse facts that contradict each other.
 
         Raises:
-            ArgumentError: There is a bound and a tolerance, or not as many values as shapes.
+            ArgumentError: There is a bound and a tolerance, or not as many values as shapes, or an
+                attribute is given twice, or the values to try make no row, or too many.
         """
         if self.bound is not None and self.has_tolerance:
             raise ArgumentError(f"Sample: {self.kernel} has a bound and a tolerance; want one.")
@@ -65,6 +75,32 @@ class Sample:
             raise ArgumentError(
                 f"Sample: {self.kernel} has {count} values; want {len(self.shapes)}."
             )
+
+        self._check_tries()
+
+    def _check_tries(self) -> None:
+        clash = [one for one in self.tries if one in self.attrs]
+        if clash:
+            raise ArgumentError(
+                f"Sample: {self.kernel} has {clash[0]!r} in attrs and in tries; want one of them."
+            )
+        counts = [len(one) for one in self.tries.values()]
+        if 0 in counts or math.prod(counts) > MOST_TRIES:
+            raise ArgumentError(
+                f"Sample: the tries of {self.kernel} make {math.prod(counts)} rows; want 1 to "
+                f"{MOST_TRIES}."
+            )
+
+    def rows(self) -> tuple[Sample, ...]:
+        """Return the sample with each combination of the values to try as attributes."""
+        if not self.tries:
+            return (self,)
+        return tuple(
+            replace(
+                self, attrs={**self.attrs, **dict(zip(self.tries, values, strict=True))}, tries={}
+            )
+            for values in itertools.product(*self.tries.values())
+        )
 
     @property
     def has_tolerance(self) -> bool:

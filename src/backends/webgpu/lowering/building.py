@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from weakref import WeakValueDictionary
@@ -17,9 +18,10 @@ from wgsl_kernels.backends.webgpu.lowering.program import (
     Report,
 )
 from wgsl_kernels.engine.errors import ArgumentError, OutOfMemoryError
+from wgsl_kernels.engine.registrations import announce_change
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.composed import BoundBuffer, Composed
@@ -210,8 +212,24 @@ def _report(composition: Composition, arguments: Mapping[str, Argument]) -> Repo
     return Report(composition.kernel, names, shapes)
 
 
-def fold(total: int, most: int = FOLD) -> Grid:
-    """Return a grid of at least ``total`` workgroups."""
+_most_groups = [FOLD]
+
+
+@contextmanager
+def folding_at(most: int) -> Iterator[None]:
+    """Fold the grids of a block from so few workgroups on, to see what large ones do."""
+    before, _most_groups[0] = _most_groups[0], most
+    announce_change()
+    try:
+        yield
+    finally:
+        _most_groups[0] = before
+        announce_change()
+
+
+def fold(total: int, most: int = 0) -> Grid:
+    """Return a grid of at least ``total`` workgroups, ``most`` along an axis (0: as devices do)."""
+    most = most or _most_groups[0]
     if total <= most:
         return (total, 1, 1)
     rows = -(-total // most)

@@ -1,4 +1,7 @@
-"""Lowering windows over images: one dispatch, or two where windows have very many elements."""
+"""Lowering windows over images: one dispatch, or two where windows have very many elements.
+
+A window over volumes is one over each of its planes of rows, one plane after another.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ from wgsl_kernels.backends.webgpu.lowering.program import Place, Program
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
-from wgsl_kernels.engine.windows import Sliding, pair, sliding_by
+from wgsl_kernels.engine.windows import CHANNELS, Sliding, each_axis, sliding_by
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.composing.totals import Stage
     from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
@@ -47,18 +50,19 @@ class _Spread:
     """
 
     unit: Literal["one", "fours", "small"]
+    flags: dict[str, bool]
     constants: dict[str, float]
     grid: tuple[int, int, int]
-    extent: tuple[int, int]
-    across: int
-    bands: int
-    dilated: bool = False
+    extent: tuple[int, ...]
+    across: int = 1
+    down: int = 1
+    bands: int = 1
 
     def loop(self, stage: Stage) -> Skeleton:
         """Return the template of a stage with its configuration."""
         if self.unit == "small":
-            return Skeleton("templates/window_small.wesl")
-        flags = {"VEC4": self.unit == "fours" and stage != "final", "DILATED": self.dilated}
+            return Skeleton("templates/window_small.wesl", tuple(self.flags.items()))
+        flags = {"VEC4": self.unit == "fours" and stage != "final", **self.flags}
         flags |= {"BANDS": stage == "partial", "JOINS": stage == "final"}
         return Skeleton("templates/window.wesl", tuple(flags.items()))
 
@@ -69,7 +73,7 @@ def lower_window(
     adapter: Adapter,
     variant: str | None = None,
 ) -> Lowered:
-    """Return the program of a window over its one input: images, channels last.
+    """Return the program of a window over its one input: images, or volumes.
 
     Args:
         call: The kernel.
@@ -87,8 +91,8 @@ def lower_window(
     call.add_facts(facts, arguments)
     sliding = sliding_by(call.kernel, x.shape, facts)
     _check_shape(call, sliding)
-    operand = _operand(call, x, facts)
-    in_fours = _in_fours(x, operand, output.dtype)
+    operand = _operand(call, x, sliding, facts)
+    in_fours = not sliding.is_channels_first and _in_fours(x, operand, output.dtype)
     spread = _spread(sliding, output.size, in_fours=in_fours, unrolls=_can_unroll(call, x))
     facts |= _facts(call, sliding, spread)
     whole = Composition(
@@ -136,8 +140,12 @@ def _facts(call: Call, sliding: Sliding, spread: _Spread) -> dict[str, Any]:
     size = call.outputs[0].size
     facts: dict[str, Any] = {f"{call.output_names[0]}_size": size, "wk_size": size}
     facts |= {"wk_channels": sliding.channels, "wk_bands": spread.bands}
-    facts |= {"wk_bands_across": spread.across, "wk_extent": spread.extent}
-    return facts | {f"wk_{name}": value for name, value in sliding.fields().items()}
+    facts |= {"wk_bands_across": spread.across, "wk_bands_down": spread.down}
+    for name, value in ({**sliding.fields(), "extent": spread.extent}).items():
+        facts[f"wk_{name}"] = value if isinstance(value, int) else value[:2]
+        if len(sliding.axes) == 3 and not isinstance(value, int):
+            facts[f"wk_{name}_planes"] = value[2]
+    return facts
 
 
 def _can_unroll(call: Call, x: Argument) -> bool:
@@ -148,25 +156,32 @@ def _can_unroll(call: Call, x: Argument) -> bool:
     return held(types, source.functions["init"].returns or "", "total") is not None
 
 
-def _operand(call: Call, x: Argument, facts: dict[str, Any]) -> Operand:
+def _operand(call: Call, x: Argument, sliding: Sliding, facts: dict[str, Any]) -> Operand:
     """Return the input as the composer wants it; add its layout to ``facts``."""
     name = call.names[0]
+    facts |= {"wk_x_strides": (0, 0, 0, 0), "wk_x_strides_planes": 0, "wk_x_offset": 0}
     if x.is_value or x.size == 0:
-        facts |= {"wk_x_strides": (0, 0, 0, 0), "wk_x_offset": 0}
         facts.setdefault(f"{name}_value", 0)
         return Operand(name, x.dtype, 0, "value")
-    facts |= {"wk_x_strides": x.strides, "wk_x_offset": x.offset}
+    steps = list(x.strides)
+    channel = steps.pop(CHANNELS[sliding.data_format])
+    batch, *planes, rows, cols = steps
+    facts |= {"wk_x_strides": (batch, rows, cols, channel), "wk_x_offset": x.offset}
+    if planes:
+        facts["wk_x_strides_planes"] = planes[0]
     return Operand(name, x.dtype, 4, "flat" if x.layout is None else "strided")
 
 
-def reads_of(kernel: str, attrs: Mapping[str, Any]) -> int:
+def reads_of(call: Call) -> int:
     """Return how many windows see an element."""
+    kernel, attrs = call.kernel, call.attrs
     if "filter_size" not in attrs:  # what params= returns is known later
         return MOST_READS + 1
     size = attrs["filter_size"]
     strides = attrs.get("strides")
-    every = pair(kernel, "strides", size if strides is None else strides)
-    window = pair(kernel, "filter_size", size)
+    count = len(call.outputs[0].shape) - 2
+    every = each_axis(kernel, "strides", size if strides is None else strides, count)
+    window = each_axis(kernel, "filter_size", size, count)
     return math.prod(-(-one // step) for one, step in zip(window, every, strict=True))
 
 
@@ -176,42 +191,55 @@ def _in_fours(array: Argument, operand: Operand, output: str) -> bool:
         return False
     *steps, last = array.strides
     plain = last == 1 and not any(one % 4 for one in (array.offset, *steps))
-    return plain and array.shape[3] % 4 == 0
+    return plain and array.shape[-1] % 4 == 0
 
 
 def _spread(sliding: Sliding, size: int, *, in_fours: bool, unrolls: bool) -> _Spread:
-    rows, cols = sliding.rows, sliding.cols
-    window = (rows.window, cols.window)
+    flags = {"PLANES": True} if len(sliding.axes) == 3 else {}
     if in_fours and unrolls and _is_small(sliding):
-        depth = sliding.channels // 4
-        across = min(1 << (depth - 1).bit_length(), 16)
-        pairs = -(-cols.out // 2)
-        down = min(1 << (pairs - 1).bit_length(), GROUP // across)
-        constants: dict[str, float] = {"WK_HIGH": rows.window, "WK_WIDE": cols.window}
-        constants |= {"WK_DOWNWARD": rows.dilation, "WK_RIGHTWARD": cols.dilation}
-        constants |= {"WK_ACROSS": across, "WK_DOWN": down, "WK_WHOLE": _are_whole(sliding)}
-        lines = sliding.batch * rows.out
-        grid = (-(-depth // across), -(-pairs // down), lines)
-        return _Spread("small", constants, grid, window, 1, 1)
-    extent, across, bands = window, 1, 1
-    if rows.window * (cols.window + PER_LINE) > LOOPS:
-        wide = min(cols.window, LOOPS)
-        extent = (max(LOOPS // (wide + PER_LINE), 1), wide)
-        across = -(-cols.window // wide)
-        bands = across * -(-rows.window // extent[0])
-    units = size // (4 if in_fours else 1) * bands
-    dilated = max(rows.dilation, cols.dilation) > 1
-    grid = fold(-(-units // GROUP))
-    return _Spread("fours" if in_fours else "one", {}, grid, extent, across, bands, dilated)
+        return _small(sliding, flags)
+    flags["DILATED"] = any(axis.dilation > 1 for axis in sliding.axes)
+    if sliding.is_channels_first:
+        flags["CHANNELS_FIRST"] = True
+    unit: Literal["one", "fours"] = "fours" if in_fours else "one"
+    units = size // (4 if in_fours else 1)
+    window: tuple[int, ...] = sliding.fields()["window"]
+    rows, cols, *planes = window
+    wide = min(cols, LOOPS)
+    turns = wide + PER_LINE
+    high = rows if rows * turns <= LOOPS else max(LOOPS // turns, 1)
+    turns = high * turns + PER_LINE
+    deep = [one if one * turns <= LOOPS else max(LOOPS // turns, 1) for one in planes]
+    extent = (high, wide, *deep)
+    down, across, *inward = (-(-one // most) for one, most in zip(window, extent, strict=True))
+    bands = math.prod((across, down, *inward))
+    grid = fold(-(-units * bands // GROUP))
+    return _Spread(unit, flags, {}, grid, extent, across, down, bands)
+
+
+def _small(sliding: Sliding, flags: dict[str, bool]) -> _Spread:
+    rows, cols = sliding.rows, sliding.cols
+    depth = sliding.channels // 4
+    across = min(1 << (depth - 1).bit_length(), 16)
+    pairs = -(-cols.out // 2)
+    down = min(1 << (pairs - 1).bit_length(), GROUP // across)
+    constants: dict[str, float] = {"WK_HIGH": rows.window, "WK_WIDE": cols.window}
+    constants |= {"WK_DOWNWARD": rows.dilation, "WK_RIGHTWARD": cols.dilation}
+    constants |= {"WK_ACROSS": across, "WK_DOWN": down, "WK_WHOLE": _are_whole(sliding)}
+    for planes in sliding.axes[:-2]:
+        constants |= {"WK_DEEP": planes.window, "WK_INWARD": planes.dilation}
+    grid = (-(-depth // across), -(-pairs // down), sliding.places // max(cols.out, 1))
+    return _Spread("small", flags, constants, grid, sliding.fields()["window"])
 
 
 def _is_small(sliding: Sliding) -> bool:
     """Say whether windows are small and the grid has room."""
-    rows, cols = sliding.rows, sliding.cols
-    lines = sliding.batch * rows.out
-    return rows.window * cols.window <= SMALL and max(lines, cols.out, sliding.channels) <= FOLD
+    cols = sliding.cols
+    lines = sliding.places // max(cols.out, 1)
+    elements = math.prod(axis.window for axis in sliding.axes)
+    return elements <= SMALL and max(lines, cols.out, sliding.channels) <= FOLD
 
 
 def _are_whole(sliding: Sliding) -> bool:
     """Say whether all windows lie on the image."""
-    return all(one.before == 0 and one.after == 0 for one in (sliding.rows, sliding.cols))
+    return all(one.before == 0 and one.after == 0 for one in sliding.axes)

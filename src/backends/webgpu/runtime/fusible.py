@@ -57,7 +57,7 @@ class FusibleLaunch(ShaderLaunch):
             self.accepts_prologue, self.accepts_epilogue = prologues(call), accepts_epilogue(call)
             self.reads = UNKNOWN_READS
         elif form == "window":
-            self.reads = reads_of(call.kernel, call.attrs)
+            self.reads = reads_of(call)
             self.accepts_prologue = () if self.reads > MOST_READS else (0,)
         elif form == "scan" or is_normalization(call.shader.source):
             self.reads = 2

@@ -87,13 +87,51 @@ def watching(device: Device, *, poison: int | None = None) -> Iterator[Watching]
             vars(device.pool).pop("allocate", None)
 
 
+@dataclass
+class Guards:
+    """The memory of a block, and behind each buffer a zone that nobody may write.
+
+    Attributes:
+        device: Where.
+        word: What it was filled with.
+        storages: The buffers, each with its own bytes.
+    """
+
+    device: Device
+    word: int
+    storages: list[Storage] = field(default_factory=list["Storage"])
+
+    def allocate(self, nbytes: int, label: str = "", what: str = "") -> Storage:
+        """Return a new buffer with a zone behind it, both filled with the word."""
+        storage = allocate_poisoned(self.device, self.word, nbytes + GUARD_BYTES, label, what)
+        storage.nbytes = nbytes
+        self.storages.append(storage)
+        return storage
+
+    def broken(self) -> list[tuple[int, int]]:
+        """Return the bytes of each buffer whose zone was written, and where that is."""
+        found: list[tuple[int, int]] = []
+        for one in self.storages:
+            first = -(-one.nbytes // 16) * 16  # kernels write whole groups of four
+            zone = type(self.device).read(self.device, one, first, one.capacity // 4 * 4 - first)
+            changed = np.flatnonzero(zone.view(np.uint32) != self.word)
+            if changed.size:
+                found.append((one.nbytes, first + 4 * int(changed[0])))
+        return found
+
+
+GUARD_BYTES = 256
+"""Bytes behind a buffer that are looked at, at least."""
+
+
 @contextmanager
-def poisoned(device: Device, word: int) -> Iterator[None]:
-    """Fill all new memory of a block with a word, so that what nobody writes shows."""
+def poisoned(device: Device, word: int) -> Iterator[Guards]:
+    """Fill new memory of a block with a word, so that what nobody writes shows, and guard it."""
+    guards = Guards(device, word)
     with device.lock:
-        vars(device.pool)["allocate"] = functools.partial(allocate_poisoned, device, word)
+        vars(device.pool)["allocate"] = guards.allocate
     try:
-        yield
+        yield guards
     finally:
         with device.lock:
             vars(device.pool).pop("allocate", None)

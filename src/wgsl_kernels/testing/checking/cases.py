@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wgsl_kernels.testing.sample import Sample
 
@@ -68,13 +69,40 @@ def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
         for size in sorted({*SIZES, *around}):
             if size == length:
                 continue
-            shapes = tuple(
-                tuple(size if one == length else one for one in shape) for shape in sample.shapes
-            )
-            if max(int(np.prod(shape)) for shape in shapes) <= MOST_ELEMENTS:
-                other = replace(sample, shapes=shapes)
-                what = f"size {length} -> {size}"
-                yield Case(other, what, tuple(arrays_for(other)))
+            case = resized(sample, {length: size})
+            if case is not None:
+                yield case
+
+
+def resized(sample: Sample, sizes: Mapping[int, int]) -> Case | None:
+    """Return the sample with other lengths, None where that is too large or the same."""
+    shapes = tuple(tuple(sizes.get(one, one) for one in shape) for shape in sample.shapes)
+    if shapes == sample.shapes or max(int(np.prod(one)) for one in shapes) > MOST_ELEMENTS:
+        return None
+    other = replace(sample, shapes=shapes)
+    changes = ", ".join(f"{old} -> {new}" for old, new in sizes.items() if old != new)
+    return Case(other, f"size {changes}", tuple(arrays_for(other)))
+
+
+def named(sample: Sample, text: str) -> Case | None:
+    """Return the case of other lengths that a finding's ``repeat`` names, None where it does not.
+
+    A case's name begins with the sample that has its lengths already.
+    """
+    name, _, what = text.partition("/size ")
+    changes = dict(changes_of(what))
+    if sample.values is not None or not changes:
+        return None
+    case = resized(sample, changes)
+    return case if case is not None and case.sample.id == name else None
+
+
+def changes_of(what: str) -> list[tuple[int, int]]:
+    """Return the lengths that a case's name says are replaced, each with the new one."""
+    return [(int(old), int(new)) for old, new in _CHANGE.findall(what)]
+
+
+_CHANGE = re.compile(r"(\d+) -> (\d+)")
 
 
 def special(sample: Sample) -> Iterator[Case]:
@@ -82,13 +110,16 @@ def special(sample: Sample) -> Iterator[Case]:
     if sample.values is not None:
         return
     arrays = arrays_for(sample)
-    floats = [n for n, one in enumerate(arrays) if one.dtype.kind == "f" and one.size]
+    floats = [n for n, one in enumerate(arrays) if one.dtype.kind in "fc" and one.size]
     if not floats:
         return
     for name, values in _SPECIAL.items():
         if name == "extreme":
             continue
         if name in ("zeros", "subnormals") and not _allows_zero(sample):
+            continue
+        is_real = all(arrays[n].dtype.kind == "f" for n in floats)
+        if name == "subnormals" and not is_real:
             continue
         mixed = [_sprinkled(one, values, n) if n in floats else one for n, one in enumerate(arrays)]
         twins = _twins(mixed) if name in ("zeros", "subnormals") else ()
@@ -136,10 +167,12 @@ def _allows_zero(sample: Sample) -> bool:
     return max(lows) <= 0 <= min(highs)
 
 
-def _sprinkled(values: Array, special: Sequence[float], seed: int) -> Array:
+def _sprinkled(values: Array, special: Sequence[complex], seed: int) -> Array:
     """Return values with every third of them, at least one, made special."""
     mixed = values.copy()
     flat = mixed.reshape(-1)
+    if values.dtype.kind == "c":  # one part of it alone
+        special = [complex(a, b) for one in special for a, b in ((one, 1.0), (1.0, one))]
     if values.dtype == np.float16:
         special = [one if abs(one) < 6e4 or not np.isfinite(one) else 11.0 for one in special]
     places = np.random.default_rng(seed).permutation(flat.size)[: max(1, flat.size // 3)]

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wgsl_kernels.engine.autodiff import GradientTape
 from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.double import double_precision
 from wgsl_kernels.engine.tensor import tensor
 from wgsl_kernels.ops import shape as shape_ops
 from wgsl_kernels.testing.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.testing.checks import (
+    PARITY,
+    SINGLE,
     check_gradient_by_numbers,
     check_gradient_parity,
     check_second_order,
     only,
 )
-from wgsl_kernels.testing.evaluation import Weights, gradients_of, outputs_of, smooth
+from wgsl_kernels.testing.differences import (
+    DOUBLE,
+    distance,
+    double_gradients,
+    tolerance,
+)
+from wgsl_kernels.testing.evaluation import (
+    Weights,
+    gradients_of,
+    outputs_of,
+    smooth,
+    wide_tensor,
+)
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from wgsl_kernels.engine.findings import Finding
+    from wgsl_kernels.engine.tensor import Tensor
     from wgsl_kernels.testing.evaluation import Array
     from wgsl_kernels.testing.report import Row
     from wgsl_kernels.testing.sample import Sample
@@ -79,6 +96,103 @@ def layouts(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             )
             return
         yield _compared(subject, sample, ones, got, "upstream gradient broadcast")
+
+
+def repeated(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Compare the bits of the gradients of three runs."""
+    want = _attempt(lambda: _of_layout(sample, "default"))
+    for _ in range(0 if want is None else 2):
+        got = _of_layout(sample, "default")
+        for number, (one, other) in enumerate(zip(want or [], got, strict=True)):
+            same = one is None or other is None or one.tobytes() == other.tobytes()
+            if not same:
+                words = f"the gradient of input {number} has other bits from run to run. A race?"
+                yield [subject.finding("gradient-unstable", words, evidence=_case(sample))]
+                return
+    yield []
+
+
+def alone(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Compare the gradients of each output alone, of several, with those in float64."""
+    arrays = arrays_for(sample)
+    f = functools.partial(sample.f, **sample.attrs)
+    with double_precision():
+        count = len(_smooth_outputs(sample, [wide_tensor(one) for one in arrays]))
+    if count < 2:
+        return
+    whole = double_gradients(f, arrays, Weights())
+    parts: list[list[Array | None]] = []
+    for number in range(count):
+        with double_precision():
+            want = _of_output(sample, [wide_tensor(one) for one in arrays], number)
+        parts.append(want)
+        try:
+            with only("webgpu", sample), config.using(small_ops="device"):
+                got = _of_output(sample, tensors_for(arrays), number)
+        except Exception as error:  # a rule may raise anything; the check tells
+            label = f"{sample.id}, output {number} alone"
+            yield with_case(findings_of(error, subject, "gradient-raises"), label)
+            continue
+        yield _of_one(subject, sample, want, got, number)
+    yield _summed(subject, sample, whole, parts)
+
+
+def _summed(
+    subject: Subject,
+    sample: Sample,
+    whole: list[Array | None],
+    parts: list[list[Array | None]],
+) -> list[Finding]:
+    """Compare the sum of the gradients of each output with that of all at once."""
+    smooth_only = [one for one in whole if one is not None]
+    for index, one in enumerate(smooth_only):
+        total = sum((np.zeros(one.shape) if p[index] is None else p[index]) for p in parts)  # type: ignore[misc]  # None is sorted out
+        off = distance(np.asarray(total), one)
+        if not (off <= tolerance(one, DOUBLE, 1e-9)).all():
+            words = f"those of input {index} for each output alone do not add up to that of all."
+            return [subject.finding("gradient-of-one-output", words, evidence=_case(sample))]
+    return []
+
+
+def _of_one(
+    subject: Subject,
+    sample: Sample,
+    want: list[Array | None],
+    got: list[Array | None],
+    number: int,
+) -> list[Finding]:
+    for index, (one, other) in enumerate(zip(want, got, strict=True)):
+        if one is None and other is None:
+            continue
+        like = one if one is not None else other
+        assert like is not None
+        exactly, actual = (np.zeros(like.shape) if a is None else a for a in (one, other))
+        allowed = tolerance(exactly, PARITY.get(sample.input_dtypes[index], SINGLE), 2.0**-120)
+        if actual.shape != exactly.shape or not (distance(actual, exactly) <= allowed).all():
+            words = (
+                f"the gradient of input {index} for output {number} alone is not that in float64."
+            )
+            return [subject.finding("gradient-of-one-output", words, evidence=_case(sample))]
+    return []
+
+
+def _smooth_outputs(sample: Sample, xs: Sequence[Tensor]) -> list[Tensor]:
+    return smooth(outputs_of(lambda *given: sample.f(*given, **sample.attrs), xs))
+
+
+def _of_output(sample: Sample, xs: Sequence[Tensor], number: int) -> list[Array | None]:
+    """Return the gradients where only one output has an upstream gradient."""
+    sources = smooth(xs)
+    with GradientTape() as tape:
+        tape.watch(sources)
+        y = _smooth_outputs(sample, xs)[number]
+    weights = Weights().of(number, y)
+    found = tape.gradient([y], sources, [tensor(weights.astype(y.dtype), dtype=y.dtype)])
+    return [None if one is None else one.numpy() for one in found]
+
+
+def _case(sample: Sample) -> tuple[tuple[str, str], ...]:
+    return (("case", sample.id),)
 
 
 def _attempt(run: Callable[[], list[Array | None]]) -> list[Array | None] | None:

@@ -54,7 +54,12 @@ def _finding(subject: Subject, case: Case, event: Event) -> Finding:
 
 def undefined(subject: Subject, case: Case) -> list[Finding]:
     """Run a case on memory that holds different things, and return what shows through."""
-    runs = [_on_poison(case, word) for word in POISONS]
+    written: list[tuple[int, int]] = []
+    runs = [_on_poison(case, word, written) for word in POISONS]
+    if written:
+        nbytes, byte = written[0]
+        words = f"a buffer of {nbytes} bytes was written at byte {byte}, which is behind its end."
+        return [subject.finding("out-of-bounds-write", words, evidence=(("case", case.id),))]
     for number, (one, two) in enumerate(zip(*runs, strict=True)):
         if one.dtype == object:
             continue
@@ -71,13 +76,16 @@ def undefined(subject: Subject, case: Case) -> list[Finding]:
     return []
 
 
-def _on_poison(case: Case, word: int) -> Sequence[Array]:
+def _on_poison(case: Case, word: int, written: list[tuple[int, int]]) -> Sequence[Array]:
+    """Return a case's results on memory of one word, and note what was written behind buffers."""
     sample = case.sample
     with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(case.arrays)
-        with poisoned(_device(), word):
+        with poisoned(_device(), word) as guards:
             outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)
-            return [one.numpy() for one in outputs]
+            found = [one.numpy() for one in outputs]
+            written += guards.broken()
+            return found
 
 
 def _same(one: Array, two: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.testing.bounds import Bound, plus, safe, sum_of_terms
+from wgsl_kernels.testing.bounds import Bound, largest_slope, plus, safe, sum_of_terms
 from wgsl_kernels.testing.sample import Sample
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _fused(
         given: list[Any] = [np.abs(one) for one in (x, filter, *others[:1])]
         given += [None] * (4 - len(given))
         rest = {"activation": "linear", "leakyrelu_alpha": None, **GEOMETRY, **geometry}
-        return steepest * run_on_cpu("FusedConv2D", given, **rest)
+        return largest_slope(steepest, *others[1:]) * run_on_cpu("FusedConv2D", given, **rest)
 
     bound = sum_of_terms(count, magnitude)
     if function:

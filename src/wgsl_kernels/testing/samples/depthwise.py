@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.testing.bounds import plus, safe, sum_of_terms
+from wgsl_kernels.testing.bounds import largest_slope, plus, safe, sum_of_terms
 from wgsl_kernels.testing.sample import Sample
 from wgsl_kernels.testing.samples.conv import (
     GEOMETRY,
@@ -60,7 +60,9 @@ def _fused(shapes: Shapes, function: str = "", *, steepest: float = 1, **attrs: 
         given: list[Any] = [np.abs(one) for one in (x, filter, *others[:1])]
         given += [None] * (4 - len(given))
         rest = {"activation": "linear", "leakyrelu_alpha": None, **GEOMETRY, **geometry}
-        return steepest * run_on_cpu("FusedDepthwiseConv2D", given, **rest)
+        return largest_slope(steepest, *others[1:]) * run_on_cpu(
+            "FusedDepthwiseConv2D", given, **rest
+        )
 
     bound = sum_of_terms(count, magnitude)
     if function:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.testing.bounds import plus, safe, sum_of_terms
+from wgsl_kernels.testing.bounds import largest_slope, plus, safe, sum_of_terms
 from wgsl_kernels.testing.sample import Sample
 
 
@@ -34,7 +34,7 @@ def _fused(
     def magnitude(a: np.ndarray, b: np.ndarray, *others: np.ndarray) -> np.ndarray:
         left, right = operands(a, b)
         bias = np.abs(others[0]) if others else 0.0
-        return np.asarray(steepest * (left @ right + bias))
+        return np.asarray(largest_slope(steepest, *others[1:]) * (left @ right + bias))
 
     bound = sum_of_terms(count, magnitude)
     if function:

@@ -14,11 +14,11 @@ from wgsl_kernels.testing.samples.conv import run_on_cpu
 PAD = ((0, 0), (1, 0), (0, 1), (0, 0))
 
 
-def _magnitude_bound(kernel: str, **attrs: Any) -> Bound:
+def magnitude_bound(kernel: str, **attrs: Any) -> Bound:
     """Allow a rounding per element of the window, and those of the division, at either end."""
 
     def count(*inputs: np.ndarray) -> np.ndarray:
-        return np.asarray(np.prod(np.broadcast_to(attrs["filter_size"], 2)) + 3)
+        return np.asarray(elements(inputs[0], attrs["filter_size"]) + 3)
 
     def magnitude(*inputs: np.ndarray) -> np.ndarray:
         sizes = [np.abs(one) for one in inputs]
@@ -27,8 +27,29 @@ def _magnitude_bound(kernel: str, **attrs: Any) -> Bound:
     return sum_of_terms(count, magnitude)
 
 
+def elements(images: np.ndarray, filter_size: Any) -> int:
+    """Return how many elements a window has."""
+    return int(np.prod(np.broadcast_to(filter_size, images.ndim - 2)))
+
+
+def added_bound(kernel: str, **attrs: Any) -> Bound:
+    """Allow one rounding for each window that an element is the maximum of.
+
+    Args:
+        kernel: The kernel that gives each element of a window its share of the window's gradient.
+        **attrs: Its attributes.
+    """
+    bound = magnitude_bound(kernel, **attrs)
+
+    def sums(inputs: Any, expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        area = elements(inputs[0], attrs["filter_size"])
+        return bound([inputs[0] * area, inputs[1]], expected)
+
+    return sums
+
+
 def _avg(shape: tuple[int, ...], dtypes: str = "float32", **attrs: Any) -> Sample:
-    bound = _magnitude_bound("AvgPool", **attrs)
+    bound = magnitude_bound("AvgPool", **attrs)
     return Sample("AvgPool", _avg_pool, (shape,), dtypes=dtypes, attrs=attrs, bound=bound)
 
 
@@ -37,7 +58,7 @@ def _avg_pool(x: wk.Tensor, *, filter_size: Any, **attrs: Any) -> wk.Tensor:
 
 
 def _avg_grad(dy: tuple[int, ...], shape: tuple[int, ...], **attrs: Any) -> Sample:
-    bound = _magnitude_bound("AvgPoolGrad", **attrs)
+    bound = magnitude_bound("AvgPoolGrad", **attrs)
     return Sample("AvgPoolGrad", _avg_pool_grad, (dy, shape), attrs=attrs, bound=bound)
 
 
@@ -54,14 +75,8 @@ def _max_pool(x: wk.Tensor, *, filter_size: Any, **attrs: Any) -> wk.Tensor:
 
 
 def _max_grad(dy: tuple[int, ...], shape: tuple[int, ...], **attrs: Any) -> Sample:
-    bound = _magnitude_bound("AvgPoolGrad", **attrs)
-
-    def sums(inputs: Any, expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Allow one rounding for each window that an element is the maximum of."""
-        area = np.prod(np.broadcast_to(attrs["filter_size"], 2))
-        return bound([inputs[0] * area, inputs[1]], expected)
-
-    return Sample("MaxPoolGrad", _max_pool_grad, (dy, shape), attrs=attrs, bound=sums)
+    bound = added_bound("AvgPoolGrad", **attrs)
+    return Sample("MaxPoolGrad", _max_pool_grad, (dy, shape), attrs=attrs, bound=bound)
 
 
 def _max_pool_grad(dy: wk.Tensor, x: wk.Tensor, **attrs: Any) -> Any:
@@ -102,10 +117,14 @@ SAMPLES = [
     _avg((2, 9, 8, 5), filter_size=(9, 8), strides=1),
     _avg((0, 4, 4, 2), filter_size=2, strides=2),
     _avg((1, 4, 4, 3), dtypes="float16", filter_size=2, strides=2),
+    _avg((1, 2, 5, 4), filter_size=2, strides=1, dilations=2, pad=1, data_format="NCHW"),
     _avg_grad((1, 2, 2, 1), (1, 3, 3, 1), filter_size=2, strides=1),
     _avg_grad((2, 2, 5, 3), (2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
     _avg_grad((1, 3, 4, 2), (1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
     _avg_grad((1, 4, 4, 2), (1, 3, 3, 2), filter_size=1, strides=1, pad=PAD),
+    _avg_grad(
+        (1, 2, 3, 1), (1, 2, 5, 4), filter_size=2, strides=(1, 2), dilations=2, data_format="NCHW"
+    ),
     _max((1, 3, 3, 1), filter_size=2, strides=1),
     _max((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
     _max((1, 5, 5, 2), filter_size=3, strides=2, pad=1, dim_rounding_mode="ceil"),
@@ -118,7 +137,19 @@ SAMPLES = [
     _max_grad((1, 2, 2, 1), (1, 3, 3, 1), filter_size=2, strides=1),
     _max_grad((2, 2, 5, 3), (2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
     _max_grad((1, 3, 4, 2), (1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
+    _max((1, 5, 4, 4), filter_size=2, strides=1, dilations=(2, 1), pad="same"),
+    _max((2, 3, 4, 3), filter_size=2, strides=2, pad=1, data_format="NCHW"),
+    _max_grad(
+        (1, 2, 4, 5),
+        (1, 2, 6, 5),
+        filter_size=2,
+        strides=1,
+        dilations=(2, 1),
+        pad=((0, 0), (0, 0), (0, 0), (0, 1)),
+        data_format="NCHW",
+    ),
     _max_grad_grad((1, 3, 3, 1), filter_size=2, strides=1),
+    _max_grad_grad((1, 2, 4, 5), filter_size=2, strides=1, dilations=2, data_format="NCHW"),
     _max_grad_grad((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
     _max_grad_grad((1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
 ]

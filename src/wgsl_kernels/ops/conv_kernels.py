@@ -1,0 +1,185 @@
+"""The kernels of convolution and of its gradients: of images, and of volumes.
+
+All are products: of windows and the filter, of windows and gradients, of gradients and the filter.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.cpu.convolution import (
+    convolved_cpu,
+    filter_gradient_cpu,
+    input_gradient_cpu,
+)
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.products.dispatching import (
+    NO_EPILOGUE,
+    Epilogue,
+    declare_product,
+    is_vec4_along,
+    multiply,
+)
+from wgsl_kernels.backends.webgpu.products.tilings import (
+    STRIDED,
+    VEC4_KK,
+    VEC4_KN,
+    VEC4_MN,
+    VEC4_N,
+    Layout,
+    Product,
+)
+from wgsl_kernels.engine.windows import slide
+from wgsl_kernels.ops.windows import fields_of, shader_axes, wide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape
+    from wgsl_kernels.engine.windows import Sliding
+    from wgsl_kernels.ops.convolutions import Convolution
+
+FORWARD = "operands/conv_window.wesl"
+TO_FILTER = "operands/conv_filter_gradient.wesl"
+TO_INPUT = "operands/conv_input_gradient.wesl"
+
+
+def declare_kernels(kind: Convolution) -> Callable[..., Array]:
+    """Declare the kernels of a kind of convolution; return the one that convolves on the CPU."""
+    for kernel in (kind.forward, kind.to_input, kind.to_filter):
+        declare_product(kernel)
+    _declare_to_input(kind.to_input)
+    _declare_to_filter(kind.to_filter)
+
+    @cpu_kernel(kind.forward)
+    def convolve_cpu(x: Array, filter: Array, **geometry: Any) -> Array:
+        sliding = slide(kind.forward, x.shape, filter.shape, **geometry)
+        return convolved_cpu(sliding, wide(x), wide(filter)).astype(x.dtype, copy=False)
+
+    @wgsl_kernel(kind.forward, dtypes=("float32", "float16"), accepts_epilogue=True)
+    def convolve_webgpu(gpu: Gpu, x: GpuArray, filter: GpuArray, **geometry: Any) -> GpuArray:
+        return convolved_webgpu(
+            gpu, slide(kind.forward, x.shape, filter.shape, **geometry), x, filter
+        )
+
+    return convolve_cpu
+
+
+def convolved_webgpu(
+    gpu: Gpu,
+    sliding: Sliding,
+    x: GpuArray,
+    filter: GpuArray,
+    epilogue: Epilogue = NO_EPILOGUE,
+) -> GpuArray:
+    """Return images convolved with a filter.
+
+    Args:
+        gpu: The device.
+        sliding: How the filter moves.
+        x: Images in the format of ``sliding``.
+        filter: [*window, channels, out channels].
+        epilogue: What becomes of the sums.
+    """
+    product, fields = _forward_product(x, filter.shape, sliding)
+    return multiply(
+        gpu,
+        FORWARD,
+        product,
+        {"x": x, "filter": filter},
+        sliding.shape_with(filter.shape[-1]),
+        x.dtype,
+        params=fields,
+        layout=_forward_layout(x, filter, sliding),
+        epilogue=epilogue,
+        configuration=shader_axes(sliding),
+    )
+
+
+def _forward_layout(x: GpuArray, filter: GpuArray, sliding: Sliding) -> Layout:
+    """Return what the layouts of images and filter allow."""
+    if sliding.is_channels_first or filter.shape[-1] % 4:
+        return STRIDED
+    return VEC4_KN if is_vec4_along(x, -1) else VEC4_N
+
+
+def _forward_product(
+    x: GpuArray, filter_shape: Shape, sliding: Sliding
+) -> tuple[Product, dict[str, Any]]:
+    """Return the sizes of a convolution as a product, and the fields of its shaders.
+
+    Where a line of the window is one piece of the image, it counts as one tap with the channels of
+    them all; the field ``line`` then has those of one element, else 0.
+    """
+    *window, channels, out_channels = filter_shape
+    *lines, width = window
+    rows = sliding.places
+    fields = {**fields_of(sliding, x=x), "line": 0}
+    is_line = not sliding.is_channels_first and width > 1 and sliding.cols.dilation == 1
+    if is_line and x.strides[-2] == channels * x.strides[-1]:
+        fields |= {"window": (lines[-1], 1, *lines[:-1]), "line": channels}
+        return Product(1, rows, out_channels, math.prod(lines), width * channels), fields
+    return Product(1, rows, out_channels, math.prod(window), channels), fields
+
+
+def _declare_to_filter(kernel: str) -> None:
+    @cpu_kernel(kernel)
+    def to_filter_cpu(x: Array, dy: Array, *, filter_shape: Shape, **geometry: Any) -> Array:
+        sliding = slide(kernel, x.shape, filter_shape, **geometry)
+        y = filter_gradient_cpu(sliding, wide(x), wide(dy), filter_shape)
+        return y.astype(x.dtype, copy=False)
+
+    @wgsl_kernel(kernel, dtypes=("float32", "float16"), accepts_epilogue=True)
+    def to_filter_webgpu(
+        gpu: Gpu, x: GpuArray, dy: GpuArray, *, filter_shape: Shape, **geometry: Any
+    ) -> GpuArray:
+        sliding = slide(kernel, x.shape, filter_shape, **geometry)
+        *inner, out_channels = filter_shape
+        lines = sliding.batch * math.prod(axis.out for axis in sliding.axes[:-1])
+        product = Product(1, math.prod(inner), out_channels, lines, sliding.cols.out)
+        is_last = not sliding.is_channels_first
+        is_vec4 = is_last and is_vec4_along(x, -1) and is_vec4_along(dy, -1)
+        return multiply(
+            gpu,
+            TO_FILTER,
+            product,
+            {"x": x, "dy": dy},
+            tuple(filter_shape),
+            x.dtype,
+            params=fields_of(sliding, x=x, dy=dy),
+            layout=VEC4_MN if is_vec4 else STRIDED,
+            configuration=shader_axes(sliding),
+        )
+
+
+def _declare_to_input(kernel: str) -> None:
+    @cpu_kernel(kernel)
+    def to_input_cpu(dy: Array, filter: Array, *, input_shape: Shape, **geometry: Any) -> Array:
+        sliding = slide(kernel, input_shape, filter.shape, **geometry)
+        return input_gradient_cpu(sliding, wide(dy), wide(filter)).astype(dy.dtype, copy=False)
+
+    @wgsl_kernel(kernel, dtypes=("float32", "float16"), accepts_epilogue=True)
+    def to_input_webgpu(
+        gpu: Gpu, dy: GpuArray, filter: GpuArray, *, input_shape: Shape, **geometry: Any
+    ) -> GpuArray:
+        sliding = slide(kernel, input_shape, filter.shape, **geometry)
+        *window, channels, out_channels = filter.shape
+        rows = sliding.batch * math.prod(axis.size for axis in sliding.axes)
+        product = Product(1, rows, channels, math.prod(window), out_channels)
+        is_last = not sliding.is_channels_first
+        is_vec4 = is_last and channels % 4 == 0 and is_vec4_along(dy, -1)
+        return multiply(
+            gpu,
+            TO_INPUT,
+            product,
+            {"dy": dy, "filter": filter},
+            tuple(input_shape),
+            dy.dtype,
+            params=fields_of(sliding, dy=dy),
+            layout=VEC4_KK if is_vec4 else STRIDED,
+            configuration=shader_axes(sliding),
+        )

@@ -1,0 +1,80 @@
+"""Where functions of the array API standard behave here otherwise than it says, and why.
+
+Names that are not here at all are in the ledger; see `standards`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_COMPLEX = """
+    acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2 sin sinh sqrt tan tanh
+"""
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """One thing that is otherwise.
+
+    Attributes:
+        name: The function, or another name of the standard.
+        what: What is otherwise.
+        because: Why.
+        probe: An expression of the standard that shows it: here it raises, or gives another value.
+        dtypes: The dtypes of the arrays in the expression, any one of which shows it.
+    """
+
+    name: str
+    what: str
+    because: str
+    probe: str
+    dtypes: tuple[str, ...] = ("float32",)
+
+
+_REFUSED = "TensorFlow.js refuses this, and what it refuses is an error here"
+_REAL = "takes no complex numbers"
+_TO_COME = "no kernel has them yet"
+
+DEVIATIONS = (
+    *(
+        Deviation(
+            name, "takes bool alone", _REFUSED, f"{name}(x)", ("float32", "int32", "complex64")
+        )
+        for name in ("all", "any")
+    ),
+    *(
+        Deviation(name, _REAL, _TO_COME, f"{name}(x)", ("complex64",))
+        for name in (*_COMPLEX.split(), "round", "prod")
+    ),
+    *(
+        Deviation(name, _REAL, _TO_COME, f"{name}(v)", ("complex64",))
+        for name in ("cumulative_prod", "cumulative_sum")
+    ),
+    Deviation("pow", _REAL, _TO_COME, "pow(p, 3)", ("complex64",)),
+    Deviation("linspace", "num is at least 1", _REFUSED, "linspace(0, 1, 0)"),
+    Deviation(
+        "unique_values",
+        "NaN equals NaN, also in unique_all, unique_counts and unique_inverse",
+        "it is what TensorFlow.js's unique does",
+        "unique_values(asarray([nan, nan])).shape",
+    ),
+    Deviation(
+        "__setitem__",
+        "a tensor cannot be assigned to",
+        "its values never change; a variable's do, by assign",
+        "hasattr(x, '__setitem__')",
+    ),
+    Deviation(
+        "__getitem__",
+        "a mask is no index",
+        "the length of the result would be known only after a read",
+        "x[b]",
+    ),
+    Deviation(
+        "device",
+        "a result is on the backend in force, not where the arguments are",
+        "a backend is chosen for a block of a program",
+        "zeros_like(to_another_device(x)).device == to_another_device(x).device",
+    ),
+)
+"""All that is otherwise; tests hold each row to its probe, so a repair is noticed."""

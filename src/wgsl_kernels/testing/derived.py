@@ -1,0 +1,143 @@
+"""Bounds that nobody stated: from a kernel's shaders, run on intervals beside the device.
+
+The interval of an element is the exact result, less and more what the roundings that WGSL allows
+make of the kernel's own formula, and half a unit in the last place for the exact result's rounding.
+Where the tree is out of reach, or WGSL bounds nothing, 4 ULP are allowed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+from wgsl_kernels.engine.backends import find_driver, use_backend
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.errors import KernelNotFound
+from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.engine.tensor import tensor
+from wgsl_kernels.testing.bounds import either, joined, offsets, ulp
+from wgsl_kernels.testing.evaluation import Array, outputs_of
+from wgsl_kernels.testing.intervals.running import on_intervals
+from wgsl_kernels.testing.judging import bound_of, states_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.engine.tensor import Tensor
+    from wgsl_kernels.testing.bounds import Interval
+    from wgsl_kernels.testing.intervals.running import Range
+    from wgsl_kernels.testing.sample import Bound, Sample
+
+PLAIN = 4.0
+"""Units in the last place that are allowed where nothing is known."""
+OF_REFERENCE = 0.5
+"""Units in the last place that the exact result is off when it is rounded."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a kernel gave, and what it may have given.
+
+    Attributes:
+        found: Its results, each with its dtype.
+        bounds: A bound for each result.
+        words: Where the bounds come from.
+    """
+
+    found: list[tuple[str, Array]]
+    bounds: list[Bound]
+    words: str
+
+
+def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> Run:
+    """Run a sample on the active backend, with what its results may be.
+
+    That is what the sample states; if it states nothing, what the shaders of ``webgpu`` tell.
+    """
+    if backend == "webgpu" and not states_bound(sample):
+        driver = find_driver("webgpu")
+        assert isinstance(driver, WebGpuBackend)
+        return run_on_intervals(driver.open(), sample, tensors)
+    outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), tensors)
+    found = [(one.dtype, one.numpy()) for one in outputs]
+    if states_bound(sample) or backend != "cpu":
+        return Run(found, [bound_of(sample)], "")
+    try:
+        other = _of_shader(sample, [one.numpy() for one in tensors])
+    except Exception:  # said where the shader runs
+        return Run(found, [bound_of(sample)], "")
+    return Run(found, [either(one, ulp(PLAIN)) for one in other.bounds], other.words)
+
+
+def _of_shader(sample: Sample, arrays: Sequence[Array]) -> Run:
+    """Run a sample on webgpu: what its shader may give, the same formula on cpu may give, too."""
+    if choose_adapter() is None or get_kernel(sample.kernel, "webgpu") is None:
+        raise KernelNotFound(sample.kernel)
+    with use_backend("webgpu"), config.using(fallback="error"):
+        return run_bounded(sample, [tensor(one) for one in arrays], "webgpu")
+
+
+def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) -> Run:
+    """Run a sample on webgpu, which is active, and derive what its results may be."""
+    found: list[tuple[str, Array]] = []
+    ranges: list[Range | None] = []
+    with on_intervals(device) as seen, config.using(fusion="never", small_ops="device"):
+        for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), tensors):
+            before = len(seen.found)
+            found.append((one.dtype, one.numpy()))
+            known = len(seen.found) == before + 1
+            ranges.append(seen.found[before] if known else None)
+    bounds = [_bound_of(one, values) for one, (_, values) in zip(ranges, found, strict=True)]
+    is_known = [one is not None for one in ranges]
+    if all(is_known):
+        words = "from the kernel's own syntax tree"
+    else:
+        reason = seen.reasons[0] if seen.reasons else "no shader ran"
+        words = f"{PLAIN:g} ULP, as the tree is out of reach: {reason}"
+    return Run(found, bounds, words)
+
+
+def _bound_of(range_: Range | None, values: Array) -> Bound:
+    if range_ is None:
+        return ulp(PLAIN)
+    below, above = range_.errors()
+    if np.iscomplexobj(values):
+        return _complex_bound(below, above, values.shape)
+    return derived(below.reshape(values.shape), above.reshape(values.shape))
+
+
+def derived(below: Array, above: Array) -> Bound:
+    """Allow these errors below and above the exact result; 4 ULP where they are infinite."""
+    bounded = np.isfinite(below) & np.isfinite(above)
+    inner = offsets(np.where(bounded, below, 0.0), np.where(bounded, above, 0.0), OF_REFERENCE)
+    plain = ulp(PLAIN)
+
+    def bound(inputs: Sequence[Array], expected: Array) -> Interval:
+        if expected.shape != bounded.shape:
+            return plain(inputs, expected)
+        low, high = inner(inputs, expected)
+        other_low, other_high = plain(inputs, expected)
+        return np.where(bounded, low, other_low), np.where(bounded, high, other_high)
+
+    return bound
+
+
+def _complex_bound(below: Array, above: Array, shape: tuple[int, ...]) -> Bound:
+    """Return the bound of complex numbers, whose parts lie beside each other."""
+    parts = [
+        derived(below[part::2].reshape(shape), above[part::2].reshape(shape)) for part in (0, 1)
+    ]
+
+    def bound(inputs: Sequence[Array], expected: Array) -> Interval:
+        (low, high), (low_imag, high_imag) = (
+            one(inputs, value)
+            for one, value in zip(parts, (np.real(expected), np.imag(expected)), strict=True)
+        )
+        return joined(low, low_imag), joined(high, high_imag)
+
+    return bound

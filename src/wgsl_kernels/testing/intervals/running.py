@@ -1,0 +1,160 @@
+"""What kernels may give: every dispatch of a block runs on the device, and on intervals beside."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.testing.intervals.dispatches import run_on_intervals
+from wgsl_kernels.testing.intervals.numbers import OutOfReachError
+from wgsl_kernels.testing.intervals.words import Words, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.testing.intervals.numbers import Array
+
+MOST_BYTES = 1 << 20
+"""Bytes of a buffer that is looked at."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a device that follows WGSL may give, per element of a result.
+
+    Attributes:
+        v: What the formula gives without any rounding; rounded in between where ``is_refined``.
+        low: The least.
+        high: The largest.
+        is_refined: Whether values were taken apart as bits on the way.
+    """
+
+    v: Array
+    low: Array
+    high: Array
+    is_refined: bool
+
+    def errors(self) -> tuple[Array, Array]:
+        """Return how far below and above the exact result a device may be."""
+        with np.errstate(all="ignore"):
+            below, above = self.v - self.low, self.high - self.v
+            if self.is_refined:
+                below = above = self.high - self.low
+            settled = (self.low == self.high) | (np.isnan(self.v) & np.isnan(self.low))
+            return np.where(settled, 0.0, below), np.where(settled, 0.0, above)
+
+
+@dataclass
+class Ranges:
+    """What a block's reads may give.
+
+    Attributes:
+        found: For each read, in order, what it may give; None where that is out of reach.
+        reasons: What was out of reach.
+    """
+
+    found: list[Range | None] = field(default_factory=list["Range | None"])
+    reasons: list[str] = field(default_factory=list[str])
+
+
+class _Kept:
+    """The buffers of a block."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.words: dict[int, Words | None] = {}
+        self.storages: list[Storage] = []  # alive, so that none takes another's place
+        self.is_refined = False
+
+    def of(self, storage: Storage) -> Words | None:
+        """Return the words of a buffer, as they are at first sight; None of one that is lost."""
+        if id(storage) not in self.words:
+            self.storages.append(storage)
+            nbytes = storage.capacity // 4 * 4
+            if nbytes > MOST_BYTES:
+                self.words[id(storage)] = None
+            else:
+                raw = type(self.device).read(self.device, storage, 0, nbytes).view(np.uint32)
+                self.words[id(storage)] = Words(("u32",), decode(raw, ("u32",)))
+        return self.words[id(storage)]
+
+    def forget(self, storage: Storage) -> None:
+        """Look at a buffer anew, which the host wrote."""
+        self.words.pop(id(storage), None)
+
+    def lose(self, storages: Sequence[Storage], ready: Ready) -> None:
+        """Know nothing any more of what a dispatch writes."""
+        assert ready.origin is not None
+        for one, binding in zip(storages, ready.origin[1].bindings, strict=True):
+            if binding.access != "read":
+                self.words[id(one)] = None
+
+    def run(self, ready: Ready, storages: Sequence[Storage]) -> str:
+        """Compute a dispatch, and return why it cannot be computed."""
+        assert ready.origin is not None
+        dispatch = ready.origin[1]
+        buffers: list[tuple[Words, int, int]] = []
+        for one, (first, nbytes) in zip(storages, ready.fitting.ranges, strict=True):
+            words = self.words[id(one)]
+            if words is None:
+                return "a buffer of which nothing is known"
+            buffers.append((words, first, nbytes))
+        try:
+            if run_on_intervals(dispatch, ready.params, ready.groups, buffers):
+                self.is_refined = True
+        except OutOfReachError as error:
+            return str(error)
+        return ""
+
+    def seen(self, storage: Storage, offset: int, nbytes: int) -> Range | None:
+        """Return what a read of a buffer may give."""
+        words = self.words.get(id(storage))
+        if words is None or nbytes % 4 or set(words.pattern) != {"f32"}:
+            return None
+        part = slice(offset // 4, (offset + nbytes) // 4)
+        return Range(
+            words.v[part].copy(), words.low[part].copy(), words.high[part].copy(), self.is_refined
+        )
+
+
+@contextmanager
+def on_intervals(device: Device) -> Iterator[Ranges]:
+    """Compute all dispatches of a block on intervals, too, and tell what its reads may give."""
+    kept, ranges = _Kept(device), Ranges()
+    own = vars(device)
+
+    def run(ready: Ready, storages: Sequence[Storage]) -> None:
+        if ready.origin is None or not ready.work:
+            plain(ready, storages)
+            return
+        for one in storages:
+            kept.of(one)
+        plain(ready, storages)
+        reason = kept.run(ready, storages)
+        if reason:
+            ranges.reasons.append(reason)
+            kept.lose(storages, ready)
+
+    def read(storage: Storage, offset: int, nbytes: int) -> Any:
+        ranges.found.append(kept.seen(storage, offset, nbytes))
+        return type(device).read(device, storage, offset, nbytes)
+
+    def upload(storage: Storage, offset: int, data: Any) -> None:
+        kept.forget(storage)
+        type(device).upload(device, storage, offset, data)
+
+    with device.lock:
+        plain = device.run
+        own.update(run=run, read=read, upload=upload)
+    try:
+        yield ranges
+    finally:
+        with device.lock:
+            for name in ("run", "read", "upload"):
+                own.pop(name, None)
