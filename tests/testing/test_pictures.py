@@ -13,15 +13,27 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 from PIL import ImageGrab
+from typer.testing import CliRunner
 
+from wgsl_kernels.cli.app import app
 from wgsl_kernels.cli.window import moved
+from wgsl_kernels.engine.snapshot import take_snapshot
 from wgsl_kernels.testing.pictures import painted, plane_of, write_png
+from wgsl_kernels.testing.registered import drop_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 RECIPE = Path(__file__).resolve().parents[2] / "docs" / "cookbook" / "mandelbrot.py"
 CHECK = (sys.executable, "-W", "error", "-m", "wgsl_kernels", "check")
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    before = take_snapshot()
+    yield
+    before.restore()
+    drop_samples("Mandelbrot")
 
 
 def test_a_heat_map_shows_low_and_high_and_what_is_no_number(tmp_path: Path) -> None:
@@ -60,12 +72,10 @@ def test_an_attribute_moves_by_a_tenth_or_one() -> None:
 
 @pytest.mark.gpu
 def test_check_writes_what_is_given_and_right_and_off(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*CHECK, RECIPE, "--section", "right", "--image", tmp_path],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    arguments = ["check", str(RECIPE), "--section", "right", "--image", str(tmp_path)]
+    done = CliRunner().invoke(app, arguments)
 
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.exit_code == 0, done.output
     picture = np.round(imread(tmp_path / "Mandelbrot-0.png")[..., :3] * 255)
     height, width = picture.shape[:2]
     got, right = picture[:, : width * 19 // 59], picture[:, width * 20 // 59 : width * 39 // 59]
@@ -75,17 +85,14 @@ def test_check_writes_what_is_given_and_right_and_off(tmp_path: Path) -> None:
     assert (picture[:, -19 * 15 :] == (68, 1, 84)).all()  # nowhere off
 
 
-def test_without_a_display_there_is_a_message() -> None:
-    environment = {name: one for name, one in os.environ.items() if name != "DISPLAY"}
-    environment.pop("WAYLAND_DISPLAY", None)
-    done = subprocess.run(
-        [*CHECK, RECIPE, "--window"],
-        capture_output=True, text=True, check=False, env=environment,
-    )  # fmt: skip
+def test_without_a_display_there_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
 
-    assert done.returncode == 2
-    assert "--window finds no display" in done.stderr
-    assert "Traceback" not in done.stderr
+    done = CliRunner().invoke(app, ["check", str(RECIPE), "--window"])
+
+    assert done.exit_code == 2
+    assert "--window finds no display" in done.output
 
 
 def shown_on(display: str, holds: Callable[[np.ndarray], bool], name: str = "") -> bool:
