@@ -21,6 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.util.typing import OptionSpec
 
 logger = logging.getLogger(__name__)
 WIDTH = "110"
@@ -55,7 +56,7 @@ class Terminal(SphinxDirective):
     """``{terminal}``: commands with what they print."""
 
     has_content = True
-    option_spec: ClassVar[dict[str, Any]] = {"exit": directives.nonnegative_int}
+    option_spec: ClassVar[OptionSpec] = {"exit": directives.nonnegative_int}
 
     def run(self) -> list[nodes.Node]:
         """Run the commands and return the block."""
