@@ -56,7 +56,7 @@ class Terminal(SphinxDirective):
     """``{terminal}``: commands with what they print."""
 
     has_content = True
-    option_spec: ClassVar[OptionSpec] = {"exit": directives.nonnegative_int}
+    option_spec: ClassVar[OptionSpec | None] = {"exit": directives.nonnegative_int}
 
     def run(self) -> list[nodes.Node]:
         """Run the commands and return the block."""

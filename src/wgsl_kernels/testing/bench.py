@@ -91,7 +91,9 @@ def bench(
         ArgumentError: A shape is none, or a backend is unknown.
 
     Example:
-        >>> print(wk.testing.bench(wk.softmax, [(64, 64), (1024, 1024)]))
+        >>> found = wk.testing.bench(wk.exp, [(4,), (64, 64)], backends=("cpu",))
+        >>> [row.shapes for row in found]
+        [((4,),), ((64, 64),)]
     """
     for one in backends:
         find_driver(one)
