@@ -42,6 +42,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "small_ops": _one_of("host", "device"),
     "tracebacks": _one_of("short", "full"),
     "tuning": _one_of(*TUNING),
+    "progress": _one_of("auto", "on", "off"),
 }
 
 
@@ -79,6 +80,9 @@ class Config:
             known is measured along the way, for the next process; ``"auto"``: on for a real GPU,
             known for a software adapter; ``"off"``: the static choice. At first what the
             environment variable WGSL_KERNELS_TUNING says, or ``"auto"``.
+        progress: ``"on"``, ``"off"`` or ``"auto"``: whether a line on standard error says that
+            kernels are compiled or measured, when that takes more than a second; by default on a
+            terminal and in a notebook.
     """
 
     fusion: str
@@ -92,6 +96,7 @@ class Config:
     process: dict[str, Any]
     looks_at_results: bool
     """Whether the process has a switch on that looks at the results of each run; for hot paths."""
+    progress: str
     tuning: str
 
     def __init__(self) -> None:
@@ -109,6 +114,7 @@ class Config:
                 "small_ops": "host",
                 "tracebacks": "short",
                 "tuning": _tuning(),
+                "progress": "auto",
             },
         )
 

@@ -15,6 +15,7 @@ from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.errors import ShaderError, WgslKernelsError
 from wgsl_kernels.engine.plans import plans
+from wgsl_kernels.engine.public import publish
 from wgsl_kernels.engine.registrations import announce_change
 from wgsl_kernels.engine.registry import kernels_for_backend
 from wgsl_kernels.engine.spec import Spec
@@ -221,3 +222,6 @@ def _zeros(driver: Driver, spec: Spec | Sequence[Spec] | None) -> Any:
     if not isinstance(spec, Spec):
         return [_zeros(driver, one) for one in spec]
     return driver.upload(np.zeros(spec.shape, numpy_dtype(spec.dtype)), spec)
+
+
+publish(__name__)

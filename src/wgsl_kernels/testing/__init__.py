@@ -1,6 +1,7 @@
 """Checks of kernels and gradients: what our own suites call, for users' kernels as well."""
 
 from wgsl_kernels.engine.findings import Finding as Finding
+from wgsl_kernels.engine.public import publish as _publish
 from wgsl_kernels.testing.bench import Bench as Bench
 from wgsl_kernels.testing.bench import BenchRow as BenchRow
 from wgsl_kernels.testing.bench import bench as bench
@@ -14,3 +15,5 @@ from wgsl_kernels.testing.report import Report as Report
 from wgsl_kernels.testing.report import Row as Row
 from wgsl_kernels.testing.sample import Sample as Sample
 from wgsl_kernels.testing.samples import all_samples as all_samples
+
+_publish(__name__)
