@@ -362,6 +362,7 @@ e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
 # `wk.backends`, `wk.engine` and `wk.fft` are modules that can be called, as checkers see here.
 if _TYPE_CHECKING:
+    from wgsl_kernels import dev as dev
     from wgsl_kernels import testing as testing
     from wgsl_kernels import tfjs as tfjs
     from wgsl_kernels.engine.backends import backends as backends
@@ -375,7 +376,7 @@ __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
 
 _register_own()
-_LAZY = ("testing", "tfjs")
+_LAZY = ("dev", "testing", "tfjs")
 
 
 def _lazily(name: str) -> _Any:
