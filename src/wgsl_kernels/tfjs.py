@@ -4,6 +4,7 @@ Those that are not ours serve as ``wk.mat_mul`` too, where `dir` and completion 
 ops/names.py is the table, and a test holds these lines to it.
 """
 
+from operator import attrgetter as _attrgetter
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -67,7 +68,7 @@ transpose = _wk.permute_dims
 def _same(name: str) -> _Any:
     """Return an op that has the same name here and there, or another one of ours."""
     if name in _NAMES:
-        return getattr(_wk, _NAMES[name])
+        return _attrgetter(_NAMES[name])(_wk)
     raise AttributeError(f"module 'wgsl_kernels.tfjs' has no attribute {name!r}")
 
 

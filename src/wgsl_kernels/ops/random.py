@@ -205,4 +205,4 @@ def _is_int32(number: float) -> bool:
 # Integers.
 declare_exact(("AdvanceKey",), ("int32", "bool"))
 
-publish(__name__, of="wgsl_kernels.ops")
+publish(__name__, lazy=("key",), of="wgsl_kernels.ops")
