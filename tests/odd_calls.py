@@ -296,7 +296,9 @@ _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = 
             "check_numerics": False, "small_ops": "host", "tuning": "off",
         }.items()
     },
-    "grad": (lambda f, x, dy: wk.grad(_uncalled(f))(x, dy), (_is(wk.square), _matrix, _is(None))),
+    "grad": (
+        lambda f, x, dy: wk.grad(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
+    ),
     "grads": (
         lambda f, x, dy: wk.grads(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
     ),
@@ -363,7 +365,7 @@ def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
 
 _TAKING_FUNCTIONS = {
     *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
-    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "einsum"),
+    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "einsum", "op", "run"),
 }
 """Public functions that are called with a function, or any number of tensors: see below."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -29,7 +29,7 @@ FORMATS = {4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}
 ROUNDING = {"floor": math.floor, "round": lambda x: math.floor(x + 0.5), "ceil": math.ceil}
 
 Pair = int | tuple[int, ...]
-Padding = str | int | tuple[tuple[int, int], ...]
+Padding = Literal["valid", "same"] | int | tuple[tuple[int, int], ...]
 
 _AXES = ("depth", "height", "width")
 COUNTS = {4: "four", 5: "five"}

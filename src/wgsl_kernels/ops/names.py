@@ -7,6 +7,7 @@ its own name.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,12 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
+def public_names() -> dict[str, str]:
+    """Return TensorFlow.js's name of each op in snake_case, and ours."""
+    return {snake_case(theirs.rpartition(".")[2]): ours for theirs, ours in TFJS_NAMES.items()}
+
+
+@lru_cache(maxsize=1)
 def aliases() -> dict[str, str]:
     """Return the further names under which ops are public: TensorFlow.js's own, in snake_case.
 

@@ -116,7 +116,8 @@ def _ragged_tensor_to_tensor_signature(
 
 def _ragged_axes(tensors: list[Spec], types: tuple[str, ...]) -> int:
     """Return how many axes are ragged, or refuse how they are described."""
-    known = isinstance(types, tuple) and all(one in (FIRST, IDS, SPLITS) for one in types)
+    given: object = types  # as the caller gave it
+    known = isinstance(given, tuple) and all(one in (FIRST, IDS, SPLITS) for one in given)
     if not known or len(types) != len(tensors):
         raise ArgumentError(
             f"{NAME}: row_partition_types is {shown(types)} for {len(tensors)} tensors; want "

@@ -23,6 +23,7 @@ from wgsl_kernels.engine.dtypes import DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import no_gradient
+from wgsl_kernels.engine.public import publish
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths, require_dtype, show
 from wgsl_kernels.engine.signature import signature
@@ -32,6 +33,8 @@ from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from wgsl_kernels.engine.dtypes import DTypeLike
 
 key: Variable
 """The seed and counter that draws begin at; made, with a seed by chance, when first asked for."""
@@ -92,7 +95,11 @@ no_gradient("AdvanceKey", because="it moves a counter")
 
 
 def random_normal(
-    shape: int | Sequence[int], *, mean: float = 0.0, std_dev: float = 1.0, dtype: Any = None
+    shape: int | Sequence[int],
+    *,
+    mean: float = 0.0,
+    std_dev: float = 1.0,
+    dtype: DTypeLike | None = None,
 ) -> Tensor:
     """Return normally distributed numbers, drawn from ``wk.random.key``.
 
@@ -139,7 +146,11 @@ no_gradient("RandomNormal", because="its input is a key")
 
 
 def random_uniform(
-    shape: int | Sequence[int], *, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None
+    shape: int | Sequence[int],
+    *,
+    minval: float = 0.0,
+    maxval: float = 1.0,
+    dtype: DTypeLike | None = None,
 ) -> Tensor:
     """Return uniformly distributed numbers in [minval, maxval), drawn from ``wk.random.key``.
 
@@ -242,3 +253,5 @@ def _is_int32(number: float) -> bool:
 
 # Integers.
 declare_exact(("AdvanceKey",), ("int32", "bool"))
+
+publish(__name__)

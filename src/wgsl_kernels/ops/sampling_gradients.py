@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from wgsl_kernels.engine.autodiff import GradientTape
+from wgsl_kernels.engine.dtypes import OBJECTS
 from wgsl_kernels.engine.tensor import Tensor
 from wgsl_kernels.ops import binary, cast, gather, joining, logical, ranges, segment, unary
 from wgsl_kernels.ops import shape as shapes
@@ -105,7 +106,7 @@ def nearest_gradient(
 
 def coordinates(height: int, width: int, dtype: str) -> Tensor:
     """Return an image [1, height, width, 2] of its own rows and columns."""
-    wide = "float64" if dtype == "float64" else "float32"
+    wide = OBJECTS["float64" if dtype == "float64" else "float32"]
     row = shapes.reshape(ranges.arange(height, dtype=wide), (1, height, 1, 1))
     column = shapes.reshape(ranges.arange(width, dtype=wide), (1, 1, width, 1))
     whole = (1, height, width, 1)

@@ -175,7 +175,8 @@ def _sprinkled(values: Array, special: Sequence[complex], seed: int) -> Array:
         special = [complex(a, b) for one in special for a, b in ((one, 1.0), (1.0, one))]
     if values.dtype == np.float16:
         special = [one if abs(one) < 6e4 or not np.isfinite(one) else 11.0 for one in special]
-    places = np.random.default_rng(seed).permutation(flat.size)[: max(1, flat.size // 3)]
+    least = len(special) if values.dtype.kind == "c" else 1  # each part alone
+    places = np.random.default_rng(seed).permutation(flat.size)[: max(least, flat.size // 3)]
     for number, place in enumerate(places):
         flat[place] = special[number % len(special)]
     return mixed

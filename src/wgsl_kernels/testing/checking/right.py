@@ -150,10 +150,18 @@ def at_size(subject: Subject, case: Case) -> list[Finding]:
     return judged(subject, case, "webgpu", "wrong-at-size")
 
 
+FOLDED = 1030
+"""A length that takes several workgroups."""
+
+
 def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample of several workgroups where grids fold at two, as large ones do."""
-    wanted = [one for one in cases.sized(sample) if one.what.endswith(("-> 257", "-> 65"))]
-    for case in sorted(wanted, key=lambda one: -sum(values.size for values in one.arrays))[:2]:
+    if sample.values is not None:
+        return
+    lengths = {one for shape in sample.shapes for one in shape}
+    for case in (cases.resized(sample, {one: FOLDED}) for one in sorted(lengths)):
+        if case is None:
+            continue
         try:
             exact_of(case.sample, case.arrays)
         except Exception:  # a shape rule refused the case
