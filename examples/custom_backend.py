@@ -24,7 +24,7 @@ class CountingBackend:
     def upload(self, values: np.ndarray) -> wk.Tensor:
         """Return a new array with these values."""
         self.uploads += 1
-        dtype = "string" if values.dtype == object else values.dtype.name
+        dtype = wk.string if values.dtype == object else values.dtype
         with wk.use_backend(self.inner):
             return self._counted(wk.tensor(values, dtype=dtype))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.odd_images import PLACED, einsum
 from tests.odd_windows import OWN as WINDOWS
 from tests.odd_windows import images
 
@@ -186,7 +187,7 @@ ELSEWHERE = {
     ),
     "takes a function, which is called": "warmup override_gradient",
     "stands before a block": "shadow",
-    "reads or writes files": "save load",
+    "reads or writes files": "save load draw from_pixels",
     "takes texts and folders of shaders": "link shader_package",
 }
 """Public functions that are not called here, by reason; suites of their own have their errors."""
@@ -202,7 +203,7 @@ def public() -> dict[str, Callable[..., Any]]:
 
 
 def _call(name: str, f: Callable[..., Any]) -> Call:
-    own = _OWN.get(name, {})
+    own = _OWN.get(name) or PLACED.get(name, {})
     args: list[Callable[[], Any]] = []
     kwargs: dict[str, Callable[[], Any]] = {}
     for one in inspect.signature(f).parameters.values():
@@ -295,7 +296,9 @@ _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = 
             "check_numerics": False, "small_ops": "host", "tuning": "off",
         }.items()
     },
-    "grad": (lambda f, x, dy: wk.grad(_uncalled(f))(x, dy), (_is(wk.square), _matrix, _is(None))),
+    "grad": (
+        lambda f, x, dy: wk.grad(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
+    ),
     "grads": (
         lambda f, x, dy: wk.grads(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
     ),
@@ -362,9 +365,9 @@ def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
 
 _TAKING_FUNCTIONS = {
     *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
-    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad"),
+    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "einsum", "op", "run"),
 }
-"""Public functions that are called with a function: see the methods."""
+"""Public functions that are called with a function, or any number of tensors: see below."""
 
 
 def all_calls() -> list[Call]:
@@ -372,6 +375,7 @@ def all_calls() -> list[Call]:
     apart = {name for names in ELSEWHERE.values() for name in names.split()}
     called = {name: f for name, f in public().items() if name not in apart}
     found = [_call(name, f) for name, f in called.items() if name not in _TAKING_FUNCTIONS]
+    found.append(Call("einsum", einsum, (_is("ij,kj->ik"), _matrix, _matrix), {}))
     run = Call(
         "run_kernel",
         lambda name, inputs, attrs: wk.engine().run_kernel(name, inputs, attrs),

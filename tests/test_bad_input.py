@@ -112,8 +112,8 @@ DTYPES = {
     "unknown": Bad(
         lambda: t([1.0], dtype=np.uint8),
         wk.DTypeError,
-        "dtype 'uint8' is unknown; want one of bool, int32, float16, float32, float64, "
-        "complex64, complex128, string.",
+        "dtype 'uint8' is unknown; did you mean 'int32'? Want one of bool, int32, float16, "
+        "float32, float64, complex64, complex128, string.",
     ),
     "none": Bad(
         lambda: t(None), wk.DTypeError, "tensor: None makes no tensor; want numbers, str or bytes."
@@ -186,7 +186,7 @@ ARGUMENTS = {
         "Sum: axis is (0, -2); each axis may stand only once.",
     ),
     "pad": Bad(
-        lambda: wk.conv2d(wk.ones((1, 5, 5, 2)), wk.ones((3, 3, 2, 1)), strides=1, pad="sam"),
+        lambda: wk.conv2d(wk.ones((1, 5, 5, 2)), wk.ones((3, 3, 2, 1)), pad="sam"),  # type: ignore[arg-type]  # a wrong name
         wk.ArgumentError,
         "Conv2D: pad is 'sam'; want 'valid', 'same' or numbers.",
     ),
@@ -242,7 +242,7 @@ TENSORS = {
         "stop_gradient.",
     ),
     "arriving gradient": Bad(
-        lambda: wk.grad(lambda x: x * 2.0)(t([1.0]), t([1.0, 2.0])),
+        lambda: wk.grad(lambda x: x * 2.0)(t([1.0]), dy=t([1.0, 2.0])),
         wk.ShapeError,
         "grad: dy has shape [2], the value [1]; want the same.",
     ),

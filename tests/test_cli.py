@@ -12,6 +12,7 @@ from rich.console import Console
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
 from wgsl_kernels.backends.webgpu.devices.adapters import Choice
 from wgsl_kernels.cli import info
+from wgsl_kernels.cli.kernels import ledger, show
 
 GPU = AdapterInfo(
     index=0,
@@ -247,3 +248,21 @@ def test_show_refuses_what_it_cannot_find(arguments: tuple[str, ...], message: s
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_in_a_pipe_a_kernel_is_a_line_whatever_the_width() -> None:
+    said = _run("kernels", "depthwise", COLUMNS="80").stdout.splitlines()
+
+    rows = [line for line in said if "wgsl_kernels.ops.depthwise" in line]
+    names = [line.split()[0] for line in rows]
+    assert "DepthwiseConv2dNativeBackpropFilter" in names
+    assert all("cpu, webgpu" in line for line in rows)
+
+
+def test_names_stay_whole_in_a_narrow_terminal() -> None:
+    rows = ledger("DepthwiseConv2dNativeBackpropFilter")
+    console = Console(width=40, no_color=True, force_terminal=True)
+    with console.capture() as captured:
+        show(console, rows)
+
+    assert "DepthwiseConv2dNativeBackpropFilter" in captured.get()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.cpu import threads
+from wgsl_kernels.backends.cpu import products, threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,3 +124,28 @@ def test_where_no_thread_can_start_the_caller_does_everything(
         assert (sorted(done), started, queue.empty()) == (list(range(20)), 0, True)
     finally:
         threads._asked.cache_clear()  # the next test has threads again
+
+
+def test_small_products_leave_the_threads_of_blas_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[tuple[int, ...]] = []
+    multiply = np.matmul
+
+    def counted(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        counts.append(tuple(one.get_num_threads() for one in products._libraries()))
+        return multiply(left, right)  # type: ignore[no-any-return]  # a stand-in for NumPy's
+
+    monkeypatch.setattr(np, "matmul", counted)
+    before = tuple(one.get_num_threads() for one in products._libraries())
+    for left, right in (((64, 64), (64, 256)), ((16, 64, 64), (64, 256)), ((512, 256), (256, 256))):
+        products.matmul(np.ones(left, np.float32), np.ones(right, np.float32))
+    ones = tuple(min(count, 1) for count in before)
+    assert counts == [ones, ones, before]
+    assert tuple(one.get_num_threads() for one in products._libraries()) == before
+
+
+def test_a_stack_times_a_matrix_is_one_product() -> None:
+    draw = np.random.default_rng(0)
+    stack, matrix = draw.normal(size=(3, 2, 5, 4)), draw.normal(size=(4, 6))
+    for left in (stack, stack[:, ::-1], np.swapaxes(draw.normal(size=(3, 2, 4, 5)), -1, -2)):
+        np.testing.assert_allclose(products.matmul(left, matrix), left @ matrix, rtol=1e-12)
+    assert products.matmul(np.zeros((0, 5, 4)), matrix).shape == (0, 5, 6)

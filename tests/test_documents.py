@@ -28,7 +28,11 @@ def test_the_code_of_a_page_runs_in_a_process_of_its_own(page: Path, tmp_path: P
     program = tmp_path / f"{page.stem.replace('-', '_')}.py"
     program.write_text("\n".join(CODE.findall(page.read_text())))
     run = subprocess.run(
-        [sys.executable, "-W", "error", str(program)], capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", str(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
     )
 
     assert run.returncode == 0, run.stderr

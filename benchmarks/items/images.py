@@ -1,7 +1,8 @@
-"""Convolutions, pooling and batch normalization of images and volumes, channels last."""
+"""Convolutions, pooling, normalization and resampling of images and volumes, channels last."""
 
 from typing import Any
 
+import numpy as np
 from benchmarks.items.item import Draw, Item, Work
 
 Shape = tuple[int, ...]
@@ -64,6 +65,26 @@ def _batch_norm(draw: Draw, x: Shape) -> Work:
     return Work(inputs, program)
 
 
+def _crop_and_resize(draw: Draw, image: Shape, boxes: int, size: tuple[int, int]) -> Work:
+    def program(o: Any, image: Any, boxes: Any, indices: Any) -> Any:
+        return o.crop_and_resize(image, boxes, indices, size=list(size))
+
+    inputs = {
+        "image": draw.normal(*image),
+        "boxes": draw.positive(boxes, 4) - np.float32(0.5),
+        "indices": draw.integers(image[0], boxes),
+    }
+    return Work(inputs, program)
+
+
+def _transform(draw: Draw, image: Shape) -> Work:
+    def program(o: Any, image: Any, numbers: Any) -> Any:
+        return o.transform(image, numbers)
+
+    numbers = np.array([[0.8, -0.3, 0.6, 0.3, 0.8, -2.0, 1e-4, 2e-4]], np.float32)
+    return Work({"image": draw.normal(*image), "numbers": numbers}, program)
+
+
 IMAGES: Shape = (8, 56, 56, 64)
 SMALL: Shape = (2, 6, 6, 4)
 VOLUMES: Shape = (2, 16, 28, 28, 32)
@@ -113,4 +134,22 @@ ITEMS = [
     Item("max-pool-3d", "images", _max_pool3d, {"x": VOLUMES}, {"x": SMALL_VOLUMES}, calls=8),
     Item("avg-pool-3d", "images", _avg_pool3d, {"x": VOLUMES}, {"x": SMALL_VOLUMES}, calls=8),
     Item("batch-norm", "images", _batch_norm, {"x": IMAGES}, {"x": SMALL}, calls=8),
+    Item(
+        "crop-and-resize",
+        "images",
+        _crop_and_resize,
+        {"image": (8, 256, 256, 16), "boxes": 32, "size": (64, 64)},
+        {"image": (2, 5, 7, 3), "boxes": 3, "size": (4, 3)},
+        calls=4,
+        without={"tinygrad": "has no such op"},
+    ),
+    Item(
+        "transform-image",
+        "images",
+        _transform,
+        {"image": (1, 1024, 1024, 4)},
+        {"image": (1, 6, 8, 3)},
+        calls=4,
+        without={"tinygrad": "has no such op"},
+    ),
 ]

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.items.item import Array, Item, Work
+from benchmarks.peers.numpy_places import crop_and_resize, transform
 from benchmarks.peers.peer import Peer, Running
 from benchmarks.peers.vocabulary import ADAM_EPSILON, EPSILON, LEARNING_RATE, spoken
 from numpy.lib.stride_tricks import sliding_window_view
@@ -150,6 +151,9 @@ OPS = spoken(
         "topk": _topk,
         "fft": np.fft.fft,
         "cross_entropy": _cross_entropy,
+        "crop_and_resize": crop_and_resize,
+        "transform": transform,
+        "einsum": lambda a, b, equation: np.einsum(equation, a, b, optimize=True),
     }
 )
 

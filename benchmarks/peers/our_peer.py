@@ -70,6 +70,11 @@ OPS = spoken(
         "topk": lambda x, k: wk.topk(x, k),
         "fft": wk.fft,
         "cross_entropy": wk.softmax_cross_entropy,
+        "crop_and_resize": lambda image, boxes, indices, size: wk.crop_and_resize(
+            image, boxes, indices, size
+        ),
+        "transform": lambda image, numbers: wk.transform(image, numbers, interpolation="bilinear"),
+        "einsum": lambda a, b, equation: wk.einsum(equation, a, b),
     }
 )
 

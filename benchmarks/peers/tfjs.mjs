@@ -106,6 +106,10 @@ const WORDS = {
   },
   fft: (x) => tf.spectral.fft(x),
   cross_entropy: (labels, logits) => tf.losses.softmaxCrossEntropy(labels, logits),
+  crop_and_resize: (image, boxes, indices, { size }) =>
+    tf.image.cropAndResize(image, boxes, indices, size),
+  transform: (image, numbers) => tf.image.transform(image, numbers, 'bilinear'),
+  einsum: (a, b, { equation }) => tf.einsum(equation, a, b),
 };
 
 let work = {};

@@ -46,6 +46,29 @@ def _over(op: Any) -> Any:
     return lambda x, axis: op(x) if axis is None else op(x, axis)
 
 
+def _between(images: Any, rows: Any, columns: Any) -> Any:
+    height, width = images.shape[1:3]
+    grid = torch.stack((columns * 2 / (width - 1) - 1, rows * 2 / (height - 1) - 1), -1)
+    return _last(nn.grid_sample(_first(images), grid, align_corners=True))
+
+
+def _crop_and_resize(image: Any, boxes: Any, indices: Any, size: Any) -> Any:
+    places = []
+    for axis in (0, 1):
+        begin, end = boxes[:, axis, None], boxes[:, axis + 2, None]
+        steps = torch.linspace(0, 1, size[axis])
+        places.append((begin + (end - begin) * steps) * (image.shape[1 + axis] - 1))
+    rows, columns = torch.broadcast_tensors(places[0][:, :, None], places[1][:, None, :])
+    return _between(image[indices], rows, columns)
+
+
+def _transform(image: Any, numbers: Any) -> Any:
+    y, x = torch.arange(image.shape[1])[:, None], torch.arange(image.shape[2])[None, :]
+    a0, a1, a2, b0, b1, b2, c0, c1 = numbers.T[:, :, None, None]
+    depth = c0 * x + c1 * y + 1
+    return _between(image, (b0 * x + b1 * y + b2) / depth, (a0 * x + a1 * y + a2) / depth)
+
+
 OPS = spoken(
     {
         "add": torch.add,
@@ -85,6 +108,9 @@ OPS = spoken(
         "topk": lambda x, k: tuple(torch.topk(x, k)),
         "fft": torch.fft.fft,
         "cross_entropy": lambda labels, logits: nn.cross_entropy(logits, labels),
+        "crop_and_resize": _crop_and_resize,
+        "transform": _transform,
+        "einsum": lambda a, b, equation: torch.einsum(equation, a, b),
     }
 )
 

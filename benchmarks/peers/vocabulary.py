@@ -43,6 +43,9 @@ WORDS = (
     "topk",  # (x, k=): values and indices
     "fft",  # (x): along the last axis
     "cross_entropy",  # (labels, logits): the mean over the batch
+    "crop_and_resize",  # (image, boxes, indices, size=): between elements
+    "transform",  # (image, numbers): between elements, 0 outside
+    "einsum",  # (a, b, equation=)
 )
 EPSILON = 1e-5
 """Beside the variance, in layer_norm and batch_norm."""

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-CONSTANTS = ("e", "inf", "nan", "newaxis", "pi")
-"""Plain values of the array API standard, which its page lists."""
+CONSTANTS = ("DTypeLike", "e", "inf", "nan", "newaxis", "pi")
+"""Plain values of the array API standard, which its page lists, and a type for annotations."""
 
 
 def public_names() -> dict[str, Any]:

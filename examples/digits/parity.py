@@ -149,7 +149,7 @@ def replay(one: Recorded, backend: str, dtype: str) -> tuple[Arrays, Arrays]:
         ]
 
 
-def _tensor(value: np.ndarray, dtype: str) -> wk.Tensor:
+def _tensor(value: np.ndarray, dtype: Any) -> wk.Tensor:
     return wk.tensor(value, dtype=dtype if value.dtype == np.float32 else None)
 
 

@@ -108,6 +108,15 @@ class ProfilingDriver(Driver, Protocol):
         """Return each dispatch's kernels, cause, milliseconds and program, where they are known."""
 
 
+@runtime_checkable
+class PoolingDriver(Driver, Protocol):
+    """A backend that keeps freed memory for reuse."""
+
+    def trim(self) -> int:
+        """Give it back; return how many bytes that was."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Abilities:
     """One driver by what it can do: itself where it can, else None."""
@@ -118,6 +127,7 @@ class Abilities:
     compiling: CompilingDriver | None = None
     tuning: TuningDriver | None = None
     profiling: ProfilingDriver | None = None
+    pooling: PoolingDriver | None = None
 
 
 _running: dict[Driver, Abilities] = {}
@@ -138,6 +148,7 @@ def driver_started(driver: Driver) -> None:
         compiling=driver if isinstance(driver, CompilingDriver) else None,
         tuning=driver if isinstance(driver, TuningDriver) else None,
         profiling=driver if isinstance(driver, ProfilingDriver) else None,
+        pooling=driver if isinstance(driver, PoolingDriver) else None,
     )
 
 

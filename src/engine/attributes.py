@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wgsl_kernels.engine.dtypes import canonical
+from wgsl_kernels.engine.dtypes import DTypeName, canonical
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.operators import Operators
 from wgsl_kernels.engine.words import shown
@@ -38,7 +38,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
-    return value
+    return str(value) if isinstance(value, DTypeName) else value
 
 
 def attr_key(value: Any) -> Any:
@@ -60,6 +60,8 @@ def attr_key(value: Any) -> Any:
         return tuple([attr_key(one) for one in value])
     if isinstance(value, complex):
         return ("c", value.real.hex(), value.imag.hex())
+    if isinstance(value, DTypeName):
+        return str(value)
     if isinstance(value, Operators):
         raise TypeError("a tensor is no attribute")
     clean = plain(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, overload
 
 from wgsl_kernels.engine.attributes import function, sequence
 from wgsl_kernels.engine.dtypes import is_differentiable
@@ -12,12 +12,24 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import Tape, hidden_from_tapes, recording
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, made
+from wgsl_kernels.engine.trees import Tree
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+P = ParamSpec("P")
 Function = Callable[..., Any]
+Argnums = int | Sequence[int]
+
+
+class Derivative(Protocol[P]):
+    """What `grad` and its relatives return: takes what the function takes, and ``dy``."""
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+    @overload
+    def __call__(self, *args: Any, dy: TensorLike, **kwargs: Any) -> Any: ...
 
 
 def stop_gradient(x: TensorLike) -> Tensor:
@@ -26,23 +38,39 @@ def stop_gradient(x: TensorLike) -> Tensor:
     return made(Tensor(given.spec, given._array_on(given._driver), given._driver))
 
 
-def grad(f: Function) -> Function:
-    """Return a function ``(x, dy=None)`` that computes the gradient of ``f`` at ``x``.
+def grad(f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False) -> Derivative[P]:
+    """Return a function of the arguments of ``f`` that computes the gradient of its value.
 
-    Without ``dy`` the gradients of all elements of ``f(x)`` are summed.
+    The gradients of all elements of the value are summed, weighted with ``dy=`` where it is given.
+
+    Args:
+        f: Takes tensors, or trees of them (nested tuples, lists, dicts, dataclasses, and what
+            optree has registered), and returns a tensor.
+        argnums: For which positional argument, or for which of them; the gradient has the form of
+            that argument, or is a tuple of these.
+        has_aux: Whether ``f`` returns a pair of the value and something to pass on; then the
+            function returns a pair of the gradient and that.
 
     Raises:
-        GradientNotFound: ``f(x)`` does not depend on ``x``, or a kernel has no gradient.
+        GradientNotFound: The value does not depend on a tensor, or a kernel has no gradient.
+
+    Example:
+        >>> slopes = wk.grad(lambda p: wk.sum(p["w"] * p["b"]))({"w": wk.ones(2), "b": 3.0})
+        >>> slopes["w"].tolist(), slopes["b"].item()
+        ([3.0, 3.0], 2.0)
     """
     function("grad", "f", f)
+    places = _places("grad", argnums)
 
-    def gradient_of(x: TensorLike, dy: TensorLike | None = None) -> Tensor:
-        return _differentiate("grad", f, (x,), dy)[1][0]
+    def gradient_of(*xs: Any, dy: TensorLike | None = None, **options: Any) -> Any:
+        _, aux, found = _of_arguments("grad", f, places, xs, options, dy, has_aux)
+        slopes = found[0] if isinstance(argnums, int) else found
+        return (slopes, aux) if has_aux else slopes
 
     return gradient_of
 
 
-def grads(f: Function) -> Function:
+def grads(f: Callable[P, Any]) -> Derivative[P]:
     """Return a function ``(*xs, dy=None)`` that computes the gradient for each of ``xs``.
 
     Arguments are told apart by their place: one tensor given for two of them has two gradients.
@@ -55,48 +83,68 @@ def grads(f: Function) -> Function:
     """
     function("grads", "f", f)
 
-    def gradients_of(*xs: TensorLike, dy: TensorLike | None = None) -> tuple[Tensor, ...]:
-        return _differentiate("grads", f, xs, dy)[1]
+    def gradients_of(
+        *xs: TensorLike, dy: TensorLike | None = None, **options: Any
+    ) -> tuple[Any, ...]:
+        return _of_arguments("grads", f, range(len(xs)), xs, options, dy, False)[2]
 
     return gradients_of
 
 
-def value_and_grad(f: Function) -> Function:
-    """Return a function ``(x, dy=None)`` that computes ``f(x)`` and its gradient."""
-    function("value_and_grad", "f", f)
+def value_and_grad(
+    f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False
+) -> Derivative[P]:
+    """Return a function that computes the value of ``f`` and its gradient, a pair; see `grad`.
 
-    def both(x: TensorLike, dy: TensorLike | None = None) -> tuple[Tensor, Tensor]:
-        value, found = _differentiate("value_and_grad", f, (x,), dy)
-        return value, found[0]
+    With ``has_aux`` the first of the pair is what ``f`` returns, the value and what it passes on.
+    """
+    function("value_and_grad", "f", f)
+    places = _places("value_and_grad", argnums)
+
+    def both(*xs: Any, dy: TensorLike | None = None, **options: Any) -> tuple[Any, Any]:
+        value, aux, found = _of_arguments("value_and_grad", f, places, xs, options, dy, has_aux)
+        slopes = found[0] if isinstance(argnums, int) else found
+        return (value, aux) if has_aux else value, slopes
 
     return both
 
 
-def value_and_grads(f: Function) -> Function:
+def value_and_grads(f: Callable[P, Any]) -> Derivative[P]:
     """Return a function ``(*xs, dy=None)`` that computes ``f(*xs)`` and a tuple of gradients."""
     function("value_and_grads", "f", f)
 
-    def both(*xs: TensorLike, dy: TensorLike | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
-        return _differentiate("value_and_grads", f, xs, dy)
+    def both(
+        *xs: TensorLike, dy: TensorLike | None = None, **options: Any
+    ) -> tuple[Tensor, tuple[Any, ...]]:
+        value, _, found = _of_arguments(
+            "value_and_grads", f, range(len(xs)), xs, options, dy, False
+        )
+        return value, found
 
     return both
 
 
+@overload
 def variable_grads(
     f: Callable[[], Tensor], variables: Iterable[Variable] | None = None
-) -> tuple[Tensor, dict[Variable, Tensor]]:
+) -> tuple[Tensor, dict[Variable, Tensor]]: ...
+@overload
+def variable_grads(f: Callable[[], Tensor], variables: Any) -> tuple[Tensor, Any]: ...
+def variable_grads(f: Callable[[], Tensor], variables: Any = None) -> tuple[Tensor, Any]:
     """Return ``f()`` and its gradient by variable, for those that it depends on.
 
     Args:
         f: Takes nothing and returns a scalar.
-        variables: Which; without it the trainable ones that ``f`` reads.
+        variables: Which; without it the trainable ones that ``f`` reads. Of a tree of variables,
+            such as a model's nested dicts, the gradients have the form of the tree, with None for
+            those that the value does not depend on.
 
     Raises:
         ShapeError: ``f()`` is not a scalar.
         GradientNotFound: A kernel on the way has no gradient.
     """
     function("variable_grads", "f", f)
-    chosen = None if variables is None else _variables(variables)
+    tree, chosen = (None, None) if variables is None else _variables(variables)
     tape = Tape(watch_variables=chosen is None)
     with recording(tape):
         for one in chosen or ():
@@ -107,15 +155,23 @@ def variable_grads(
         raise ShapeError(f"variable_grads: f gave shape {show(value.shape)}; want a scalar.")
     sources = list(tape.variables.values()) if chosen is None else chosen
     found = tape.backward([value], [_ones_like(value)], [one._id for one in sources])
+    if tree is not None:
+        return value, tree.filled([found.get(one._id) for one in sources])
     return value, {one: found[one._id] for one in sources if one._id in found}
 
 
-def _variables(variables: Any) -> list[Variable]:
-    found = sequence("variable_grads", "variables", variables, "variables")
+def _variables(variables: Any) -> tuple[Tree | None, list[Variable]]:
+    """Return variables, and the tree that they are in where it is more than a sequence of them."""
+    is_tree = isinstance(variables, Mapping) or (
+        isinstance(variables, (list, tuple))
+        and any(not isinstance(one, Tensor) for one in variables)
+    )
+    tree = Tree(variables) if is_tree else None
+    found = tree.leaves if tree else sequence("variable_grads", "variables", variables, "variables")
     for one in found:
         if not isinstance(one, Variable):
             raise ArgumentError(f"variable_grads: variables holds {shown(one)}; want variables.")
-    return found
+    return tree, found
 
 
 class GradientTape:
@@ -202,8 +258,75 @@ def _listed(xs: Any) -> list[Tensor]:
     return list(xs.values()) if isinstance(xs, Mapping) else [xs]
 
 
+def _places(caller: str, argnums: Argnums) -> tuple[int, ...]:
+    found = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    if not found or any(isinstance(one, bool) or not isinstance(one, int) for one in found):
+        raise ArgumentError(f"{caller}: argnums is {shown(argnums)}; want an integer or several.")
+    return found
+
+
+def _of_arguments(
+    caller: str,
+    f: Function,
+    places: Sequence[int],
+    xs: tuple[Any, ...],
+    options: Mapping[str, Any],
+    dy: TensorLike | None,
+    has_aux: bool,
+) -> tuple[Tensor, Any, tuple[Any, ...]]:
+    """Return the value, what is passed on, and the gradients in the form of the arguments."""
+    if len(xs) == len(places) and not options and not has_aux and tuple(places) == _in_order(xs):
+        value, slopes = _differentiate(caller, f, xs, dy)
+        return value, None, slopes
+    outside = [place for place in places if not -len(xs) <= place < len(xs)]
+    if outside:
+        raise ArgumentError(
+            f"{caller}: argnums has {outside[0]}, but the function was given {len(xs)} positional "
+            "arguments."
+        )
+    chosen = [place % len(xs) for place in places]
+    trees = [Tree(xs[place]) for place in chosen]
+    aux: list[Any] = []
+
+    def of_leaves(*leaves: Tensor) -> Tensor:
+        args, given = list(xs), iter(leaves)
+        for place, tree in zip(chosen, trees, strict=True):
+            args[place] = tree.filled([next(given) for _ in tree.leaves])
+        result = f(*args, **options)
+        if not has_aux:
+            return result  # type: ignore[no-any-return]  # checked by the caller
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise ArgumentError(
+                f"{caller}: f gave {shown(result)}; want a pair, since has_aux is true."
+            )
+        aux.append(result[1])
+        return result[0]  # type: ignore[no-any-return]  # checked by the caller
+
+    leaves = [leaf for tree in trees for leaf in tree.leaves]
+    names = [name for tree in trees for name in tree.names()] if len(leaves) > len(trees) else []
+    value, slopes = _differentiate(caller, of_leaves, leaves, dy, names)
+    given = iter(slopes)
+    found = tuple(tree.filled([next(given) for _ in tree.leaves]) for tree in trees)
+    return value, aux[0] if has_aux else None, found
+
+
+def _in_order(xs: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """Return the places of arguments that all are tensors: the common case, with no trees."""
+    for x in xs:
+        if not isinstance(x, Tensor):
+            return None
+    return _ORDERS[len(xs)] if len(xs) < len(_ORDERS) else tuple(range(len(xs)))
+
+
+_ORDERS = tuple(tuple(range(count)) for count in range(8))
+
+
 def _differentiate(
-    caller: str, f: Function, xs: Sequence[TensorLike], dy: TensorLike | None
+    caller: str,
+    f: Function,
+    xs: Sequence[TensorLike],
+    dy: TensorLike | None,
+    names: Sequence[str] = (),
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     inputs = [as_tensor(x) for x in xs]
     for x in inputs:
@@ -217,10 +340,11 @@ def _differentiate(
     _check_value(caller, value)
     upstream = _upstream(caller, value, dy)
     found = tape.backward([value], [upstream], [x._id for x in inputs])
-    lost = [str(index) for index, x in enumerate(inputs) if x._id not in found]
+    lost = [index for index, x in enumerate(inputs) if x._id not in found]
     if lost:
+        which = ", ".join(names[index] if names else str(index) for index in lost)
         raise GradientNotFound(
-            f"{caller}: the value does not depend on input {', '.join(lost)}, or only through "
+            f"{caller}: the value does not depend on input {which}, or only through "
             "integers, comparisons or stop_gradient."
         )
     return value, tuple(found[x._id] for x in inputs)
@@ -250,7 +374,7 @@ def _check_value(caller: str, value: Any) -> None:
 def _check_source(caller: str, x: Any) -> None:
     if not isinstance(x, Tensor):
         raise ArgumentError(f"{caller}: got {type(x).__name__}; want a tensor.")
-    if not is_differentiable(x.dtype):
+    if not is_differentiable(x.spec.dtype):
         raise DTypeError(f"{caller}: no gradient flows through dtype {x.dtype}; want a float.")
 
 

@@ -40,6 +40,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "debug": _one_of(True, False),
     "small_ops": _one_of("host", "device"),
     "tuning": _one_of(*TUNING),
+    "progress": _one_of("auto", "on", "off"),
 }
 
 
@@ -73,6 +74,9 @@ class Config:
             known is measured along the way, for the next process; ``"auto"``: on for a real GPU,
             known for a software adapter; ``"off"``: the static choice. At first what the
             environment variable WGSL_KERNELS_TUNING says, or ``"auto"``.
+        progress: ``"on"``, ``"off"`` or ``"auto"``: whether a line on standard error says that
+            kernels are compiled or measured, when that takes more than a second; by default on a
+            terminal and in a notebook.
     """
 
     fusion: str
@@ -83,6 +87,7 @@ class Config:
     debug: bool
     small_ops: str
     process: dict[str, Any]
+    progress: str
     tuning: str
 
     def __init__(self) -> None:
@@ -98,6 +103,7 @@ class Config:
                 "debug": False,
                 "small_ops": "host",
                 "tuning": _tuning(),
+                "progress": "auto",
             },
         )
 

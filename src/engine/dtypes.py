@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from wgsl_kernels.engine.errors import DTypeError
+from wgsl_kernels.engine.suggestions import nearest
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
@@ -15,6 +16,55 @@ if TYPE_CHECKING:
 
 DType = str
 """A dtype's name: one of ``DTYPES``."""
+
+
+class DTypeName(str):
+    """A dtype, such as ``wk.float32``: a string that equals NumPy's dtype of that name as well.
+
+    Example:
+        >>> x = wk.tensor(1.5)
+        >>> x.dtype == wk.float32, x.dtype == "float32", x.dtype == np.float32
+        (True, True, True)
+    """
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The name as a plain string."""
+        return str(self)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element on the host."""
+        return _ITEMSIZE[self]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return str.__eq__(self, other)
+        if isinstance(other, np.dtype) or (
+            isinstance(other, type) and issubclass(other, np.generic)
+        ):
+            return _NAMES.get(np.dtype(other)) == str(self)
+        return NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        same = self.__eq__(other)
+        return same if same is NotImplemented else not same
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DTypeName, (str(self),)
+
+
+Name = Literal[
+    "bool", "int32", "float16", "float32", "float64", "complex64", "complex128", "string"
+]
+DTypeLike = (
+    Name | DTypeName | np.dtype[Any] | type[np.generic] | type[bool | int | float | complex | str]
+)
+"""What names a dtype: its name, one of ours or NumPy's, or the Python type of a number."""
 
 _NUMPY: Mapping[DType, np.dtype[Any]] = MappingProxyType(
     {
@@ -29,6 +79,18 @@ _NUMPY: Mapping[DType, np.dtype[Any]] = MappingProxyType(
     }
 )
 DTYPES: tuple[DType, ...] = tuple(_NUMPY)
+OBJECTS: Mapping[DType, DTypeName] = MappingProxyType({name: DTypeName(name) for name in DTYPES})
+"""What ``x.dtype`` is, by name."""
+
+bool_ = OBJECTS["bool"]
+int32 = OBJECTS["int32"]
+float16 = OBJECTS["float16"]
+float32 = OBJECTS["float32"]
+float64 = OBJECTS["float64"]
+complex64 = OBJECTS["complex64"]
+complex128 = OBJECTS["complex128"]
+string = OBJECTS["string"]
+
 FLOATS = frozenset({"float16", "float32", "float64"})
 COMPLEXES = frozenset({"complex64", "complex128"})
 
@@ -41,6 +103,21 @@ _ORDER = {
 _ITEMSIZE = {name: dtype.itemsize for name, dtype in _NUMPY.items()}
 _NAMES = {dtype: name for name, dtype in _NUMPY.items()}
 _PYTHON = {bool: "bool", int: "int32", float: "float32", complex: "complex64", str: "string"}
+_ELSEWHERE = {
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "float16",
+    "int64": "int32",
+    "int16": "int32",
+    "int8": "int32",
+    "uint8": "int32",
+    "uint16": "int32",
+    "uint32": "int32",
+    "uint64": "int32",
+    "long": "int32",
+    "str": "string",
+}
+"""Names that other libraries have, and the nearest dtype that a tensor can have."""
 WIDE: Mapping[DType, DType] = MappingProxyType({"float32": "float64", "complex64": "complex128"})
 """What float32 and complex64 become where gradients are checked in double precision."""
 
@@ -72,7 +149,7 @@ def canonical(dtype: Any) -> DType:
         DTypeError: It is none that a tensor can have.
     """
     if isinstance(dtype, str) and dtype in _NUMPY:
-        return dtype
+        return str(dtype)
     if isinstance(dtype, type) and dtype in _PYTHON:
         return _PYTHON[dtype]
     try:
@@ -83,7 +160,11 @@ def canonical(dtype: Any) -> DType:
     name = dtype
     if isinstance(dtype, (type, np.dtype)):
         name = dtype.__name__ if isinstance(dtype, type) else dtype.name
-    raise DTypeError(f"dtype {shown(name)} is unknown; want one of {', '.join(DTYPES)}.")
+    meant = None
+    if isinstance(name, str) and len(name) < 40:
+        meant = _ELSEWHERE.get(name) or nearest(name, DTYPES)
+    hint = f"did you mean {meant!r}? Want" if meant else "want"
+    raise DTypeError(f"dtype {shown(name)} is unknown; {hint} one of {', '.join(DTYPES)}.")
 
 
 def promote(*names: DType) -> DType:

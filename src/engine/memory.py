@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import running_drivers
 from wgsl_kernels.engine.liveness import Marker
 
@@ -47,3 +49,18 @@ def memory() -> Memory:
         num_bytes=sum(one.num_bytes for one in usage.values()),
         by_backend=usage,
     )
+
+
+def empty_cache() -> int:
+    """Give memory that backends keep for reuse back to their drivers; arrays alive stay.
+
+    Returns:
+        How many bytes that were.
+
+    Example:
+        >>> wk.empty_cache() >= 0
+        True
+    """
+    gc.collect()  # arrays in reference cycles
+    pools = [abilities_of(driver).pooling for driver in running_drivers()]
+    return sum(pool.trim() for pool in pools if pool is not None)

@@ -12,6 +12,7 @@ from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.gradients import Keeping, keeping_for
 from wgsl_kernels.engine.origin import user_place
+from wgsl_kernels.engine.progress import logger
 from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_names
 from wgsl_kernels.engine.spec import Spec
@@ -236,6 +237,8 @@ def _serves(
 def _note_fallback(name: str, backend: str) -> None:
     first = (name, backend) not in fallbacks
     fallbacks[name, backend] = fallbacks.get((name, backend), 0) + 1
+    if first:
+        logger.info("%s: no kernel on backend %r for these dtypes; it runs on cpu", name, backend)
     if first and config.fallback == "warn":
         warnings.warn_explicit(
             f"{name}: no kernel on backend {backend!r} for these dtypes; it runs on cpu with "

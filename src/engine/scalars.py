@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.backends import default_driver
+from wgsl_kernels.engine.dtypes import OBJECTS
 from wgsl_kernels.engine.host import Array, to_host
 from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import Tensor, made, tensor
@@ -20,7 +21,7 @@ def scalar_tensor(value: Any, dtype: DType) -> Tensor:
     now = context.current()
     driver = now.driver or default_driver()
     if now.double or dtype == "string" or not driver.supports(dtype):
-        return tensor(value, dtype=dtype)
+        return tensor(value, dtype=OBJECTS[dtype])
     # 0.0 equals -0.0, so that it cannot be looked up
     host = _host_scalar(value, dtype) if value else to_host(value, dtype)
     spec = _scalar_spec(dtype)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from wgsl_kernels.engine.tensor import Tensor, tensor
+from wgsl_kernels.engine.trees import taken_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 
 class OpaqueError(Exception):
@@ -60,14 +61,18 @@ def _key_of(value: Any, leaves: list[Tensor]) -> Hashable:
     if kind is dict:
         pairs = _dict(value).items()
         return (kind, *[(_key_of(name, leaves), _key_of(one, leaves)) for name, one in pairs])
-    return _key_of_object(value)
+    return _key_of_object(value, leaves)
 
 
-def _key_of_object(value: Any) -> Hashable:
+def _key_of_object(value: Any, leaves: list[Tensor]) -> Hashable:
     if isinstance(value, complex):
         return (complex, value.real.hex(), value.imag.hex())
     if isinstance(value, np.generic):
         return (value.dtype.str, value.tobytes())
+    node = taken_apart(value)
+    if node is not None:
+        names = tuple(value) if isinstance(value, dict) else ()
+        return (cast("Hashable", type(value)), names, *[_key_of(one, leaves) for one in node[0]])
     try:
         hash(value)
     except TypeError:
@@ -88,7 +93,15 @@ def with_leaves(value: Any, leaves: Iterator[Tensor]) -> Any:
     if type(value) is dict:
         pairs = _dict(value).items()
         return {name: with_leaves(one, leaves) for name, one in pairs}
-    return value
+    return _with(value, lambda one: with_leaves(one, leaves))
+
+
+def _with(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a node of another kind with each of its parts changed, a leaf as it is."""
+    if isinstance(value, (*_PLAIN, float, complex)):
+        return value
+    node = taken_apart(value)
+    return value if node is None else node[1]([change(one) for one in node[0]])
 
 
 def _dict(value: Any) -> dict[Any, Any]:
@@ -108,6 +121,13 @@ class _Place:
 
     def __init__(self, index: int) -> None:
         self.index = index
+
+
+class _Node(NamedTuple):
+    """A dataclass, or what else optree takes apart, in a result."""
+
+    parts: list[Any]
+    rebuild: Callable[[Sequence[Any]], Any]
 
 
 class Template:
@@ -143,12 +163,17 @@ class Template:
             return {name: self._taken_apart(one) for name, one in pairs}
         if isinstance(value, (*_PLAIN, float, complex, np.generic, np.dtype)):
             return value
+        node = taken_apart(value)
+        if node is not None:
+            return _Node([self._taken_apart(one) for one in node[0]], node[1])
         kind = type(value).__name__
-        raise OpaqueError(f"it returns a {kind}; want tensors in tuples, lists and dicts")
+        raise OpaqueError(f"it returns a {kind}; want tensors in tuples, lists, dicts, dataclasses")
 
     def _filled(self, form: Any, tensors: list[Tensor]) -> Any:
         if isinstance(form, _Place):
             return tensors[form.index]
+        if isinstance(form, _Node):
+            return form.rebuild([self._filled(one, tensors) for one in form.parts])
         if isinstance(form, (tuple, list)):
             return _rebuilt(form, [self._filled(one, tensors) for one in cast("list[Any]", form)])
         if type(form) is dict:
@@ -166,4 +191,4 @@ def replaced(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if type(value) is dict:
         pairs = _dict(value).items()
         return {name: replaced(one, change) for name, one in pairs}
-    return value
+    return _with(value, lambda one: replaced(one, change))

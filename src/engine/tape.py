@@ -158,7 +158,7 @@ def _spread(
                 f"{node.name}: a gradient has shape {show(dx.shape)}, its input "
                 f"{show(spec.shape)}; sum over broadcast axes with unbroadcast(dy, x_shape)."
             )
-        if dx.dtype != spec.dtype:
+        if dx.spec.dtype != spec.dtype:
             dx = run("Cast", dx, dtype=spec.dtype)
         _accumulate(gradients, identity, dx)
 

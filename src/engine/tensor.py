@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -11,24 +12,33 @@ import numpy as np
 from wgsl_kernels.engine import context, display, memory
 from wgsl_kernels.engine.backends import active_driver, find_driver
 from wgsl_kernels.engine.copies import Copies
-from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
+from wgsl_kernels.engine.dtypes import (
+    OBJECTS,
+    WIDE,
+    DType,
+    DTypeName,
+    canonical,
+    numpy_dtype,
+)
 from wgsl_kernels.engine.errors import (
-    ArgumentError,
     DisposedTensorError,
     DTypeError,
     ShapeError,
 )
 from wgsl_kernels.engine.host import Array, default_dtype, reshape_host, to_host
+from wgsl_kernels.engine.methods import Methods
 from wgsl_kernels.engine.operators import Assigning, Operators
+from wgsl_kernels.engine.reading import Reading
 from wgsl_kernels.engine.room import check_room, too_large
 from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.standard import Standard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from wgsl_kernels.engine.driver import Driver
+    from wgsl_kernels.engine.dtypes import DTypeLike
 
 TensorLike = Any
 """A `Tensor`, a Python scalar, a NumPy array, or nested lists of scalars."""
@@ -36,7 +46,7 @@ TensorLike = Any
 _next_id = itertools.count(1).__next__
 
 
-class Tensor(Copies, Standard, Operators):
+class Tensor(Copies, Methods, Operators, Reading, Standard):
     """Values of one dtype in a shape, on a backend; they never change.
 
     Made by `tensor` and by ops. Released when collected, when a `tidy` around ends, or by
@@ -67,9 +77,9 @@ class Tensor(Copies, Standard, Operators):
         return self.spec.shape
 
     @property
-    def dtype(self) -> DType:
-        """The name of the elements' dtype."""
-        return self.spec.dtype
+    def dtype(self) -> DTypeName:
+        """The elements' dtype: equals its name, and NumPy's dtype of that name."""
+        return OBJECTS[self.spec.dtype]
 
     @property
     def ndim(self) -> int:
@@ -80,6 +90,11 @@ class Tensor(Copies, Standard, Operators):
     def size(self) -> int:
         """The number of elements."""
         return self.spec.size
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.spec.nbytes
 
     @property
     def backend(self) -> str:
@@ -123,68 +138,6 @@ class Tensor(Copies, Standard, Operators):
         """Return the values as a new NumPy array, waiting for the work that computes them."""
         array = self._array_on(self._driver)
         return self._driver.download(array, self.spec)
-
-    def item(self) -> Any:
-        """Return the only element as a Python scalar.
-
-        Raises:
-            ShapeError: There is not exactly one element.
-        """
-        if self.size != 1:
-            raise ShapeError(f"item: the tensor has shape {show(self.shape)}; want one element.")
-        only = self.numpy().reshape(-1)[0]
-        return only if self.dtype == "string" else only.item()
-
-    def tolist(self) -> Any:
-        """Return the values as nested Python lists."""
-        return self.numpy().tolist()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        if copy is False:
-            raise ValueError("a tensor's values cannot be had without a copy")
-        values = self.numpy()
-        return values if dtype is None else values.astype(dtype)
-
-    def __dlpack__(self, **options: Any) -> Any:
-        if self._driver.name != "cpu":
-            raise ArgumentError(
-                f"DLPack: the tensor is on backend {self._driver.name!r}; only 'cpu' exports. "
-                "Use numpy(), or an op under use_backend('cpu')."
-            )
-        return self.numpy().__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)  # kDLCPU
-
-    def __bool__(self) -> bool:
-        if self.size != 1:
-            raise ShapeError(
-                f"bool: a tensor of shape {show(self.shape)} is neither true nor false; "
-                "use all() or any()."
-            )
-        return bool(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __index__(self) -> int:
-        if self.dtype != "int32" or self.size != 1:
-            raise DTypeError("only an int32 tensor with one element serves as an index.")
-        return int(self.item())
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __complex__(self) -> complex:
-        return complex(self.item())
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise DTypeError("a scalar tensor has no length.")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        return (self[index] for index in range(len(self)))
 
     def __repr__(self) -> str:
         return display.as_text(self)
@@ -242,12 +195,20 @@ class Variable(Assigning, Tensor):
         del before
         return self
 
+    def assign_add(self, value: TensorLike) -> Variable:
+        """Add ``value``, as ``+=`` does; see `assign`."""
+        return self.assign(operator.add(self, value))
+
+    def assign_sub(self, value: TensorLike) -> Variable:
+        """Subtract ``value``, as ``-=`` does; see `assign`."""
+        return self.assign(operator.sub(self, value))
+
     def _taking(self, value: TensorLike) -> Tensor:
         """Return the tensor that `assign` would take the values of; raise as that does."""
         if self.is_disposed:
             raise self._was_disposed()
         given = value if isinstance(value, Tensor) else tensor(value, dtype=self.dtype)
-        if given.dtype == WIDE.get(self.dtype) and context.current().double:
+        if given.spec.dtype == WIDE.get(self.spec.dtype) and context.current().double:
             values = given.numpy().astype(numpy_dtype(self.dtype))
             narrow = Spec(given.shape, self.dtype)
             given = Tensor(narrow, given._driver.upload(values, narrow), given._driver)
@@ -256,7 +217,7 @@ class Variable(Assigning, Tensor):
                 f"assign: {self.name} has shape {show(self.shape)}, the value "
                 f"{show(given.shape)}; want the same."
             )
-        if given.dtype != self.dtype:
+        if given.spec.dtype != self.spec.dtype:
             raise DTypeError(
                 f"assign: {self.name} is {self.dtype}, the value {given.dtype}; cast it first."
             )
@@ -309,7 +270,7 @@ def made(tensor: Tensor) -> Tensor:
 
 
 def tensor(
-    values: TensorLike, shape: int | Sequence[int] | None = None, dtype: Any = None
+    values: TensorLike, shape: int | Sequence[int] | None = None, dtype: DTypeLike | None = None
 ) -> Tensor:
     """Return a new tensor with a copy of ``values``.
 
@@ -339,7 +300,10 @@ def tensor(
 
 
 def variable(
-    values: TensorLike, trainable: bool = True, name: str | None = None, dtype: Any = None
+    values: TensorLike,
+    trainable: bool = True,
+    name: str | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Variable:
     """Return a new variable with a copy of ``values``.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.spec import Shape
@@ -28,7 +29,7 @@ FORMATS = {4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}
 ROUNDING = {"floor": math.floor, "round": lambda x: math.floor(x + 0.5), "ceil": math.ceil}
 
 Pair = int | tuple[int, ...]
-Padding = str | int | tuple[tuple[int, int], ...]
+Padding = Literal["valid", "same"] | int | tuple[tuple[int, int], ...]
 
 _AXES = ("depth", "height", "width")
 COUNTS = {4: "four", 5: "five"}
@@ -222,25 +223,41 @@ def slide(
             "since only they leave something to round."
         )
     count = len(shape) - 2
-    first = 2 if CHANNELS[data_format] == 1 else 1
-    margins = _margins(kernel, pad, first, len(shape))
-    every = each_axis(kernel, "strides", strides, count)
-    apart = each_axis(kernel, "dilations", dilations, count)
-    rounding = dim_rounding_mode or "floor"
-    axes = tuple(
-        _axis(
-            kernel,
-            name,
-            shape[first + index],
-            window[index],
-            every[index],
-            apart[index],
-            margins if isinstance(margins, str) else margins[index],
-            rounding,
-        )
-        for index, name in enumerate(_AXES[-count:])
+    return _slid(
+        kernel,
+        shape,
+        tuple(window[:count]),
+        each_axis(kernel, "strides", strides, count),
+        _margins(kernel, pad, 2 if CHANNELS[data_format] == 1 else 1, len(shape)),
+        each_axis(kernel, "dilations", dilations, count),
+        mode or "floor",
+        data_format,
     )
-    return Sliding(shape[0], shape[CHANNELS[data_format]], axes, data_format)
+
+
+@functools.lru_cache(maxsize=512)
+def _slid(
+    kernel: str,
+    shape: Shape,
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    margins: str | tuple[tuple[int, int], ...],
+    dilations: tuple[int, ...],
+    rounding: str,
+    data_format: str,
+) -> Sliding:
+    """Return what `slide` does; all that may be given in several ways is given in one."""
+    channels = CHANNELS[data_format]
+    sizes = shape[2:] if channels == 1 else shape[1:-1]
+    sides = (margins,) * len(sizes) if isinstance(margins, str) else margins
+    moves = zip(_AXES[-len(sizes) :], sizes, window, strides, dilations, sides, strict=True)
+    axes = tuple(
+        [
+            _axis(kernel, name, size, elements, stride, dilation, side, rounding)
+            for name, size, elements, stride, dilation, side in moves
+        ]
+    )
+    return Sliding(shape[0], shape[channels], axes, data_format)
 
 
 def sliding_by(kernel: str, shape: Shape, attrs: Mapping[str, Any]) -> Sliding:
@@ -283,15 +300,15 @@ def each_axis(kernel: str, name: str, value: Pair, count: int = 2) -> tuple[int,
         ArgumentError: It is neither, or one of them is below 1.
     """
     try:
-        given = integers(kernel, name, value)
-        found = given * count if np.ndim(value) == 0 else given
+        given = (value,) if type(value) is int else integers(kernel, name, value)
+        found = given * count if type(value) is int or np.ndim(value) == 0 else given
     except (ArgumentError, ValueError):
         found = ()
     if len(found) != count:
         *most, last = _AXES[-count:]
         want = f"one whole number, or {', '.join(most)} and {last}"
         raise ArgumentError(f"{kernel}: {name} is {shown(value)}; want {want}.")
-    if not all(1 <= one <= _MOST for one in found):
+    if min(found) < 1 or max(found) > _MOST:
         raise ArgumentError(f"{kernel}: {name} is {shown(value)}; want 1 or more, in 31 bits.")
     return found
 
@@ -360,35 +377,3 @@ def _axis(
             "want a smaller window or more padding."
         )
     return Axis(size, max(out, 0), window, stride, dilation, before)
-
-
-def turns_of(axis: Axis) -> int:
-    """Return after how many elements of the window it reads what a later place reads before."""
-    return axis.stride // math.gcd(axis.stride, axis.dilation)
-
-
-def turned(axis: Axis) -> Iterator[tuple[slice, slice, Axis]]:
-    """Yield elements of the image, the window's elements that reach them, and how these move.
-
-    The last is over the places, with those elements of the window from their end. Elements of the
-    image that no element of the window reaches do not occur.
-    """
-    turns = turns_of(axis)
-    apart = axis.dilation * turns // axis.stride
-    for turn in range(min(turns, axis.window)):
-        places, phase = divmod(turn * axis.dilation, axis.stride)
-        skipped = -((phase - axis.before) // axis.stride)
-        start = skipped * axis.stride + phase - axis.before
-        elements = len(range(turn, axis.window, turns))
-        yield (
-            slice(start, None, axis.stride),
-            slice(turn, None, turns),
-            Axis(
-                size=axis.out,
-                out=len(range(start, axis.size, axis.stride)),
-                window=elements,
-                stride=1,
-                dilation=apart,
-                before=(elements - 1) * apart + places - skipped,
-            ),
-        )

@@ -33,6 +33,16 @@ from wgsl_kernels.engine.custom import custom_grad as custom_grad
 from wgsl_kernels.engine.dlpack import from_dlpack as from_dlpack
 from wgsl_kernels.engine.driver import Backend as Backend
 from wgsl_kernels.engine.driver import Usage as Usage
+from wgsl_kernels.engine.dtypes import DTypeLike as DTypeLike
+from wgsl_kernels.engine.dtypes import DTypeName as DTypeName
+from wgsl_kernels.engine.dtypes import bool_ as _bool
+from wgsl_kernels.engine.dtypes import complex64 as complex64
+from wgsl_kernels.engine.dtypes import complex128 as complex128
+from wgsl_kernels.engine.dtypes import float16 as float16
+from wgsl_kernels.engine.dtypes import float32 as float32
+from wgsl_kernels.engine.dtypes import float64 as float64
+from wgsl_kernels.engine.dtypes import int32 as int32
+from wgsl_kernels.engine.dtypes import string as string
 from wgsl_kernels.engine.errors import AlreadyRegistered as AlreadyRegistered
 from wgsl_kernels.engine.errors import ArgumentError as ArgumentError
 from wgsl_kernels.engine.errors import DeviceLostError as DeviceLostError
@@ -57,12 +67,15 @@ from wgsl_kernels.engine.gradients import override_gradient as override_gradient
 from wgsl_kernels.engine.gradients import register_gradient as register_gradient
 from wgsl_kernels.engine.gradients import unbroadcast as unbroadcast
 from wgsl_kernels.engine.gradients import unregister_gradient as unregister_gradient
+from wgsl_kernels.engine.memory import empty_cache as empty_cache
 from wgsl_kernels.engine.memory import memory as memory
+from wgsl_kernels.engine.op import op as op
 from wgsl_kernels.engine.profile import evaluate as evaluate
 from wgsl_kernels.engine.profile import flush as flush
 from wgsl_kernels.engine.profile import profile as profile
 from wgsl_kernels.engine.profile import synchronize as synchronize
 from wgsl_kernels.engine.profile import time as time
+from wgsl_kernels.engine.public import publish as _publish
 from wgsl_kernels.engine.registry import Kernel as Kernel
 from wgsl_kernels.engine.registry import copy_registered_kernels as copy_registered_kernels
 from wgsl_kernels.engine.registry import get_kernel as get_kernel
@@ -70,18 +83,22 @@ from wgsl_kernels.engine.registry import kernels_for_backend as kernels_for_back
 from wgsl_kernels.engine.registry import register_kernel as register_kernel
 from wgsl_kernels.engine.registry import reload_kernels as reload_kernels
 from wgsl_kernels.engine.registry import unregister_kernel as unregister_kernel
+from wgsl_kernels.engine.run import run as run
 from wgsl_kernels.engine.scopes import dispose as dispose
 from wgsl_kernels.engine.scopes import keep as keep
 from wgsl_kernels.engine.scopes import tidy as tidy
 from wgsl_kernels.engine.shadow import shadow as shadow
 from wgsl_kernels.engine.signature import signature as signature
 from wgsl_kernels.engine.spec import Spec as Spec
+from wgsl_kernels.engine.suggestions import advice as _advice
 from wgsl_kernels.engine.tensor import Tensor as Tensor
 from wgsl_kernels.engine.tensor import Variable as Variable
 from wgsl_kernels.engine.tensor import tensor as tensor
 from wgsl_kernels.engine.tensor import variable as variable
 from wgsl_kernels.engine.warmup import Warmup as Warmup
 from wgsl_kernels.engine.warmup import warmup as warmup
+from wgsl_kernels.ops import elsewhere as _elsewhere  # noqa: F401  other libraries' names
+from wgsl_kernels.ops import methods as _methods  # noqa: F401  binds the methods of tensors
 from wgsl_kernels.ops import operators as _operators  # noqa: F401  binds the operators of tensors
 from wgsl_kernels.ops import random as random
 from wgsl_kernels.ops.activation import elu as elu
@@ -116,6 +133,9 @@ from wgsl_kernels.ops.cast import astype as astype
 from wgsl_kernels.ops.classify import isfinite as isfinite
 from wgsl_kernels.ops.classify import isinf as isinf
 from wgsl_kernels.ops.classify import isnan as isnan
+from wgsl_kernels.ops.colors import grayscale_to_rgb as grayscale_to_rgb
+from wgsl_kernels.ops.colors import rgb_to_grayscale as rgb_to_grayscale
+from wgsl_kernels.ops.colors import threshold as threshold
 from wgsl_kernels.ops.compare import equal as equal
 from wgsl_kernels.ops.compare import greater as greater
 from wgsl_kernels.ops.compare import greater_equal as greater_equal
@@ -163,6 +183,7 @@ from wgsl_kernels.ops.creation import ones as ones
 from wgsl_kernels.ops.creation import ones_like as ones_like
 from wgsl_kernels.ops.creation import zeros as zeros
 from wgsl_kernels.ops.creation import zeros_like as zeros_like
+from wgsl_kernels.ops.crop import crop_and_resize as crop_and_resize
 from wgsl_kernels.ops.depthwise import depthwise_conv2d as depthwise_conv2d
 from wgsl_kernels.ops.depthwise import separable_conv2d as separable_conv2d
 from wgsl_kernels.ops.diagonals import band_part as band_part
@@ -175,6 +196,7 @@ from wgsl_kernels.ops.dtype_facts import finfo as finfo
 from wgsl_kernels.ops.dtype_facts import iinfo as iinfo
 from wgsl_kernels.ops.dtype_facts import isdtype as isdtype
 from wgsl_kernels.ops.dtype_facts import result_type as result_type
+from wgsl_kernels.ops.einsum import einsum as einsum
 from wgsl_kernels.ops.exponential import cos as cos
 from wgsl_kernels.ops.exponential import erf as erf
 from wgsl_kernels.ops.exponential import exp as exp
@@ -230,6 +252,7 @@ from wgsl_kernels.ops.moving import mirror_pad as mirror_pad
 from wgsl_kernels.ops.moving import moveaxis as moveaxis
 from wgsl_kernels.ops.moving import repeat as repeat
 from wgsl_kernels.ops.moving import roll as roll
+from wgsl_kernels.ops.multinomial import multinomial as multinomial
 from wgsl_kernels.ops.namespace import __array_namespace_info__ as __array_namespace_info__
 from wgsl_kernels.ops.namespace import asarray as asarray
 from wgsl_kernels.ops.normalization import batch_norm as batch_norm
@@ -239,6 +262,8 @@ from wgsl_kernels.ops.ordered import lower_bound as lower_bound
 from wgsl_kernels.ops.ordered import searchsorted as searchsorted
 from wgsl_kernels.ops.ordered import sort as sort
 from wgsl_kernels.ops.ordered import upper_bound as upper_bound
+from wgsl_kernels.ops.pixels import draw as draw
+from wgsl_kernels.ops.pixels import from_pixels as from_pixels
 from wgsl_kernels.ops.places import gather_nd as gather_nd
 from wgsl_kernels.ops.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.pool import avg_pool as avg_pool
@@ -249,6 +274,7 @@ from wgsl_kernels.ops.pool_any import pool as pool
 from wgsl_kernels.ops.pool_places import max_pool_with_argmax as max_pool_with_argmax
 from wgsl_kernels.ops.ragged import RaggedRows as RaggedRows
 from wgsl_kernels.ops.ragged import ragged_gather as ragged_gather
+from wgsl_kernels.ops.ragged_dense import ragged_tensor_to_tensor as ragged_tensor_to_tensor
 from wgsl_kernels.ops.ragged_range import RaggedNumbers as RaggedNumbers
 from wgsl_kernels.ops.ragged_range import ragged_range as ragged_range
 from wgsl_kernels.ops.random import random_normal as random_normal
@@ -323,70 +349,23 @@ from wgsl_kernels.ops.unary import sqrt as sqrt
 from wgsl_kernels.ops.unary import square as square
 from wgsl_kernels.ops.updates import sparse_to_dense as sparse_to_dense
 from wgsl_kernels.ops.updates import tensor_scatter_update as tensor_scatter_update
+from wgsl_kernels.ops.warp import rotate_with_offset as rotate_with_offset
+from wgsl_kernels.ops.warp import transform as transform
 from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
 
 # The constants of the array API standard.
+bool = _bool
 e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
-
-# What TensorFlow.js calls them; ops/names.py is the table, and a test holds these lines to it.
-arg_max = argmax
-arg_min = argmin
-batch_norm2d = batch_norm
-batch_norm3d = batch_norm
-batch_norm4d = batch_norm
-cast = astype
-clip_by_value = clip
-concat1d = concat
-concat2d = concat
-concat3d = concat
-concat4d = concat
-cumprod = cumulative_prod
-cumsum = cumulative_sum
-div = divide
-fill = full
-floor_div = floor_divide
-gather = take
-is_finite = isfinite
-is_inf = isinf
-is_nan = isnan
-log_sum_exp = logsumexp
-mat_mul = matmul
-mod = remainder
-mul = multiply
-neg = negative
-outer_product = outer
-pad1d = pad
-pad2d = pad
-pad3d = pad
-pad4d = pad
-range = arange
-reverse = flip
-reverse1d = flip
-reverse2d = flip
-reverse3d = flip
-reverse4d = flip
-scalar = tensor
-search_sorted = searchsorted
-slice1d = slice
-slice2d = slice
-slice3d = slice
-slice4d = slice
-sub = subtract
-tensor1d = tensor
-tensor2d = tensor
-tensor3d = tensor
-tensor4d = tensor
-tensor5d = tensor
-tensor6d = tensor
-transpose = permute_dims
 
 # `wk.backends`, `wk.engine` and `wk.fft` are modules that can be called, as checkers see here.
 if _TYPE_CHECKING:
     from wgsl_kernels import testing as testing
+    from wgsl_kernels import tfjs as tfjs
     from wgsl_kernels.engine.backends import backends as backends
     from wgsl_kernels.engine.facade import engine as engine
     from wgsl_kernels.ops.transforms import Namespace as _Transforms
+    from wgsl_kernels.tfjs import *  # noqa: F403  TensorFlow.js's names, which serve here too
 
     fft: _Transforms
 
@@ -394,12 +373,25 @@ __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
 
 _register_own()
+_LAZY = ("testing", "tfjs")
 
 
-def __getattr__(name: str) -> _Any:
-    """Import ``wk.testing`` when it is first used: programs that only compute do not need it."""
-    if name == "testing":
-        import importlib
+def _lazily(name: str) -> _Any:
+    """Return a module that not every program needs, or the op of TensorFlow.js's name."""
+    import importlib
 
-        return importlib.import_module("wgsl_kernels.testing")
-    raise AttributeError(f"module 'wgsl_kernels' has no attribute {name!r}")
+    if name in _LAZY:
+        return importlib.import_module(f"wgsl_kernels.{name}")
+    from wgsl_kernels.ops.names import aliases
+
+    if name in aliases():
+        found = getattr(importlib.import_module("wgsl_kernels.tfjs"), name)
+        globals()[name] = found
+        return found
+    said = "" if name.startswith("_") else _advice("wk", name, globals()["__dir__"]())
+    raise AttributeError(f"module 'wgsl_kernels' has no attribute {name!r}.{said}")
+
+
+if not _TYPE_CHECKING:  # checkers know the names
+    __getattr__ = _lazily
+_publish(__name__, lazy=_LAZY)

@@ -5,6 +5,7 @@ Called, ``wk.fft(x)`` transforms the last axis of complex numbers, as TensorFlow
 
 import sys as _sys
 
+from wgsl_kernels.engine.public import publish as _publish
 from wgsl_kernels.ops.transforms import Namespace as _Namespace
 from wgsl_kernels.ops.transforms import fft as fft
 from wgsl_kernels.ops.transforms import fftfreq as fftfreq
@@ -22,3 +23,4 @@ from wgsl_kernels.ops.transforms import rfftfreq as rfftfreq
 from wgsl_kernels.ops.transforms import rfftn as rfftn
 
 _sys.modules[__name__].__class__ = _Namespace
+_publish(__name__, of="wgsl_kernels.ops")

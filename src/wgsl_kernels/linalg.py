@@ -3,6 +3,7 @@
 Factorizations, solutions and determinants run on the host, through LAPACK, on every backend.
 """
 
+from wgsl_kernels.engine.public import publish as _publish
 from wgsl_kernels.ops.compositions import tensordot as tensordot
 from wgsl_kernels.ops.compositions import vecdot as vecdot
 from wgsl_kernels.ops.factorizations import Eigen as Eigen
@@ -30,3 +31,5 @@ from wgsl_kernels.ops.solving import matrix_rank as matrix_rank
 from wgsl_kernels.ops.solving import pinv as pinv
 from wgsl_kernels.ops.solving import slogdet as slogdet
 from wgsl_kernels.ops.solving import solve as solve
+
+_publish(__name__, of="wgsl_kernels.ops")

@@ -13,6 +13,7 @@ import numpy as np
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import backends, find_driver, running_drivers
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.public import publish
 from wgsl_kernels.engine.tensor import Tensor, tensor
 
 if TYPE_CHECKING:
@@ -81,3 +82,6 @@ def _unpacked(name: str, value: Any) -> dict[str, dict[str, Any]]:
     if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
         raise ArgumentError(f"load: {name!r} holds no choices of a tuner; want what was saved.")
     return found
+
+
+publish(__name__)

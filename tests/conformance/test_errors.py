@@ -96,7 +96,13 @@ def _kernel_run(case: Case) -> Any:
 def _op_call(case: Case) -> Any:
     op = _op_of(case)
     assert op is not None
-    return op(**_arguments(case, op))
+    given = _arguments(case, op)
+    ours = inspect.signature(op).parameters.values()
+    rest = next((one.name for one in ours if one.kind is one.VAR_POSITIONAL), None)
+    if rest is None:
+        return op(**given)
+    before = [given.pop(one.name) for one in ours if one.kind is one.POSITIONAL_OR_KEYWORD]
+    return op(*before, *given.pop(rest), **given)
 
 
 def _arguments(case: Case, op: Callable[..., Any]) -> dict[str, Any]:

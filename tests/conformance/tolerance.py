@@ -13,6 +13,8 @@ import numpy as np
 
 import wgsl_kernels as wk
 from wgsl_kernels.testing import bounds
+from wgsl_kernels.testing.samples.einsum import einsum_bound
+from wgsl_kernels.testing.samples.sampling import between
 from wgsl_kernels.testing.samples.spectral import transform_bound
 
 Array = np.ndarray
@@ -33,9 +35,10 @@ EXACT = _names(
     Abs Add BatchToSpaceND BroadcastTo Cast Ceil ClipByValue Complex Concat ExpandDims Fill Floor
     GatherV2 Identity DepthToSpace Diag FlipLeftRight GatherNd Imag IsFinite IsInf IsNan
     MatrixBandPart Max MaxPool MaxPool3D MaxPoolWithArgmax Maximum Min Minimum MirrorPad Neg OneHot
-    OnesLike Pack PadV2 RaggedGather Real Relu Relu6 Reshape ResizeNearestNeighbor Reverse Round
-    Select Sign Slice SpaceToBatchND SparseToDense SplitV Step StridedSlice Sub TensorScatterUpdate
-    Tile TopK Transpose Unique Unpack ZerosLike
+    OnesLike Pack PadV2 RaggedGather RaggedTensorToTensor Real Relu Relu6 Reshape
+    ResizeNearestNeighbor Reverse RotateWithOffset Round Select Sign Slice SpaceToBatchND
+    SparseToDense SplitV Step StridedSlice Sub TensorScatterUpdate Tile TopK Transpose Unique Unpack
+    ZerosLike
     """
 )
 
@@ -114,6 +117,12 @@ def _bound(kernel: str, inputs: Inputs, attrs: Mapping[str, Any]) -> bounds.Boun
         return _cumsum_bound(inputs, attrs)
     if kernel == "ResizeBilinear":  # between elements, none of which is larger
         return bounds.absolute(12 * EPS * float(np.max(np.abs(inputs["images"]), initial=0)))
+    if kernel in ("CropAndResize", "Transform"):
+        image = np.asarray(inputs["image"])
+        return lambda _, expected: between(max(image.shape))([image], expected)
+    if kernel == "Einsum":
+        given = [np.asarray(one) for one in inputs["inputs"]]
+        return lambda _, expected: einsum_bound(attrs["equation"])(given, expected)
     if kernel == "LRNGrad":
         x, y, dy = (np.abs(np.asarray(inputs[name], np.float64)) for name in ("x", "y", "dy"))
         crossed = 2 * attrs["alpha"] * attrs["beta"] * np.max(np.sum(x * y, -1), initial=0)

@@ -112,7 +112,7 @@ def test_items_and_attributes_keep_the_variable(backend: str) -> None:
     ],
 )
 def test_python_numbers_are_weak(
-    backend: str, values: Any, dtype: str, other: Any, change: Callable[..., Any], want: Any
+    backend: str, values: Any, dtype: Any, other: Any, change: Callable[..., Any], want: Any
 ) -> None:
     v = wk.variable(values, dtype=dtype)
     change(v, other)
@@ -128,7 +128,7 @@ def test_python_numbers_are_weak(
     ],
 )
 def test_another_dtype_is_refused_as_assign_does(
-    backend: str, values: Any, dtype: str, other: Any, change: Callable[..., Any], gives: str
+    backend: str, values: Any, dtype: Any, other: Any, change: Callable[..., Any], gives: str
 ) -> None:
     v = wk.variable(values, dtype=dtype, name="v")
     with pytest.raises(wk.DTypeError, match=f"assign: v is {dtype}, the value {gives}; cast it"):

@@ -83,7 +83,7 @@ def float_dtypes() -> list[str]:
     return [dtype for dtype in ("float32", "float16") if supports(dtype)]
 
 
-def run_shown(arrays: dict[str, Any], dtype: str, attrs: dict[str, Any] | None = None) -> Any:
+def run_shown(arrays: dict[str, Any], dtype: Any, attrs: dict[str, Any] | None = None) -> Any:
     """Return what the kernel gives for ``arrays``, those of floats in ``dtype``, on the host."""
     with wk.use_backend("webgpu"):
         given = {

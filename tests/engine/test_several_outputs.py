@@ -80,7 +80,7 @@ def test_an_output_that_nobody_used_has_a_gradient_of_zeros(backend: str) -> Non
 @pytest.mark.parametrize(
     ("backend", "dtype"), [("cpu", "float32"), ("cpu", "float16"), ("webgpu", "float32")]
 )
-def test_the_zeros_have_the_shape_and_dtype_of_the_output(backend: str, dtype: str) -> None:
+def test_the_zeros_have_the_shape_and_dtype_of_the_output(backend: str, dtype: Any) -> None:
     seen: list[Any] = []
 
     def rule(dys: Any) -> Any:

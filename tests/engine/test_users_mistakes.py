@@ -73,7 +73,7 @@ def test_params_that_are_no_fields_are_refused(given: Any) -> None:
 @pytest.mark.parametrize("element", ["T", "vec4<T>", "vec2<T>"])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "float16"])
 def test_one_number_of_the_host_is_read_by_a_main_of_ones_own(
-    shape: tuple[int, ...], element: str, dtype: str
+    shape: tuple[int, ...], element: str, dtype: Any
 ) -> None:
     wk.signature("Copied")(lambda x, /: x.like())
     read = "x[id.x]" if element == "T" else "x[0][id.x]"

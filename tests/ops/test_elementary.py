@@ -115,7 +115,7 @@ def test_the_absolute_value_of_a_complex_number_does_not_overflow(backend: str) 
     [
         (lambda: wk.bitwise_and(1.5, 2), "BitwiseAnd: a has dtype float32"),
         (lambda: wk.bitwise_left_shift([True], [1.5]), "BitwiseLeftShift: a has dtype float32"),
-        (lambda: wk.nextafter(1, 2), "NextAfter: a has dtype int32; want float32"),
+        (lambda: wk.nextafter(1, 2), "NextAfter: a has dtype int32; want a float"),
         (lambda: wk.acos([1j]), "Acos: x has dtype complex64"),
         (lambda: wk.atan2(["a"], ["b"]), "Atan2: a has dtype string"),
     ],
@@ -131,3 +131,17 @@ def test_even_spaces_are_refused_by_the_kernel_where_float32_has_no_such_end() -
         run("LinSpace", {}, {"start": 0.0, "stop": 1e300, "num": 3})
     with pytest.raises(wk.ArgumentError, match="LinSpace: num is 0"):
         run("LinSpace", {}, {"start": 0.0, "stop": 1.0, "num": 0})
+
+
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+@pytest.mark.parametrize("toward", [np.inf, -np.inf, 1.5])
+def test_the_next_number_is_right_for_every_half_there_is(backend: str, toward: float) -> None:
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    with wk.use_backend(backend):
+        found = wk.nextafter(every, np.array([toward], np.float16)).numpy()
+
+    with np.errstate(all="ignore"):
+        expected = np.nextafter(every, np.float16(toward))
+    np.testing.assert_array_equal(found, expected)
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(found.view(np.uint16)[known], expected.view(np.uint16)[known])

@@ -94,3 +94,26 @@ def test_bad_arguments_of_draws_are_refused() -> None:
         random.random_normal(3, std_dev=-1)
     with pytest.raises(wk.ShapeError, match=r"key has shape \[3\]; want \[4\]"):
         wk.engine().run_kernel("RandomUniform", {"key": wk.tensor([1, 2, 3])}, {"shape": (2,)})
+
+
+def test_outcomes_come_by_their_probabilities_and_never_without_one() -> None:
+    found = wk.multinomial([[0.0, 1.0, 2.0], [3.0, -1000.0, 3.0]], 4000, seed=3.14).numpy()
+    shares = np.array([np.bincount(row, minlength=3) / 4000 for row in found])
+    weights = np.exp(np.array([[-2.0, -1.0, 0.0], [0.0, -np.inf, 0.0]]))
+    expected = weights / weights.sum(1, keepdims=True)
+    np.testing.assert_array_less(np.abs(shares - expected), 4 * np.sqrt(0.25 / 4000))
+    assert shares[1, 1] == 0
+
+
+def test_outcomes_without_a_seed_move_the_counter() -> None:
+    random.seed(5)
+    first = wk.multinomial([0.5, 0.5], 40, normalized=True)
+    assert random.key.tolist() == [5, 0, 10, 0]
+    assert wk.multinomial([0.5, 0.5], 40, normalized=True).tolist() != first.tolist()
+
+
+def test_outcomes_of_a_seed_are_the_same_on_every_backend() -> None:
+    logits = np.random.default_rng(0).normal(size=(3, 1000)).astype(np.float32)
+    here = wk.multinomial(logits, 50, seed=9).numpy()
+    with wk.use_backend("cpu"):
+        np.testing.assert_array_equal(here, wk.multinomial(logits, 50, seed=9).numpy())

@@ -50,11 +50,11 @@ def channels_first(x: np.ndarray, geometry: dict[str, Any]) -> tuple[np.ndarray,
 @EVERYWHERE
 @ALL
 @FORMATS
-@pytest.mark.parametrize("channels", [(5, 7), (4, 8)])
 def test_a_convolution_and_its_gradients_are_the_sums_of_their_windows(
-    geometry: str, data_format: str, channels: tuple[int, int], backend: str
+    geometry: str, data_format: str, backend: str
 ) -> None:
     options = GEOMETRIES[geometry]
+    channels = (5, 7) if geometry in ("valid", "ceil") else (4, 8)
     x, filter = drawn(2, 4, 6, 5, channels[0]), drawn(2, 3, 2, *channels, seed=1)
     seen = windows(x, filter.shape[:3], 0, **options)
     expected = np.tensordot(seen, filter, 4)

@@ -292,7 +292,7 @@ REFUSALS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         r"Conv2D: strides is \(1, 2, 3\); want one whole number, or height and width",
     ),
     (
-        lambda: wk.conv2d(drawn(1, 4, 4, 1), drawn(3, 3, 1, 1), pad="full"),
+        lambda: wk.conv2d(drawn(1, 4, 4, 1), drawn(3, 3, 1, 1), pad="full"),  # type: ignore[arg-type]  # a wrong name
         wk.ArgumentError,
         "Conv2D: pad is 'full'; want 'valid', 'same' or numbers",
     ),

@@ -27,7 +27,7 @@ EXPRESSIONS = {
         meshgrid(v, v[:2], indexing='ij'); zeros_like(x); ones_like(x); full_like(x, 1)
         count_nonzero(x, axis=1); empty_like(x).shape; asarray(x, copy=True); linalg.diagonal(x)
         linalg.diagonal(x, offset=-1); linalg.diagonal(x, offset=2); astype(x, x.dtype)
-        x[1, :]; x[0, 1:]; x[:, ::-1]; x[..., -1]; x == y; result_type(x, y) == x.dtype
+        x[1, :]; x[0, 1:]; x[:, ::-1]; x[..., -1]; x[b]; x == y; result_type(x, y) == x.dtype
     """,
     NUMBERS: """
         abs(x); negative(x); positive(x); square(x); sign(x); isfinite(x); isinf(x); isnan(x)

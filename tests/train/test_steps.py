@@ -71,6 +71,7 @@ def test_adam_adds_no_dispatch_to_those_of_the_gradients_where_bindings_suffice(
     assert all(label.startswith(kernels) for label in rows if "Sqrt" in label)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("betas", [(0.9, 0.999), (0.0, 0.5), (0.9, 0.9999999)])
 def test_captured_steps_are_eager_ones_bit_for_bit(betas: tuple[float, float]) -> None:
     eager, replayed = Network(), Network()
@@ -100,11 +101,13 @@ def test_the_weight_of_a_late_step_is_that_of_the_last_in_the_table() -> None:
 KINDS = [Network, Wide, Deep, Convolutions, Attending]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_step_needs_little_more_memory_than_the_unfused_one(kind: type[Network]) -> None:
     assert peak_of(kind().step) <= 1.1 * unfused_peak_of(kind)
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize(("fusion", "most"), [("auto", 1.1), ("never", 1.2)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_captured_step_needs_little_more_with_what_it_keeps(

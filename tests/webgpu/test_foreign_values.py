@@ -49,7 +49,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 IN_FOURS = "x[id.x / 4u][id.x % 4u]"
 
 
-def _poison(dtype: str) -> None:
+def _poison(dtype: Any) -> None:
     """Leave a marker in all of the buffers that arrays of up to 64 bytes may get."""
     with wk.config.using(fusion="never", small_ops="device"):
         value: Any = True if dtype == "bool" else 6e4 if dtype == "float16" else 70_000_000
@@ -61,7 +61,7 @@ def _poison(dtype: str) -> None:
     del held
 
 
-def _made(size: int, dtype: str, *, poisons: bool = True) -> wk.Tensor:
+def _made(size: int, dtype: Any, *, poisons: bool = True) -> wk.Tensor:
     """Return ones on the device, in a buffer that held the marker; nothing writes behind them."""
     if poisons:
         _poison(dtype)

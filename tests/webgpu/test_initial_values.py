@@ -45,7 +45,7 @@ def _count(x: Any) -> wk.Tensor:
     return found
 
 
-def _poison(dtype: str = "float32") -> None:
+def _poison(dtype: Any = "float32") -> None:
     """Leave a marker in the buffers of the pool."""
     with wk.config.using(fusion="never", small_ops="device"):
         held = [

@@ -29,7 +29,7 @@ def _low_limit(registries_as_before: None, monkeypatch: pytest.MonkeyPatch) -> N
 @FUSION
 @pytest.mark.parametrize("dtype", ["float32", "int32", "float16"])
 def test_a_range_counts_through_all_parts(
-    dtype: str, fusion: Any, monkeypatch: pytest.MonkeyPatch
+    dtype: Any, fusion: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not find_driver("webgpu").supports(dtype):
         return  # GL has no float16
@@ -45,7 +45,7 @@ def test_a_range_counts_through_all_parts(
 
 @FUSION
 @pytest.mark.parametrize("dtype", ["float32", "int32", "float16"])
-def test_an_authors_index_counts_through_all_parts(dtype: str, fusion: Any) -> None:
+def test_an_authors_index_counts_through_all_parts(dtype: Any, fusion: Any) -> None:
     if not find_driver("webgpu").supports(dtype):
         return  # GL has no float16
 
@@ -114,3 +114,17 @@ def test_what_does_not_go_in_parts_is_right_or_names_the_limit(f: Any) -> None:
     wk.random.seed(3)
     with wk.use_backend("cpu"):
         assert np.allclose(found, f(wk.tensor(np.arange(SIZE, dtype=np.float32))).numpy())
+
+
+@pytest.mark.parametrize("width", [12, 5])
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_a_gather_binds_windows_of_its_table(width: int, dtype: Any) -> None:
+    table = np.arange(3001 * width).reshape(3001, width).astype(dtype)
+    rows = np.array([[0, 3000, 1500], [341, 342, 2999]], np.int32)
+    assert table.nbytes > 2 * LIMIT
+    with wk.use_backend("webgpu"), wk.config.using(small_ops="device"):
+        held = wk.tensor(table)
+        assert np.array_equal(wk.take(held, rows).numpy(), table[rows])
+        assert np.array_equal(wk.take(held, wk.tensor(rows)).numpy(), table[rows])
+        with pytest.raises(wk.IndexOutOfRange):
+            wk.take(held, wk.tensor([5, 3001]) + 0).numpy()

@@ -58,6 +58,7 @@ COPIES = {"tile"}
 EXAMPLES = {"sums"}
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.gpu
 @pytest.mark.parametrize("kernel", USES)
 def test_a_kernel_is_right_when_workgroup_memory_holds_rubbish(kernel: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.threads import each
-from wgsl_kernels.engine.windows import turned, turns_of
+from wgsl_kernels.engine.turns import turned, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.pooling import is_padded, padded, parts, room_around
 from wgsl_kernels.backends.cpu.threads import each
-from wgsl_kernels.engine.windows import turns_of
+from wgsl_kernels.engine.turns import turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

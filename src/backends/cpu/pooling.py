@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.threads import each
-from wgsl_kernels.engine.windows import turns_of
+from wgsl_kernels.engine.turns import turns_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.kernel import Array

@@ -383,15 +383,11 @@ class WebGpuBackend:
         The last is the program, and which of its dispatches it was.
         """
         noted = self.open().take_timings()
-        return [
-            (
-                one.kernels,
-                one.cause,
-                None if one.nanoseconds is None else one.nanoseconds / 1e6,
-                one.origin,
-            )
-            for one in noted
-        ]
+        return [(one.kernels, one.cause, one.milliseconds, one.origin) for one in noted]
+
+    def trim(self) -> int:
+        """Give the buffers that wait for reuse back: see `Device.trim`."""
+        return 0 if self._device is None else self._device.trim()
 
     def close(self) -> None:
         """Close the device."""

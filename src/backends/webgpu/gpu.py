@@ -228,6 +228,7 @@ class Gpu(Chooser):
         params: Mapping[str, Any] | None = None,
         groups: Sequence[int] | None = None,
         constants: Mapping[str, float] | None = None,
+        windows: Mapping[str, tuple[int, int]] | None = None,
         key: Hashable = None,
         notes: Sequence[str] = (),
     ) -> None:
@@ -242,6 +243,7 @@ class Gpu(Chooser):
             params: Fields of the uniform struct beside the arrays' facts: numbers and tuples.
             groups: Workgroup counts; by default an invocation per element of the first output.
             constants: Values of ``override`` constants.
+            windows: Of arrays above the binding limit, the first byte and the bytes to bind.
             key: What stands for all other arguments and the arrays' layouts, if the caller has
                 something: the same key means the same dispatch.
             notes: Lines that `explain` prints with it.
@@ -261,40 +263,33 @@ class Gpu(Chooser):
             if key is None:
                 layouts.append((name, array.shape, array.dtype, array.layout, is_value))
         fields = params or {}
-        if key is not None:
-            key = (key, device)
-        else:
-            key = (
-                shader,
-                slots,
-                None if configuration is None else tuple(configuration.items()),
-                device,
-                tuple(layouts),
-                _keyed(fields),
-                tuple(groups) if isinstance(groups, (tuple, list)) else groups,
-                None if constants is None else _keyed(constants),
-            )
+        key = (key, device) if key is not None else (
+            shader,
+            slots,
+            None if configuration is None else tuple(configuration.items()),
+            device,
+            tuple(layouts),
+            _keyed(fields),
+            tuple(groups) if isinstance(groups, (tuple, list)) else groups,
+            None if constants is None else _keyed(constants),
+            None if windows is None else tuple(windows.items()),
+        )  # fmt: skip
         try:
             loaded = self._programs[key]
         except TypeError:  # lists or arrays among the fields
             self.dispatch(
                 shader, arrays, slots=slots, configuration=configuration, notes=notes,
                 params=self.plain_fields(fields), groups=groups, constants=constants,
+                windows=windows,
             )  # fmt: skip
             return
         if loaded is None:
+            given = {name: Argument.of(one, n) for n, (name, one) in enumerate(arrays.items())}
             program = lower_custom(
-                self._kernel,
-                self._source(shader, slots, configuration),
-                {name: Argument.of(one, n) for n, (name, one) in enumerate(arrays.items())},
-                device,
-                params=fields,
-                groups=groups,
-                constants=constants,
-                is_ours=self._origin.is_ours,
-                is_whole=slots is not None,
-                notes=notes,
-            )
+                self._kernel, self._source(shader, slots, configuration), given, device,
+                params=fields, groups=groups, constants=constants, windows=windows,
+                is_ours=self._origin.is_ours, is_whole=slots is not None, notes=notes,
+            )  # fmt: skip
             loaded = self._programs.keep(key, Loaded(device, program))
         self._run(loaded, arrays)
 

@@ -212,10 +212,13 @@ class SymbolicGpu(Gpu):
         params: Mapping[str, Any] | None = None,
         groups: Sequence[int] | None = None,
         constants: Mapping[str, float] | None = None,
+        windows: Mapping[str, tuple[int, int]] | None = None,
         key: Hashable = None,
         notes: Sequence[str] = (),
     ) -> None:
         """Note one dispatch of a shader with its own ``main``."""
+        if windows is not None:
+            raise NotSymbolicError("it binds windows")
         record = self._record
         source = self._source(shader, slots, configuration)
         given = {name: self._known(one) for name, one in arrays.items()}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 BACKENDS = ("cpu", "webgpu")
+_LINE = 1 << 12
+"""Characters that no line of a pipe exceeds."""
 
 
 def ledger(
@@ -83,7 +85,9 @@ def _dtypes(served: tuple[str, ...] | None) -> list[str] | None:
 def show(to: Console, rows: Sequence[dict[str, Any]]) -> None:
     """Print the ledger as a table."""
     table = Table(box=SIMPLE_HEAD)
-    for heading in ("kernel", "backends", "dtypes", "gradient", "samples", "evidence", "origin"):
+    longest = max((len(row["name"]) for row in rows), default=0)
+    table.add_column("kernel", no_wrap=True, min_width=longest)  # a name is there to be found
+    for heading in ("backends", "dtypes", "gradient", "samples", "evidence", "origin"):
         table.add_column(heading, overflow="fold")
     for row in rows:
         noted = row["evidence"]
@@ -97,5 +101,8 @@ def show(to: Console, rows: Sequence[dict[str, Any]]) -> None:
             "" if noted is None else f"{noted['verdict']} {noted['date']}",
             row["origin"],
         )
+    if not to.is_terminal:  # a kernel is a line, for grep to find
+        to.width = _LINE
+        to.width = to.measure(table).maximum
     to.print(table)
     to.print(f"{len(rows)} kernels")

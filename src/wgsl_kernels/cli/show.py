@@ -13,6 +13,7 @@ import numpy as np
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
+from wgsl_kernels.engine.dtypes import OBJECTS, canonical
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.signature import find_signature
 
@@ -120,7 +121,10 @@ def _kernel(name: str, shapes: Sequence[str], dtype: str) -> Callable[[], Any]:
     except (MemoryError, ValueError) as error:
         raise ArgumentError(f"show: there is no room for {'; '.join(shapes)}: {error}.") from None
     with wk.use_backend("cpu"):
-        inputs = [wk.tensor(wk.astype(wk.tensor(one), dtype).numpy(), dtype=dtype) for one in ones]
+        wanted = OBJECTS[canonical(dtype)]
+        inputs = [
+            wk.tensor(wk.astype(wk.tensor(one), wanted).numpy(), dtype=wanted) for one in ones
+        ]
     given: dict[str, Any] = dict(zip(names, inputs, strict=False))
     given |= dict.fromkeys(names[len(inputs) :])
     return lambda: wk.engine().run_kernel(name, given, {})

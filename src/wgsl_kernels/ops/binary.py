@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import sequence
-from wgsl_kernels.engine.dtypes import DType, is_float
+from wgsl_kernels.engine.dtypes import is_float
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -187,8 +187,8 @@ wgsl_kernel("FloorDiv", "binary/floor_div.wesl")
 
 
 @gradient("FloorDiv")
-def _floor_divide_grad(dy: Tensor, a_shape: Shape, b_shape: Shape, a_dtype: DType) -> Pair:
-    return creation.zeros(a_shape, dtype=a_dtype), creation.zeros(b_shape, dtype=a_dtype)
+def _floor_divide_grad(dy: Tensor, a_shape: Shape, b_shape: Shape, a_dtype: Any) -> Pair:
+    return creation.zeros(a_shape, a_dtype), creation.zeros(b_shape, a_dtype)
 
 
 def maximum(a: TensorLike, b: TensorLike) -> Tensor:

@@ -62,7 +62,10 @@ def check_boxes(kernel: str, boxes: Spec, scores: Spec, rules: Rules) -> int:
 
 @silent
 def chosen(boxes: Array, scores: Array, rules: Rules) -> tuple[Array, Array]:
-    """Return the indices and the scores of the boxes chosen."""
+    """Return the indices and the scores of the boxes chosen; of float16, computed in float32."""
+    given = scores.dtype
+    wide = np.result_type(given, np.float32)
+    boxes, scores = boxes.astype(wide), scores.astype(wide)
     low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
     areas = np.where(np.isfinite(boxes).all(1), np.prod(high - low, axis=1), 0)
     left = np.where(scores > rules.score_threshold, scores, -np.inf)
@@ -83,7 +86,7 @@ def chosen(boxes: Array, scores: Array, rules: Rules) -> tuple[Array, Array]:
         less[(overlap >= rules.iou_threshold) | (less <= rules.score_threshold)] = -np.inf
         less[best] = -np.inf
         left = np.where(left > rules.score_threshold, less, -np.inf)
-    return np.array(found, np.int32), np.array(kept, scores.dtype)
+    return np.array(found, np.int32), np.array(kept, given)
 
 
 def chosen_on_device(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +23,13 @@ from wgsl_kernels.ops.elementwise import NUMBERS, as_int32
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.dtypes import DTypeLike
     from wgsl_kernels.engine.spec import Spec
 
 
-def astype(x: TensorLike, dtype: Any, *, copy: bool = True, device: str | None = None) -> Tensor:
+def astype(
+    x: TensorLike, dtype: DTypeLike, *, copy: bool = True, device: str | None = None
+) -> Tensor:
     """Return ``x`` in another dtype.
 
     Floats become int32 cut toward zero and saturated, NaN 0; what is not 0 becomes True; of
@@ -92,7 +95,7 @@ def _converted(gpu: Gpu, shader: str, x: GpuArray, dtype: DType) -> GpuArray:
 
 @gradient("Cast")
 def _cast_grad(dy: Tensor, x_dtype: DType) -> Tensor:
-    return astype(dy, x_dtype) if is_differentiable(x_dtype) else dy
+    return run("Cast", dy, dtype=x_dtype) if is_differentiable(x_dtype) else dy
 
 
 # Rounded once, or not at all.

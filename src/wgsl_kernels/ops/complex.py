@@ -85,7 +85,7 @@ def _complex_abs_grad(dy: Tensor, x: Tensor, y: Tensor) -> Tensor:
 def conj(x: TensorLike) -> Tensor:
     """Return the complex conjugate; of real numbers ``x`` itself."""
     given = as_tensor(x)
-    if given.dtype not in COMPLEXES:
+    if given.spec.dtype not in COMPLEXES:
         return given
     return complex(real(given), unary.negative(imag(given)))
 

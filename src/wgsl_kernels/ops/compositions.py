@@ -34,6 +34,8 @@ from wgsl_kernels.ops import shape as shapes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.engine.dtypes import DTypeLike
+
 
 class UniqueAll(NamedTuple):
     """Distinct values, where each first occurs, which of them each element is, and how often."""
@@ -135,12 +137,16 @@ def div_no_nan(a: TensorLike, b: TensorLike) -> Tensor:
     return logical.where(is_zero, 0, quotient)
 
 
-def empty(shape: int | Sequence[int], *, dtype: Any = None, device: str | None = None) -> Tensor:
+def empty(
+    shape: int | Sequence[int], dtype: DTypeLike | None = None, *, device: str | None = None
+) -> Tensor:
     """Return a tensor whose values nobody has set: here they are zeros."""
     return creation.zeros(shape, dtype=dtype, device=device)
 
 
-def empty_like(x: TensorLike, *, dtype: Any = None, device: str | None = None) -> Tensor:
+def empty_like(
+    x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
+) -> Tensor:
     """Return a tensor of the shape of ``x`` whose values nobody has set: here they are zeros."""
     return creation.zeros_like(x, dtype=dtype, device=device)
 
@@ -209,7 +215,7 @@ def signbit(x: TensorLike) -> Tensor:
 
 
 def tensordot(
-    x1: TensorLike, x2: TensorLike, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
+    x1: TensorLike, x2: TensorLike, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Tensor:
     """Return the sums of products over pairs of axes.
 
@@ -336,7 +342,7 @@ def unique_values(x: TensorLike) -> Tensor:
     return sort.unique(shapes.reshape(as_tensor(x), (-1,)))[0]
 
 
-def vecdot(x1: TensorLike, x2: TensorLike, *, axis: int = -1) -> Tensor:
+def vecdot(x1: TensorLike, x2: TensorLike, axis: int = -1) -> Tensor:
     """Return the sums of products along ``axis``, those of ``x1`` conjugated, with broadcasting.
 
     Raises:

@@ -163,7 +163,7 @@ def _bincount_grad(dy: Tensor, x: Tensor, weights_shape: Shape, size: int) -> tu
 
 
 def count_nonzero(
-    x: TensorLike, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+    x: TensorLike, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False
 ) -> Tensor:
     """Return how many elements along ``axis`` are not zero, as int32; NaN is none.
 

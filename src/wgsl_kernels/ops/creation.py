@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.dtypes import DTypeLike
     from wgsl_kernels.engine.spec import Shape
 
 Scalar = bool | int | float | complex
@@ -48,8 +49,8 @@ def chosen_dtype(dtype: Any, default: DType) -> DType:
 def full(
     shape: int | Sequence[int],
     fill_value: Scalar | str | bytes,
+    dtype: DTypeLike | None = None,
     *,
-    dtype: Any = None,
     device: str | None = None,
 ) -> Tensor:
     """Return a tensor of ``shape`` with ``fill_value`` in every element.
@@ -74,8 +75,8 @@ def full(
 def full_like(
     x: TensorLike,
     fill_value: Scalar | str | bytes,
+    dtype: DTypeLike | None = None,
     *,
-    dtype: Any = None,
     device: str | None = None,
 ) -> Tensor:
     """Return a tensor of the shape of ``x``, and its dtype unless told, filled with one value."""
@@ -85,14 +86,14 @@ def full_like(
 
 
 def ones(
-    shape: int | Sequence[int], *, dtype: Any = "float32", device: str | None = None
+    shape: int | Sequence[int], dtype: DTypeLike | None = "float32", *, device: str | None = None
 ) -> Tensor:
     """Return a tensor of ``shape`` filled with 1; see `full`."""
     return full(shape, 1, dtype="float32" if dtype is None else dtype, device=device)
 
 
 def zeros(
-    shape: int | Sequence[int], *, dtype: Any = "float32", device: str | None = None
+    shape: int | Sequence[int], dtype: DTypeLike | None = "float32", *, device: str | None = None
 ) -> Tensor:
     """Return a tensor of ``shape`` filled with 0; see `full`."""
     return full(shape, 0, dtype="float32" if dtype is None else dtype, device=device)
@@ -138,7 +139,7 @@ def one_hot(
     *,
     on_value: float = 1,
     off_value: float = 0,
-    dtype: Any = "int32",
+    dtype: DTypeLike = "int32",
 ) -> Tensor:
     """Return a tensor with a new last axis, ``on_value`` at each index and ``off_value`` elsewhere.
 
@@ -164,7 +165,7 @@ def eye(
     *,
     k: int = 0,
     batch_shape: int | Sequence[int] = (),
-    dtype: Any = "float32",
+    dtype: DTypeLike | None = "float32",
     device: str | None = None,
 ) -> Tensor:
     """Return matrices with 1 on a diagonal and 0 elsewhere.
@@ -265,7 +266,9 @@ def _one_hot_webgpu(
 no_gradient("OneHot", because="its input holds integers")
 
 
-def ones_like(x: TensorLike, *, dtype: Any = None, device: str | None = None) -> Tensor:
+def ones_like(
+    x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
+) -> Tensor:
     """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 1."""
     if dtype is None and device is None:
         return run("OnesLike", x)
@@ -291,7 +294,9 @@ def _ones_like_grad(dy: Tensor) -> Tensor:
     return zeros_like(dy)
 
 
-def zeros_like(x: TensorLike, *, dtype: Any = None, device: str | None = None) -> Tensor:
+def zeros_like(
+    x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
+) -> Tensor:
     """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 0."""
     if dtype is None and device is None:
         return run("ZerosLike", x)

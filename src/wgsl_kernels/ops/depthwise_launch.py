@@ -14,7 +14,8 @@ from wgsl_kernels.backends.webgpu.products.dispatching import (
     sum_of_parts,
 )
 from wgsl_kernels.backends.webgpu.products.tilings import ITERATIONS, SHORTEST_SUM
-from wgsl_kernels.engine.windows import CHANNELS, turned, turns_of
+from wgsl_kernels.engine.turns import turned, turns_of
+from wgsl_kernels.engine.windows import CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -151,7 +151,7 @@ def _diag_grad(dy: Tensor, x_shape: Shape) -> Tensor:
     )
 
 
-def tril(x: TensorLike, *, k: int = 0) -> Tensor:
+def tril(x: TensorLike, k: int = 0) -> Tensor:
     """Return matrices with 0 above their ``k``-th diagonal; 0 is the main one, 1 above it.
 
     Args:
@@ -174,7 +174,7 @@ def _zero(x: Tensor) -> int | bool:
     return False if x.dtype == "bool" else 0
 
 
-def triu(x: TensorLike, *, k: int = 0) -> Tensor:
+def triu(x: TensorLike, k: int = 0) -> Tensor:
     """Return matrices with 0 below their ``k``-th diagonal; 0 is the main one, 1 above it.
 
     Args:

@@ -27,7 +27,7 @@ from wgsl_kernels.ops.elementwise import NUMBERS
 from wgsl_kernels.ops.reduce import Axes, axes_of, broadcast_gradient, kept, spec_without
 
 
-def argmax(x: TensorLike, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def argmax(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """Return, as int32, the index of the first largest element along ``axis``; 0 of none.
 
     Args:
@@ -54,7 +54,7 @@ declare("ArgMax", SPREADS)
 no_gradient("ArgMax", because="its output is an index")
 
 
-def argmin(x: TensorLike, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def argmin(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """Return, as int32, the index of the first smallest element along ``axis``; 0 of none.
 
     Args:
@@ -80,7 +80,7 @@ wgsl_kernel("ArgMin", "reduce/arg_min.wesl")
 no_gradient("ArgMin", because="its output is an index")
 
 
-def max(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def max(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return the largest element along ``axis``, NaN where there is one.
 
     Of no elements it is -Inf, 0 of int32, false of bool. Each of several largest elements gets
@@ -120,7 +120,7 @@ def _max_grad(dy: Tensor, x: Tensor, y: Tensor, reduction_indices: Axes) -> Tens
     return _to_equals(dy, x, y, reduction_indices)
 
 
-def min(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def min(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return the smallest element along ``axis``, NaN where there is one.
 
     Of no elements it is Inf, 0 of int32, true of bool. Each of several smallest elements gets

@@ -19,6 +19,8 @@ from wgsl_kernels.ops import binary, compare, creation, exponential, logical
 from wgsl_kernels.ops.elementwise import FLOATS, NUMBERS, as_float, broadcast_pair
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape, Spec
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
@@ -116,7 +118,7 @@ def nextafter(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the next number of the dtype from ``a`` toward ``b``; ``b`` where they are equal.
 
     Args:
-        a: float32, or float64 on cpu.
+        a: float32 or float16, or float64 on cpu.
         b: Likewise.
 
     Raises:
@@ -133,11 +135,11 @@ def nextafter(a: TensorLike, b: TensorLike) -> Tensor:
 def _nextafter_signature(a: Spec, b: Spec, /) -> Spec:
     for name, one in (("a", a), ("b", b)):
         if one.dtype not in _STEPPED:
-            raise DTypeError(f"NextAfter: {name} has dtype {one.dtype}; want float32.")
+            raise DTypeError(f"NextAfter: {name} has dtype {one.dtype}; want a float.")
     return broadcast_pair("NextAfter", *_STEPPED)(a, b)
 
 
-_STEPPED: tuple[DType, ...] = ("float32", "float64")
+_STEPPED: tuple[DType, ...] = ("float32", "float64", "float16")
 
 
 @cpu_kernel("NextAfter")
@@ -146,7 +148,11 @@ def _nextafter_cpu(a: Array, b: Array) -> Array:
     return np.nextafter(a, b)
 
 
-wgsl_kernel("NextAfter", "binary/next_after.wesl")
+@wgsl_kernel("NextAfter", dtypes=("float32", "float16"))
+def _nextafter_webgpu(gpu: Gpu, a: GpuArray, b: GpuArray) -> GpuArray:
+    name = "next_after_half" if a.dtype == "float16" else "next_after"
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    return gpu.map(f"binary/{name}.wesl", {"a": a, "b": b}, shape, a.dtype)
 
 
 @gradient("NextAfter")

@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 
-def take(x: TensorLike, indices: TensorLike, *, axis: int = 0, batch_dims: int = 0) -> Tensor:
+ALIGNMENT = 256
+"""Bytes that a window of a buffer begins at a multiple of."""
+LARGEST_ELEMENT = 8
+"""Bytes of the largest element on a device."""
+
+
+def take(x: TensorLike, indices: TensorLike, axis: int = 0, *, batch_dims: int = 0) -> Tensor:
     """Return the slices of ``x`` along ``axis`` that ``indices`` names.
 
     Args:
@@ -136,18 +142,49 @@ def _gather_v2_webgpu(
 
 
 def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
-    """Fill ``y`` with the rows of ``x`` that ``indices`` names."""
+    """Fill ``y`` with the rows of ``x`` that ``indices`` names.
+
+    Of an ``x`` above the binding limit one window after the other is bound, whose rows alone are
+    taken then.
+    """
     y = arrays["y"]
     is_vec4 = sizes.inner % 4 == 0 and y.dtype != "complex64"
     units = y.size // 4 if is_vec4 else y.size
     turns = gpu.policy.units_moved("GatherV2")
-    gpu.dispatch(
-        "gather/gather_v2.wesl",
-        arrays,
-        configuration={"VEC4": is_vec4},
-        params={**asdict(sizes), "units": units, "turns": turns},
-        groups=gpu.grid(math.ceil(units / turns), 64),
-    )
+    whole = sizes.batch * sizes.outer * sizes.length
+    rows, row_bytes, arrays = whole, 0, dict(arrays)
+    if arrays["x"].size * LARGEST_ELEMENT > gpu.device.largest_binding:
+        arrays["x"], rows, row_bytes = _in_windows(gpu, arrays["x"], sizes)
+    is_windowed = rows < whole
+    for first in range(0, whole, rows):
+        kept = min(rows, whole - first)
+        gpu.dispatch(
+            "gather/gather_v2.wesl",
+            arrays,
+            configuration={"VEC4": is_vec4, "WINDOW": is_windowed},
+            params={
+                **asdict(sizes),
+                "units": units,
+                "turns": turns,
+                "first_row": first,
+                "kept_rows": kept,
+            },
+            groups=gpu.grid(math.ceil(units / turns), 64),
+            windows={"x": (first * row_bytes, kept * row_bytes)} if is_windowed else None,
+        )
+
+
+def _in_windows(gpu: Gpu, x: GpuArray, sizes: Sizes) -> tuple[GpuArray, int, int]:
+    """Return ``x``, and of how many rows a window is that can be bound, and a row's bytes."""
+    from wgsl_kernels.backends.webgpu.array import ITEMSIZE
+    from wgsl_kernels.backends.webgpu.lowering.arguments import bound_bytes
+
+    largest, row_bytes = gpu.device.largest_binding, sizes.inner * ITEMSIZE[x.dtype]
+    whole = sizes.batch * sizes.outer * sizes.length
+    if bound_bytes(x.shape, x.dtype, x.layout) <= largest:
+        return x, whole, row_bytes
+    step = ALIGNMENT // math.gcd(ALIGNMENT, row_bytes)
+    return gpu.contiguous(x), largest // row_bytes // step * step or whole, row_bytes
 
 
 @gradient("GatherV2")
@@ -177,7 +214,7 @@ def _swapped(x: Tensor) -> Tensor:
     return shapes.permute_dims(x, (0, 2, 1, 3))
 
 
-def take_along_axis(x: TensorLike, indices: TensorLike, *, axis: int = -1) -> Tensor:
+def take_along_axis(x: TensorLike, indices: TensorLike, axis: int = -1) -> Tensor:
     """Return the elements of ``x`` that ``indices`` names along ``axis``, one for each index.
 
     Args:

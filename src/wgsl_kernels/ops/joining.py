@@ -35,7 +35,7 @@ Pairs = tuple[tuple[int, int], ...]
 Paddings = int | Sequence[int] | Sequence[Sequence[int]]
 
 
-def concat(arrays: Sequence[TensorLike], *, axis: int | None = 0) -> Tensor:
+def concat(arrays: Sequence[TensorLike], axis: int | None = 0) -> Tensor:
     """Return the tensors joined along ``axis``.
 
     Args:
@@ -201,7 +201,7 @@ def _pad_v2_grad(dy: Tensor, x_shape: Shape, paddings: Pairs) -> Tensor:
     return slicing.slice(dy, [before for before, _ in paddings], x_shape)
 
 
-def stack(arrays: Sequence[TensorLike], *, axis: int = 0) -> Tensor:
+def stack(arrays: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """Return the tensors, all of one shape and dtype, side by side along a new ``axis``.
 
     Raises:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Literal
 
 from wgsl_kernels.engine.attributes import number, text
-from wgsl_kernels.engine.dtypes import DType, promote
+from wgsl_kernels.engine.dtypes import OBJECTS, DType, promote
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import broadcast, show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
@@ -190,7 +190,7 @@ def _pair(op: str, labels: TensorLike, predictions: TensorLike, name: str) -> tu
 
 
 def _as(x: Tensor, dtype: DType) -> Tensor:
-    return x if x.dtype == dtype else cast.astype(x, dtype)
+    return x if x.dtype == dtype else cast.astype(x, OBJECTS[dtype])
 
 
 def _check_smoothing(op: str, label_smoothing: float) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.cpu.products import matmul as matmul_on_host
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import (
@@ -174,7 +175,7 @@ def product_cpu(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> 
     right = np.swapaxes(b, -1, -2) if transpose_b else b
     if a.dtype == np.float16:  # BLAS takes none, and sums should be wider
         left, right = left.astype(np.float32), right.astype(np.float32)
-    return np.asarray(np.matmul(left, right)).astype(a.dtype, copy=False)
+    return matmul_on_host(left, right).astype(a.dtype, copy=False)
 
 
 @wgsl_kernel("BatchMatMul", dtypes=("float32", "float16", "int32"), accepts_epilogue=True)

@@ -225,7 +225,7 @@ def _ints(name: str, given: Ints) -> tuple[int, ...]:
     return integers("moveaxis", name, given)
 
 
-def repeat(x: TensorLike, repeats: Any, *, axis: int | None = None) -> Tensor:
+def repeat(x: TensorLike, repeats: Any, axis: int | None = None) -> Tensor:
     """Return ``x`` with each element along ``axis`` repeated.
 
     Args:
@@ -266,7 +266,7 @@ def repeat(x: TensorLike, repeats: Any, *, axis: int | None = None) -> Tensor:
     return gather.take(given, as_tensor(rows), axis=at)
 
 
-def roll(x: TensorLike, shift: Ints, *, axis: Ints | None = None) -> Tensor:
+def roll(x: TensorLike, shift: Ints, axis: Ints | None = None) -> Tensor:
     """Return ``x`` with its elements moved along ``axis``; those beyond the end come in again.
 
     Args:

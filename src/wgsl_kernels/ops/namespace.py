@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from wgsl_kernels.engine.attributes import flag
 from wgsl_kernels.engine.backends import backends, default_driver, find_driver, use_backend
-from wgsl_kernels.engine.dtypes import DTYPES, DType, canonical
+from wgsl_kernels.engine.dtypes import DTYPES, DType, DTypeLike, canonical
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, tensor
 from wgsl_kernels.ops import cast
@@ -28,7 +26,7 @@ class NamespaceInfo:
             True
         """
         return {
-            "boolean indexing": False,
+            "boolean indexing": True,
             "data-dependent shapes": True,
             "max dimensions": RANK_MAX,
         }
@@ -77,7 +75,11 @@ def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807  the standard's n
 
 
 def asarray(
-    obj: TensorLike, *, dtype: Any = None, device: str | None = None, copy: bool | None = None
+    obj: TensorLike,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    copy: bool | None = None,
 ) -> Tensor:
     """Return a tensor of ``obj``: itself where it is one of this dtype on this device.
 

@@ -8,10 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from wgsl_kernels.engine.attributes import integer
 from wgsl_kernels.engine.operators import provide
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.tensor import Tensor
-from wgsl_kernels.ops import binary, compare, float_pairs, indexing, logical, matrix, unary
+from wgsl_kernels.ops import (
+    binary,
+    bitwise,
+    compare,
+    float_pairs,
+    indexing,
+    matrix,
+    numpy_calls,
+    unary,
+)
 
 _ARRAYS = ("__array__", "__array_interface__", "__buffer__", "__dlpack__")
 
@@ -39,25 +49,45 @@ def _may_equal(a: Tensor, b: object) -> bool:
     return isinstance(b, Sequence) or any(hasattr(type(b), name) for name in _ARRAYS)
 
 
+def _round(x: Tensor, ndigits: int | None = None) -> Tensor:
+    """Return ``x`` rounded to ``ndigits`` decimal digits, to whole numbers where none is given."""
+    digits = 0 if ndigits is None else integer("round", "ndigits", ndigits)
+    if not digits or x.dtype == "int32":
+        return unary.round(x)
+    scale = 10.0**digits
+    return unary.round(x * scale) / scale
+
+
+def _divmod(a: Any, b: Any) -> tuple[Tensor, Tensor]:
+    return binary.floor_divide(a, b), float_pairs.remainder(a, b)
+
+
 provide(
     abs=unary.abs,
     add=binary.add,
-    and_=logical.logical_and,
+    and_=bitwise.bitwise_and,
+    array_function=numpy_calls.array_function,
+    array_ufunc=numpy_calls.array_ufunc,
+    divmod=_divmod,
     eq=_equal,
     floordiv=binary.floor_divide,
     ge=compare.greater_equal,
     getitem=indexing.getitem,
     gt=compare.greater,
-    invert=logical.logical_not,
+    invert=bitwise.bitwise_invert,
     le=compare.less_equal,
+    lshift=bitwise.bitwise_left_shift,
     lt=compare.less,
     matmul=matrix.matmul,
     mod=float_pairs.remainder,
     mul=binary.multiply,
     ne=_not_equal,
     neg=unary.negative,
-    or_=logical.logical_or,
+    or_=bitwise.bitwise_or,
     pow=binary.pow,
+    round=_round,
+    rshift=bitwise.bitwise_right_shift,
     sub=binary.subtract,
     truediv=binary.divide,
+    xor=bitwise.bitwise_xor,
 )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def argsort(
-    x: TensorLike, *, axis: int = -1, descending: bool = False, stable: bool = True
+    x: TensorLike, axis: int = -1, *, descending: bool = False, stable: bool = True
 ) -> Tensor:
     """Return the int32 indices that put ``x`` in order along ``axis``; see `sort`.
 
@@ -42,7 +42,7 @@ def argsort(
     return run_many("Sort", x, axis=axis, descending=descending)[1]
 
 
-def sort(x: TensorLike, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+def sort(x: TensorLike, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
     """Return the elements of ``x`` in order along ``axis``.
 
     NaN counts as larger than all numbers, and -0 equals 0. Of equal elements the first come first.

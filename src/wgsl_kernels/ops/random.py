@@ -23,6 +23,7 @@ from wgsl_kernels.engine.dtypes import DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import no_gradient
+from wgsl_kernels.engine.public import publish
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths, require_dtype, show
 from wgsl_kernels.engine.signature import signature
@@ -32,6 +33,8 @@ from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from wgsl_kernels.engine.dtypes import DTypeLike
 
 key: Variable
 """The seed and counter that draws begin at; made, with a seed by chance, when first asked for."""
@@ -73,7 +76,7 @@ def _words(number: int) -> Array:
 
 @signature("AdvanceKey")
 def _advance_key_signature(key: Spec, /, *, blocks: int) -> Spec:
-    _check_key("AdvanceKey", key)
+    check_key("AdvanceKey", key)
     if not 0 <= blocks < 2**32:
         raise ArgumentError(f"AdvanceKey: blocks is {blocks}; want a whole number in [0, 2^32).")
     return key
@@ -92,7 +95,11 @@ no_gradient("AdvanceKey", because="it moves a counter")
 
 
 def random_normal(
-    shape: int | Sequence[int], *, mean: float = 0.0, std_dev: float = 1.0, dtype: Any = None
+    shape: int | Sequence[int],
+    *,
+    mean: float = 0.0,
+    std_dev: float = 1.0,
+    dtype: DTypeLike | None = None,
 ) -> Tensor:
     """Return normally distributed numbers, drawn from ``wk.random.key``.
 
@@ -118,7 +125,7 @@ def _random_normal_signature(
     std_dev: float = 1.0,
 ) -> Spec:
     del mean
-    _check_key("RandomNormal", key)
+    check_key("RandomNormal", key)
     if not std_dev >= 0:
         raise ArgumentError(f"RandomNormal: std_dev is {std_dev}; want 0 or more.")
     y = Spec(lengths("RandomNormal", "shape", shape), canonical(dtype))
@@ -139,7 +146,11 @@ no_gradient("RandomNormal", because="its input is a key")
 
 
 def random_uniform(
-    shape: int | Sequence[int], *, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None
+    shape: int | Sequence[int],
+    *,
+    minval: float = 0.0,
+    maxval: float = 1.0,
+    dtype: DTypeLike | None = None,
 ) -> Tensor:
     """Return uniformly distributed numbers in [minval, maxval), drawn from ``wk.random.key``.
 
@@ -166,7 +177,7 @@ def _random_uniform_signature(
     minval: float = 0.0,
     maxval: float = 1.0,
 ) -> Spec:
-    _check_key("RandomUniform", key)
+    check_key("RandomUniform", key)
     y = Spec(lengths("RandomUniform", "shape", shape), canonical(dtype))
     require_dtype("RandomUniform", "y", y, "float32", "int32", "bool")
     if not minval < maxval:
@@ -209,17 +220,27 @@ no_gradient("RandomUniform", because="its input is a key")
 
 
 def _draw(kernel: str, shape: int | Sequence[int], dtype: Any, **attrs: float) -> Tensor:
-    """Run a random kernel on ``key`` and move that on by the blocks used."""
+    """Run a random kernel whose only input is ``key``."""
     default = "float64" if context.current().double else "float32"
     name = default if dtype is None else canonical(dtype)
+    return drawn(kernel, shape=shape, dtype=name, **attrs)
+
+
+def drawn(kernel: str, *inputs: Tensor, **attrs: Any) -> Tensor:
+    """Return what a kernel draws, whose last input is ``key``, and move that on."""
     with _lock:
         now = _present_key()
-        drawn = run(kernel, now, shape=shape, dtype=name, **attrs)
-        now.assign(run("AdvanceKey", now, blocks=-(-drawn.size // _BLOCK)))
-    return drawn
+        found = run(kernel, *inputs, now, **attrs)
+        now.assign(run("AdvanceKey", now, blocks=-(-found.size // _BLOCK)))
+    return found
 
 
-def _check_key(kernel: str, key: Spec) -> None:
+def check_key(kernel: str, key: Spec) -> None:
+    """Refuse a key that is none.
+
+    Raises:
+        ShapeError, DTypeError: It is none.
+    """
     if key.shape != (4,):
         raise ShapeError(f"{kernel}: key has shape {show(key.shape)}; want [4].")
     if key.dtype != "int32":
@@ -232,3 +253,5 @@ def _is_int32(number: float) -> bool:
 
 # Integers.
 declare_exact(("AdvanceKey",), ("int32", "bool"))
+
+publish(__name__)

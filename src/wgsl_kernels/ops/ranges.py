@@ -12,7 +12,7 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import flag, integer, number, plain
 from wgsl_kernels.engine.backends import use_backend
-from wgsl_kernels.engine.dtypes import DType, is_float, numpy_dtype
+from wgsl_kernels.engine.dtypes import OBJECTS, DType, is_float, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.gradients import no_gradient
 from wgsl_kernels.engine.room import check_room, too_large
@@ -24,6 +24,7 @@ from wgsl_kernels.ops import creation
 from wgsl_kernels.ops.elementwise import as_int32
 
 if TYPE_CHECKING:
+    from wgsl_kernels.engine.dtypes import DTypeLike
     from wgsl_kernels.engine.tensor import Tensor
 
 
@@ -32,7 +33,7 @@ def arange(
     stop: float | None = None,
     step: float = 1,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: str | None = None,
 ) -> Tensor:
     """Return the numbers from ``start`` to before ``stop`` in steps of ``step``.
@@ -56,7 +57,7 @@ def arange(
     whole = all(isinstance(one, int) for one in (first, last, gap))
     chosen = creation.chosen_dtype(dtype, "int32" if whole else "float32")
     if (last <= first and gap > 0) or (last >= first and gap < 0):
-        return creation.zeros((0,), dtype=chosen)
+        return creation.zeros((0,), dtype=OBJECTS[chosen])
     return run("Range", start=first, stop=last, step=gap, dtype=chosen)
 
 
@@ -65,7 +66,7 @@ def linspace(
     stop: float,
     num: int,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: str | None = None,
     endpoint: bool = True,
 ) -> Tensor:
@@ -101,7 +102,7 @@ def linspace(
     first, last = ends
     if is_float(chosen) and _is_held(first, chosen) and _is_held(last, chosen):
         return run("LinSpace", start=first, stop=last, num=count, dtype=chosen)
-    return tensor(_spaced(*ends, count, chosen), dtype=chosen)
+    return tensor(_spaced(*ends, count, chosen), dtype=OBJECTS[chosen])
 
 
 def _is_held(value: creation.Scalar, dtype: DType) -> bool:

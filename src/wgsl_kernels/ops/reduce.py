@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from wgsl_kernels.ops import cast, joining, shape
 from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.dtypes import DType, DTypeLike
     from wgsl_kernels.engine.spec import Shape, Spec
 
 Axes = int | Sequence[int] | None
@@ -34,7 +34,7 @@ Axes = int | Sequence[int] | None
 _MULTIPLY: np.ufunc = np.multiply
 
 
-def all(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def all(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return whether every element of bool ``x`` along ``axis`` is true; true of none.
 
     Args:
@@ -60,7 +60,7 @@ wgsl_kernel("All", "reduce/all.wgsl")
 no_gradient("All", because="its input is bool")
 
 
-def any(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def any(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return whether some element of bool ``x`` along ``axis`` is true; false of none.
 
     Args:
@@ -86,7 +86,7 @@ wgsl_kernel("Any", "reduce/any.wgsl")
 no_gradient("Any", because="its input is bool")
 
 
-def mean(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def mean(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return the mean along ``axis``; of int32 and bool as float32; NaN of no elements.
 
     Args:
@@ -127,7 +127,9 @@ def _mean_grad(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
     return broadcast_gradient(dy * (1.0 / (count or 1)), x_shape, axis)
 
 
-def prod(x: TensorLike, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def prod(
+    x: TensorLike, axis: Axes = None, *, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> Tensor:
     """Return the product along ``axis``; of bool as int32; 1 of no elements.
 
     Args:
@@ -191,7 +193,9 @@ def _ones(rows: int, x: Tensor) -> Tensor:
     return shape.broadcast_to(as_tensor(1.0, dtype=x.dtype), (rows, 1))
 
 
-def sum(x: TensorLike, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def sum(
+    x: TensorLike, axis: Axes = None, *, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> Tensor:
     """Return the sum along ``axis``; of bool, as int32, how many are true; 0 of no elements.
 
     Args:

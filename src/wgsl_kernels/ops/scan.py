@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,14 +23,15 @@ from wgsl_kernels.ops import cast, creation, joining, shape
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.dtypes import DTypeLike
     from wgsl_kernels.engine.spec import Spec
 
 
 def cumulative_prod(
     x: TensorLike,
-    *,
     axis: int | None = None,
-    dtype: Any = None,
+    *,
+    dtype: DTypeLike | None = None,
     include_initial: bool = False,
     exclusive: bool = False,
     reverse: bool = False,
@@ -155,9 +156,9 @@ def _from_rows(rows: Tensor, x: Tensor, axis: int, reverse: bool) -> Tensor:
 
 def cumulative_sum(
     x: TensorLike,
-    *,
     axis: int | None = None,
-    dtype: Any = None,
+    *,
+    dtype: DTypeLike | None = None,
     include_initial: bool = False,
     exclusive: bool = False,
     reverse: bool = False,

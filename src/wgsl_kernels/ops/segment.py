@@ -37,7 +37,7 @@ _TURNS = 32768
 """Pairs that one lane takes in a dispatch; see unsorted_segment_sum.wgsl."""
 
 
-def unsorted_segment_sum(x: TensorLike, segment_ids: TensorLike, *, num_segments: int) -> Tensor:
+def unsorted_segment_sum(x: TensorLike, segment_ids: TensorLike, num_segments: int) -> Tensor:
     """Return for each segment the sum of the parts of ``x`` that have its id; 0 of none.
 
     The same input gives the same bits every time.

@@ -76,7 +76,7 @@ def _broadcast_to_grad(dy: Tensor, x_shape: Shape) -> Tensor:
     return unbroadcast(dy, x_shape)
 
 
-def expand_dims(x: TensorLike, *, axis: int = 0) -> Tensor:
+def expand_dims(x: TensorLike, axis: int = 0) -> Tensor:
     """Return ``x`` with a new axis of length 1 at ``axis``; a negative one counts from the end."""
     return run("ExpandDims", x, dim=axis)
 
@@ -213,7 +213,7 @@ def _reshape_grad(dy: Tensor, x_shape: Shape) -> Tensor:
     return reshape(dy, x_shape)
 
 
-def flip(x: TensorLike, *, axis: Axes = None) -> Tensor:
+def flip(x: TensorLike, axis: Axes = None) -> Tensor:
     """Return ``x`` with the order of the elements along ``axis`` reversed; without it, all axes."""
     return run("Reverse", x, dims=axis)
 

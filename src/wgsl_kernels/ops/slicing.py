@@ -88,7 +88,7 @@ def _slice_grad(dy: Tensor, x_shape: Shape, begin: Shape, size: Shape | None) ->
     return joining.pad(dy, tuple(zip(starts, ends, strict=True)))
 
 
-def split(x: TensorLike, num_or_size_splits: Ints, *, axis: int = 0) -> tuple[Tensor, ...]:
+def split(x: TensorLike, num_or_size_splits: Ints, axis: int = 0) -> tuple[Tensor, ...]:
     """Return the parts of ``x`` along ``axis``.
 
     Args:
@@ -309,7 +309,7 @@ def _with_gaps(x: Tensor, axis: int, step: int) -> Tensor:
     return slice(merged, 0, (*x.shape[:axis], (length - 1) * step + 1))
 
 
-def unstack(x: TensorLike, *, axis: int = 0) -> tuple[Tensor, ...]:
+def unstack(x: TensorLike, axis: int = 0) -> tuple[Tensor, ...]:
     """Return the slices of ``x`` along ``axis``, each without that axis."""
     return run_many("Unpack", x, axis=axis)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.reduce import Axes
 
 
-def log_softmax(logits: TensorLike, *, axis: int = -1) -> Tensor:
+def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     """Return ``logits - log(sum(exp(logits)))`` along ``axis``.
 
     Args:
@@ -51,7 +51,7 @@ def _log_softmax_grad(dy: Tensor, y: Tensor, axis: int) -> Tensor:
     return dy - reduce.sum(dy, axis=axis, keepdims=True) * exponential.exp(y)
 
 
-def logsumexp(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def logsumexp(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return ``log(sum(exp(x)))`` along ``axis``; -Inf of no elements.
 
     Args:
@@ -84,7 +84,7 @@ def _logsumexp_grad(dy: Tensor, x: Tensor, y: Tensor, axis: Axes) -> Tensor:
     return reduce.kept(dy, x.shape, axis) * exponential.exp(x - top)
 
 
-def softmax(logits: TensorLike, *, axis: int = -1) -> Tensor:
+def softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     """Return ``exp(logits) / sum(exp(logits))`` along ``axis``.
 
     Args:

@@ -221,7 +221,7 @@ def _topk_grad(
     return shape.reshape(flat, x_shape)
 
 
-def unique(x: TensorLike, *, axis: int = 0) -> tuple[Tensor, Tensor]:
+def unique(x: TensorLike, axis: int = 0) -> tuple[Tensor, Tensor]:
     """Return the distinct slices of ``x`` along ``axis``, and for each slice which one it equals.
 
     The distinct ones come in the order in which they first occur. NaN equals NaN, and -0 equals 0.

@@ -75,14 +75,9 @@ ARRAY_API: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The names of the array API standard, version 2024.12, by namespace; "" is the main one."""
 
-_DTYPE = "dtypes are words here: dtype='{}'"
-_WIDE = "64-bit types live on cpu only, and dtypes are words: dtype='{}'"
 _NOT_HELD = "no backend holds this type"
 REASONS: Mapping[str, str] = MappingProxyType(
-    {name: _DTYPE.format(name) for name in ("float32", "complex64", "int32")}
-    | {name: _WIDE.format(name) for name in ("float64", "complex128")}
-    | dict.fromkeys(("int16", "int64", "uint16", "uint32", "uint64"), _NOT_HELD)
-    | {"bool": "Python's own bool, or dtype='bool'"}
+    dict.fromkeys(("int16", "int64", "uint16", "uint32", "uint64"), _NOT_HELD)
 )
 """Names of the array API standard that are not to come, and why."""
 

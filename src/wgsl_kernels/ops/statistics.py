@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.reduce import Axes
 
 
-def moments(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+def moments(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """Return the mean along ``axis``, and the mean of the squared deviations from it.
 
     Args:
@@ -43,7 +43,7 @@ def moments(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> tupl
 
 
 def std(
-    x: TensorLike, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False
+    x: TensorLike, axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False
 ) -> Tensor:
     """Return the standard deviation along ``axis``, the root of ``var``.
 
@@ -65,7 +65,7 @@ def std(
 
 
 def var(
-    x: TensorLike, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False
+    x: TensorLike, axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False
 ) -> Tensor:
     """Return the sum of squared deviations from the mean along ``axis``, divided by their number.
 

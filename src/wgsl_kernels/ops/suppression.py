@@ -16,6 +16,7 @@ from wgsl_kernels.engine.gradients import no_gradient
 from wgsl_kernels.engine.run import run, run_many
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.ops import cast
 from wgsl_kernels.ops.box_choice import Rules, check_boxes, chosen, chosen_on_device, front
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _v3_cpu(
     return chosen(boxes, scores, Rules(max_output_size, iou_threshold, score_threshold))[0]
 
 
-@wgsl_kernel("NonMaxSuppressionV3", dtypes=("float32",))
+@wgsl_kernel("NonMaxSuppressionV3", dtypes=("float32", "float16"))
 def _v3_webgpu(
     gpu: Gpu,
     boxes: GpuArray,
@@ -196,7 +197,7 @@ def _v4_cpu(
     return found, count
 
 
-@wgsl_kernel("NonMaxSuppressionV4", dtypes=("float32",))
+@wgsl_kernel("NonMaxSuppressionV4", dtypes=("float32", "float16"))
 def _v4_webgpu(
     gpu: Gpu,
     boxes: GpuArray,
@@ -281,7 +282,7 @@ def _v5_cpu(
     return chosen(boxes, scores, rules)
 
 
-@wgsl_kernel("NonMaxSuppressionV5", dtypes=("float32",))
+@wgsl_kernel("NonMaxSuppressionV5", dtypes=("float32", "float16"))
 def _v5_webgpu(
     gpu: Gpu,
     boxes: GpuArray,
@@ -294,7 +295,8 @@ def _v5_webgpu(
 ) -> tuple[GpuArray, GpuArray]:
     rules = Rules(max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
     found, found_scores, state = chosen_on_device(gpu, boxes, scores, rules)
-    return front(gpu, found, state), front(gpu, found_scores, state)
+    kept = cast.converted(gpu, front(gpu, found_scores, state), scores.dtype)
+    return front(gpu, found, state), kept
 
 
 no_gradient("NonMaxSuppressionV5", because=BECAUSE)

@@ -12,7 +12,7 @@ import numpy as np
 from wgsl_kernels.engine import CalledModule
 from wgsl_kernels.engine.attributes import integer, integers, number
 from wgsl_kernels.engine.backends import use_backend
-from wgsl_kernels.engine.dtypes import COMPLEXES, canonical, is_float
+from wgsl_kernels.engine.dtypes import COMPLEXES, OBJECTS, canonical, is_float
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axes, normalize_axis
@@ -261,8 +261,8 @@ def _frequencies(
         raise DTypeError(f"{op}: dtype is {name}; want a real floating-point one.")
     if device is not None:
         with use_backend(device):
-            return tensor(numbers / (apart * count), dtype=name)
-    return tensor(numbers / (apart * count), dtype=name)
+            return tensor(numbers / (apart * count), dtype=OBJECTS[name])
+    return tensor(numbers / (apart * count), dtype=OBJECTS[name])
 
 
 def _along(

@@ -1,6 +1,7 @@
 """Checks of kernels and gradients: what our own suites call, for users' kernels as well."""
 
 from wgsl_kernels.engine.findings import Finding as Finding
+from wgsl_kernels.engine.public import publish as _publish
 from wgsl_kernels.testing.closeness import assert_close as assert_close
 from wgsl_kernels.testing.differences import check_gradient as check_gradient
 from wgsl_kernels.testing.differences import compute_gradient_error as compute_gradient_error
@@ -11,3 +12,5 @@ from wgsl_kernels.testing.report import Report as Report
 from wgsl_kernels.testing.report import Row as Row
 from wgsl_kernels.testing.sample import Sample as Sample
 from wgsl_kernels.testing.samples import all_samples as all_samples
+
+_publish(__name__)

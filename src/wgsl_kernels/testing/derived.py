@@ -64,7 +64,7 @@ def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> Run:
         assert isinstance(driver, WebGpuBackend)
         return run_on_intervals(driver.open(), sample, tensors)
     outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), tensors)
-    found = [(one.dtype, one.numpy()) for one in outputs]
+    found = [(one.spec.dtype, one.numpy()) for one in outputs]
     if states_bound(sample) or backend != "cpu":
         return Run(found, [bound_of(sample)], "")
     try:

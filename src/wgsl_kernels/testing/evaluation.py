@@ -122,7 +122,7 @@ def gradients_of(
         return tidy(run)
 
 
-def _upstream(values: Array, dtype: str, layout: str) -> Tensor:
+def _upstream(values: Array, dtype: Any, layout: str) -> Tensor:
     if dtype in WIDE.values():
         return tensor(values, dtype=dtype)
     return LAYOUTS[layout](values.astype(dtype))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.engine.abilities import abilities_of
-from wgsl_kernels.engine.dtypes import numpy_dtype
+from wgsl_kernels.engine.dtypes import OBJECTS, numpy_dtype
 from wgsl_kernels.engine.scopes import keep
 from wgsl_kernels.engine.tensor import tensor
 from wgsl_kernels.ops.binary import minimum
@@ -104,7 +104,7 @@ class Weights:
     def after(self, step: Tensor, dtype: DType) -> tuple[Tensor, ...]:
         """Return the weights in step ``step``, an int32 scalar from 1, as scalars of ``dtype``."""
         if self._values is None or dtype == "float64":
-            number = astype(step, dtype)
+            number = astype(step, OBJECTS[dtype])
             return tuple(
                 -expm1(number * math.log(beta)) if beta else number * 0.0 + 1.0
                 for beta in self._betas

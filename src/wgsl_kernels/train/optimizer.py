@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from copy import copy
@@ -21,6 +21,7 @@ from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, 
 from wgsl_kernels.engine.watch import all_or_none, assign_all
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops.cast import astype
+from wgsl_kernels.train.keywords import WithKeywords
 from wgsl_kernels.train.slots import Slots, check_fits, name_of
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Pairs = Mapping[Variable, Tensor | None] | Iterable[tuple[Tensor | None, Variabl
 RATE, STEP = "learning_rate", "step"
 
 
-class Optimizer(ABC):
+class Optimizer(metaclass=WithKeywords):
     """Changes variables against their gradients.
 
     Its state is tensors where the variables are: the learning rate, the number of steps done, and

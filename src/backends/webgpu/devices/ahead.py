@@ -23,6 +23,7 @@ from wgsl_kernels.backends.webgpu.devices.compiled import Compiled, mesa_cache
 from wgsl_kernels.backends.webgpu.devices.native import load_calls
 from wgsl_kernels.backends.webgpu.devices.roomy import start_roomy
 from wgsl_kernels.engine.machine import cores
+from wgsl_kernels.engine.progress import busy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +113,8 @@ class Ahead:
         done = [] if self._first is None else [self._first.digest]
         while self._asked:
             shader, future = self._asked[-1]
-            error = future.exception()
+            with busy("compiling"):
+                error = future.exception()
             if error is None:
                 done.append(shader.digest)
             else:

@@ -88,6 +88,11 @@ class Noted(NamedTuple):
     nanoseconds: int | None
     origin: Origin = None
 
+    @property
+    def milliseconds(self) -> float | None:
+        """How long it took, where that is known."""
+        return None if self.nanoseconds is None else self.nanoseconds / 1e6
+
 
 class Watch:
     """What is noted of a device's dispatches while profiling.

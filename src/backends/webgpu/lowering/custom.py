@@ -31,6 +31,7 @@ def lower_custom(
     params: Mapping[str, Any],
     groups: Sequence[int] | None = None,
     constants: Mapping[str, float] | None = None,
+    windows: Mapping[str, tuple[int, int]] | None = None,
     is_ours: bool = True,
     is_whole: bool = True,
     first_buffer: int = 0,
@@ -48,6 +49,7 @@ def lower_custom(
         params: Fields of its parameters beside the tensors' facts.
         groups: Workgroup counts; by default an invocation per element of the first output.
         constants: Values of its overrides.
+        windows: Of tensors above the binding limit, the first byte and the bytes to bind.
         is_ours: Whether the shader is the package's own.
         is_whole: Whether the shader may leave tensors and params unused.
         first_buffer: The number of the first buffer that it may make.
@@ -89,7 +91,7 @@ def lower_custom(
         dispatches.append(dispatch)
         buffers.append(spec)
     numbers = {name: n for n, name in enumerate(arguments)}
-    where = Bound(bound, numbers=numbers)
+    where = Bound(bound, numbers=numbers, windows=windows)
     dispatches.append(build(adapter, composition, composed, grid, where, facts))
     reads_whole = frozenset([numbers[name] for name in packed])
     return Program(tuple(dispatches), tuple(buffers), (), (), reads_whole)

@@ -24,6 +24,7 @@ from wgsl_kernels.backends.webgpu.tuning.tuning_file import (
 )
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
+from wgsl_kernels.engine.progress import busy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -266,7 +267,8 @@ class Tuner:
             if self._later.pop(choice.key, None) is None or not self._is_on(device):
                 return
             start = time.perf_counter()
-            self._measure(device, choice, run, SECONDS, start + ALONG_THE_WAY - self._spent)
+            with busy("measuring"):
+                self._measure(device, choice, run, SECONDS, start + ALONG_THE_WAY - self._spent)
             self._spent += time.perf_counter() - start
 
     def _measure(

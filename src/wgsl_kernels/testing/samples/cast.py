@@ -1,5 +1,7 @@
 """Samples of the change of dtype."""
 
+from typing import Any
+
 import wgsl_kernels as wk
 from wgsl_kernels.engine.dtypes import WIDE
 from wgsl_kernels.testing.sample import Sample
@@ -8,9 +10,10 @@ LOW = {"bool": 0, "int32": -3, "float32": -3.0, "complex64": -3.0}
 HIGH = {"bool": 2, "int32": 4, "float32": 3.0, "complex64": 3.0}
 
 
-def _astype(x: wk.Tensor, *, dtype: str) -> wk.Tensor:
+def _astype(x: wk.Tensor, *, dtype: Any) -> wk.Tensor:
     in_double = x.dtype in WIDE.values()  # as gradients are checked
-    return wk.astype(x, WIDE.get(dtype, dtype) if in_double else dtype)
+    wide: Any = WIDE.get(dtype, dtype)
+    return wk.astype(x, wide if in_double else dtype)
 
 
 SAMPLES = [

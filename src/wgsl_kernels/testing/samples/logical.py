@@ -14,6 +14,9 @@ SAMPLES = [
     Sample("LogicalXor", wk.logical_xor, ((2, 3), (2, 3)), dtypes="bool", low=0, high=2),
     Sample("LogicalXor", wk.logical_xor, ((5, 13), (13,)), dtypes="bool", low=0, high=2),
     Sample("LogicalXor", wk.logical_xor, ((65,), ()), dtypes="bool", low=0, high=2),
+    Sample("LogicalXor", wk.logical_xor, ((), (7,)), dtypes="bool", low=0, high=2),
+    Sample("LogicalXor", wk.logical_xor, ((4, 1, 3), (5, 1)), dtypes="bool", low=0, high=2),
+    Sample("LogicalXor", wk.logical_xor, ((0, 3), (3,)), dtypes="bool", low=0, high=2),
     *(
         Sample(
             "Select",

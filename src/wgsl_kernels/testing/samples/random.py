@@ -36,9 +36,28 @@ def _sample(kernel: str, f: Any, bound: Any = None, **attrs: Any) -> Sample:
     return Sample(kernel, f, ((4,),), "int32", attrs, low=low, high=high, bound=bound)
 
 
+def _multinomial(logits: wk.Tensor, key: wk.Tensor, **attrs: Any) -> wk.Tensor:
+    found = wk.engine().run_kernel("Multinomial", {"logits": logits, "key": key}, attrs)
+    assert isinstance(found, wk.Tensor)
+    return found
+
+
+def _drawn(rows: int, outcomes: int, num_samples: int, normalized: bool = False) -> Sample:
+    attrs = {"num_samples": num_samples, "normalized": normalized}
+    low, high = (0.05 if normalized else -3.0, -(2.0**31)), (1.0 if normalized else 3.0, 2.0**31)
+    shapes, dtypes = ((rows, outcomes), (4,)), ("float32", "int32")
+    return Sample("Multinomial", _multinomial, shapes, dtypes, attrs, low, high)
+
+
 SAMPLES = [
     _sample("AdvanceKey", _advance, blocks=3),
     _sample("AdvanceKey", _advance, blocks=2**32 - 1),
+    _drawn(1, 2, 20),
+    _drawn(3, 4, 5),
+    _drawn(2, 300, 9),
+    _drawn(2, 7, 66, normalized=True),
+    _drawn(1, 257, 1),
+    _drawn(2, 3, 0),
     _sample("RandomNormal", _normal, _NORMAL, shape=(2, 3)),
     _sample("RandomNormal", _normal, _NORMAL, shape=(65,)),
     _sample("RandomNormal", _normal, _MOVED_NORMAL, shape=(7,), mean=3.0, std_dev=2.0),

@@ -73,7 +73,28 @@ def _ranged(shape: Shape, limits: Any, deltas: Any, dtype: str = "float32") -> S
     return Sample("RaggedRange", _range, (shape,), dtype, attrs, low, high, bound)
 
 
+def _to_tensor(values: wk.Tensor, default: wk.Tensor, **attrs: Any) -> wk.Tensor:
+    shape, parts, types = attrs["shape"], attrs["parts"], attrs["types"]
+    return wk.ragged_tensor_to_tensor(shape, values, default, [wk.tensor(p) for p in parts], types)
+
+
+def _dense(
+    values: Shape, default: Shape, shape: Any, parts: Any, types: str, dtype: str = "float32"
+) -> Sample:
+    words = {"f": "FIRST_DIM_SIZE", "i": "VALUE_ROWIDS", "s": "ROW_SPLITS"}
+    attrs = {"shape": shape, "parts": parts, "types": tuple(words[one] for one in types)}
+    bound = exact() if dtype == "float32" else None
+    shapes = (values, default)
+    return Sample("RaggedTensorToTensor", _to_tensor, shapes, dtype, attrs, -9, 9, bound)
+
+
 SAMPLES = [
+    _dense((5,), (), -1, ((0, 2, 2, 5),), "s"),
+    _dense((4, 2), (2,), (3, 2, -1), (3, (0, 0, 2, 2)), "fi"),
+    _dense((4, 3), (), (2, 1, 3), ((0, 3, 4),), "s"),
+    _dense((8,), (), (-1, -1, 3), ((0, 1, 3), (0, 2, 2, 8)), "ss"),
+    _dense((6,), (), (5, -1, -1), (4, (1, 1, 3), (0, 0, 1, 2, 2, 2)), "fii", "int32"),
+    _dense((70, 2), (2,), (2, 40, 2), ((0, 69, 70),), "s"),
     _ranged((3,), (8.0, 7.0, 0.0), 1.0),
     _ranged((), (3.0, 5.0), 0.75),
     _ranged((2,), (-3.0, 4.0), (-0.75, 1.5)),

@@ -6,7 +6,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import ulp
 from wgsl_kernels.testing.sample import Sample
 
-CASES: list[tuple[int, int, dict[str, float]]] = [
+CASES: list[tuple[int, int, dict[str, Any]]] = [
     (6, 3, {}),
     (6, 9, {"iou_threshold": 0.1}),
     (9, 9, {"iou_threshold": 0.3, "score_threshold": 0.4}),
@@ -24,9 +24,11 @@ def _scored(boxes: wk.Tensor, scores: wk.Tensor, **attrs: Any) -> list[wk.Tensor
     return list(wk.non_max_suppression_with_score(boxes, scores, **attrs))
 
 
-def _sample(kernel: str, f: Any, count: int, most: int, **attrs: Any) -> Sample:
+def _sample(
+    kernel: str, f: Any, count: int, most: int, *, dtype: str = "float32", **attrs: Any
+) -> Sample:
     attrs = {"max_output_size": most, **attrs}
-    return Sample(kernel, f, ((count, 4), (count,)), attrs=attrs, low=0.0, high=1.0, bound=ulp(64))
+    return Sample(kernel, f, ((count, 4), (count,)), dtype, attrs, 0.0, 1.0, ulp(64))
 
 
 SAMPLES = [
@@ -51,4 +53,8 @@ SAMPLES = [
         )
         for place, (count, most, attrs) in enumerate(CASES)
     ),
+    _sample(
+        "NonMaxSuppressionV3", wk.non_max_suppression, 9, 6, dtype="float16", iou_threshold=0.2
+    ),
+    _sample("NonMaxSuppressionV5", _scored, 9, 6, dtype="float16", soft_nms_sigma=0.5),
 ]

@@ -1,0 +1,103 @@
+"""One line that says what takes its time, when that is more than a second."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time as clock
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.config import config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATIENCE = 1.0
+"""Seconds before it is said, and of quiet after which a new spell begins."""
+
+logger = logging.getLogger("wgsl_kernels")
+_ADVICE = {
+    "compiling": "wk.warmup(f, ...) does it beforehand, in threads, and later processes find them",
+    "measuring": "wgsl-kernels tune does it beforehand, and later processes know",
+}
+
+
+class _Spell:
+    """Blocks that follow each other closely: said once, after a second of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.began = 0.0
+        self.ended = -PATIENCE
+        self.is_said = False
+
+    def begin(self, now: float) -> float:
+        """Return how many seconds are left until it is to be said; forget what was long ago."""
+        with self._lock:
+            if now - self.ended > PATIENCE:
+                self.began, self.is_said = now, False
+            return self.began + PATIENCE - now
+
+    def say(self, what: str) -> None:
+        """Write the line, once."""
+        with self._lock:
+            if self.is_said:
+                return
+            self.is_said = True
+        _write(
+            f"wgsl-kernels: {what} kernels; {_ADVICE[what]}. "
+            "wk.config.progress = 'off' hides this line."
+        )
+
+
+_spells = {what: _Spell() for what in _ADVICE}
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Say after a second that the block, or several like it in a row, takes its time.
+
+    Args:
+        what: ``"compiling"`` or ``"measuring"``.
+    """
+    if not _is_shown():
+        yield
+        return
+    spell = _spells[what]
+    left = spell.begin(clock.monotonic())
+    timer = None
+    if left <= 0:
+        spell.say(what)
+    elif not spell.is_said:
+        timer = threading.Timer(left, spell.say, (what,))
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()
+        spell.ended = clock.monotonic()
+
+
+def _is_shown() -> bool:
+    wanted = config.value("progress", context.current())
+    if wanted != "auto":
+        return bool(wanted == "on")
+    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+
+
+def _write(line: str) -> None:
+    logger.debug(line)
+    try:
+        if "ipykernel" in sys.modules:
+            print(line, file=sys.stderr)
+        else:
+            from rich.console import Console
+
+            Console(stderr=True).print(line, style="dim", highlight=False, soft_wrap=True)
+    except Exception:  # a line that cannot be written is no reason to stop
+        logger.debug("The line on progress could not be written.", exc_info=True)

@@ -1,0 +1,49 @@
+"""What a public module says is in it: ``__all__`` and ``__dir__``, from what it re-exports."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def publish(name: str, lazy: Iterable[str] = (), of: str = "") -> None:
+    """Set ``__all__`` and ``__dir__`` of the module ``name``; call it where the module ends.
+
+    A package's names are all that it imports; a module's are those that it defines or annotates.
+    Names with an underscore, and modules that nothing was published of, are not public. ``__all__``
+    leaves out the names of Python's builtins, so that a star import shadows none; ``dir`` has them.
+
+    Args:
+        name: The module's ``__name__``.
+        lazy: Further names, which its ``__getattr__`` gives.
+        of: A package whose functions and classes are a module's own, too, where it imports them.
+    """
+    module = sys.modules[name]
+    names = sorted({*_names(module, of), *lazy})
+    contents: dict[str, Any] = vars(module)
+    contents["__dir__"] = lambda: names
+    contents["__all__"] = [one for one in names if not hasattr(builtins, one)]
+
+
+def _names(module: ModuleType, of: str) -> list[str]:
+    contents: dict[str, Any] = vars(module)
+    is_package = "__path__" in contents
+    annotated: dict[str, Any] = contents.get("__annotations__", {})
+    found: list[str] = []
+    for name, value in contents.items():
+        if isinstance(value, ModuleType):
+            is_ours = value.__name__.partition(".")[0] == module.__name__.partition(".")[0]
+            is_public = is_ours and ("__all__" in vars(value) or callable(value))
+        elif is_package:
+            is_public = True
+        else:
+            home = str(getattr(value, "__module__", None))
+            is_public = home == module.__name__ or (of != "" and home.startswith(f"{of}."))
+        if is_public:
+            found.append(name)
+    return [name for name in {*found, *annotated} if not name.startswith("_")]

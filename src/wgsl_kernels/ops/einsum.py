@@ -1,0 +1,169 @@
+"""Sums of products by subscripts, of any number of tensors."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.products.dispatching import declare_product
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.run import run
+from wgsl_kernels.engine.shapes import require_dtype
+from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.ops import creation, matrix
+from wgsl_kernels.ops import shape as shapes
+from wgsl_kernels.ops.contraction import Groups, contract, read_equation
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.tape import Lazy
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
+
+declare_product("Einsum")
+
+
+def einsum(equation: str, *tensors: TensorLike) -> Tensor:
+    """Return the sum of products of tensors, as an equation names their axes.
+
+    Args:
+        equation: A letter for each axis of each tensor, the tensors separated by commas, and behind
+            ``->`` the letters of the result; without it, those that occur once, in alphabetical
+            order. A letter that occurs twice in a tensor is its diagonal; ``...`` stands for
+            further axes, which broadcast.
+        *tensors: Real tensors; their dtypes are promoted.
+
+    Raises:
+        ArgumentError: The equation cannot be read, or is of another number of tensors.
+        ShapeError: The shapes do not fit it.
+
+    Example:
+        >>> einsum("ij,j->i", tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 10.0])).tolist()
+        [21.0, 43.0]
+    """
+    return run("Einsum", list(tensors), equation=equation)
+
+
+@signature("Einsum", promote=("inputs",))
+def _einsum_signature(inputs: list[Spec], /, *, equation: str) -> Spec:
+    if not inputs:
+        raise ArgumentError("Einsum: inputs is empty; want at least one tensor.")
+    for place, one in enumerate(inputs):
+        require_dtype("Einsum", f"inputs[{place}]", one, "float32", "int32")
+    read = read_equation(equation, tuple(one.shape for one in inputs))
+    return inputs[0].like(shape=read.shape)
+
+
+class _OnCpu:
+    """Contractions in NumPy."""
+
+    def along(self, x: Array, groups: Groups) -> Array:
+        shape = [x.shape[group[0]] if group else 1 for group in groups]
+        strides = [sum(x.strides[axis] for axis in group) for group in groups]
+        return np.lib.stride_tricks.as_strided(x, shape, strides)
+
+    def reshaped(self, x: Array, shape: Shape) -> Array:
+        return x.reshape(shape)
+
+    def summed(self, x: Array) -> Array:
+        wide = np.float64 if x.dtype.kind == "f" else x.dtype
+        return np.asarray(np.sum(x, axis=1, dtype=wide)).astype(x.dtype, copy=False)
+
+    def multiplied(self, a: Array, b: Array, shape: Shape) -> Array:
+        return np.broadcast_to(a * b, shape)
+
+    def product(self, a: Array, b: Array) -> Array:
+        return matrix.product_cpu(a, b, transpose_a=False, transpose_b=False)
+
+
+@cpu_kernel("Einsum")
+@silent
+def _einsum_cpu(inputs: list[Array], *, equation: str) -> Array:
+    read = read_equation(equation, tuple(one.shape for one in inputs))
+    if 0 in read.lengths.values():
+        return np.zeros(read.shape, inputs[0].dtype)
+    return contract(_OnCpu(), read, inputs)
+
+
+class _OnDevice:
+    """Contractions on the device: products of matrices, and maps where nothing is summed."""
+
+    def __init__(self, gpu: Gpu, dtype: str) -> None:
+        self._gpu = gpu
+        self._dtype = dtype
+
+    def along(self, x: GpuArray, groups: Groups) -> GpuArray:
+        shape = tuple(x.shape[group[0]] if group else 1 for group in groups)
+        strides = [sum(x.strides[axis] for axis in group) for group in groups]
+        return self._gpu.view(x, shape, strides, x.offset)
+
+    def reshaped(self, x: GpuArray, shape: Shape) -> GpuArray:
+        return shapes.reshaped(self._gpu, x, shape)
+
+    def summed(self, x: GpuArray) -> GpuArray:
+        rows, columns = x.shape
+        ones = self._gpu.full((columns, 1), x.dtype, 1)
+        return self.reshaped(matrix.product_webgpu(self._gpu, x, ones, False, False), (rows,))
+
+    def multiplied(self, a: GpuArray, b: GpuArray, shape: Shape) -> GpuArray:
+        return self._gpu.map("binary/multiply.wesl", {"a": a, "b": b}, shape, a.dtype)
+
+    def product(self, a: GpuArray, b: GpuArray) -> GpuArray:
+        return matrix.product_webgpu(self._gpu, a, b, False, False)
+
+
+@wgsl_kernel("Einsum", dtypes=("float32", "float16", "int32"))
+def _einsum_webgpu(gpu: Gpu, inputs: list[GpuArray], *, equation: str) -> GpuArray:
+    read = read_equation(equation, tuple(one.shape for one in inputs))
+    dtype = inputs[0].dtype
+    if 0 in read.lengths.values():
+        return gpu.full(read.shape, dtype, 0)
+    return contract(_OnDevice(gpu, dtype), read, inputs)
+
+
+@gradient("Einsum")
+def _einsum_grad(dy: Tensor, inputs: list[Tensor], equation: str) -> list[Lazy]:
+    read = read_equation(equation, tuple(one.shape for one in inputs))
+
+    def of(place: int) -> Tensor:
+        """Return the sum of what each element of an operand was multiplied by."""
+        own, x = read.inputs[place], inputs[place]
+        others = [one for at, one in enumerate(read.inputs) if at != place]
+        given = [one for at, one in enumerate(inputs) if at != place]
+        lengths = {letter: n for letter, n in zip(own, x.shape, strict=True) if n > 1}
+        known = {*read.output, *"".join(others)}
+        found = "".join(letter for letter in lengths if letter in known)
+        text = ",".join([read.output, *others])
+        y = einsum(f"{text}->{found}", dy, *given)
+        return _spread_out(y, found, own, x.shape)
+
+    return [functools.partial(of, place) for place in range(len(inputs))]
+
+
+def _spread_out(y: Tensor, letters: str, own: str, shape: Shape) -> Tensor:
+    """Return ``y`` repeated along axes that it lacks, and on the diagonal of those given twice."""
+    seen: set[str] = set()
+    diagonals: list[Tensor] = []
+    first: list[int] = []
+    lengths_of_y = dict(zip(letters, y.shape, strict=True))
+    for axis, letter in enumerate(own):
+        is_first = letter not in seen
+        first.append(lengths_of_y.get(letter, 1) if is_first else 1)
+        if not is_first and shape[axis] > 1:
+            before = own.index(letter)
+            lengths = [n if at in (before, axis) else 1 for at, n in enumerate(shape)]
+            diagonals.append(shapes.reshape(creation.eye(shape[axis], dtype=y.dtype), lengths))
+        seen.add(letter)
+    order = [letters.index(letter) for letter in dict.fromkeys(own) if letter in letters]
+    y = shapes.reshape(shapes.permute_dims(y, order), first)
+    for one in diagonals:
+        y = y * one
+    return shapes.broadcast_to(y, shape) if math.prod(shape) != y.size else y

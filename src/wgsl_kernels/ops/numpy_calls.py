@@ -1,0 +1,310 @@
+"""What NumPy's functions do with a tensor: run our op of the same meaning, or say what to write.
+
+A function that is not in these tables raises a `TypeError` that names ``numpy()``, so that nothing
+is read from a GPU unseen.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.engine.errors import DTypeError, WgslKernelsError
+from wgsl_kernels.engine.tensor import Tensor, as_tensor
+from wgsl_kernels.ops import (
+    activation,
+    binary,
+    bitwise,
+    classify,
+    compare,
+    complex,
+    compositions,
+    counting,
+    creation,
+    diagonals,
+    exponential,
+    extremes,
+    float_pairs,
+    gather,
+    hyperbolic,
+    joining,
+    logarithms,
+    logical,
+    matrix,
+    moving,
+    ordered,
+    reduce,
+    scan,
+    slicing,
+    statistics,
+    trigonometry,
+    unary,
+)
+from wgsl_kernels.ops import shape as shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wgsl_kernels.ops.reduce import Axes
+
+UFUNCS: dict[str, Callable[..., Any]] = {
+    "absolute": unary.abs,
+    "add": binary.add,
+    "arccos": trigonometry.acos,
+    "arccosh": hyperbolic.acosh,
+    "arcsin": trigonometry.asin,
+    "arcsinh": hyperbolic.asinh,
+    "arctan": trigonometry.atan,
+    "arctan2": trigonometry.atan2,
+    "arctanh": hyperbolic.atanh,
+    "bitwise_and": bitwise.bitwise_and,
+    "bitwise_or": bitwise.bitwise_or,
+    "bitwise_xor": bitwise.bitwise_xor,
+    "ceil": unary.ceil,
+    "conjugate": complex.conj,
+    "copysign": float_pairs.copysign,
+    "cos": exponential.cos,
+    "cosh": hyperbolic.cosh,
+    "divide": binary.divide,
+    "equal": compare.equal,
+    "erf": exponential.erf,
+    "exp": exponential.exp,
+    "expit": activation.sigmoid,
+    "expm1": exponential.expm1,
+    "floor": unary.floor,
+    "floor_divide": binary.floor_divide,
+    "greater": compare.greater,
+    "greater_equal": compare.greater_equal,
+    "hypot": float_pairs.hypot,
+    "invert": bitwise.bitwise_invert,
+    "isfinite": classify.isfinite,
+    "isinf": classify.isinf,
+    "isnan": classify.isnan,
+    "left_shift": bitwise.bitwise_left_shift,
+    "less": compare.less,
+    "less_equal": compare.less_equal,
+    "log": exponential.log,
+    "log10": logarithms.log10,
+    "log1p": exponential.log1p,
+    "log2": logarithms.log2,
+    "logaddexp": float_pairs.logaddexp,
+    "logical_and": logical.logical_and,
+    "logical_not": logical.logical_not,
+    "logical_or": logical.logical_or,
+    "logical_xor": logical.logical_xor,
+    "matmul": matrix.matmul,
+    "maximum": binary.maximum,
+    "minimum": binary.minimum,
+    "multiply": binary.multiply,
+    "negative": unary.negative,
+    "nextafter": float_pairs.nextafter,
+    "not_equal": compare.not_equal,
+    "positive": compositions.positive,
+    "power": binary.pow,
+    "reciprocal": unary.reciprocal,
+    "remainder": float_pairs.remainder,
+    "right_shift": bitwise.bitwise_right_shift,
+    "rint": unary.round,
+    "sign": unary.sign,
+    "signbit": compositions.signbit,
+    "sin": exponential.sin,
+    "sinh": hyperbolic.sinh,
+    "sqrt": unary.sqrt,
+    "square": unary.square,
+    "subtract": binary.subtract,
+    "tan": exponential.tan,
+    "tanh": exponential.tanh,
+    "trunc": compositions.trunc,
+}
+"""Our op for each of NumPy's elementwise functions, and for two of SciPy's."""
+
+REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "add": reduce.sum,
+    "logical_and": reduce.all,
+    "logical_or": reduce.any,
+    "maximum": extremes.max,
+    "minimum": extremes.min,
+    "multiply": reduce.prod,
+}
+"""Our op for ``np.add.reduce`` and its kind."""
+
+
+def _cumulative(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def along(a: Tensor, axis: int | None = None) -> Tensor:
+        return op(shapes.reshape(a, (-1,)), 0) if axis is None else op(a, axis)
+
+    return along
+
+
+def _take(a: Tensor, indices: Any, axis: int | None = None) -> Tensor:
+    x = shapes.reshape(as_tensor(a), (-1,)) if axis is None else a
+    return gather.take(x, indices, 0 if axis is None else axis)
+
+
+def _split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    if isinstance(indices_or_sections, int):
+        return list(slicing.split(ary, indices_or_sections, axis))
+    bounds = [0, *map(int, indices_or_sections), ary.shape[axis]]
+    sizes = [end - start for start, end in itertools.pairwise(bounds)]
+    return list(slicing.split(ary, sizes, axis))
+
+
+def _std(a: Tensor, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
+    return statistics.std(a, axis, correction=ddof, keepdims=keepdims)
+
+
+def _var(a: Tensor, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
+    return statistics.var(a, axis, correction=ddof, keepdims=keepdims)
+
+
+def _swapaxes(a: Tensor, axis1: int, axis2: int) -> Tensor:
+    order = list(range(a.ndim))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return shapes.permute_dims(a, tuple(order))
+
+
+def _at_least(ndim: int) -> Callable[[Tensor], Tensor]:
+    def widened(x: Tensor) -> Tensor:
+        if x.ndim >= ndim:
+            return x
+        return shapes.reshape(x, (*(1,) * (ndim - x.ndim), *x.shape))
+
+    return widened
+
+
+def _on_host(name: str) -> Callable[..., Any]:
+    """Return NumPy's function, which answers with one bool, on the values of tensors."""
+    function = getattr(np, name)
+
+    def answered(a: Any, b: Any, **options: Any) -> Any:
+        return function(np.asarray(a), np.asarray(b), **options)
+
+    return answered
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "all": reduce.all,
+    "allclose": _on_host("allclose"),
+    "amax": extremes.max,
+    "amin": extremes.min,
+    "any": reduce.any,
+    "argmax": extremes.argmax,
+    "argmin": extremes.argmin,
+    "argsort": ordered.argsort,
+    "array_equal": _on_host("array_equal"),
+    "astype": lambda x, dtype: as_tensor(x).astype(dtype),
+    "atleast_1d": _at_least(1),
+    "atleast_2d": _at_least(2),
+    "broadcast_to": shapes.broadcast_to,
+    "clip": unary.clip,
+    "concatenate": joining.concat,
+    "copy": shapes.clone,
+    "count_nonzero": counting.count_nonzero,
+    "cumprod": _cumulative(scan.cumulative_prod),
+    "cumsum": _cumulative(scan.cumulative_sum),
+    "dot": matrix.dot,
+    "empty_like": compositions.empty_like,
+    "expand_dims": shapes.expand_dims,
+    "flip": shapes.flip,
+    "full_like": creation.full_like,
+    "imag": complex.imag,
+    "matrix_transpose": shapes.matrix_transpose,
+    "max": extremes.max,
+    "mean": reduce.mean,
+    "min": extremes.min,
+    "moveaxis": moving.moveaxis,
+    "ndim": lambda a: a.ndim,
+    "nonzero": counting.nonzero,
+    "ones_like": creation.ones_like,
+    "outer": matrix.outer,
+    "prod": reduce.prod,
+    "ravel": lambda a: shapes.reshape(a, (-1,)),
+    "real": complex.real,
+    "repeat": moving.repeat,
+    "reshape": shapes.reshape,
+    "roll": moving.roll,
+    "round": lambda a, decimals=0: round(a, decimals),
+    "shape": lambda a: a.shape,
+    "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    "sort": ordered.sort,
+    "split": _split,
+    "squeeze": shapes.squeeze,
+    "stack": joining.stack,
+    "std": _std,
+    "sum": reduce.sum,
+    "swapaxes": _swapaxes,
+    "take": _take,
+    "take_along_axis": gather.take_along_axis,
+    "tensordot": compositions.tensordot,
+    "tile": joining.tile,
+    "transpose": shapes.permute_dims,
+    "tril": diagonals.tril,
+    "triu": diagonals.triu,
+    "var": _var,
+    "vecdot": compositions.vecdot,
+    "where": logical.where,
+    "zeros_like": creation.zeros_like,
+}
+"""What runs for each of NumPy's other functions, of the main namespace."""
+
+
+def array_ufunc(_self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    """Run our op for one of NumPy's elementwise functions; NumPy calls this.
+
+    Raises:
+        DTypeError: There is none, or it has not these options.
+    """
+    space = "np." if getattr(np, ufunc.__name__, None) is ufunc else ""  # SciPy has ufuncs, too
+    name = f"{space}{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+    if options.get("out") is not None:
+        raise DTypeError(
+            f"{name}: a tensor among the inputs, and out is given; out cannot hold a tensor's "
+            "result. Read the tensor with numpy() first."
+        )
+    table = {"__call__": UFUNCS, "reduce": REDUCTIONS}.get(method, {})
+    return _call(name, table.get(ufunc.__name__), inputs, options)
+
+
+def array_function(_self: Tensor, func: Any, _types: Any, args: Any, kwargs: Any) -> Any:
+    """Run our op for one of NumPy's functions; NumPy calls this.
+
+    Raises:
+        DTypeError: There is none, or it has not these options.
+    """
+    home = str(func.__module__).replace("numpy", "np", 1)
+    return _call(f"{home}.{func.__name__}", _function(home, func.__name__), args, kwargs)
+
+
+def _function(home: str, name: str) -> Callable[..., Any] | None:
+    """Return what runs for a function of one of NumPy's namespaces, or None.
+
+    Those of linear algebra and transforms that the array API standard has are as NumPy's.
+    """
+    if home in ("np.linalg", "np.fft"):
+        space = importlib.import_module(f"wgsl_kernels.{home.removeprefix('np.')}")
+        return getattr(space, name) if name in dir(space) else None
+    return FUNCTIONS.get(name) if home == "np" else None
+
+
+def _call(
+    name: str, op: Callable[..., Any] | None, args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    if op is None:
+        raise DTypeError(
+            f"{name}: there is no op of this kind for tensors; read them with numpy()."
+        )
+    try:
+        return op(*args, **options)
+    except WgslKernelsError:
+        raise
+    except TypeError as error:
+        where = error.__traceback__
+        if where is None or where.tb_next is not None:  # raised inside the op
+            raise
+        raise DTypeError(
+            f"{name}: our op takes no such arguments ({error}). Call the op of wk, or read the "
+            "tensors with numpy()."
+        ) from None

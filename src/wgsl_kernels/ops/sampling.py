@@ -1,0 +1,208 @@
+"""Images read at places between their elements: from boxes, projective transforms, rotations."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.engine.dtypes import is_float
+from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
+from wgsl_kernels.ops.resampling import LARGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.cpu.kernel import Array
+    from wgsl_kernels.backends.webgpu.array import GpuArray
+    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.spec import Shape, Spec
+
+FILL_MODES = ("constant", "reflect", "wrap", "nearest")
+METHODS = ("nearest", "bilinear")
+_GROUP = 64
+
+
+class Places(NamedTuple):
+    """Where elements come from, along one axis: between ``low`` and the element behind it.
+
+    The arrays broadcast to [images, height, width].
+    """
+
+    low: Array
+    share: Array
+    is_inside: Array
+
+
+def check_images(kernel: str, image: Spec, size: Sequence[int], name: str) -> None:
+    """Refuse images or sizes that cannot be.
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: They cannot.
+    """
+    require_rank(kernel, "image", image, 4)
+    require_dtype(kernel, "image", image, "float32", "int32")
+    if not all(0 < one <= LARGEST for one in image.shape[1:3]):
+        raise ShapeError(
+            f"{kernel}: image has shape {show(image.shape)}; want a height and a width in [1, "
+            f"{LARGEST}]."
+        )
+    if len(size) != 2 or not all(0 < one <= LARGEST for one in size):
+        raise ArgumentError(
+            f"{kernel}: {name} is {show(size)}; want two lengths in [1, {LARGEST}]."
+        )
+
+
+def check_word(kernel: str, name: str, value: str, known: Sequence[str]) -> None:
+    """Refuse an option that is none of those known.
+
+    Raises:
+        ArgumentError: It is none.
+    """
+    if value not in known:
+        want = " or ".join(repr(one) for one in known)
+        raise ArgumentError(f"{kernel}: {name} is {value!r}; want {want}.")
+
+
+def between_dtype(dtype: DType, places: DType) -> DType:
+    """Return the dtype of what lies between elements of images, given that of the places."""
+    if is_float(dtype):
+        return dtype
+    return "float64" if places == "float64" else "float32"
+
+
+@silent
+def whole_quotient(numerator: Array, divisor: Array | float) -> Array:
+    """Return ``numerator / divisor`` rounded down, exact where both are whole."""
+    found = np.floor(numerator / divisor)
+    low, high = found * divisor > numerator, (found + 1) * divisor <= numerator
+    return np.asarray(np.where(low, found - 1, np.where(high, found + 1, found)))
+
+
+@silent
+def places_in_boxes(begin: Array, end: Array, length: int, size: int, linear: bool) -> Places:
+    """Return the places of ``size`` elements at even distances in each box, [boxes, size]."""
+    kind = np.result_type(begin.dtype, np.float32).type
+    begin, end = begin.astype(kind)[:, np.newaxis], end.astype(kind)[:, np.newaxis]
+    divisor, last = kind(max(size - 1, 1)), kind(length - 1)
+    i = np.arange(size, dtype=kind)
+    part = begin * (divisor - i) + end * i if size > 1 else kind(0.5) * (begin + end)
+    numerator = part * last
+    inside = (numerator >= 0) & (numerator <= last * divisor)
+    if linear:
+        low = whole_quotient(numerator, divisor)
+        return Places(low, (numerator - low * divisor) / divisor, inside)
+    low = whole_quotient(2 * numerator + divisor, 2 * divisor)
+    return Places(low, np.zeros_like(low), inside)
+
+
+@silent
+def places_at(place: Array, length: int, fill_mode: str, linear: bool) -> Places:
+    """Return places that may lie outside of an axis, where the fill mode has the last word."""
+    kind = place.dtype.type
+    x = np.clip(_within(place, length, fill_mode), kind(-2), kind(length + 1))
+    inside = ~np.isnan(place)
+    low = np.floor(x)
+    if linear:
+        return Places(low, x - low, inside)
+    return Places(np.where(x - low >= kind(0.5), low + 1, low), np.zeros_like(low), inside)
+
+
+def _within(place: Array, length: int, fill_mode: str) -> Array:
+    """Return where elements outside of an axis come from.
+
+    Source: TensorFlow, core/kernels/image/image_ops.h, MapCoordinate.
+    """
+    size, last = place.dtype.type(length), place.dtype.type(length - 1)
+    if fill_mode == "constant":
+        return place
+    if fill_mode == "nearest":
+        return np.clip(place, 0, last)
+    if length == 1:
+        return np.where(place == 0, place, np.zeros_like(place))
+    if fill_mode == "reflect":
+        x = np.where(place < 0, -place - 1, place)
+        x = x - 2 * size * np.floor(x / (2 * size))
+        x = np.where(x >= size, 2 * size - x - 1, x)
+    else:
+        before = place + size * (whole_quotient(-place, last) + 1)
+        x = np.where(place < 0, before, place - size * whole_quotient(place, last))
+    outside = (place < 0) | (place > last)
+    return np.where(outside, np.clip(x, 0, last), place)
+
+
+@silent
+def sampled(
+    images: Array, numbers: Array, rows: Places, columns: Places, fill: Array, linear: bool
+) -> Array:
+    """Return images at places.
+
+    Args:
+        images: [count, height, width, channels].
+        numbers: Which image each is taken from, [images].
+        rows: Where its rows come from.
+        columns: Where its columns do.
+        fill: What is outside, by channel.
+        linear: Whether places lie between elements.
+    """
+    _, height, width, channels = images.shape
+    numbers = numbers.reshape(-1, 1, 1)
+    filling = np.broadcast_to(fill, (channels,))
+
+    def element(down: int, across: int) -> Array:
+        row, column = rows.low + down, columns.low + across
+        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        row, column = (np.where(inside, one, 0).astype(np.intp) for one in (row, column))
+        found = images[numbers, row, column]
+        return np.where(inside[..., np.newaxis], found, filling.astype(found.dtype))
+
+    inside = (rows.is_inside & columns.is_inside)[..., np.newaxis]
+    if not linear:
+        return np.where(inside, element(0, 0), filling.astype(images.dtype))
+    down, across = rows.share[..., np.newaxis], columns.share[..., np.newaxis]
+
+    def line(row: int) -> Array:
+        first, second = element(row, 0).astype(down.dtype), element(row, 1).astype(down.dtype)
+        return np.where(across == 0, first, first * (1 - across) + second * across)
+
+    upper, lower = line(0), line(1)
+    y = np.where(down == 0, upper, upper * (1 - down) + lower * down)
+    return np.where(inside, y, filling).astype(
+        down.dtype if images.dtype.kind == "i" else images.dtype
+    )
+
+
+def sampled_on_device(
+    gpu: Gpu,
+    arrays: dict[str, GpuArray],
+    shape: Shape,
+    configuration: dict[str, bool],
+    params: dict[str, object],
+    dtype: DType,
+) -> GpuArray:
+    """Return images [number, height, width] of what ``arrays["image"]`` has at places."""
+    count, height, width, channels = arrays["image"].shape
+    y = gpu.empty((*shape, channels), dtype)
+    if y.size:
+        fields = {
+            "channels": channels,
+            "count": count,
+            "shape": (height, width),
+            "size": shape[1:],
+            "fill_mode": 0,
+            "transforms": 0,
+            "turn": (0.0, 0.0),
+            "centre": (0.0, 0.0),
+        }
+        gpu.dispatch(
+            "image/sample.wesl",
+            {**arrays, "y": y},
+            configuration={**configuration, "VEC4": channels % 4 == 0},
+            params={**fields, **params},
+            groups=gpu.grid(y.size // channels * math.ceil(channels / 4), _GROUP),
+        )
+    return y

@@ -1,0 +1,48 @@
+"""Samples of pictures as tensors and of tensors as pictures."""
+
+from typing import Any
+
+import wgsl_kernels as wk
+from wgsl_kernels.testing.sample import Sample
+
+Shape = tuple[int, ...]
+
+
+def _run(kernel: str, given: dict[str, wk.Tensor], attrs: dict[str, Any]) -> wk.Tensor:
+    found = wk.engine().run_kernel(kernel, given, attrs)
+    assert isinstance(found, wk.Tensor)
+    return found
+
+
+def _draw(image: wk.Tensor, **attrs: Any) -> wk.Tensor:
+    return _run("Draw", {"image": image}, attrs)
+
+
+def _from_pixels(pixels: wk.Tensor, **attrs: Any) -> wk.Tensor:
+    return _run("FromPixels", {"pixels": pixels}, attrs)
+
+
+def _drawn(shape: Shape, dtype: str = "float32", **attrs: Any) -> Sample:
+    low, high = (-9.0, 300.0) if dtype == "int32" else (-0.1, 1.1)
+    return Sample("Draw", _draw, (shape,), dtype, attrs, low, high)
+
+
+def _taken(shape: Shape, num_channels: int) -> Sample:
+    attrs = {"num_channels": num_channels}
+    return Sample("FromPixels", _from_pixels, (shape,), "int32", attrs, -(2.0**31), 2.0**31)
+
+
+SAMPLES = [
+    _drawn((3, 4)),
+    _drawn((2, 5, 1), alpha=0.5),
+    _drawn((4, 3, 3)),
+    _drawn((3, 7, 4)),
+    _drawn((2, 3, 3), "int32", alpha=0.25),
+    _drawn((5, 13, 4), "int32"),
+    _taken((2, 3), 1),
+    _taken((3, 4), 2),
+    _taken((5, 13), 3),
+    _taken((4, 2), 4),
+    _taken((1, 65), 3),
+    _taken((0, 3), 3),
+]

@@ -1,0 +1,78 @@
+"""TensorFlow.js's names, as Python writes them: ``wk.tfjs.tensor2d``, ``wk.tfjs.mat_mul``.
+
+Those that are not ours serve as ``wk.mat_mul`` too, where `dir` and completion do not show them.
+ops/names.py is the table, and a test holds these lines to it.
+"""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+import wgsl_kernels as _wk
+from wgsl_kernels.engine.public import publish as _publish
+from wgsl_kernels.ops.names import public_names as _public_names
+
+arg_max = _wk.argmax
+arg_min = _wk.argmin
+batch_norm2d = _wk.batch_norm
+batch_norm3d = _wk.batch_norm
+batch_norm4d = _wk.batch_norm
+cast = _wk.astype
+clip_by_value = _wk.clip
+concat1d = _wk.concat
+concat2d = _wk.concat
+concat3d = _wk.concat
+concat4d = _wk.concat
+cumprod = _wk.cumulative_prod
+cumsum = _wk.cumulative_sum
+div = _wk.divide
+fill = _wk.full
+floor_div = _wk.floor_divide
+gather = _wk.take
+is_finite = _wk.isfinite
+is_inf = _wk.isinf
+is_nan = _wk.isnan
+log_sum_exp = _wk.logsumexp
+mat_mul = _wk.matmul
+mod = _wk.remainder
+mul = _wk.multiply
+neg = _wk.negative
+outer_product = _wk.outer
+pad1d = _wk.pad
+pad2d = _wk.pad
+pad3d = _wk.pad
+pad4d = _wk.pad
+range = _wk.arange
+reverse = _wk.flip
+reverse1d = _wk.flip
+reverse2d = _wk.flip
+reverse3d = _wk.flip
+reverse4d = _wk.flip
+scalar = _wk.tensor
+search_sorted = _wk.searchsorted
+slice1d = _wk.slice
+slice2d = _wk.slice
+slice3d = _wk.slice
+slice4d = _wk.slice
+sub = _wk.subtract
+tensor1d = _wk.tensor
+tensor2d = _wk.tensor
+tensor3d = _wk.tensor
+tensor4d = _wk.tensor
+tensor5d = _wk.tensor
+tensor6d = _wk.tensor
+to_pixels = _wk.draw
+transpose = _wk.permute_dims
+
+
+def _same(name: str) -> _Any:
+    """Return an op that has the same name here and there, or another one of ours."""
+    if name in _NAMES:
+        return getattr(_wk, _NAMES[name])
+    raise AttributeError(f"module 'wgsl_kernels.tfjs' has no attribute {name!r}")
+
+
+_NAMES = _public_names()
+
+if not _TYPE_CHECKING:  # checkers know the names
+    __getattr__ = _same
+_publish(__name__, lazy=_NAMES)

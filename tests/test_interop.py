@@ -1,0 +1,159 @@
+"""Other libraries take tensors, and tensors take what they have."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import einops.array_api
+import joblib
+import numpy as np
+import optree
+import pytest
+import scipy.optimize
+import scipy.special
+from PIL import Image
+from sklearn.decomposition import PCA
+from sklearn.metrics import accuracy_score
+from tests.modes import ALL_MODES
+
+import wgsl_kernels as wk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BACKENDS = pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+
+
+@BACKENDS
+def test_pictures_and_bytes_come_in(backend: str) -> None:
+    values = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
+    with wk.use_backend(backend):
+        for given in (values, Image.fromarray(values)):
+            assert wk.tensor(given).dtype == wk.int32
+            assert wk.tensor(given).numpy().tolist() == values.tolist()
+            halves = wk.tensor(given, dtype=wk.float32) / 2
+            np.testing.assert_array_equal(halves, values / 2)
+        back = Image.fromarray(np.asarray(wk.tensor(values)).astype(np.uint8))
+    assert np.asarray(back).tolist() == values.tolist()
+
+
+@BACKENDS
+def test_einops_computes_on_tensors(backend: str) -> None:
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    with wk.use_backend(backend):
+        x = wk.tensor(values)
+        turned = einops.array_api.rearrange(x, "a b c -> c (a b)")
+        largest = einops.array_api.reduce(x, "a b c -> a c", "max")
+    assert isinstance(turned, wk.Tensor)
+    np.testing.assert_array_equal(turned, values.reshape(6, 4).T)
+    np.testing.assert_array_equal(largest, values.max(1))
+
+
+@BACKENDS
+def test_scientific_libraries_read_tensors(backend: str) -> None:
+    draw = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+
+    def both(p: np.ndarray) -> tuple[Any, ...]:
+        value, slope = wk.value_and_grad(lambda q: wk.sum((q - 1.0) ** 2))(p)
+        return value.item(), slope.numpy().astype(np.float64)
+
+    with wk.use_backend(backend):
+        x = wk.tensor(draw)
+        np.testing.assert_allclose(PCA(2).fit_transform(x), PCA(2).fit_transform(draw), atol=1e-5)
+        assert accuracy_score(wk.tensor([1, 0]), wk.tensor([1, 1])) == 0.5
+        assert scipy.optimize.minimize(both, np.zeros(3), jac=True).x == pytest.approx([1, 1, 1])
+        assert isinstance(scipy.special.erf(x), wk.Tensor)
+        tree: Any = {"a": x}
+        doubled: Any = optree.tree_map(lambda one: one * 2.0, tree)
+        np.testing.assert_array_equal(doubled["a"], draw * 2.0)
+        with pytest.raises(TypeError, match=r"^gamma: .*numpy\(\)"):
+            scipy.special.gamma(x)
+
+
+STARTING = """
+import multiprocessing
+import sys
+import joblib
+import wgsl_kernels as wk
+
+def trained(state):
+    wk.set_backend(state["w"].backend)
+    state["opt"].minimize(lambda: wk.sum(state["w"] ** 2.0))
+    return state
+
+def doubled(x):
+    return x * 2.0
+
+if __name__ == "__main__":
+    wk.set_backend("cpu")
+    if sys.argv[1] == "joblib":
+        given = [wk.tensor([n]) for n in (1.0, 2.0)]
+        found = joblib.Parallel(n_jobs=2)(joblib.delayed(doubled)(one) for one in given)
+        assert [one.tolist() for one in found] == [[2.0], [4.0]]
+        sys.exit()
+    state = {"w": wk.variable([1.0, 2.0], name="w"), "opt": wk.train.Adam(0.1)}
+    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
+        (other,) = pool.map(trained, [state])
+    trained(state)
+    assert other["w"].tolist() == state["w"].tolist()
+"""
+
+
+# What starts processes is slow; spawn is tried with the copies.
+STARTERS = ["forkserver", "joblib"] if ALL_MODES else ["forkserver"]
+
+
+@pytest.mark.parametrize("starter", STARTERS)
+def test_processes_that_others_start_take_tensors_and_optimizers(
+    starter: str, tmp_path: Path
+) -> None:
+    program = tmp_path / "starting.py"
+    program.write_text(STARTING)
+    command = [sys.executable, "-W", "error", str(program), starter]
+    run = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=200
+    )
+    assert run.returncode == 0, run.stderr
+
+
+DISPATCHING = """
+import os
+os.environ["SCIPY_ARRAY_API"] = "1"
+import numpy as np
+import sklearn
+import wgsl_kernels as wk
+from sklearn.decomposition import PCA
+
+wk.set_backend("cpu")
+values = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+with sklearn.config_context(array_api_dispatch=True):
+    found = PCA(2, svd_solver="full").fit_transform(wk.tensor(values))
+assert isinstance(found, wk.Tensor)
+np.testing.assert_allclose(found, PCA(2, svd_solver="full").fit_transform(values), atol=1e-5)
+"""
+
+if ALL_MODES:
+
+    def test_scikit_learn_computes_on_tensors(tmp_path: Path) -> None:
+        program = tmp_path / "dispatching.py"
+        program.write_text(DISPATCHING)
+        command = [sys.executable, str(program)]
+        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+        assert run.returncode == 0, run.stderr
+
+
+def test_joblib_knows_equal_tensors_by_their_values(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def summed(x: wk.Tensor) -> float:
+        calls.append(1)
+        return float(x.sum())
+
+    memory = joblib.Memory(tmp_path, verbose=0)
+    cached = memory.cache(summed)
+    with wk.use_backend("cpu"):
+        found = [cached(wk.tensor(values)) for values in ([1.0, 2.0], [1.0, 2.0], [3.0, 4.0])]
+    assert found == [3.0, 3.0, 7.0]
+    assert len(calls) == 2
