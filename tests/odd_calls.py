@@ -179,7 +179,7 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
 ELSEWHERE = {
     "registers for the whole process": (
         "cpu_kernel wgsl_kernel register_backend register_kernel register_gradient gradient "
-        "no_gradient signature unregister_kernel unregister_gradient copy_registered_kernels"
+        "no_gradient op signature unregister_kernel unregister_gradient copy_registered_kernels"
     ),
     "changes the process's backend": "set_backend",
     "takes tensors and dtypes in any number": "result_type",
@@ -364,7 +364,7 @@ def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
 _TAKING_FUNCTIONS = {
     *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
     *("vjp", "jvp", "hvp", "jacobian", "hessian", "scan"),
-    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "einsum", "op", "run"),
+    *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "einsum", "run"),
 }
 """Public functions that are called with a function, or any number of tensors: see below."""
 

@@ -128,7 +128,7 @@ def gamma(
         ShapeError: ``alpha`` or ``beta`` does not broadcast to ``shape``.
 
     Example:
-        >>> bool(wk.all(wk.random.gamma(0.5, (9,)) >= 0.0).item())
+        >>> wk.all(wk.random.gamma(0.5, (9,)) >= 0.0).item()
         True
 
     Source: Marsaglia and Tsang, A Simple Method for Generating Gamma Variables, 2000.
