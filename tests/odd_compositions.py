@@ -86,6 +86,7 @@ def _row() -> wk.Tensor:
 
 
 METHODS: dict[str, tuple[Callable[..., Any], tuple[Make, ...]]] = {
+    "run": (lambda x: wk.run("Square", x), (_matrix,)),
     "scan": (
         lambda init, xs, length, reverse: wk.scan(
             lambda c, x: (c + wk.sum(x), x), init, xs, length=length, reverse=reverse
