@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COUNT = 300
+"""Mutants that there are at least."""
 OF_FILE = 6
-"""Mutants of one file."""
+"""Mutants of one file at most."""
+LAST = 3796956596
+"""The largest hash of a mutant of a kind that is not rare."""
 RARE = ("barrier dropped", "loop widened", "operands of - swapped", "operands of / swapped")
 """Changes that come first, since there are few."""
 _SWAPPED = {"-": "-", "/": "/", "%": "%", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
@@ -62,7 +65,8 @@ def mutants(only: Collection[str] = ()) -> list[Mutant]:
             continue
         every = sorted(_of_file(path, kernel), key=_place)
         found += every[:OF_FILE]
-    return sorted(found, key=_place)[:COUNT]
+    chosen = [one for one in found if _place(one) <= (True, LAST)]
+    return sorted(chosen, key=_place)
 
 
 def _place(mutant: Mutant) -> tuple[bool, int]:

@@ -56,5 +56,5 @@ def test_survivors_have_reasons_and_are_mutants() -> None:
     assert all(len(one) > 10 for one in survivors.values())
     if ALL_MODES:
         known = {one.id for one in mutants()}
-        assert len(known) == COUNT
+        assert len(known) >= COUNT
         assert survivors.keys() <= known

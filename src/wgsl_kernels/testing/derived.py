@@ -94,8 +94,11 @@ def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) 
             ranges.append(seen.found[before] if known else None)
     bounds = [_bound_of(one, values) for one, (_, values) in zip(ranges, found, strict=True)]
     is_known = [one is not None for one in ranges]
+    doubtful = sum(one.unbounded for one in ranges if one is not None)
     if all(is_known):
         words = "from the kernel's own syntax tree"
+        if doubtful:
+            words += f"; {PLAIN:g} ULP for {doubtful} elements that it does not bound"
     else:
         reason = seen.reasons[0] if seen.reasons else "no shader ran"
         words = f"{PLAIN:g} ULP, as the tree is out of reach: {reason}"

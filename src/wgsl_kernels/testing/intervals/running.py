@@ -49,6 +49,12 @@ class Range:
             settled = (self.low == self.high) | (np.isnan(self.v) & np.isnan(self.low))
             return np.where(settled, 0.0, below), np.where(settled, 0.0, above)
 
+    @property
+    def unbounded(self) -> int:
+        """How many elements may be anything: a branch was in doubt, or WGSL bounds nothing."""
+        below, above = self.errors()
+        return int((~np.isfinite(below) | ~np.isfinite(above)).sum())
+
 
 @dataclass
 class Ranges:
