@@ -12,7 +12,7 @@ project_copyright = "2026, The wgsl-kernels authors"
 release = version = "0.1.0"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-extensions += ["library_tables", "benchmark_results"]
+extensions += ["library_tables", "benchmark_results", "terminal"]
 exclude_patterns = ["_build", "_data", "benchmarks"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

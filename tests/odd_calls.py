@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.odd_compositions import COMPOSED, METHODS, uncalled
 from tests.odd_images import PLACED, einsum
 from tests.odd_windows import OWN as WINDOWS
 from tests.odd_windows import images
@@ -68,6 +69,7 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "beta": _is(0.5), "descending": _is(False), "stable": _is(True), "sorter": _is(None),
     "source": lambda: np.ones((2, 2), "f4"), "tape": _is(None), "learning_rate": _is(0.1),
     "momentum": _is(0.9), "use_nesterov": _is(True), "beta1": _is(0.9), "beta2": _is(0.99),
+    "generator": _is(None),
 }  # fmt: skip
 _STRIDED: dict[str, Callable[[], Any]] = {"strides": _is((1, 1))}
 _COMPLEX: dict[str, Callable[[], Any]] = {"input": lambda: wk.tensor([1j, 2.0, 3.0])}
@@ -203,7 +205,7 @@ def public() -> dict[str, Callable[..., Any]]:
 
 
 def _call(name: str, f: Callable[..., Any]) -> Call:
-    own = _OWN.get(name) or PLACED.get(name, {})
+    own = _OWN.get(name) or COMPOSED.get(name) or PLACED.get(name, {})
     args: list[Callable[[], Any]] = []
     kwargs: dict[str, Callable[[], Any]] = {}
     for one in inspect.signature(f).parameters.values():
@@ -246,11 +248,6 @@ def _config(name: str, value: Any) -> Any:
 def _on_backend(name: Any) -> Any:
     with wk.use_backend(name):
         return wk.ones((2,))
-
-
-def _uncalled(f: Any) -> Any:
-    """Return an odd function, but for one that can be called: what that raises is its own."""
-    return wk.square if callable(f) else f
 
 
 _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = {
@@ -297,12 +294,13 @@ _METHODS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = 
         }.items()
     },
     "grad": (
-        lambda f, x, dy: wk.grad(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
+        lambda f, x, dy: wk.grad(uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
     ),
     "grads": (
-        lambda f, x, dy: wk.grads(_uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
+        lambda f, x, dy: wk.grads(uncalled(f))(x, dy=dy), (_is(wk.square), _matrix, _is(None))
     ),
-    "capture": (lambda f, x: wk.capture(_uncalled(f))(x), (_is(wk.square), _matrix)),
+    **METHODS,
+    "capture": (lambda f, x: wk.capture(uncalled(f))(x), (_is(wk.square), _matrix)),
     **{
         f.__name__: (lambda given, f=f: f(given if not callable(given) else list), (_is(list),))
         for f in (wk.tidy, wk.profile, wk.time, wk.explain)
@@ -365,6 +363,7 @@ def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
 
 _TAKING_FUNCTIONS = {
     *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
+    *("vjp", "jvp", "hvp", "jacobian", "hessian", "scan"),
     *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "einsum", "op", "run"),
 }
 """Public functions that are called with a function, or any number of tensors: see below."""

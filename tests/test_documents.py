@@ -19,6 +19,8 @@ import wgsl_kernels as wk
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SESSION = re.compile(r"^```pycon\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SESSIONS = [page for page in PAGES if SESSION.search(page.read_text())]
 SHOWING = [page for page in PAGES if CODE.search(page.read_text())]
 
 
@@ -38,6 +40,20 @@ def test_the_code_of_a_page_runs_in_a_process_of_its_own(page: Path, tmp_path: P
     assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.parametrize("page", SESSIONS, ids=lambda page: page.stem)
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+def test_what_a_page_shows_in_a_session_is_what_comes_out(page: Path, backend: str) -> None:
+    text = "\n".join(SESSION.findall(page.read_text()))
+    session = doctest.DocTestParser().get_doctest(text, {}, page.stem, str(page), 0)
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    with wk.use_backend(backend):
+        runner.run(session, out=said.append)
+
+    assert session.examples
+    assert runner.failures == 0, "".join(said)
+
+
 def _examples() -> list[doctest.DocTest]:
     """Return the docstring examples of the public names and of their methods."""
     finder = doctest.DocTestFinder(recurse=False)
@@ -47,6 +63,7 @@ def _examples() -> list[doctest.DocTest]:
         wk,
         wk.testing,
         wk.train,
+        wk.random,
         wk.linalg,
         importlib.import_module("wgsl_kernels.fft"),
     ):

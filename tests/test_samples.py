@@ -6,6 +6,7 @@ layout of the inputs in memory. What else the suite's modes change is said in te
 """
 
 import zlib
+from collections.abc import Sequence
 
 import pytest
 from tests.modes import ALL_MODES, rows, some
@@ -57,7 +58,7 @@ def _in_modes(samples: list[Sample] | tuple[Sample, ...]) -> list[object]:
     ]
 
 
-def _on_backends(samples: tuple[Sample, ...], only: str = "") -> list[object]:
+def _on_backends(samples: Sequence[Sample], only: str = "") -> list[object]:
     return [
         pytest.param(sample, backend, id=f"{sample.id}-{backend}")
         for sample in samples

@@ -200,6 +200,32 @@ def _max_pool(raw: Raw, arrays: Arrays) -> Limit:
     return Limit([raw.dispatch(source, [raw.place(x), y], *groups)], [Output(y, shape)])
 
 
+def _pool_volumes(raw: Raw, arrays: Arrays, *, join: str, finish: str) -> Limit:
+    """Four channels of one window of 2x2x2 an invocation."""
+    x = arrays["x"]
+    batch, depth, height, width, channels = x.shape
+    sizes = {
+        "HEIGHT": divide(height, 2),
+        "WIDTH": divide(width, 2),
+        "CHANNELS": divide(channels, 4),
+    }
+    lines = [f"x[i + {plane}u * deep + {row}u * down" for plane in (0, 1) for row in (0, 1)]
+    pairs = [join.format(f"{one}]", f"{one} + CHANNELS]") for one in lines]
+    total = join.format(join.format(*pairs[:2]), join.format(*pairs[2:]))
+    body = f"""
+  let line = id.y / WIDTH;
+  let corner = (line / HEIGHT * HEIGHT * 4u + line % HEIGHT * 2u) * WIDTH * 2u + id.y % WIDTH * 2u;
+  let i = corner * CHANNELS + id.x;
+  let down = WIDTH * 2u * CHANNELS;
+  let deep = down * HEIGHT * 2u;
+  y[id.y * CHANNELS + id.x] = {finish.format(total)};"""
+    source = head(sizes, {"x": "vec4f"}, {"y": "vec4f"}) + main("8, 8", [GLOBAL], body)
+    shape = (batch, divide(depth, 2), height // 2, width // 2, channels)
+    y = raw.empty(x.nbytes // 8)
+    groups = divide(channels, 32), divide(batch * shape[1] * shape[2] * shape[3], 8)
+    return Limit([raw.dispatch(source, [raw.place(x), y], *groups)], [Output(y, shape)])
+
+
 def _batch_norm(raw: Raw, arrays: Arrays, *, per: int) -> Limit:
     """Four channels an invocation, of ``per`` pixels; the channels' factor once for all of them."""
     x = arrays["x"]
@@ -243,5 +269,7 @@ VARIANTS: dict[str, dict[str, Builder]] = {
         f"{pixels} pixels": partial(_few_channels, pixels=pixels, stride=2) for pixels in (1, 4, 8)
     },
     "max-pool": {"vec4": _max_pool},
+    "max-pool-3d": {"vec4": partial(_pool_volumes, join="max({}, {})", finish="{}")},
+    "avg-pool-3d": {"vec4": partial(_pool_volumes, join="({} + {})", finish="{} * 0.125")},
     "batch-norm": {f"{per} pixels": partial(_batch_norm, per=per) for per in (1, 4, 16)},
 }

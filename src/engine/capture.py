@@ -120,6 +120,11 @@ class Captured(Generic[P, R]):
                 return self._eager(why, args, kwargs, leaves)
         return self._record(key, recording, leaves, args, kwargs)
 
+    @property
+    def function(self) -> Callable[P, R]:
+        """The function that was captured."""
+        return self._f
+
     def rehearse(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run the function as when it is recorded, so that all is compiled, and record nothing.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.tables import html_table
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "check_numerics": _one_of(True, False),
     "debug": _one_of(True, False),
     "small_ops": _one_of("host", "device"),
+    "tracebacks": _one_of("short", "full"),
     "tuning": _one_of(*TUNING),
     "progress": _one_of("auto", "on", "off"),
 }
@@ -65,10 +67,14 @@ class Config:
         check_numerics: Whether every kernel's float results are looked through for NaN and
             infinities that its inputs did not have; the first raises. Slow.
         debug: Whether shaders on ``webgpu`` watch themselves: an access out of bounds, a race, a
-            loop without end, a ``wk_assert`` that fails raises `KernelFault` at the next read, with
-            the author's line; ``wk_print`` prints. Captured functions run eagerly meanwhile. Slow.
+            loop without end, a ``wk_assert`` that fails, NaN from finite numbers, a result that was
+            never written raises `KernelFault` at the next read, with the author's line;
+            ``wk_print`` prints. Captured functions run eagerly meanwhile. On other backends NaN
+            from finite numbers raises `NumericsError` at once. Slow.
         small_ops: ``"host"`` or ``"device"``: where ops of a few numbers run that the host has
             all of, where both give the same bits.
+        tracebacks: ``"short"`` or ``"full"``: what notebooks show of a `ShaderError` or a
+            `KernelFault`: the line that met it and its message, or all frames.
         tuning: ``"known"``: a kernel with variants runs as the one that was measured fastest on
             this adapter in an earlier process, where that is known; ``"on"``: and what is not
             known is measured along the way, for the next process; ``"auto"``: on for a real GPU,
@@ -86,11 +92,15 @@ class Config:
     check_numerics: bool
     debug: bool
     small_ops: str
+    tracebacks: str
     process: dict[str, Any]
+    looks_at_results: bool
+    """Whether the process has a switch on that looks at the results of each run; for hot paths."""
     progress: str
     tuning: str
 
     def __init__(self) -> None:
+        object.__setattr__(self, "looks_at_results", False)
         object.__setattr__(
             self,
             "process",
@@ -102,6 +112,7 @@ class Config:
                 "check_numerics": False,
                 "debug": False,
                 "small_ops": "host",
+                "tracebacks": "short",
                 "tuning": _tuning(),
                 "progress": "auto",
             },
@@ -116,6 +127,8 @@ class Config:
     def __setattr__(self, name: str, value: Any) -> None:
         _check(name, value)
         self.process[name] = value
+        looks = self.process["check_numerics"] or self.process["debug"]
+        object.__setattr__(self, "looks_at_results", looks)
         _notify(name)
 
     def value(self, name: str, now: context.Context) -> Any:
@@ -154,6 +167,11 @@ class Config:
             for name in asked:
                 _blocks[name] -= 1
                 _notify(name)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: each switch with its value, for the process and here."""
+        rows = [(name, self.process[name], getattr(self, name)) for name in _CHECKS]
+        return html_table(("switch", "process", "here"), rows)
 
     def is_anywhere(self, name: str) -> bool:
         """Say whether a followed switch is on for the process or in a block of some thread."""

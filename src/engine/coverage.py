@@ -9,6 +9,7 @@ from wgsl_kernels.engine.errors import ShaderError
 from wgsl_kernels.engine.gradients import find_rule
 from wgsl_kernels.engine.plans import fallbacks
 from wgsl_kernels.engine.registry import backends_of, get_kernel, kernel_names
+from wgsl_kernels.engine.tables import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,6 +42,31 @@ class CoverageRow:
     fallbacks: Mapping[str, int]
 
 
+class Coverage(list[CoverageRow]):
+    """The rows that `coverage` returns; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                one.name,
+                *(_dtypes_shown(one, backend) for backend in ("cpu", "webgpu")),
+                "yes" if one.has_gradient else "",
+                one.origin or "missing",
+                sum(one.fallbacks.values()) or "",
+            )
+            for one in self
+        ]
+        head = ("kernel", "cpu", "webgpu", "gradient", "registered by", "ran on cpu instead")
+        return html_table(head, rows, f"{len(self)} kernels")
+
+
+def _dtypes_shown(row: CoverageRow, backend: str) -> str:
+    if backend not in row.backends:
+        return ""
+    found = row.dtypes.get(backend)
+    return "any" if found is None else ", ".join(found) or "cannot be read"
+
+
 _expected: set[str] = set()
 
 
@@ -49,12 +75,12 @@ def expect_kernels(names: Iterable[str]) -> None:
     _expected.update(names)
 
 
-def coverage() -> list[CoverageRow]:
+def coverage() -> Coverage:
     """Return a row per kernel name, in alphabetical order; starts no backend.
 
     A kernel of TensorFlow.js that is missing has a row, too, whose ``backends`` are empty.
     """
-    return [_row(name) for name in sorted({*kernel_names(), *_expected})]
+    return Coverage(_row(name) for name in sorted({*kernel_names(), *_expected}))
 
 
 def _row(name: str) -> CoverageRow:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.notebook import ShortTraceback
+
 if TYPE_CHECKING:
     from wgsl_kernels.engine.findings import Finding
 
@@ -48,7 +50,7 @@ class DisposedTensorError(WgslKernelsError, RuntimeError):
     """A tensor was used after it was disposed."""
 
 
-class ShaderError(WgslKernelsError, RuntimeError):
+class ShaderError(ShortTraceback, WgslKernelsError, RuntimeError):
     """A shader cannot be read, composed or compiled; the message points at the author's line.
 
     Attributes:
@@ -61,7 +63,7 @@ class ShaderError(WgslKernelsError, RuntimeError):
         self.findings = findings
 
 
-class KernelFault(WgslKernelsError, RuntimeError):  # noqa: N818  it is a fault of the kernel
+class KernelFault(ShortTraceback, WgslKernelsError, RuntimeError):  # noqa: N818  it is a fault of the kernel
     """Under ``config.debug`` a kernel did what it must not; told at the next read.
 
     Attributes:

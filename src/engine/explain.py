@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.profile import profile
+from wgsl_kernels.engine.tables import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +41,19 @@ class Explanation:
             if row.dispatch is not None:
                 lines += [f"      {one}" for one in row.dispatch.notes]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a row per dispatch, what its kernels say of it below."""
+        rows = [
+            (
+                number,
+                row.label,
+                row.cause or "it is eager",
+                "" if row.dispatch is None else "\n".join(row.dispatch.notes),
+            )
+            for number, row in enumerate(self.dispatches, start=1)
+        ]
+        return html_table(("", "kernels", "why then", ""), rows, str(self).partition("\n")[0])
 
     def show(self) -> str:
         """Return also what ran: grids, bindings, and the shaders' lines with their origins."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import running_drivers
 from wgsl_kernels.engine.liveness import Marker
+from wgsl_kernels.engine.tables import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,15 @@ class Memory:
     num_buffers: int
     num_bytes: int
     by_backend: Mapping[str, Usage]
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a row per backend, tensors above."""
+        rows = [
+            (name, one.num_buffers, one.num_bytes, one.pool_bytes, one.captured_bytes)
+            for name, one in self.by_backend.items()
+        ]
+        head = ("backend", "buffers", "bytes", "pooled bytes", "captured bytes")
+        return html_table(head, rows, f"{self.num_tensors:,} tensors, {self.num_bytes:,} bytes")
 
 
 def memory() -> Memory:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.dtypes import is_differentiable
 from wgsl_kernels.engine.errors import NumericsError
 from wgsl_kernels.engine.origin import user_line
@@ -13,17 +15,42 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from wgsl_kernels.engine.driver import Driver
 
 
-def check_numerics(kernel: str, inputs: Iterable[Any], outputs: Sequence[Tensor]) -> None:
+def check_results(
+    kernel: str, driver: Driver, inputs: Iterable[Any], outputs: Sequence[Tensor]
+) -> None:
+    """Look at what a kernel gave as ``config.check_numerics`` and ``config.debug`` ask for it.
+
+    Raises:
+        NumericsError: See `check_numerics`.
+    """
+    now = context.current()
+    if config.is_on("check_numerics", now):
+        check_numerics(kernel, inputs, outputs)
+    elif config.is_on("debug", now) and not getattr(driver, "looks_at_results", False):
+        check_numerics(kernel, inputs, outputs, nan_alone=True)
+
+
+def check_numerics(
+    kernel: str, inputs: Iterable[Any], outputs: Sequence[Tensor], *, nan_alone: bool = False
+) -> None:
     """Refuse NaN and infinities in a kernel's results where its inputs have none.
+
+    Args:
+        kernel: The kernel's name.
+        inputs: What it was given.
+        outputs: What it gave.
+        nan_alone: Whether infinities are let pass in the results.
 
     Raises:
         NumericsError: There are some; names the kernel, the element and the line that called.
     """
     for number, output in enumerate(outputs):
-        place = _first_bad(output)
+        place = _first_bad(output, np.isnan if nan_alone else None)
         if place is not None and not any(_first_bad(one) is not None for one in _flat(inputs)):
             index, value = place
             raise NumericsError(
@@ -40,11 +67,13 @@ def _flat(inputs: Iterable[Any]) -> Iterable[Tensor]:
             yield from one
 
 
-def _first_bad(tensor: Tensor) -> tuple[tuple[int, ...], Any] | None:
+def _first_bad(
+    tensor: Tensor, is_bad: Callable[[Any], Any] | None = None
+) -> tuple[tuple[int, ...], Any] | None:
     if not is_differentiable(tensor.dtype):
         return None
     values = tensor.numpy()
-    bad = np.argwhere(~np.isfinite(values))
+    bad = np.argwhere(~np.isfinite(values) if is_bad is None else is_bad(values))
     if not len(bad):
         return None
     index = tuple(int(one) for one in bad[0])

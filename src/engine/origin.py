@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.notebook import folder_of, is_cell, name_of
+
 if TYPE_CHECKING:
     from types import FrameType
 
 
 @dataclass(frozen=True)
 class Origin:
-    """A module and a line; ``spec`` tells a reloaded module from a second registration."""
+    """A module and a line; ``spec`` tells a module or file that runs again from a second owner."""
 
     module: str
     file: str
@@ -26,7 +28,12 @@ class Origin:
     @property
     def inline(self) -> str:
         """The file name that errors give to text in the Python file."""
-        return f"<inline in {Path(self.file).name}:{self.line}>"
+        return f"<inline in {Path(name_of(self.file)).name}:{self.line}>"
+
+    @property
+    def folder(self) -> Path:
+        """Where its shaders are looked for: beside its file, or beside the notebook."""
+        return folder_of(self.file)
 
     @property
     def is_ours(self) -> bool:
@@ -34,15 +41,16 @@ class Origin:
         return _is_ours(self.module)
 
     def replaces(self, older: Origin) -> bool:
-        """Say whether this is ``older`` written again: the same line, a re-run cell, a reload."""
+        """Say whether this is ``older`` written again.
+
+        The same line is, a cell that is run again, a module that is reloaded, and a file that
+        ``%run`` or ``runpy`` runs again.
+        """
         if self.module != older.module:
             return False
-        reloaded = self.spec is not older.spec
-        return reloaded or (self.file, self.line) == (older.file, older.line) or self._is_cell
-
-    @property
-    def _is_cell(self) -> bool:
-        return self.file.startswith("<") or "ipykernel" in self.file
+        if self.spec is not older.spec:
+            return self.file == older.file or not isinstance(self.spec, _Run)
+        return (self.file, self.line) == (older.file, older.line) or is_cell(self.file)
 
 
 def caller(depth: int = 1) -> Origin:
@@ -107,5 +115,12 @@ def _origin_of(frame: FrameType) -> Origin:
         module=spaces.get("__name__", "<unknown>"),
         file=frame.f_code.co_filename,
         line=frame.f_lineno,
-        spec=spaces.get("__spec__"),
+        spec=spaces.get("__spec__") or spaces.setdefault(_RUN, _Run()),
     )
+
+
+class _Run:
+    """One run of a file that no import has run; kept among the names of that run."""
+
+
+_RUN = "__wgsl_kernels_run__"

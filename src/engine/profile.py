@@ -16,6 +16,7 @@ from wgsl_kernels.engine.backends import running_drivers
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.memory import memory
 from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.engine.tables import html_table
 from wgsl_kernels.engine.tape import flat
 from wgsl_kernels.engine.tensor import Tensor
 
@@ -108,8 +109,18 @@ class Profile:
         for (name, backend), (calls, wall, device) in rows:
             shown = "-" if device is None else f"{device:.3f}"
             lines.append(f"{name:<24}{backend:<10}{calls:>6}{wall:>11.3f}{shown:>11}")
-        lines.append(f"{len(self.dispatches)} dispatches, peak {self.peak_bytes:,} bytes")
-        return "\n".join(lines)
+        return "\n".join([*lines, self._last_line])
+
+    @property
+    def _last_line(self) -> str:
+        return f"{len(self.dispatches)} dispatches, peak {self.peak_bytes:,} bytes"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a row per kernel and backend, the slowest first."""
+        found = sorted(self.by_kernel().items(), key=lambda item: -item[1][1])
+        rows = [(*named, *numbers) for named, numbers in found]
+        head = ("kernel", "backend", "calls", "wall ms", "device ms")
+        return html_table(head, rows, self._last_line)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
 from wgsl_kernels.engine.registrations import announce_change as announce_change
 from wgsl_kernels.engine.registrations import look_up
+from wgsl_kernels.engine.tables import html_table
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
@@ -26,6 +27,10 @@ class Files(Protocol):
 
     def look_again(self) -> bool:
         """Read them again; return whether any of them differs."""
+        ...
+
+    def differs(self) -> bool:
+        """Say whether any of them differs now; nothing changes by that."""
         ...
 
 
@@ -65,6 +70,17 @@ class Kernel:
     def input_names(self) -> tuple[str, ...]:
         """What the implementation itself calls its inputs, in its order."""
         return parameters_of(self.func).positional if self.names is None else self.names()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: name, backend, signature, dtypes, who registered it."""
+        dtypes = self.dtypes if self.dtypes is not None else getattr(self.func, "served", None)
+        rows = (
+            ("backend", self.backend),
+            ("inputs", ", ".join(self.input_names)),
+            ("dtypes", "any" if dtypes is None else ", ".join(sorted(dtypes))),
+            ("registered by", self.origin),
+        )
+        return html_table(("kernel", self.name), rows)
 
     @property
     def served(self) -> frozenset[DType] | None:

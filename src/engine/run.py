@@ -11,7 +11,7 @@ from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.host import weak_dtype
-from wgsl_kernels.engine.numerics import check_numerics
+from wgsl_kernels.engine.numerics import check_results
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan, plans
 from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.scalars import scalar_tensor
@@ -262,8 +262,8 @@ def _execute(
     output = Tensor(plan.output, made, driver)
     if now.scope is not None:
         now.scope.add(output)
-    if (now.config or config.process["check_numerics"]) and config.is_on("check_numerics", now):
-        check_numerics(name, inputs, [output])
+    if now.config or config.looks_at_results:
+        check_results(name, driver, inputs, [output])
     if observer is not None:
         observer.ran(plan, inputs, output)
     return output
@@ -283,8 +283,8 @@ def _launch(plan: Plan, inputs: tuple[Any, ...], arrays: list[Any]) -> Result:
     if now.scope is not None:
         for one in outputs:
             now.scope.add(one)
-    if config.is_on("check_numerics", now):
-        check_numerics(plan.name, inputs, outputs)
+    if now.config or config.looks_at_results:
+        check_results(plan.name, plan.driver, inputs, outputs)
     if plan.single or (plan.pattern is None and len(outputs) == 1):
         return outputs[0]
     return tuple(outputs)

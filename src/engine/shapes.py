@@ -66,6 +66,18 @@ def lengths(kernel: str, name: str, shape: Any) -> Shape:
     return want
 
 
+def open_lengths(kernel: str, name: str, shape: Any) -> tuple[int | None, ...]:
+    """Return lengths of which some may be None, which stands for any.
+
+    Raises:
+        ArgumentError: One is something else, or below 0.
+    """
+    if not isinstance(shape, (list, tuple)):
+        return lengths(kernel, name, shape)
+    known = iter(lengths(kernel, name, tuple(one for one in shape if one is not None)))
+    return tuple(None if one is None else next(known) for one in shape)
+
+
 def normalize_axis(kernel: str, axis: Any, ndim: int, name: str = "axis") -> int:
     """Return ``axis`` counted from the front.
 

@@ -135,6 +135,7 @@ class Template:
 
     Attributes:
         tensors: Those of the result.
+        count: How many there are.
         is_bare: Whether it is a tensor by itself.
     """
 
@@ -146,6 +147,7 @@ class Template:
         """
         self.tensors: list[Tensor] = []
         self._form = self._taken_apart(result)
+        self.count = len(self.tensors)
         self.is_bare = isinstance(result, Tensor)
 
     def filled(self, tensors: list[Tensor]) -> Any:

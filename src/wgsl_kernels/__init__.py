@@ -14,6 +14,7 @@ from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel as wgsl_kernel
 from wgsl_kernels.backends.webgpu.link import Linked as Linked
 from wgsl_kernels.backends.webgpu.link import link as link
 from wgsl_kernels.backends.webgpu.packages import shader_package as shader_package
+from wgsl_kernels.composed import *  # noqa: F403  it re-exports ops made of others
 from wgsl_kernels.engine.autodiff import GradientTape as GradientTape
 from wgsl_kernels.engine.autodiff import grad as grad
 from wgsl_kernels.engine.autodiff import grads as grads
@@ -30,6 +31,11 @@ from wgsl_kernels.engine.capture import capture as capture
 from wgsl_kernels.engine.config import config as config
 from wgsl_kernels.engine.coverage import coverage as coverage
 from wgsl_kernels.engine.custom import custom_grad as custom_grad
+from wgsl_kernels.engine.derivatives import hessian as hessian
+from wgsl_kernels.engine.derivatives import hvp as hvp
+from wgsl_kernels.engine.derivatives import jacobian as jacobian
+from wgsl_kernels.engine.derivatives import jvp as jvp
+from wgsl_kernels.engine.derivatives import vjp as vjp
 from wgsl_kernels.engine.dlpack import from_dlpack as from_dlpack
 from wgsl_kernels.engine.driver import Backend as Backend
 from wgsl_kernels.engine.driver import Usage as Usage
@@ -239,10 +245,6 @@ from wgsl_kernels.ops.logical import logical_not as logical_not
 from wgsl_kernels.ops.logical import logical_or as logical_or
 from wgsl_kernels.ops.logical import logical_xor as logical_xor
 from wgsl_kernels.ops.logical import where as where
-from wgsl_kernels.ops.losses import huber_loss as huber_loss
-from wgsl_kernels.ops.losses import mean_squared_error as mean_squared_error
-from wgsl_kernels.ops.losses import sigmoid_cross_entropy as sigmoid_cross_entropy
-from wgsl_kernels.ops.losses import softmax_cross_entropy as softmax_cross_entropy
 from wgsl_kernels.ops.matrix import dot as dot
 from wgsl_kernels.ops.matrix import matmul as matmul
 from wgsl_kernels.ops.matrix import outer as outer
@@ -360,6 +362,7 @@ e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
 # `wk.backends`, `wk.engine` and `wk.fft` are modules that can be called, as checkers see here.
 if _TYPE_CHECKING:
+    from wgsl_kernels import dev as dev
     from wgsl_kernels import testing as testing
     from wgsl_kernels import tfjs as tfjs
     from wgsl_kernels.engine.backends import backends as backends
@@ -373,7 +376,7 @@ __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
 
 _register_own()
-_LAZY = ("testing", "tfjs")
+_LAZY = ("dev", "testing", "tfjs")
 
 
 def _lazily(name: str) -> _Any:

@@ -133,6 +133,11 @@ def op_parameters(op: str) -> list[str]:
     return [one["name"] for one in _op_signatures()[op]["params"]]
 
 
+def op_types(op: str) -> dict[str, str | None]:
+    """Return the types of a public op's parameters, in TypeScript, by name."""
+    return {one["name"]: one["type"] for one in _op_signatures()[op]["params"]}
+
+
 def op_paths(op: str) -> list[str]:
     """Return the names by which TensorFlow.js's users may call an op, its own last."""
     known = _op_signatures().get(op, {"public": []})
@@ -175,6 +180,7 @@ def value_of(raw: Any) -> Any:
     return {name: value_of(one) for name, one in raw.items()}
 
 
+@functools.cache
 def _lines(file: str) -> list[dict[str, Any]]:
     with gzip.open(FOLDER / file, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]

@@ -5,35 +5,23 @@ That it is refused is what the records say; the words are ours, and the same on 
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from tests.conformance.choices import ERROR_CHOICES
-from tests.conformance.corpus import Case, cases, op_parameters, op_paths
+from tests.conformance.corpus import Case, cases
+from tests.conformance.op_calls import op_call, op_of
 from tests.conformance.replay import BACKENDS, on, outputs_of, tensors_of
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.names import TFJS_NAMES, snake_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-# Arguments whose place in our op is neither their name's nor their position's.
-ARGUMENTS = {("softmax", "dim"): "axis", ("log_softmax", "dim"): "axis"}
-REDUCTIONS = ("none", "mean", "sum", "sum_by_nonzero_weights")
-
-
-def _op_of(case: Case) -> Callable[..., Any] | None:
-    """Return our op for the one that a case calls, if we have it."""
-    ours = next((TFJS_NAMES[one] for one in op_paths(case.op) if one in TFJS_NAMES), None)
-    return None if ours is None else getattr(wk, ours)
+    from collections.abc import Iterator
 
 
 def _checks() -> Iterator[Case]:
     for case in cases("errors.jsonl.gz"):
-        if case.raw["kind"] == "check" and (case.kernel or _op_of(case) is not None):
+        if case.raw["kind"] == "check" and (case.kernel or op_of(case) is not None):
             yield case
 
 
@@ -77,7 +65,7 @@ def _words(case: Case, backend: str) -> str | None:
     """Return the message with which a case is refused, None where it is not."""
     try:
         with on(backend, _given(case)):
-            result = _kernel_run(case) if case.kernel else _op_call(case)
+            result = _kernel_run(case) if case.kernel else op_call(case)
             for one in outputs_of(result):
                 one.numpy()  # a device tells of an index out of range when it is read
     except wk.WgslKernelsError as error:
@@ -91,43 +79,3 @@ def _given(case: Case) -> list[Any]:
 
 def _kernel_run(case: Case) -> Any:
     return wk.engine().run_kernel(case.kernel, tensors_of(case.inputs), case.attrs)
-
-
-def _op_call(case: Case) -> Any:
-    op = _op_of(case)
-    assert op is not None
-    given = _arguments(case, op)
-    ours = inspect.signature(op).parameters.values()
-    rest = next((one.name for one in ours if one.kind is one.VAR_POSITIONAL), None)
-    if rest is None:
-        return op(**given)
-    before = [given.pop(one.name) for one in ours if one.kind is one.POSITIONAL_OR_KEYWORD]
-    return op(*before, *given.pop(rest), **given)
-
-
-def _arguments(case: Case, op: Callable[..., Any]) -> dict[str, Any]:
-    """Return the recorded arguments in the form that our op takes them."""
-    given = case.args.get("config", case.args)
-    order = op_parameters(case.op) if "config" not in case.args else list(given)
-    ours = inspect.signature(op).parameters
-    positional = [one for one in ours.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
-    names: dict[str, Any] = {}
-    for place, theirs in enumerate(order):
-        if theirs not in given:
-            continue
-        name = snake_case(theirs)
-        name = ARGUMENTS.get((op.__name__, name), name)
-        if name not in ours:
-            name = (
-                name.replace("_", "") if name.replace("_", "") in ours else positional[place].name
-            )
-        names[name] = _argument(name, given[theirs])
-    return names
-
-
-def _argument(name: str, value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return next(iter(tensors_of({name: value}).values()))
-    if isinstance(value, list):
-        return [_argument(name, one) for one in value]
-    return REDUCTIONS[value] if name == "reduction" else value

@@ -208,6 +208,16 @@ def gradient_interval(expected: Array) -> bounds.Interval:
     return _of_largest(expected, 16, float(np.max(np.abs(expected), initial=0)))
 
 
+def composed_interval(expected: Array) -> bounds.Interval:
+    """Return the interval for the recorded result of a public op.
+
+    An op is a few kernels, each rounded on both sides, the sums of many terms among them; each
+    kernel's own records hold it to its own bound.
+    """
+    sizes = np.abs(expected)
+    return _of_largest(expected, 64, float(np.max(sizes[np.isfinite(sizes)], initial=0)))
+
+
 def steps_interval(expected: Array, steps: int, largest: float, lost: float) -> bounds.Interval:
     """Return the interval for a variable after that many steps of an optimizer.
 

@@ -116,7 +116,7 @@ def test_the_absolute_value_of_a_complex_number_does_not_overflow(backend: str) 
         (lambda: wk.bitwise_and(1.5, 2), "BitwiseAnd: a has dtype float32"),
         (lambda: wk.bitwise_left_shift([True], [1.5]), "BitwiseLeftShift: a has dtype float32"),
         (lambda: wk.nextafter(1, 2), "NextAfter: a has dtype int32; want a float"),
-        (lambda: wk.acos([1j]), "Acos: x has dtype complex64"),
+        (lambda: wk.acos(["a"]), "Acos: x has dtype string"),
         (lambda: wk.atan2(["a"], ["b"]), "Atan2: a has dtype string"),
     ],
 )

@@ -26,7 +26,7 @@ def _names(space: Any, values: Mapping[str, Any], device: Any) -> dict[str, Any]
     """Return what an expression may use, with arrays of one namespace."""
     found = {name: getattr(space, name) for name in dir(space) if not name.startswith("__")}
     found |= {name: getattr(space, name, name) for name in (*ALL.split(), "int32")}
-    found |= {"linalg": space.linalg, "fft": space.fft, "float": float, "hasattr": hasattr}
+    found |= {"linalg": space.linalg, "fft": space.fft}
     found["to_another_device"] = lambda x: x.to_device(device)
     found["unique_sorted"] = lambda parts: [space.take(x, space.argsort(parts[0])) for x in parts]
     return found | {name: space.asarray(one) for name, one in values.items()}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from rich.console import Console
+from tests.modes import ALL_MODES
 from typer.testing import CliRunner
 
 import wgsl_kernels as wk
@@ -169,6 +171,34 @@ def test_a_shader_file_is_looked_through_without_a_device(tmp_path: Path) -> Non
     assert f"{file}:1:4: error: op may end without a value" in done.output
 
 
+def test_several_files_are_looked_through_in_one_run(tmp_path: Path) -> None:
+    """As a pre-commit hook names them."""
+    files = [tmp_path / "own.wgsl", tmp_path / "other.wgsl"]
+    for file in files:
+        file.write_text("fn op(x: T) -> T {\n  return x;\n}\n")
+    assert run("check", *files, "--section", "portable").exit_code == 0
+
+    files[1].write_text("fn op(x: T) -> T {\n  return x\n}\n")
+    done = run("check", *files, "--format", "gcc")
+
+    assert done.exit_code == 1
+    assert done.output.startswith(f"{files[1]}:3:1: error: want ';'")
+
+
+def test_text_in_a_python_file_is_looked_through_without_a_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wgsl_kernels.cli.check.choose_adapter", lambda: None)
+    wrong = RIGHT.replace("return x * attrs.alpha + z;", "if (x > T(0)) { return x; }")
+
+    done = run("check", written(tmp_path, wrong), "--format", "gcc")
+
+    assert done.exit_code == 1
+    line = 1 + wrong[: wrong.index("fn op")].count("\n")
+    assert f"tinted.py:{line}:4: error: Tinted: op may end without a value" in done.output
+    assert run("check", written(tmp_path, RIGHT), "--strict").exit_code == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("NoSuchKernel",), ("nowhere.py",), ("Exp", "--section", "fun"), ("Exp", "--backend", "tpu")],
@@ -214,6 +244,48 @@ def test_an_edit_never_gives_the_verdict_on_the_text_before(tmp_path: Path) -> N
         with wk.use_backend("webgpu"):  # the last good version runs on
             y = wk.engine().run_kernel("Tinted", {"x": x, "z": x}, {"alpha": 0.5})
         assert y.tolist() == [3.0]
+
+
+SESSION = 300 if ALL_MODES else 30
+EDITS = (
+    ("x * attrs.alpha + z;", ""),
+    ("x * attrs.alpha - z;", "wrong-values"),
+    ("z * attrs.alpha + x;", "wrong-values"),
+    ("x * attrs.alfa + z;", "unknown-field"),
+    ("x * attrs.alpha + z", "syntax"),
+    ("max(x * attrs.alpha + z;", "syntax"),
+    ("x * attrs.alpha + 2u;", "wrong-type"),
+    ("w * attrs.alpha + z;", "unknown-name"),
+    ("z + attrs.alpha * x;", ""),
+)
+"""What the formula is replaced by, and the code of what must be found."""
+
+
+@pytest.mark.gpu
+def test_a_session_of_random_edits_is_never_stale(tmp_path: Path) -> None:
+    """Each edit is another text than all before, by its comment; some break the Python file."""
+    draw = random.Random(0)
+    file = written(tmp_path, RIGHT)
+    session = Session(Program.at(file), Asked())
+    assert session.turn().passed()
+    good = 0.5
+    x = wk.tensor([2.0])
+    for turn in range(SESSION):
+        formula, code = draw.choice(EDITS)
+        scale = draw.choice((0.25, 0.5, 2.0))
+        text = RIGHT.replace("x * attrs.alpha + z;", f"{formula} // edit {turn}")
+        text = text.replace("alpha=0.5", f"alpha={scale}")
+        if draw.random() < 0.15:
+            text, code = text.replace("import numpy", f"import numpy_{turn}", 1), "file-failed"
+        file.write_text(text)
+
+        verdict = session.turn()
+
+        assert [one.code for one in verdict.findings][:1] == ([code] if code else []), text
+        good = good if code else scale
+        with wk.use_backend("webgpu"):  # the last good version runs on, with its own default
+            y = wk.engine().run_kernel("Tinted", {"x": x, "z": x})
+        assert y.tolist() == [2.0 * good + 2.0]
 
 
 @pytest.mark.gpu
@@ -309,3 +381,18 @@ def test_what_was_checked_is_remembered(tmp_path: Path) -> None:
 
     assert row["evidence"]["verdict"] == "ok"
     assert row["missing"] == []
+
+
+@pytest.mark.gpu
+def test_show_and_tune_print_json() -> None:
+    (one,) = json.loads(run("show", "Exp", "3x4", "--json").output)["dispatches"]
+
+    assert one["kernels"] == ["Exp"]
+    assert [line["file"] for line in one["lines"] if "safe_exp(f32(x))" in line["wgsl"]] == [
+        "unary/exp.wesl"
+    ]
+
+    found = json.loads(run("tune", "--only", "no such item", "--json").output)
+
+    assert found["measured"] == []
+    assert found["adapter"]

@@ -1,4 +1,4 @@
-"""The plugin of pytest: a project's kernels are checked by two lines, and a failure repairs."""
+"""The plugin of pytest: two lines of settings check a project's kernels; a failure repairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 def test_two_lines_put_a_projects_kernels_through_every_section(tmp_path: Path) -> None:
     right = text_of(wanted("Tinted", "map", "", ["alpha=0.5"]))
     wrong = right.replace("Tinted", "Toned").replace("return dy * alpha", "return dy")
-    (tmp_path / "conftest.py").write_text('pytest_plugins = ["wgsl_kernels.testing.plugin"]\n')
     (tmp_path / "pytest.ini").write_text("[pytest]\nwgsl_kernels = right.py wrong.py\n")
     (tmp_path / "right.py").write_text(right)
     (tmp_path / "wrong.py").write_text(wrong.replace("unbroadcast(dy * alpha", "unbroadcast(dy"))

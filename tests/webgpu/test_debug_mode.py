@@ -122,6 +122,47 @@ def test_a_loop_without_end_is_told_in_place_of_wrong_numbers() -> None:
         run("Runaway", wk.tensor([1.0])).numpy()
 
 
+def test_nan_from_finite_numbers_names_the_kernel_the_element_and_the_line() -> None:
+    wk.wgsl_kernel("Rooted", "// y = sqrt(x)\nfn op(x: T) -> T {\n  return sqrt(x);\n}\n")
+
+    def step(x: wk.Tensor) -> wk.Tensor:
+        return run("Rooted", x * 2.0) + 1.0
+
+    x = wk.tensor([4.0, -1.0, 9.0])
+    fast = wk.capture(step)
+    for f, fusion in ((step, "never"), (step, "always"), (fast, "auto")):
+        with (
+            wk.use_backend("webgpu"),
+            wk.config.using(fusion=fusion, debug=True),
+            pytest.raises(wk.KernelFault, match=r"\[1\] is NaN, and all that") as caught,
+        ):
+            f(x).numpy()
+        message = str(caught.value)
+        assert "Rooted" in message.partition(":")[0]
+        assert f"Called at {__file__}:" in message
+        assert [one.code for one in caught.value.findings] == ["nan-result"]
+
+    wk.cpu_kernel("Rooted")(np.sqrt)
+    with (
+        np.errstate(all="ignore"),
+        wk.use_backend("cpu"),
+        wk.config.using(debug=True),
+        pytest.raises(wk.NumericsError, match=r"^Rooted: output 0 .* holds nan at \[1\]"),
+    ):
+        run("Rooted", x)
+
+
+def test_what_is_never_written_is_told_at_the_read() -> None:
+    text = FREE.replace("x[id.x + 1u]", "x[id.x]").replace("params.x_size)", "params.x_size - 3u)")
+    wk.signature("Short")(lambda x, /: x.like())
+    wk.wgsl_kernel("Short", text)
+    x = wk.tensor(np.ones(70, np.float32))
+    with wk.use_backend("webgpu"), wk.config.using(debug=True):
+        with pytest.raises(wk.KernelFault, match=r"^Short: .* word 67 of the result was never"):
+            run("Short", x).numpy()
+        assert (x * np.inf).numpy()[0] == np.inf  # infinities are no fault
+
+
 def test_right_kernels_say_nothing_and_give_the_same_bits() -> None:
     x = np.random.default_rng(0).standard_normal((40, 50)).astype(np.float32)
 

@@ -200,8 +200,8 @@ def test_operators_that_want_parentheses_between_them_are_named(text: str) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("fn f() {\n  let y = x\n  return;\n}", "a.wgsl:2:12: want ';', found 'return'.\n"
-         "      let y = x\n               ^"),
+        ("fn f() {\n  let y = x\n  return;\n}", "a.wgsl:3:3: want ';', found 'return'.\n"
+         "      return;\n      ^"),
         ("fn f() { let = 1; }", "1:14: want the name of what let declares, found '='."),
         ("fn f() { a + b; }", "1:12: want an assignment, found '+'."),
         ("fn f() { x = ; }", "1:14: want an expression, found ';'."),

@@ -103,8 +103,8 @@ def test_a_declaration_that_breaks_off_is_left_to_the_compiler() -> None:
         ("fn f() {\n\tif (x) {\n}\n", "a.wgsl:1:8: this { is never closed; want }.\n"
          "    fn f() {\n           ^"),
         ("fn f() {}\n\t}", "a.wgsl:2:2: this } closes nothing.\n    \t}\n    \t^"),
-        ("fn f(a: i32 {\n}", "a.wgsl:1:5: this ( is never closed; want )."),
-        ("fn f() { g(1; }\n", "a.wgsl:1:11: this ( is not closed before the } of line 1; want )."),
+        ("fn f(a: i32 {\n}", "a.wgsl:1:13: want ',' or ')', found '{'. The ( of line 1,"),
+        ("fn f() { g(1; }\n", "a.wgsl:1:13: want ',' or ')', found ';'. The ( of line 1,"),
         ("#include <x>\n", "a.wgsl:1:1: want #include \"path\""),
     ],
 )  # fmt: skip

@@ -72,7 +72,7 @@ COPIES_MAX = 512
 class WebGpuBackend:
     """Runs WGSL kernels through wgpu."""
 
-    name = "webgpu"
+    name, looks_at_results = "webgpu", True  # the latter under config.debug, each dispatch's
 
     def __init__(self) -> None:
         self._device: Device | None = None
@@ -80,7 +80,7 @@ class WebGpuBackend:
         self._fills: Recent[tuple[Any, ...], Loaded] = Recent(COPIES_MAX)
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
-        self._debugging = Debugging()
+        self._debugging = Debugging(self.evaluator)
         self.open()
 
     def fusion(self) -> str:

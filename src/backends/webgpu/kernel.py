@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
@@ -79,6 +79,14 @@ class ShaderKernel:
     def look_again(self) -> bool:
         """Read the files again; return whether any of them differs."""
         return self._sources.look_again()
+
+    def differs(self) -> bool:
+        """Say whether any of the files differs now; nothing changes by that."""
+        return self._sources.differs()
+
+    def anew(self) -> ShaderKernel:
+        """Return the same kernel with its files as they are now."""
+        return replace(self, shared=None)
 
     def names(self) -> tuple[str, ...]:
         """Return what the kernel calls its inputs: as its signature has it, else as a map's op.

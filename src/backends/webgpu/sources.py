@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from wgsl_kernels.backends.webgpu.composing.source import find_source
@@ -31,7 +30,7 @@ class Sources:
     """What a kernel's author named as shaders, with what they import."""
 
     def __init__(self, origin: Origin) -> None:
-        self._folder = Path(origin.file).parent
+        self._folder = origin.folder
         self._inline = origin.inline
         note_home(self._inline, origin.file)
         self._found: Recent[Asked, Source] = Recent(SOURCES_MAX)
@@ -75,6 +74,18 @@ class Sources:
         self._is_broken = False
         self._found.drop(self._differs)
         return was_broken or self._found.held < before
+
+    def differs(self) -> bool:
+        """Say whether any of the texts differs now, or cannot be read; nothing changes by that."""
+        was_broken, seen = self._is_broken, [False]
+
+        def look(asked: Asked, found: Source) -> bool:
+            seen.append(self._differs(asked, found))
+            return False  # nothing goes
+
+        self._found.drop(look)
+        self._is_broken = was_broken
+        return any(seen)
 
     def _differs(self, asked: Asked, found: Source) -> bool:
         try:

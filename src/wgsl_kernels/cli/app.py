@@ -87,8 +87,8 @@ def new_kernel(
 
 @app.command("check")
 def check_kernels(
-    target: Annotated[
-        str | None, typer.Argument(help="A Python file, a shader file, or a kernel's name.")
+    targets: Annotated[
+        list[str] | None, typer.Argument(help="Python files, shader files, or kernels' names.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every kernel with samples.")] = False,
     only: Annotated[
@@ -101,6 +101,12 @@ def check_kernels(
     ] = None,
     case: Annotated[str, typer.Option(help="Only cases with this in their names.")] = "",
     watch: Annotated[bool, typer.Option(help="Check again at every save.")] = False,
+    window: Annotated[
+        bool, typer.Option(help="Show the output in a window, and check again at every save.")
+    ] = False,
+    image: Annotated[
+        Path | None, typer.Option(help="A folder for heat maps of outputs that are like images.")
+    ] = None,
     strict: Annotated[bool, typer.Option(help="Warnings fail, too.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A line per check.")] = False,
     form: Annotated[str, typer.Option("--format", help="text, gcc, sarif, json or html.")] = "text",
@@ -111,16 +117,38 @@ def check_kernels(
 
     with telling_errors():
         asked = check.asked_for(only, backend, section, case, strict=strict)
+        given = targets or []
+        target = given[0] if len(given) == 1 else None
+        if window:
+            from wgsl_kernels.cli.watching import session_of
+            from wgsl_kernels.cli.window import open_window
+
+            open_window(console(), session_of(target, asked), asked)
+            return
         if watch:
             from wgsl_kernels.cli.watching import watch_file
 
             watch_file(console(), target, asked)
             return
-        verdict = check.check_target(target, asked, everything=everything)
+        verdict = check.check_targets(given, asked, everything=everything)
         check.show(console(), verdict, "json" if as_json else form, verbose=verbose)
+        if image is not None:
+            check.draw(verdict, asked, image, console(error=True))
     check.remember(verdict)
     if not verdict.passed(strict=strict):
         raise typer.Exit(FAILED)
+
+
+@app.command("prelude")
+def print_prelude(
+    file: Annotated[Path, typer.Argument(help="A shader file.")],
+    whole: Annotated[bool, typer.Option(help="With the file and what it imports.")] = False,
+) -> None:
+    """Print declarations of the names that a shader file need not declare, for WGSL editors."""
+    from wgsl_kernels.cli.prelude import prelude_of
+
+    with telling_errors():
+        typer.echo(prelude_of(file, whole=whole), nl=False)
 
 
 @app.command("explain")
@@ -197,12 +225,17 @@ def tune_kernels(
         typer.Argument(help="file.py:function without parameters; by default the usual shapes."),
     ] = None,
     only: Annotated[str, typer.Option(help="Only the items whose names contain this.")] = "",
+    as_json: Json = False,
 ) -> None:
     """Measure which variants of the kernels are fastest on this adapter, and remember them."""
-    from wgsl_kernels.cli.tune import tune
+    from wgsl_kernels.cli import tune
 
     with telling_errors():
-        tune(console(), only, functions or [])
+        found = tune.tune(console(error=as_json), only, functions or [])
+        if as_json:
+            print_json(found.to_dict())
+        else:
+            tune.show(console(), found)
 
 
 @app.command("show")
@@ -213,9 +246,14 @@ def show_program(
     ] = None,
     dtype: Annotated[str, typer.Option(help="Of these inputs.")] = "float32",
     config: Annotated[str | None, typer.Option(help="The variant that a kernel runs as.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Print what runs: the program with its grids and bindings, each line with its origin."""
-    from wgsl_kernels.cli.show import show
+    from wgsl_kernels.cli.show import lines_of, shown
 
     with telling_errors():
-        typer.echo(show(name, shapes or [], dtype, config))
+        seen = shown(name, shapes or [], dtype, config)
+    if as_json:
+        print_json({"name": name, "dispatches": lines_of(seen)})
+    else:
+        typer.echo(seen.show())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ from rich.text import Text
 
 from wgsl_kernels.backends.webgpu.composing.source import load_file
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.products.form import ProductForm
 from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
 from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
 from wgsl_kernels.cli.output import print_findings, print_json
@@ -18,7 +20,8 @@ from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound, ShaderError
 from wgsl_kernels.engine.finding_codes import SECTIONS
 from wgsl_kernels.engine.findings import Finding
-from wgsl_kernels.engine.registry import kernel_names
+from wgsl_kernels.engine.registry import get_kernel, kernel_names
+from wgsl_kernels.testing.checking.placed import placed_finding
 from wgsl_kernels.testing.evidence import keep_evidence
 from wgsl_kernels.testing.formats import printed
 from wgsl_kernels.testing.kernel import check_kernel
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text as ShaderText
     from wgsl_kernels.engine.finding_codes import Section
 
 SHADERS = (".wgsl", ".wesl")
@@ -146,11 +150,28 @@ def check_target(target: str | None, asked: Asked, *, everything: bool = False) 
     return verdict
 
 
+def check_targets(targets: Sequence[str], asked: Asked, *, everything: bool = False) -> Verdict:
+    """Check several files or kernels, as `check_target` does each; none are all kernels.
+
+    Raises:
+        KernelNotFound, ArgumentError: See `check_target`.
+    """
+    whole = Verdict()
+    for one in targets or (None,):
+        verdict = check_target(one, asked, everything=everything)
+        whole.reports += verdict.reports
+        whole.others += verdict.others
+        whole.seconds += verdict.seconds
+    return whole
+
+
 def check_program(program: Program, asked: Asked) -> Verdict:
     """Run a file and check the kernels that it registers."""
     program.run()
     verdict = check_names([one for one in program.kernels if samples_of(one)], asked)
     verdict.others += [*program.findings, *program.unsampled()]
+    if choose_adapter() is None:  # then nothing is composed
+        verdict.others += [found for one in program.kernels for found in lint_kernel(one)]
     if not program.kernels and not program.findings:
         words = "registers no kernel."
         verdict.others.append(Finding("no-samples", words, "", str(program.path)))
@@ -172,19 +193,37 @@ def check_names(names: Sequence[str], asked: Asked) -> Verdict:
 def lint_file(path: Path) -> list[Finding]:
     """Return what can be said of a shader file by itself, without a GPU."""
     try:
-        source = load_file(path.resolve())
+        text = load_file(path.resolve()).facts.text
     except ShaderError as error:
-        return [Finding("syntax", str(error), "", str(path))]
-    text = source.facts.text
-    remarks = diagnose(text, _AnyName()) or lint(text)
+        found = placed_finding(error)
+        return [found or Finding("syntax", str(error), "", str(path))]
+    return [replace(one, file=str(path)) for one in lint_text(text)]
+
+
+def lint_kernel(name: str) -> list[Finding]:
+    """Return what can be said of a registered kernel's own text without a GPU.
+
+    That of a function with full control is not known before it runs.
+    """
+    kernel = get_kernel(name, "webgpu")
+    func = None if kernel is None else kernel.func
+    try:
+        if isinstance(func, ShaderKernel):
+            return lint_text(func.source.facts.text, name)
+        return lint_text(func.file().text, name) if isinstance(func, ProductForm) else []
+    except ShaderError as error:
+        found = placed_finding(error, name)
+        return [found or Finding("syntax", str(error), name)]
+
+
+def lint_text(text: ShaderText, kernel: str = "") -> list[Finding]:
+    """Return what can be said of one file of a shader, or of text in a Python file, by itself."""
     found: list[Finding] = []
-    for one in remarks:
+    for one in diagnose(text, _AnyName()) or lint(text):
         place = text.place(one.span.begin)
         width = one.span.end - one.span.begin
-        line = text.line(place.line)
-        found.append(
-            Finding(one.code, one.words, "", str(path), place.line, place.column, width, line)
-        )
+        where = (place.file, place.line, place.column, width, text.line(place.line))
+        found.append(Finding(one.code, one.words, kernel, *where))
     return found
 
 
@@ -213,6 +252,25 @@ def show(to: Console, verdict: Verdict, form: str, *, verbose: bool = False) -> 
             _show_report(to, report, verbose=verbose)
         print_findings(to, verdict.others)
         _show_total(to, verdict)
+
+
+def draw(verdict: Verdict, asked: Asked, folder: Path, to: Console) -> None:
+    """Write pictures of what the checked kernels give, and say which.
+
+    Raises:
+        ArgumentError: The folder cannot be made, or what draws is not installed.
+    """
+    from wgsl_kernels.cli.images import write_images, write_roofline
+
+    names = [one.kernel for one in verdict.reports if get_kernel(one.kernel, "cpu") is not None]
+    on_gpu = "webgpu" in asked.backends and choose_adapter() is not None
+    places = write_images(folder, names, "webgpu" if on_gpu else "cpu")
+    if on_gpu and "fast" in asked.sections and write_roofline(folder / "roofline.png", names):
+        places.append(folder / "roofline.png")
+    for one in places:
+        to.print(f"wrote {one}")
+    if not places:
+        to.print("nothing is like an image: want outputs of at least 8 rows and 8 columns.")
 
 
 def _show_report(to: Console, report: Report, *, verbose: bool) -> None:

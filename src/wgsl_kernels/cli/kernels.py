@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
@@ -40,12 +42,15 @@ def ledger(
     """
     before = {one.name for one in coverage() if one.backends}
     if module:
+        sys.path.insert(0, str(Path.cwd()))  # as `python -m` would
         try:
             importlib.import_module(module)
         except ImportError as error:
             raise ArgumentError(
                 f"kernels: module {module!r} cannot be imported: {error}."
             ) from None
+        finally:
+            sys.path.pop(0)
     evidence = last_evidence()
     rows: list[dict[str, Any]] = []
     for one in coverage():

@@ -23,9 +23,9 @@ FAILED, WRONG_USAGE = 1, 2
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
-def console() -> Console:
+def console(*, error: bool = False) -> Console:
     """Return where a command prints: colours in a terminal, plain text elsewhere."""
-    return Console(highlight=False, markup=False, soft_wrap=True)
+    return Console(highlight=False, markup=False, soft_wrap=True, stderr=error)
 
 
 @contextmanager

@@ -20,6 +20,8 @@ from wgsl_kernels.engine.signature import find_signature
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from wgsl_kernels.engine.explain import Explanation
+    from wgsl_kernels.engine.profile import DispatchRow
     from wgsl_kernels.engine.spec import Shape
 
 
@@ -27,10 +29,10 @@ RUNS = 2
 """Runs before the one that is shown: a function with full control has a program from then on."""
 
 
-def show(
+def shown(
     name: str, shapes: Sequence[str] = (), dtype: str = "float32", config: str | None = None
-) -> str:
-    """Return what runs, each line of the shaders with its origin.
+) -> Explanation:
+    """Return what runs; its ``show()`` has each line of the shaders with its origin.
 
     Args:
         name: A kernel's name, or ``file.py:function``: a function without parameters.
@@ -52,7 +54,39 @@ def show(
         with contextlib.nullcontext() if config is None else forced(name, config):
             for _ in range(RUNS):
                 wk.evaluate(f())
-            return wk.explain(f).show()
+            return wk.explain(f)
+
+
+def lines_of(seen: Explanation) -> list[dict[str, Any]]:
+    """Return the dispatches in plain Python: facts, and each line of WGSL with its origin."""
+    found: list[dict[str, Any]] = []
+    for row in seen.dispatches:
+        if row.dispatch is not None:
+            source_map = row.dispatch.module.source_map
+            texts = source_map.composed.text.split("\n")
+            places = [source_map.origin(n, 1)[1] for n in range(1, len(texts) + 1)]
+            lines = [
+                {"wgsl": text, "file": place.file, "line": place.line}
+                for text, place in zip(texts, places, strict=True)
+            ]
+            found.append({**facts_of(row), "lines": lines})
+    return found
+
+
+def facts_of(row: DispatchRow) -> dict[str, Any]:
+    """Return what a dispatch is, in plain Python."""
+    one = row.dispatch
+    return {
+        "kernels": list(one.kernels),
+        "cause": row.cause or "eager",
+        "grid": list(one.grid),
+        "workgroup": list(one.module.composed.workgroup_size),
+        "bindings": [
+            {"name": binding.name, "access": binding.access, "bytes": binding.nbytes}
+            for binding in one.bindings
+        ],
+        "notes": list(one.notes),
+    }
 
 
 def called(name: str, shapes: Sequence[str], dtype: str) -> tuple[Callable[[], Any], str]:

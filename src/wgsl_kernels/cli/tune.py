@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -33,11 +34,48 @@ SIZES = (128, 256, 512, 1024, 2048, 4096)
 Item: TypeAlias = "tuple[str, Callable[[], Any]]"
 
 
-def tune(console: Console, only: str = "", functions: Sequence[str] = ()) -> None:
-    """Measure the items whose names contain ``only``, remember the choices and print them.
+@dataclass(frozen=True)
+class Tuned:
+    """What was measured.
+
+    Attributes:
+        adapter: Where.
+        file: Where the choices are kept.
+        measured: Each item's name with a choice that it has.
+    """
+
+    adapter: str
+    file: str
+    measured: list[tuple[str, Measurement]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it in plain Python, as JSON has it."""
+        rows = [
+            {
+                "item": name,
+                "kernel": one.kernel,
+                "variant": variant,
+                "ms": 1e3 * seconds,
+                "taken": variant == one.chosen,
+                "static": variant == one.static,
+            }
+            for name, one in self.measured
+            for variant, seconds in one.seconds.items()
+        ]
+        return {"adapter": self.adapter, "file": self.file, "measured": rows}
+
+
+def show(console: Console, tuned: Tuned) -> None:
+    """Print what was measured."""
+    console.print(_table(tuned.measured, tuned.adapter))
+    console.print(f"kept in {tuned.file}")
+
+
+def tune(console: Console, only: str = "", functions: Sequence[str] = ()) -> Tuned:
+    """Measure the items whose names contain ``only``, and remember the choices.
 
     Args:
-        console: Where to.
+        console: Where it shows how far it is.
         only: A part of the names; of none, everything.
         functions: ``file.py:function`` each; what these run is measured instead of usual shapes.
 
@@ -59,8 +97,8 @@ def tune(console: Console, only: str = "", functions: Sequence[str] = ()) -> Non
                 wk.evaluate(make())
                 wk.synchronize()
                 found += [(name, one) for one in tuner.measured[before:]]
-    console.print(_table(found, f"{info.name} through {info.backend}, {info.driver}"))
-    console.print(f"kept in {file_for(info)}")
+    adapter = f"{info.name} through {info.backend}, {info.driver}"
+    return Tuned(adapter, str(file_for(info)), found)
 
 
 def _given(name: str) -> Item:

@@ -9,7 +9,7 @@ import threading
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -18,6 +18,7 @@ from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.snapshot import Snapshot, take_snapshot
 from wgsl_kernels.testing.program import Program
 from wgsl_kernels.testing.registered import samples_of, set_samples
+from wgsl_kernels.testing.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +55,11 @@ class Session:
         default_factory=dict[str, "tuple[Sample, ...]"], repr=False
     )
 
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels of the last good version; before there is one, those of the file."""
+        return tuple(self._samples) or self.program.kernels
+
     def turn(self) -> Verdict:
         """Run the file as it is now and return the verdict on its sample rows.
 
@@ -76,14 +82,21 @@ class Session:
                 set_samples(name, samples)
         return verdict
 
-    def rest(self) -> Iterator[Verdict]:
-        """Yield a verdict on all sections, kernel by kernel."""
+    def rest(self) -> Iterator[Verdict | None]:
+        """Yield a verdict on all sections, kernel by kernel, and None behind each section of one.
+
+        So whoever asks may stop where there is another save to look at.
+        """
         for name in self.program.kernels:
             if samples_of(name) and (not self.asked.only or name in self.asked.only):
-                begin = time.perf_counter()
-                verdict = check_names([name], self.asked)
-                verdict.seconds = time.perf_counter() - begin
-                yield verdict
+                whole = Verdict([Report(name)])
+                for section in self.asked.sections:
+                    begin = time.perf_counter()
+                    found = check_names([name], replace(self.asked, sections=(section,)))
+                    whole.reports[0].rows += [row for one in found.reports for row in one.rows]
+                    whole.seconds += time.perf_counter() - begin
+                    yield None
+                yield whole
 
 
 def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None = None) -> None:
@@ -98,14 +111,42 @@ def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None 
     Raises:
         ArgumentError: It is no Python file.
     """
-    from watchfiles import watch
+    session = session_of(target, asked)
+    stop = threading.Event()
+    changes = changes_beside(session.program.path, stop)
+    pending = _shown(to, session)
+    for changed in changes:
+        if changed:
+            pending = _shown(to, session)
+        elif pending is not None:
+            for verdict in pending:
+                if verdict is not None:
+                    show(to, verdict, "text")
+                break
+            else:
+                pending = None
+                to.print(Text("watching; Ctrl-C ends", style="dim"))
+        if turns is not None and session.turns >= turns:
+            stop.set()
 
+
+def session_of(target: str | None, asked: Asked) -> Session:
+    """Return a watch over a file.
+
+    Raises:
+        ArgumentError: It is no Python file.
+    """
     if target is None or Path(target).suffix != ".py":
         raise ArgumentError("check: --watch wants a Python file that registers kernels.")
-    session = Session(Program.at(Path(target)), asked)
-    stop = threading.Event()
-    changes = watch(
-        session.program.path.parent,
+    return Session(Program.at(Path(target)), asked)
+
+
+def changes_beside(file: Path, stop: threading.Event) -> Iterator[set[Any]]:
+    """Yield what was saved beside a file, and nothing every 50 ms, until ``stop`` is set."""
+    from watchfiles import watch
+
+    return watch(
+        file.parent,
         watch_filter=lambda _, path: path.endswith(ENDINGS),
         debounce=SETTLED_MS,
         step=10,
@@ -114,22 +155,9 @@ def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None 
         stop_event=stop,
         raise_interrupt=False,
     )
-    pending = _shown(to, session)
-    for changed in changes:
-        if changed:
-            pending = _shown(to, session)
-        elif pending is not None:
-            verdict = next(pending, None)
-            if verdict is None:
-                pending = None
-                to.print(Text("watching; Ctrl-C ends", style="dim"))
-            else:
-                show(to, verdict, "text")
-        if turns is not None and session.turns >= turns:
-            stop.set()
 
 
-def _shown(to: Console, session: Session) -> Iterator[Verdict] | None:
+def _shown(to: Console, session: Session) -> Iterator[Verdict | None] | None:
     """Print the verdict on the file as it is now; return what is left to say of it."""
     verdict = session.turn()
     to.rule(time.strftime("%H:%M:%S"))

@@ -20,7 +20,7 @@ from wgsl_kernels.engine.shapes import broadcast, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.tape import Lazy
-from wgsl_kernels.ops import compare, complex, creation, exponential, logical
+from wgsl_kernels.ops import compare, complex, complex_maps, creation, exponential, logical
 from wgsl_kernels.ops.elementwise import (
     COMPLEX,
     NUMBERS,
@@ -300,7 +300,10 @@ def pow(a: TensorLike, b: TensorLike) -> Tensor:
         >>> da.tolist(), db.tolist()
         ([0.0, -2.0, 3.0], [0.0, 0.0, 0.0])
     """
-    return run("Pow", a, b)
+    try:
+        return run("Pow", a, b)
+    except DTypeError:
+        return complex_maps.of_complex("pow", a, b)
 
 
 signature("Pow", promote=("a", "b"))(broadcast_pair("Pow", *NUMBERS))

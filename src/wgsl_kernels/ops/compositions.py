@@ -60,7 +60,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
-def broadcast_arrays(*arrays: TensorLike) -> tuple[Tensor, ...]:
+def broadcast_arrays(*arrays: TensorLike) -> list[Tensor]:
     """Return tensors broadcast against each other.
 
     Raises:
@@ -73,7 +73,7 @@ def broadcast_arrays(*arrays: TensorLike) -> tuple[Tensor, ...]:
     given = [as_tensor(one) for one in arrays]
     specs = {f"arrays[{index}]": Spec(one.shape, one.dtype) for index, one in enumerate(given)}
     shape = broadcast("broadcast_arrays", **specs) if given else ()
-    return tuple(shapes.broadcast_to(one, shape) for one in given)
+    return [shapes.broadcast_to(one, shape) for one in given]
 
 
 def diff(

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.ops import complex_maps
 from wgsl_kernels.ops.elementwise import (
     NUMBERS,
     as_float,
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
 def cos(x: TensorLike) -> Tensor:
     """Return the cosine of ``x`` in radians, element by element."""
-    return run("Cos", x)
+    try:
+        return run("Cos", x)
+    except DTypeError:
+        return complex_maps.of_complex("cos", x)
 
 
 signature("Cos")(float_of_x("Cos"))
@@ -67,7 +72,10 @@ def _erf_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 def exp(x: TensorLike) -> Tensor:
     """Return e to the power ``x``, element by element."""
-    return run("Exp", x)
+    try:
+        return run("Exp", x)
+    except DTypeError:
+        return complex_maps.of_complex("exp", x)
 
 
 signature("Exp")(float_of_x("Exp"))
@@ -88,7 +96,10 @@ def _exp_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 def expm1(x: TensorLike) -> Tensor:
     """Return ``exp(x) - 1`` without cancellation near 0; of integers cut toward zero."""
-    return run("Expm1", x)
+    try:
+        return run("Expm1", x)
+    except DTypeError:
+        return complex_maps.of_complex("expm1", x)
 
 
 signature("Expm1")(like_x("Expm1", *NUMBERS))
@@ -110,7 +121,10 @@ def _expm1_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 def log(x: TensorLike) -> Tensor:
     """Return the natural logarithm, element by element; -infinity at 0, NaN below it."""
-    return run("Log", x)
+    try:
+        return run("Log", x)
+    except DTypeError:
+        return complex_maps.of_complex("log", x)
 
 
 signature("Log")(float_of_x("Log"))
@@ -131,7 +145,10 @@ def _log_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 def log1p(x: TensorLike) -> Tensor:
     """Return ``log(1 + x)`` without cancellation near 0; of integers cut toward zero."""
-    return run("Log1p", x)
+    try:
+        return run("Log1p", x)
+    except DTypeError:
+        return complex_maps.of_complex("log1p", x)
 
 
 signature("Log1p")(like_x("Log1p", *NUMBERS))
@@ -153,7 +170,10 @@ def _log1p_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 def sin(x: TensorLike) -> Tensor:
     """Return the sine of ``x`` in radians, element by element."""
-    return run("Sin", x)
+    try:
+        return run("Sin", x)
+    except DTypeError:
+        return complex_maps.of_complex("sin", x)
 
 
 signature("Sin")(float_of_x("Sin"))
@@ -174,7 +194,10 @@ def _sin_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 def tan(x: TensorLike) -> Tensor:
     """Return the tangent of ``x`` in radians, element by element."""
-    return run("Tan", x)
+    try:
+        return run("Tan", x)
+    except DTypeError:
+        return complex_maps.of_complex("tan", x)
 
 
 signature("Tan")(float_of_x("Tan"))
@@ -195,7 +218,10 @@ def _tan_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 def tanh(x: TensorLike) -> Tensor:
     """Return the hyperbolic tangent, element by element."""
-    return run("Tanh", x)
+    try:
+        return run("Tanh", x)
+    except DTypeError:
+        return complex_maps.of_complex("tanh", x)
 
 
 signature("Tanh")(float_of_x("Tanh"))

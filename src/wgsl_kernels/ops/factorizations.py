@@ -185,7 +185,7 @@ def qr(x: TensorLike, *, mode: str = "reduced") -> Qr:
 
     Example:
         >>> q, r = linalg.qr(tensor([[3.0, 1.0], [4.0, 2.0]]))
-        >>> bool(all(abs(q @ r - tensor([[3.0, 1.0], [4.0, 2.0]])) < 1e-6))
+        >>> all(abs(q @ r - tensor([[3.0, 1.0], [4.0, 2.0]])) < 1e-6).item()
         True
     """
     return Qr(*run_many("Qr", as_matrices("qr", x), mode=mode))

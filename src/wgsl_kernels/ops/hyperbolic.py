@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops import unary
+from wgsl_kernels.ops import complex_maps, unary
 from wgsl_kernels.ops.elementwise import NUMBERS, as_float, cut_for_integers, float_of_x, like_x
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 def acosh(x: TensorLike) -> Tensor:
     """Return the number from 0 up whose cosh is ``x``; NaN below 1, of integers cut toward zero."""
-    return run("Acosh", x)
+    try:
+        return run("Acosh", x)
+    except DTypeError:
+        return complex_maps.of_complex("acosh", x)
 
 
 signature("Acosh")(like_x("Acosh", *NUMBERS))
@@ -41,7 +45,10 @@ def _acosh_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 def asinh(x: TensorLike) -> Tensor:
     """Return the number whose sinh is ``x``, elementwise; of integers cut toward zero."""
-    return run("Asinh", x)
+    try:
+        return run("Asinh", x)
+    except DTypeError:
+        return complex_maps.of_complex("asinh", x)
 
 
 signature("Asinh")(like_x("Asinh", *NUMBERS))
@@ -63,7 +70,10 @@ def _asinh_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 def atanh(x: TensorLike) -> Tensor:
     """Return the number whose tanh is ``x``; NaN outside [-1, 1], of integers cut toward zero."""
-    return run("Atanh", x)
+    try:
+        return run("Atanh", x)
+    except DTypeError:
+        return complex_maps.of_complex("atanh", x)
 
 
 signature("Atanh")(like_x("Atanh", *NUMBERS))
@@ -85,7 +95,10 @@ def _atanh_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 def cosh(x: TensorLike) -> Tensor:
     """Return ``(exp(x) + exp(-x)) / 2``, elementwise."""
-    return run("Cosh", x)
+    try:
+        return run("Cosh", x)
+    except DTypeError:
+        return complex_maps.of_complex("cosh", x)
 
 
 signature("Cosh")(float_of_x("Cosh"))
@@ -106,7 +119,10 @@ def _cosh_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 def sinh(x: TensorLike) -> Tensor:
     """Return ``(exp(x) - exp(-x)) / 2``, elementwise; of integers cut toward zero."""
-    return run("Sinh", x)
+    try:
+        return run("Sinh", x)
+    except DTypeError:
+        return complex_maps.of_complex("sinh", x)
 
 
 signature("Sinh")(like_x("Sinh", *NUMBERS))

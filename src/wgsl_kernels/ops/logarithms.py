@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.ops import complex_maps
 from wgsl_kernels.ops.elementwise import as_float, float_of_x
 
 if TYPE_CHECKING:
@@ -24,7 +26,10 @@ def log10(x: TensorLike) -> Tensor:
         >>> log10(tensor([0.0, 1.0, 10.0])).tolist()
         [-inf, 0.0, 1.0]
     """
-    return run("Log10", x)
+    try:
+        return run("Log10", x)
+    except DTypeError:
+        return complex_maps.of_complex("log10", x)
 
 
 signature("Log10")(float_of_x("Log10"))
@@ -50,7 +55,10 @@ def log2(x: TensorLike) -> Tensor:
         >>> log2(tensor([0.0, 1.0, 1024.0])).tolist()
         [-inf, 0.0, 10.0]
     """
-    return run("Log2", x)
+    try:
+        return run("Log2", x)
+    except DTypeError:
+        return complex_maps.of_complex("log2", x)
 
 
 signature("Log2")(float_of_x("Log2"))

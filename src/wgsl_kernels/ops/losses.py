@@ -1,36 +1,116 @@
-"""Losses: how far predictions are from labels, weighted and reduced to a number.
-
-All take ``weights`` that broadcast with the losses, and a ``reduction`` of the weighted losses:
-
-- ``"none"``: each on its own;
-- ``"sum"``: their sum;
-- ``"mean"``: their sum divided by the sum of the weights;
-- ``"sum_by_nonzero_weights"``: their sum divided by the number of weights that are not 0.
-"""
+"""Losses: how far predictions are from labels, weighted and reduced to a number."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.attributes import number, text
-from wgsl_kernels.engine.dtypes import OBJECTS, DType, promote
-from wgsl_kernels.engine.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.shapes import broadcast, show
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import (
-    activation,
-    binary,
-    cast,
-    compare,
-    reduce,
-    shape,
-    softmax,
-    unary,
-)
-from wgsl_kernels.ops.elementwise import float_dtype
+from wgsl_kernels.engine.attributes import number
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.shapes import normalize_axis
+from wgsl_kernels.ops import activation, binary, exponential, reduce, unary
+from wgsl_kernels.ops.weighting import Reduction, pair_of, weighted
 
-Reduction = Literal["none", "sum", "mean", "sum_by_nonzero_weights"]
-REDUCTIONS = ("none", "sum", "mean", "sum_by_nonzero_weights")
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensor import Tensor, TensorLike
+
+
+def absolute_difference(
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    *,
+    reduction: Reduction = "sum_by_nonzero_weights",
+) -> Tensor:
+    """Return the sizes of the differences of labels and predictions, by default their mean.
+
+    Args:
+        labels: [batch, ...], float32.
+        predictions: The shape of ``labels``.
+        weights: Broadcast with ``labels``; without them every loss counts once.
+        reduction: What is made of the weighted losses; see `compute_weighted_loss`.
+
+    Returns:
+        A scalar; the shape of ``labels`` for ``"none"``.
+
+    Raises:
+        ShapeError: The shapes differ, or the weights do not broadcast.
+        ArgumentError: ``reduction`` is unknown.
+
+    Example:
+        >>> absolute_difference(tensor([0.0, 1.0]), tensor([2.0, 1.0])).item()
+        1.0
+    """
+    wanted, given = pair_of("absolute_difference", labels, predictions, "predictions")
+    return weighted("absolute_difference", unary.abs(wanted - given), weights, reduction)
+
+
+def cosine_distance(
+    labels: TensorLike,
+    predictions: TensorLike,
+    axis: int,
+    weights: TensorLike | None = None,
+    *,
+    reduction: Reduction = "sum_by_nonzero_weights",
+) -> Tensor:
+    """Return 1 less the inner products of labels and predictions along ``axis``.
+
+    It is a cosine where both have unit length along that axis; they are not divided by theirs.
+
+    Args:
+        labels: [batch, ...], float32.
+        predictions: The shape of ``labels``.
+        axis: The axis of the products; it stays, of length 1.
+        weights: Broadcast with the losses; without them every loss counts once.
+        reduction: What is made of the weighted losses; see `compute_weighted_loss`.
+
+    Returns:
+        A scalar; the shape of the losses for ``"none"``.
+
+    Raises:
+        ShapeError: The shapes differ, or the weights do not broadcast.
+        ArgumentError: ``reduction`` is unknown.
+
+    Example:
+        >>> cosine_distance(tensor([[0.6, 0.8]]), tensor([[1.0, 0.0]]), 1).item()
+        0.399...
+    """
+    wanted, given = pair_of("cosine_distance", labels, predictions, "predictions")
+    at = normalize_axis("cosine_distance", axis, wanted.ndim)
+    losses = 1.0 - reduce.sum(wanted * given, axis=at, keepdims=True)
+    return weighted("cosine_distance", losses, weights, reduction)
+
+
+def hinge_loss(
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    *,
+    reduction: Reduction = "sum_by_nonzero_weights",
+) -> Tensor:
+    """Return how far predictions are from lying beyond 1 on their label's side of 0.
+
+    A loss is ``max(1 - s * prediction, 0)``, s being -1 for the label 0 and 1 for 1.
+
+    Args:
+        labels: [batch, ...], 0 or 1.
+        predictions: The shape of ``labels``.
+        weights: Broadcast with ``labels``; without them every loss counts once.
+        reduction: What is made of the weighted losses; see `compute_weighted_loss`.
+
+    Returns:
+        A scalar; the shape of ``labels`` for ``"none"``.
+
+    Raises:
+        ShapeError: The shapes differ, or the weights do not broadcast.
+        ArgumentError: ``reduction`` is unknown.
+
+    Example:
+        >>> hinge_loss(tensor([0.0, 1.0, 1.0]), tensor([1.0, 0.5, 3.0]), reduction="none").tolist()
+        [2.0, 0.5, 0.0]
+    """
+    wanted, given = pair_of("hinge_loss", labels, predictions, "predictions")
+    losses = activation.relu(1.0 - (wanted * 2.0 - 1.0) * given)
+    return weighted("hinge_loss", losses, weights, reduction)
 
 
 def huber_loss(
@@ -48,7 +128,7 @@ def huber_loss(
         predictions: The shape of ``labels``.
         weights: Broadcast with ``labels``; without them every loss counts once.
         delta: Where the two branches meet, in the unit of ``labels``; above 0.
-        reduction: What is made of the weighted losses; see the module.
+        reduction: What is made of the weighted losses; see `compute_weighted_loss`.
 
     Returns:
         A scalar; the shape of ``labels`` for ``"none"``.
@@ -65,11 +145,48 @@ def huber_loss(
     """
     if not number("huber_loss", "delta", delta) > 0:
         raise ArgumentError(f"huber_loss: delta is {delta}; want a number above 0.")
-    wanted, given = _pair("huber_loss", labels, predictions, "predictions")
+    wanted, given = pair_of("huber_loss", labels, predictions, "predictions")
     error = unary.abs(wanted - given)
     quadratic = binary.minimum(error, delta)
     losses = unary.square(quadratic) * 0.5 + (error - quadratic) * delta
-    return _weighted("huber_loss", losses, weights, reduction)
+    return weighted("huber_loss", losses, weights, reduction)
+
+
+def log_loss(
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    *,
+    epsilon: float = 1e-7,
+    reduction: Reduction = "sum_by_nonzero_weights",
+) -> Tensor:
+    """Return the cross entropy of independent classes with probabilities.
+
+    Of logits, `sigmoid_cross_entropy` has more digits.
+
+    Args:
+        labels: [batch, ...], probabilities.
+        predictions: The shape of ``labels``, probabilities.
+        weights: Broadcast with ``labels``; without them every loss counts once.
+        epsilon: Added to the arguments of both logarithms.
+        reduction: What is made of the weighted losses; see `compute_weighted_loss`.
+
+    Returns:
+        A scalar; the shape of ``labels`` for ``"none"``.
+
+    Raises:
+        ShapeError: The shapes differ, or the weights do not broadcast.
+        ArgumentError: ``reduction`` is unknown.
+
+    Example:
+        >>> log_loss(tensor([1.0, 0.0]), tensor([0.5, 0.5])).item()
+        0.69314...
+    """
+    shift = float(number("log_loss", "epsilon", epsilon))
+    wanted, given = pair_of("log_loss", labels, predictions, "predictions")
+    missed = exponential.log(1.0 - given + shift)
+    losses = -wanted * exponential.log(given + shift) - (1.0 - wanted) * missed
+    return weighted("log_loss", losses, weights, reduction)
 
 
 def mean_squared_error(
@@ -85,7 +202,7 @@ def mean_squared_error(
         labels: [batch, ...], float32.
         predictions: The shape of ``labels``.
         weights: Broadcast with ``labels``; without them every loss counts once.
-        reduction: What is made of the weighted losses; see the module.
+        reduction: What is made of the weighted losses; see `compute_weighted_loss`.
 
     Returns:
         A scalar; the shape of ``labels`` for ``"none"``.
@@ -98,123 +215,6 @@ def mean_squared_error(
         >>> mean_squared_error(tensor([0.0, 1.0]), tensor([2.0, 1.0])).numpy()
         array(2., dtype=float32)
     """
-    wanted, given = _pair("mean_squared_error", labels, predictions, "predictions")
+    wanted, given = pair_of("mean_squared_error", labels, predictions, "predictions")
     losses = binary.squared_difference(wanted, given)
-    return _weighted("mean_squared_error", losses, weights, reduction)
-
-
-def sigmoid_cross_entropy(
-    labels: TensorLike,
-    logits: TensorLike,
-    weights: TensorLike | None = None,
-    *,
-    label_smoothing: float = 0.0,
-    reduction: Reduction = "sum_by_nonzero_weights",
-) -> Tensor:
-    """Return the cross entropy of independent classes with the sigmoid of ``logits``.
-
-    Args:
-        labels: [batch, classes], probabilities.
-        logits: The shape of ``labels``; unbounded.
-        weights: Broadcast with ``labels``; without them every loss counts once.
-        label_smoothing: In [0, 1]: how far labels are drawn towards 1/2.
-        reduction: What is made of the weighted losses; see the module.
-
-    Returns:
-        A scalar; the shape of ``labels`` for ``"none"``.
-
-    Raises:
-        ShapeError: The shapes differ, or the weights do not broadcast.
-        ArgumentError: ``label_smoothing`` or ``reduction`` is not one of these.
-
-    Example:
-        >>> sigmoid_cross_entropy(tensor([1.0, 0.0]), tensor([0.0, 0.0])).numpy()
-        array(0.6931472, dtype=float32)
-    """
-    wanted, given = _pair("sigmoid_cross_entropy", labels, logits, "logits")
-    _check_smoothing("sigmoid_cross_entropy", label_smoothing)
-    if label_smoothing > 0:
-        wanted = wanted * (1 - label_smoothing) + 0.5 * label_smoothing
-    # -l log sigmoid(z) - (1 - l) log sigmoid(-z): no term overflows, none cancels another
-    losses = wanted * activation.softplus(-given) + (1.0 - wanted) * activation.softplus(given)
-    return _weighted("sigmoid_cross_entropy", losses, weights, reduction)
-
-
-def softmax_cross_entropy(
-    labels: TensorLike,
-    logits: TensorLike,
-    weights: TensorLike | None = None,
-    *,
-    label_smoothing: float = 0.0,
-    reduction: Reduction = "sum_by_nonzero_weights",
-) -> Tensor:
-    """Return the cross entropy of exclusive classes with the softmax of ``logits``.
-
-    Args:
-        labels: [batch, classes], probabilities that add up to 1 along the last axis.
-        logits: The shape of ``labels``; unbounded.
-        weights: Broadcast with [batch]; without them every loss counts once.
-        label_smoothing: In [0, 1]: how far labels are drawn towards 1 / classes.
-        reduction: What is made of the weighted losses; see the module.
-
-    Returns:
-        A scalar; [batch] for ``"none"``.
-
-    Raises:
-        ShapeError: The shapes differ, or the weights do not broadcast.
-        ArgumentError: ``label_smoothing`` or ``reduction`` is not one of these.
-
-    Example:
-        >>> softmax_cross_entropy(tensor([[1.0, 0.0]]), tensor([[0.0, 0.0]])).numpy()
-        array(0.6931472, dtype=float32)
-    """
-    wanted, given = _pair("softmax_cross_entropy", labels, logits, "logits")
-    _check_smoothing("softmax_cross_entropy", label_smoothing)
-    if not wanted.ndim:
-        raise ShapeError("softmax_cross_entropy: labels is a scalar; want [..., classes].")
-    if label_smoothing > 0:
-        wanted = wanted * (1 - label_smoothing) + label_smoothing / max(wanted.shape[-1], 1)
-    losses = -reduce.sum(wanted * softmax.log_softmax(given, axis=-1), axis=-1)
-    return _weighted("softmax_cross_entropy", losses, weights, reduction)
-
-
-def _pair(op: str, labels: TensorLike, predictions: TensorLike, name: str) -> tuple[Tensor, Tensor]:
-    wanted, given = as_tensor(labels), as_tensor(predictions)
-    if wanted.shape != given.shape:
-        raise ShapeError(
-            f"{op}: labels has shape {show(wanted.shape)}, {name} {show(given.shape)}; "
-            "want the same."
-        )
-    dtype = float_dtype(promote(wanted.dtype, given.dtype))
-    return _as(wanted, dtype), _as(given, dtype)
-
-
-def _as(x: Tensor, dtype: DType) -> Tensor:
-    return x if x.dtype == dtype else cast.astype(x, OBJECTS[dtype])
-
-
-def _check_smoothing(op: str, label_smoothing: float) -> None:
-    if not 0 <= number(op, "label_smoothing", label_smoothing) <= 1:
-        raise ArgumentError(f"{op}: label_smoothing is {label_smoothing}; want one in [0, 1].")
-
-
-def _weighted(op: str, losses: Tensor, weights: TensorLike | None, reduction: Reduction) -> Tensor:
-    if text(op, "reduction", reduction) not in REDUCTIONS:
-        want = ", ".join(REDUCTIONS)
-        raise ArgumentError(f"{op}: reduction is {reduction!r}; want {want}.")
-    if weights is None:
-        if reduction == "none":
-            return losses
-        return reduce.sum(losses) if reduction == "sum" else reduce.mean(losses)
-    given = as_tensor(weights)
-    whole = broadcast(op, losses=losses.spec, weights=given.spec)
-    weighted = losses * given
-    if reduction == "none":
-        return weighted
-    total = reduce.sum(weighted)
-    if reduction == "sum":
-        return total
-    each = shape.broadcast_to(given, whole)
-    if reduction == "mean":
-        return total / reduce.sum(each)
-    return total / reduce.sum(cast.astype(compare.not_equal(each, 0.0), losses.dtype))
+    return weighted("mean_squared_error", losses, weights, reduction)

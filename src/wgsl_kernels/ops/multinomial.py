@@ -19,8 +19,8 @@ from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import as_tensor
-from wgsl_kernels.ops import random
 from wgsl_kernels.ops import shape as shapes
+from wgsl_kernels.ops.streams import Generator, check_key, drawn
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -34,7 +34,12 @@ _WHOLE = 2.0**31
 
 
 def multinomial(
-    logits: TensorLike, num_samples: int, *, seed: float | None = None, normalized: bool = False
+    logits: TensorLike,
+    num_samples: int,
+    *,
+    seed: float | None = None,
+    normalized: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Return outcomes drawn by their probabilities, with replacement.
 
@@ -42,8 +47,9 @@ def multinomial(
         logits: [outcomes] or [batch, outcomes], float, at least two outcomes: the logarithms of
             probabilities, up to a constant.
         num_samples: How many to draw for each row.
-        seed: The stream to draw from; ``wk.random.key`` without it.
+        seed: The seed of a stream of its own.
         normalized: Whether ``logits`` are probabilities themselves.
+        generator: Without a seed, the stream to draw from; that of ``wk.random.key``, if left out.
 
     Returns:
         int32, [num_samples] or [batch, num_samples]: outcomes by their places.
@@ -62,7 +68,7 @@ def multinomial(
     if seed is not None:
         found = run("Multinomial", rows, seed=seed, normalized=normalized, **attrs)
     else:
-        found = random.drawn("Multinomial", rows, normalized=normalized, **attrs)
+        found = drawn("Multinomial", rows, generator=generator, normalized=normalized, **attrs)
     return shapes.reshape(found, found.shape[1:]) if given.ndim == 1 else found
 
 
@@ -86,7 +92,7 @@ def _multinomial_signature(
     if num_samples < 0:
         raise ArgumentError(f"Multinomial: num_samples is {num_samples}; want at least 0.")
     if key is not None:
-        random.check_key("Multinomial", key)
+        check_key("Multinomial", key)
     return Spec((logits.shape[0], num_samples), "int32")
 
 

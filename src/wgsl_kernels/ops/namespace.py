@@ -53,7 +53,7 @@ class NamespaceInfo:
     def dtypes(
         self, *, device: str | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
-        """Return the dtypes of numbers that a device holds, by name.
+        """Return the dtypes of the standard that a device holds, by name.
 
         Args:
             device: A backend; without one that of the process.
@@ -64,7 +64,7 @@ class NamespaceInfo:
             {'complex64': 'complex64', 'complex128': 'complex128'}
         """
         driver = default_driver() if device is None else find_driver(device)
-        numbers = [one for one in DTYPES if one in KINDS["numeric"] | KINDS["bool"]]
+        numbers = [one for one in DTYPES if one in ("bool", *KINDS["numeric"]) and one != "float16"]
         kept = [one for one in numbers if kind is None or isdtype(one, kind)]
         return {name: name for name in kept if driver.supports(name)}
 

@@ -16,13 +16,14 @@ from wgsl_kernels.backends.cpu.precision import WIDER, silent
 from wgsl_kernels.backends.cpu.sums import ADD, total
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.variants import SPREADS, declare
+from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axes, reduced, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import cast, joining, shape
+from wgsl_kernels.ops import cast, complex_maps, joining, shape
 from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
@@ -139,7 +140,10 @@ def prod(
         keepdims: Whether the reduced axes stay, of length 1.
     """
     given = x if dtype is None else cast.astype(x, dtype, copy=False)
-    return run("Prod", given, axis=axis, keep_dims=keepdims)
+    try:
+        return run("Prod", given, axis=axis, keep_dims=keepdims)
+    except DTypeError:
+        return complex_maps.product(given, axis, keepdims)
 
 
 @signature("Prod")

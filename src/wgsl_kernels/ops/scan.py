@@ -13,12 +13,13 @@ from wgsl_kernels.backends.cpu.scans import accumulated
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.variants import declare
 from wgsl_kernels.engine.attributes import flag
+from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import cast, creation, joining, shape
+from wgsl_kernels.ops import cast, complex_maps, creation, joining, shape
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -55,7 +56,10 @@ def cumulative_prod(
     """
     given = x if dtype is None else cast.astype(x, dtype, copy=False)
     at = 0 if axis is None else axis
-    y = run("Cumprod", given, axis=at, exclusive=exclusive, reverse=reverse)
+    try:
+        y = run("Cumprod", given, axis=at, exclusive=exclusive, reverse=reverse)
+    except DTypeError:
+        y = complex_maps.cumulative("Cumprod", given, at, exclusive, reverse)
     if include_initial is False or not flag("Cumprod", "include_initial", include_initial):
         return y
     return _with_initial(y, at, 1)
@@ -182,7 +186,10 @@ def cumulative_sum(
     """
     given = x if dtype is None else cast.astype(x, dtype, copy=False)
     at = 0 if axis is None else axis
-    y = run("Cumsum", given, axis=at, exclusive=exclusive, reverse=reverse)
+    try:
+        y = run("Cumsum", given, axis=at, exclusive=exclusive, reverse=reverse)
+    except DTypeError:
+        y = complex_maps.cumulative("Cumsum", given, at, exclusive, reverse)
     if include_initial is False or not flag("Cumsum", "include_initial", include_initial):
         return y
     return _with_initial(y, at, 0)

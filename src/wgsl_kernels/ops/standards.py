@@ -118,7 +118,7 @@ def _ops() -> Iterator[LedgerRow]:
     for name in sorted({*TFJS_NAMES, *NOT_OURS}):
         because = NOT_OURS.get(name, "")
         ours = TFJS_NAMES.get(name, "")
-        yield LedgerRow("TensorFlow.js op", name, ours, "" if because == "planned" else because)
+        yield LedgerRow("TensorFlow.js op", name, ours, because)
 
 
 def _array_api() -> Iterator[LedgerRow]:

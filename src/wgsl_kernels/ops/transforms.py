@@ -306,8 +306,11 @@ def _lengths(op: str, x: Tensor, s: Any, axes: Any) -> tuple[tuple[int, ...], tu
     if axes is None and given is not None:
         if len(given) > x.ndim:
             raise ArgumentError(f"{op}: s is {given}; x has {x.ndim} axes.")
-        axes = range(x.ndim - len(given), x.ndim)
-    places = normalize_axes(op, None if axes is None else tuple(axes), x.ndim, "axes")
+        axes = tuple(range(x.ndim - len(given), x.ndim))
+    named = range(x.ndim) if axes is None else integers(op, "axes", axes)
+    places = tuple(normalize_axis(op, one, x.ndim, "axes") for one in named)
+    if len(set(places)) < len(places):
+        raise ArgumentError(f"{op}: axes is {shown(axes)}; want each axis once.")
     if given is None:
         return tuple(x.shape[one] for one in places), places
     if len(given) != len(places):

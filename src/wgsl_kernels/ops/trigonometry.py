@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops import unary
+from wgsl_kernels.ops import complex_maps, unary
 from wgsl_kernels.ops.elementwise import (
     FLOATS,
     NUMBERS,
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 def acos(x: TensorLike) -> Tensor:
     """Return the angle in [0, pi] whose cosine is ``x``; NaN beyond [-1, 1], integers cut."""
-    return run("Acos", x)
+    try:
+        return run("Acos", x)
+    except DTypeError:
+        return complex_maps.of_complex("acos", x)
 
 
 signature("Acos")(like_x("Acos", *NUMBERS))
@@ -49,7 +53,10 @@ def _acos_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 def asin(x: TensorLike) -> Tensor:
     """Return the angle in [-pi/2, pi/2] whose sine is ``x``; NaN beyond [-1, 1], integers cut."""
-    return run("Asin", x)
+    try:
+        return run("Asin", x)
+    except DTypeError:
+        return complex_maps.of_complex("asin", x)
 
 
 signature("Asin")(like_x("Asin", *NUMBERS))
@@ -71,7 +78,10 @@ def _asin_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 def atan(x: TensorLike) -> Tensor:
     """Return the angle in [-pi/2, pi/2] whose tangent is ``x``; of integers cut toward zero."""
-    return run("Atan", x)
+    try:
+        return run("Atan", x)
+    except DTypeError:
+        return complex_maps.of_complex("atan", x)
 
 
 signature("Atan")(like_x("Atan", *NUMBERS))

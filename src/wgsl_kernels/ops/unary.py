@@ -13,14 +13,14 @@ from wgsl_kernels.backends.cpu.maps import mapped
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.dtypes import COMPLEXES
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, as_tensor
-from wgsl_kernels.ops import binary, complex, creation, logical
+from wgsl_kernels.ops import binary, complex, complex_maps, creation, logical
 from wgsl_kernels.ops.elementwise import (
     COMPLEX,
     NUMBERS,
@@ -213,7 +213,10 @@ def _reciprocal_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 def round(x: TensorLike) -> Tensor:
     """Return the nearest whole number, the even one of two, element by element."""
-    return run("Round", x)
+    try:
+        return run("Round", x)
+    except DTypeError:
+        return complex_maps.of_complex("round", x)
 
 
 signature("Round")(like_x("Round", *NUMBERS))
@@ -281,7 +284,10 @@ def _sign_grad(dy: Tensor) -> Tensor:
 
 def sqrt(x: TensorLike) -> Tensor:
     """Return the square root, element by element; NaN below 0."""
-    return run("Sqrt", x)
+    try:
+        return run("Sqrt", x)
+    except DTypeError:
+        return complex_maps.of_complex("sqrt", x)
 
 
 signature("Sqrt")(float_of_x("Sqrt"))

@@ -2,6 +2,9 @@
 
 from wgsl_kernels.engine.findings import Finding as Finding
 from wgsl_kernels.engine.public import publish as _publish
+from wgsl_kernels.testing.bench import Bench as Bench
+from wgsl_kernels.testing.bench import BenchRow as BenchRow
+from wgsl_kernels.testing.bench import bench as bench
 from wgsl_kernels.testing.closeness import assert_close as assert_close
 from wgsl_kernels.testing.differences import check_gradient as check_gradient
 from wgsl_kernels.testing.differences import compute_gradient_error as compute_gradient_error

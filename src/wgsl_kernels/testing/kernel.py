@@ -252,9 +252,11 @@ class _Check:
 
     def _fast(self, sample: Sample, backends: Sequence[str]) -> Row:
         begin = time.perf_counter()
+        timings = fast.sample_timings(sample, backends)
         noted = "; ".join(
             f"{one.backend} {1e3 * one.seconds:.3g} ms, {one.gigabytes_per_second:.3g} GB/s"
-            for one in fast.sample_timings(sample, backends)
+            + (f", {fast.sample_rates(sample, one)}" if one.backend == "webgpu" else "")
+            for one in timings
         )
         spent = time.perf_counter() - begin
         return Row("time", sample.id, "all", True, note=noted, section="fast", seconds=spent)

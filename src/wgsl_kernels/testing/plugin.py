@@ -1,10 +1,7 @@
-"""A plugin of pytest: the kernels of a project's files go through every section, a test for each.
+"""Tests of pytest for the kernels of a project's files: each goes through every section.
 
-Two lines do it, one in ``conftest.py`` and one in the settings of pytest::
-
-    pytest_plugins = ["wgsl_kernels.testing.plugin"]
-
-    wgsl_kernels = my_ops.py more_ops.py
+`wgsl_kernels_pytest`, which pytest loads by itself, collects them from the files that the setting
+``wgsl_kernels`` names.
 """
 
 from __future__ import annotations
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.finding_codes import Section
     from wgsl_kernels.engine.findings import Finding
 
-SETTING = "wgsl_kernels"
 CHECKED = SECTIONS[:-1]
 """The sections that may fail."""
 
@@ -36,22 +32,6 @@ class FoundError(Exception):
     def __init__(self, findings: tuple[Finding, ...]) -> None:
         super().__init__("\n\n".join(map(str, findings)))
         self.findings = findings
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the setting that names the files."""
-    words = "Python files that register kernels; each kernel with samples is checked."
-    parser.addini(SETTING, words, type="args", default=[])
-
-
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> KernelFile | None:
-    """Collect the files that the setting names."""
-    root = parent.config.rootpath
-    named = {(root / one).resolve() for one in parent.config.getini(SETTING)}
-    if file_path.resolve() not in named:
-        return None
-    collector: KernelFile = KernelFile.from_parent(parent, path=file_path)
-    return collector
 
 
 class KernelFile(pytest.File):

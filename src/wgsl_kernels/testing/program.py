@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.engine.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.findings import Finding
 from wgsl_kernels.engine.snapshot import Snapshot, take_snapshot
+from wgsl_kernels.testing.checking.placed import placed_finding
 from wgsl_kernels.testing.registered import drop_samples, sampled_kernels, samples_of
 
 if TYPE_CHECKING:
@@ -127,8 +128,10 @@ def _beside(folder: Path) -> Iterator[None]:
 
 def _raised(error: BaseException, path: Path) -> Finding:
     """Return what a file raised, at the last of its own lines."""
-    if isinstance(error, ShaderError) and error.findings:
-        return error.findings[0]
+    if isinstance(error, ShaderError):
+        found = error.findings[0] if error.findings else placed_finding(error)
+        if found is not None:
+            return found
     if isinstance(error, SyntaxError) and error.filename:
         line, column = error.lineno or 1, error.offset or 1
         words = f"SyntaxError: {error.msg}"

@@ -1,9 +1,21 @@
 """Optimizers: they change variables so that a loss falls."""
 
 from wgsl_kernels.engine.public import publish as _publish
+from wgsl_kernels.train import schedules as schedules
+from wgsl_kernels.train.adagrad import Adadelta as Adadelta
+from wgsl_kernels.train.adagrad import Adagrad as Adagrad
 from wgsl_kernels.train.adam import Adam as Adam
+from wgsl_kernels.train.adamax import Adamax as Adamax
+from wgsl_kernels.train.adamw import AdamW as AdamW
+from wgsl_kernels.train.clipping import clip_by_global_norm as clip_by_global_norm
 from wgsl_kernels.train.momentum import Momentum as Momentum
 from wgsl_kernels.train.optimizer import Optimizer as Optimizer
+from wgsl_kernels.train.rmsprop import RMSProp as RMSProp
+from wgsl_kernels.train.schedules import CosineDecay as CosineDecay
+from wgsl_kernels.train.schedules import ExponentialDecay as ExponentialDecay
+from wgsl_kernels.train.schedules import LinearWarmup as LinearWarmup
+from wgsl_kernels.train.schedules import PiecewiseConstant as PiecewiseConstant
+from wgsl_kernels.train.schedules import PolynomialDecay as PolynomialDecay
 from wgsl_kernels.train.sgd import SGD as SGD
 
 _publish(__name__)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.tensor import Tensor
+    from wgsl_kernels.train.optimizer import Rate
 
 LONGEST_TABLE = 1 << 18
 """Steps whose weights are worth a table; of a beta of 0.999 it has 17,000."""
@@ -46,15 +47,15 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        learning_rate: float = 0.001,
+        learning_rate: Rate = 0.001,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-7,
     ) -> None:
         super().__init__(learning_rate)
-        self._beta1 = between("Adam", "beta1", beta1, 0, 1)
-        self._beta2 = between("Adam", "beta2", beta2, 0, 1)
-        self._epsilon = between("Adam", "epsilon", epsilon, 0, math.inf)
+        self._beta1 = between(self._name, "beta1", beta1, 0, 1)
+        self._beta2 = between(self._name, "beta2", beta2, 0, 1)
+        self._epsilon = between(self._name, "epsilon", epsilon, 0, math.inf)
         self._weights = Weights((self._beta1, self._beta2))
 
     def shared(self, rate: Tensor, step: Tensor) -> tuple[Tensor, ...]:

@@ -8,6 +8,7 @@ from wgsl_kernels.train.optimizer import Optimizer, between
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensor import Tensor
+    from wgsl_kernels.train.optimizer import Rate
 
 
 class Momentum(Optimizer):
@@ -27,7 +28,7 @@ class Momentum(Optimizer):
 
     slots = ("momentum",)
 
-    def __init__(self, learning_rate: float, momentum: float, use_nesterov: bool = False) -> None:
+    def __init__(self, learning_rate: Rate, momentum: float, use_nesterov: bool = False) -> None:
         super().__init__(learning_rate)
         self._momentum = between("Momentum", "momentum", momentum, 0, 1)
         self._use_nesterov = use_nesterov

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from copy import copy
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.attributes import number, sequence
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.dtypes import DType
 
+Rate = float | Callable[[Tensor], TensorLike]
+"""A learning rate: a number, or a function of the number of steps done."""
+
 Pairs = Mapping[Variable, Tensor | None] | Iterable[tuple[Tensor | None, Variable]]
 
 RATE, STEP = "learning_rate", "step"
@@ -46,29 +50,56 @@ class Optimizer(metaclass=WithKeywords):
     `copy.deepcopy` and pickle of a model with its optimizer keep the two tied: the copy's slots are
     those of the copied variables. An optimizer copied alone is one for the same variables.
 
-    A new kind gives ``slots`` and `updated`.
+    A new kind gives ``slots`` and `updated`; slots that do not start from 0 are named in
+    ``initial``.
 
     Args:
-        learning_rate: How far a step goes; a number, also to be changed later.
+        learning_rate: How far a step goes; a number, also to be changed later, or a schedule: a
+            function that takes the number of steps done, an int32 scalar tensor, and returns the
+            rate of the next (see `wk.train.schedules`).
     """
 
     slots: tuple[str, ...] = ()
+    initial: Mapping[str, float] = MappingProxyType({})
 
-    def __init__(self, learning_rate: float) -> None:
+    def __init__(self, learning_rate: Rate) -> None:
         self._name = type(self).__name__
-        self._rate = variable(learning_rate, trainable=False, name=RATE, dtype="float32")
+        self._schedule = learning_rate if callable(learning_rate) else None
+        rate = 0.0 if callable(learning_rate) else learning_rate
+        self._rate = variable(rate, trainable=False, name=RATE, dtype="float32")
         self._step = variable(0, trainable=False, name=STEP, dtype="int32")
-        self._held = Slots(self._name, self.slots)
+        if self._schedule is not None:
+            self._rate.assign(self._scheduled(self._step))
+        self._held = Slots(self._name, self.slots, self.initial)
         self._has_warned = False
 
     @property
     def learning_rate(self) -> Variable:
-        """The learning rate, a scalar variable; assign a number or a tensor to change it."""
+        """The learning rate, a scalar variable; assign a number or a tensor to change it.
+
+        With a schedule it is the rate of the latest step, before the first that of the first, and
+        assigning raises an ArgumentError.
+        """
         return self._rate
 
     @learning_rate.setter
     def learning_rate(self, value: TensorLike) -> None:
+        if self._schedule is not None:
+            raise ArgumentError(
+                f"{self._name}: learning_rate follows a schedule; make an optimizer with a number "
+                "to set it by hand."
+            )
         self._rate.assign(value)
+
+    def _scheduled(self, done: Tensor) -> Tensor:
+        """Return the schedule's rate after that many steps, a float32 scalar."""
+        schedule: Any = self._schedule
+        found = as_tensor(schedule(done))
+        if found.shape:
+            raise ShapeError(
+                f"{self._name}: the schedule gave shape {show(found.shape)}; want a scalar."
+            )
+        return astype(found, "float32")
 
     @property
     def step(self) -> Variable:
@@ -148,13 +179,18 @@ class Optimizer(metaclass=WithKeywords):
         chosen.reverse()
         with tidy(), hidden_from_tapes():
             results: list[tuple[Variable, Tensor]] = []
-            step = stop_gradient(self._step) + 1
+            done = stop_gradient(self._step)
+            step = done + 1
+            rate: Tensor = self._rate
+            if self._schedule is not None:
+                rate = self._scheduled(done)
+                results.append((self._rate, rate))
             shared: dict[DType, tuple[Tensor, ...]] = {}
             while chosen:
                 gradient, target = chosen.pop()
                 dtype, state = target.dtype, self._held.of(target)
                 if dtype not in shared:
-                    shared[dtype] = self.shared(astype(self._rate, dtype), step)
+                    shared[dtype] = self.shared(astype(rate, dtype), step)
                 with config.using(small_ops="device"):  # else the first step is another than all
                     new = self.updated(
                         stop_gradient(target),

@@ -78,11 +78,15 @@ class Slots:
     Args:
         optimizer: Its name, for messages.
         kinds: The slots that each variable has.
+        initial: What the elements of a slot start from, where that is not 0.
     """
 
-    def __init__(self, optimizer: str, kinds: tuple[str, ...]) -> None:
+    def __init__(
+        self, optimizer: str, kinds: tuple[str, ...], initial: Mapping[str, float] | None = None
+    ) -> None:
         self._optimizer = optimizer
         self._kinds = kinds
+        self._initial = dict(initial or {})
         self._owned: dict[int, _Owned] = {}
         self._unclaimed: dict[str, dict[str, Tensor]] = {}
         self._is_checked = True
@@ -93,7 +97,7 @@ class Slots:
         return [one for one in found if one is not None]
 
     def of(self, target: Variable) -> tuple[Variable, ...]:
-        """Return the variable's slots, made of zeros or of loaded state when first asked for."""
+        """Return the variable's slots, made of initial values or of loaded state on first use."""
         owned = self._owned.get(target._id)
         if owned is not None:
             owned.heir = None
@@ -205,8 +209,8 @@ class Slots:
         claimed = {target._id for target, _ in claims.claimed}
         for number, owned in list(self._owned.items()):
             if number not in claimed and owned.owner() is not None:
-                for slot in owned.slots:
-                    slot.assign(_zeros(slot))
+                for kind, slot in zip(self._kinds, owned.slots, strict=True):
+                    slot.assign(self._first_value(kind, slot))
         for target, state in claims.claimed:
             present = self._owned.get(target._id)
             if present is None:
@@ -219,10 +223,9 @@ class Slots:
         self._is_checked = not claims.unclaimed
 
     def _put(self, target: Variable, state: Mapping[str, Tensor]) -> tuple[Variable, ...]:
-        zeros = None if state else _zeros(target)
         made = tuple(
             variable(
-                state[kind] if zeros is None else zeros,
+                state[kind] if state else self._first_value(kind, target),
                 trainable=False,
                 name=f"{target.name}/{kind}",
                 dtype=target.dtype,
@@ -231,6 +234,9 @@ class Slots:
         )
         self._own(target, made)
         return made
+
+    def _first_value(self, kind: str, like: Variable) -> Any:
+        return np.full(like.shape, self._initial.get(kind, 0.0), numpy_dtype(like.dtype))
 
     def _own(
         self,
@@ -266,7 +272,7 @@ class Slots:
 
     def copied(self, twin_of: Callable[[Variable], Variable]) -> Slots:
         """Return a copy: the slots of the variables that ``twin_of`` gives for these."""
-        twin = Slots(self._optimizer, self._kinds)
+        twin = Slots(self._optimizer, self._kinds, self._initial)
         for owned in list(self._owned.values()):
             owner = owned.owner()
             if owner is not None:
@@ -348,7 +354,3 @@ def _of_this_process(name: str) -> Variable | None:
     """Return the living variable of a counted name that this process has given out."""
     head, _, number = name.rpartition("-")
     return variables.get(int(number)) if head.endswith(f"@{PROCESS}") and is_counted(name) else None
-
-
-def _zeros(like: Variable) -> Any:
-    return np.zeros(like.shape, numpy_dtype(like.dtype))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
@@ -20,6 +19,7 @@ from wgsl_kernels.backends.webgpu.products.written import (
     write_product,
 )
 from wgsl_kernels.backends.webgpu.templates.vectors import VEC4
+from wgsl_kernels.backends.webgpu.wgsl.inline import note_home
 from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
 from wgsl_kernels.engine.attributes import plain
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError, WgslKernelsError
@@ -162,6 +162,21 @@ class ProductForm:
             self._file = None  # it raises where the kernel runs next
         return before is None or self._file is None or self._file.text != before.text
 
+    def differs(self) -> bool:
+        """Say whether the file differs now; nothing changes by that."""
+        try:
+            return self._file is None or self._read().text != self._file.text
+        except WgslKernelsError:
+            return True
+
+    def anew(self) -> ProductForm:
+        """Return the same kernel with its file as it is now.
+
+        Raises:
+            ShaderError: It cannot be read, or lacks a function.
+        """
+        return ProductForm(self.name, self.given, self.origin, self.params)
+
     def names(self) -> tuple[str, ...]:
         """Return what the kernel calls its inputs.
 
@@ -230,7 +245,8 @@ class ProductForm:
         return declared
 
     def _read(self) -> ProductFile:
-        beside = Path(self.origin.file).parent
+        note_home(self.origin.inline, self.origin.file)
+        beside = self.origin.folder
         return read_product(self.name, text_given(self.given, beside, self.origin.inline))
 
 

@@ -29,13 +29,13 @@ from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.edited import EditedText
 from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
 from wgsl_kernels.backends.webgpu.wgsl.names import RESERVED, wgsl_name
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.resolve import names_of
 from wgsl_kernels.engine.errors import ArgumentError, ShaderError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.backends.webgpu.wgsl.resolve import Names
 
 MODULE = "wgsl_kernels::templates::product_slots"
@@ -177,9 +177,9 @@ def write_product(
     lines += _optional(file, sorted(spelled), sorted(map(wgsl_name, absent)))
     lines += _functions(file, layout, loads)
     behind = "\n".join(("\n// What follows is written by the library.", *lines, ""))
-    text = Text(file.text.file, file.text.text + behind)
+    text = file.text.with_more(behind)
     if isinstance(file.text, EditedText):
-        original = Text(file.text.file, file.original.text + behind)
+        original = file.original.with_more(behind)
         text = replace(file.text, text=text.text, original=original, known=None)
     return WrittenProduct(text, layout, tuple(dict.fromkeys(vec4)), loads)
 

@@ -7,22 +7,32 @@ blocks of others are left alone.
 from __future__ import annotations
 
 import struct
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.runtime.watching import watch_run
+from wgsl_kernels.backends.webgpu.runtime.results_seen import (
+    POISON,
+    nan_finding,
+    unwritten_finding,
+)
+from wgsl_kernels.backends.webgpu.runtime.watching import allocate_poisoned, watch_run
 from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import KernelFault
 from wgsl_kernels.engine.findings import Finding
+from wgsl_kernels.engine.origin import line_of, user_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes
+    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
+    from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
     from wgsl_kernels.backends.webgpu.runtime.watching import Event
 
 _FORMATS = {"f32": "<f", "i32": "<i", "u32": "<I"}
@@ -36,10 +46,13 @@ class Debugging:
         faults: What was found and nobody has read yet.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, evaluator: Evaluator) -> None:
         self.device: Device | None = None
         self.faults: list[Finding] = []
+        self._evaluator = evaluator
         self._plain: Any = None
+        self._called: str | None = None
+        self._writers: dict[int, Dispatch] = {}
         config.follow("debug", self.follow)
 
     def attach(self, device: Device) -> None:
@@ -57,26 +70,51 @@ class Debugging:
             if on and self._plain is None:
                 self._plain = device.run
                 own["run"], own["read"], own["wait"] = self._run, self._read, self._wait
+                vars(device.pool)["allocate"] = partial(allocate_poisoned, device, POISON)
+                vars(self._evaluator)["make"] = self._make
             elif not on and self._plain is not None:
                 self._plain = None
                 for name in ("run", "read", "wait"):
                     own.pop(name, None)
+                vars(device.pool).pop("allocate", None)
+                vars(self._evaluator).pop("make", None)
                 self.faults.clear()
+                self._writers.clear()
 
     def _run(self, ready: Ready, storages: Sequence[Storage]) -> None:
         if ready.origin is None or not config.is_on("debug", context.current()):
             self._plain(ready, storages)
             return
         assert self.device is not None
+        _, dispatch = ready.origin
         for event in watch_run(self.device, self._plain, ready, storages).events:
             if event.record.event == "said":
                 print(said(event))  # what wk_print is for
             else:
                 self.faults.append(fault(event))
 
+        self._writers |= {
+            storage.id: dispatch
+            for storage, one in zip(storages, dispatch.bindings, strict=True)
+            if one.access != "read"
+        }
+        called = self._called or user_line()
+        if (seen := nan_finding(self.device, ready.origin, storages, called)) is not None:
+            self.faults.append(seen)
+
+    def _make(self, root: GpuArray, why: str) -> None:
+        before, self._called = self._called, None if root.place is None else line_of(root.place)
+        try:
+            type(self._evaluator).make(self._evaluator, root, why)
+        finally:
+            self._called = before
+
     def _read(self, storage: Storage, offset: int, nbytes: int) -> Bytes:
         assert self.device is not None
         found = type(self.device).read(self.device, storage, offset, nbytes)
+        if config.is_on("debug", context.current()):
+            seen = unwritten_finding(found, self._writers.get(storage.id))
+            self.faults += [] if seen is None else [seen]
         self._tell()
         return found
 
@@ -93,7 +131,8 @@ class Debugging:
 
 
 def _message(one: Finding) -> str:
-    return "\n".join([f"{one.kernel}: {one.place}: {one.words}", *one.marked()])
+    lead = ": ".join(part for part in (one.kernel, one.place) if part)
+    return "\n".join([f"{lead}: {one.words}" if lead else one.words, *one.marked()])
 
 
 def fault(event: Event) -> Finding:

@@ -78,7 +78,7 @@ def watching(device: Device, *, poison: int | None = None) -> Iterator[Watching]
     with device.lock:
         own["run"] = run
         if poison is not None:
-            vars(device.pool)["allocate"] = functools.partial(_poisoned, device, poison)
+            vars(device.pool)["allocate"] = functools.partial(allocate_poisoned, device, poison)
     try:
         yield seen
     finally:
@@ -103,7 +103,7 @@ class Guards:
 
     def allocate(self, nbytes: int, label: str = "", what: str = "") -> Storage:
         """Return a new buffer with a zone behind it, both filled with the word."""
-        storage = _poisoned(self.device, self.word, nbytes + GUARD_BYTES, label, what)
+        storage = allocate_poisoned(self.device, self.word, nbytes + GUARD_BYTES, label, what)
         storage.nbytes = nbytes
         self.storages.append(storage)
         return storage
@@ -137,7 +137,10 @@ def poisoned(device: Device, word: int) -> Iterator[Guards]:
             vars(device.pool).pop("allocate", None)
 
 
-def _poisoned(device: Device, word: int, nbytes: int, label: str = "", what: str = "") -> Storage:
+def allocate_poisoned(
+    device: Device, word: int, nbytes: int, label: str = "", what: str = ""
+) -> Storage:
+    """Return memory of the pool, filled with a word."""
     storage = type(device.pool).allocate(device.pool, nbytes, label, what)
     device.upload(storage, 0, np.full(storage.capacity // 4, word, np.uint32))
     return storage

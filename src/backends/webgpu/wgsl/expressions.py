@@ -72,9 +72,9 @@ class WantedError(Exception):
 class Expressions:
     """A cursor over the tokens of one file, with the parts of the grammar that have a value."""
 
-    def __init__(self, source: Text) -> None:
+    def __init__(self, source: Text, *, is_balanced: bool = True) -> None:
         self.source = source
-        tokens = scan(source)
+        tokens = scan(source, is_balanced=is_balanced)
         self.kinds = tokens.kinds
         self.texts = tokens.texts
         self.begins = tokens.begins
@@ -85,13 +85,11 @@ class Expressions:
     # The cursor.
 
     def fail(self, wanted: str) -> NoReturn:
-        """Refuse the token at the cursor, or the end of the line before it."""
+        """Refuse the token at the cursor; at the end of the text, what is behind the last one."""
         at = self.at
-        found = repr(self.texts[at]) if self.kinds[at] != END else "the end"
-        begin = self.begins[at]
-        if at and "\n" in self.source.text[self.ends[at - 1] : begin]:
-            begin = self.ends[at - 1]
-        raise WantedError(f"want {wanted}, found {found}.", begin)
+        if self.kinds[at] != END:
+            raise WantedError(f"want {wanted}, found {self.texts[at]!r}.", self.begins[at])
+        raise WantedError(f"want {wanted}, found the end.", self.ends[at - 1] if at else 0)
 
     def skip(self, text: str) -> bool:
         """Pass the token ``text`` if it is next."""

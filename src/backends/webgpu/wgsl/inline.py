@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wgsl_kernels.backends.webgpu.wgsl.places import Place, Text
+from wgsl_kernels.engine.notebook import is_cell, name_of
 
 _homes: dict[str, str] = {}
 """The Python file that a label such as ``<inline in ops.py:12>`` speaks of."""
@@ -41,16 +42,21 @@ def inline_text(label: str, text: str) -> Text:
 
 @dataclass(frozen=True)
 class InlineText(Text):
-    """Text in the Python file ``home``; it is looked for there when a place is first asked for."""
+    """Text in the Python file ``home``; it is looked for there when a place is first asked for.
+
+    Of the characters the first ``count`` are there, all by default; what is behind is ours, and has
+    the place of the last one.
+    """
 
     home: str = field(compare=False)
+    count: int | None = field(default=None, compare=False)
 
     def place(self, offset: int) -> Place:
         """Return the place in the Python file, or in the text where that does not have it once."""
-        inside = super().place(offset)
         found = self._found
         if found is None:
-            return inside
+            return super().place(offset)
+        inside = super().place(offset if self.count is None else min(offset, self.count - 1))
         before = found.first if inside.line == 1 else found.others
         return Place(self._shown, found.line + inside.line - 1, inside.column + before)
 
@@ -60,18 +66,25 @@ class InlineText(Text):
             return super().line(number)
         return linecache.getline(self.home, number).rstrip("\n")
 
+    def with_more(self, more: str) -> Text:
+        """Return the same text with more behind it that the Python file does not have."""
+        count = len(self.text) if self.count is None else self.count
+        return InlineText(self.file, self.text + more, self.home, count)
+
     @functools.cached_property
     def _shown(self) -> str:
         """The file as errors name it: relative to the working directory where it is below."""
+        if is_cell(self.home):
+            return name_of(self.home)
         try:
             near = os.path.relpath(self.home)
         except ValueError:  # on another drive
             return self.home
-        return self.home if near.startswith("..") or self.home.startswith("<") else near
+        return self.home if near.startswith("..") else near
 
     @functools.cached_property
     def _found(self) -> _Found | None:
-        wanted = self.text.split("\n")
+        wanted = self.text[: self.count].split("\n")
         linecache.checkcache(self.home)
         written = [one.rstrip("\n") for one in linecache.getlines(self.home)]
         found: list[_Found] = []

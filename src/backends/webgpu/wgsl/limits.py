@@ -86,7 +86,7 @@ def check_depth(source: Text, tokens: Tokens, template: str) -> None:
 
     Args:
         source: The text.
-        tokens: Its tokens, whose brackets are known to match.
+        tokens: Its tokens; a bracket that closes nothing does not count.
         template: The kind of the tokens that open and close template lists.
 
     Raises:
@@ -115,7 +115,7 @@ def check_depth(source: Text, tokens: Tokens, template: str) -> None:
             message = _TYPE if frame.types > TYPES else message
         elif role == _CLOSE:
             most = max(frame.most, frame.operators)
-            frame = outer.pop()
+            frame = outer.pop() if outer else frame
             frame.operators += most
         elif role == _OPERATOR:
             frame.operators += 1

@@ -14,7 +14,7 @@ from wgsl_kernels.backends.webgpu.wgsl.edited import EditedText
 from wgsl_kernels.backends.webgpu.wgsl.expressions import WantedError
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.wgsl.statements import Statements
-from wgsl_kernels.backends.webgpu.wgsl.tokens import END, INCLUDE, NAME
+from wgsl_kernels.backends.webgpu.wgsl.tokens import END, INCLUDE, NAME, UnbalancedError
 from wgsl_kernels.backends.webgpu.wgsl.tree import (
     Alias,
     Attribute,
@@ -49,7 +49,31 @@ def parse(source: Text) -> Module:
     """
     if isinstance(source, EditedText) and source.known is not None:
         return source.known.module
-    return Parser(source).module()
+    try:
+        parser = Parser(source)
+    except UnbalancedError as error:
+        raise nearer(error, source, lambda: Parser(source, is_balanced=False).module()) from None
+    return parser.module()
+
+
+def nearer(error: UnbalancedError, source: Text, read: Callable[[], object]) -> ShaderError:
+    """Return where a text with an unmatched bracket stops being WGSL: mostly before it is missed.
+
+    Args:
+        error: The bracket.
+        source: The text.
+        read: Reads it in spite of that, up to where it cannot go on.
+    """
+    try:
+        read()
+    except WantedError as wanted:
+        begin = wanted.problem.begin
+        missed = len(source.text.rstrip()) if error.at is None else error.at
+        if begin < missed:
+            return ShaderError(source.point(f"{wanted.problem.message} {error.words}", begin))
+    except (IndexError, ShaderError):
+        pass
+    return error
 
 
 @functools.lru_cache(maxsize=1024)
@@ -64,7 +88,14 @@ def parse_expression(text: str) -> Expression | None:
 
 
 class Parser(Statements):
-    """The parts of the grammar that stand at module level."""
+    """The parts of the grammar that stand at module level.
+
+    It goes on behind what is not understood where brackets match, and raises `WantedError` else.
+    """
+
+    def __init__(self, source: Text, *, is_balanced: bool = True) -> None:
+        super().__init__(source, is_balanced=is_balanced)
+        self._is_balanced = is_balanced
 
     def module(self) -> Module:
         """Read a whole file, going on behind what is not understood."""
@@ -95,6 +126,8 @@ class Parser(Statements):
         try:
             return read()
         except WantedError as error:
+            if not self._is_balanced:
+                raise
             self.problems.append(error.problem)
         return self._skip_declaration(start)
 
@@ -157,6 +190,8 @@ class Parser(Statements):
         try:
             return self.block(attributes)
         except WantedError as error:
+            if not self._is_balanced:
+                raise
             self.problems.append(error.problem)
         self.at = start
         self._skip_group()

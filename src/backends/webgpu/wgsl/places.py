@@ -70,6 +70,10 @@ class Text:
         """Return what errors at a place add to their message."""
         return ""
 
+    def with_more(self, more: str) -> Text:
+        """Return the same file with text of ours behind what its author wrote."""
+        return Text(self.file, self.text + more)
+
     def point(self, message: str, offset: int) -> str:
         """Return ``message`` led by the place and followed by the line with a caret."""
         text, place = self.origin(offset)

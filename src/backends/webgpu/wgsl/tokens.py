@@ -77,18 +77,37 @@ def tokenize(source: Text) -> tuple[Token, ...]:
     return tuple(Token(*row) for row in rows)[:-1]
 
 
-def scan(source: Text) -> Tokens:
+class UnbalancedError(ShaderError):
+    """A bracket has no partner.
+
+    Attributes:
+        at: Where the text cannot go on as it is; None at its end.
+        words: Which bracket has none.
+    """
+
+    def __init__(self, message: str, at: int | None, words: str) -> None:
+        super().__init__(message)
+        self.at = at
+        self.words = words
+
+
+def scan(source: Text, *, is_balanced: bool = True) -> Tokens:
     """Return the tokens of ``source`` without blanks and comments.
 
     Characters that no token of WGSL begins with become marks of their own: the compiler names
     them better than a reader could.
+
+    Args:
+        source: The text.
+        is_balanced: Whether its brackets must match.
 
     Raises:
         ShaderError: A block comment is never closed, brackets do not match, an include line is
             malformed, or the text is nested too deeply.
     """
     tokens = _scan(source)
-    _check_brackets(source, tokens)
+    if is_balanced:
+        _check_brackets(source, tokens)
     if _mark_templates(tokens):
         tokens = _join(tokens)
     check_depth(source, tokens, TEMPLATE)
@@ -153,18 +172,27 @@ def _check_brackets(source: Text, tokens: Tokens) -> None:
         elif text in (")", "]", "}"):
             begin = tokens.begins[at]
             if not open_:
-                raise ShaderError(source.point(f"this {text} closes nothing.", begin))
+                message = f"this {text} closes nothing."
+                raise UnbalancedError(source.point(message, begin), begin, message)
             opener, opened = open_.pop()
             if _CLOSERS[opener] != text:
                 message = (
                     f"this {opener} is not closed before the {text} of line "
                     f"{source.place(begin).line}; want {_CLOSERS[opener]}."
                 )
-                raise ShaderError(source.point(message, opened))
+                raise UnbalancedError(
+                    source.point(message, opened), begin, _unclosed(source, opener, opened)
+                )
     if open_:
         opener, opened = open_[-1]
         message = f"this {opener} is never closed; want {_CLOSERS[opener]}."
-        raise ShaderError(source.point(message, opened))
+        words = _unclosed(source, opener, opened)
+        raise UnbalancedError(source.point(message, opened), None, words)
+
+
+def _unclosed(source: Text, opener: str, at: int) -> str:
+    place = source.place(at)
+    return f"The {opener} of line {place.line}, column {place.column} is not closed."
 
 
 def _mark_templates(tokens: Tokens) -> bool:

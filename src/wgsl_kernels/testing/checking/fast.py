@@ -1,18 +1,14 @@
-"""Is it fast: time and bandwidth, beside the CPU kernel."""
+"""Is it fast: times, and rates against what the adapter reaches, beside the CPU kernel."""
 
 from __future__ import annotations
 
-import statistics
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from wgsl_kernels.engine.backends import use_backend
-from wgsl_kernels.engine.profile import evaluate, synchronize
-from wgsl_kernels.engine.scopes import tensors_in
 from wgsl_kernels.engine.tensor import tensor
+from wgsl_kernels.testing.checking.ceilings import Ceilings, ceilings, operations_of
+from wgsl_kernels.testing.checking.timing import Timing, timed
 from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:
@@ -20,67 +16,80 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.testing.sample import Sample
 
-ROUNDS = 5
-LEAST_SECONDS = 0.02
-
 
 @dataclass(frozen=True)
-class Timing:
-    """How long a call takes.
+class Rates:
+    """What a call reaches of what the adapter can do.
 
     Attributes:
-        what: What was called, with its shapes.
-        backend: Where.
-        seconds: The median.
-        nbytes: Bytes of its inputs and outputs together.
+        timing: How long it takes.
+        operations: About how many it does, as its shaders are written; None where they have loops
+            that do not tell how often they run.
+        ceilings: What the adapter can do.
     """
 
-    what: str
-    backend: str
-    seconds: float
-    nbytes: int
+    timing: Timing
+    operations: int | None
+    ceilings: Ceilings
 
     @property
-    def gigabytes_per_second(self) -> float:
-        """The bytes of inputs and outputs, moved once, over the time."""
-        return self.nbytes / self.seconds / 1e9 if self.seconds else 0.0
+    def bandwidth(self) -> float:
+        """Bytes of inputs and outputs a second, as part of what the adapter moves."""
+        return self.timing.nbytes / self.timing.seconds / self.ceilings.bytes_per_second
+
+    @property
+    def arithmetic(self) -> float | None:
+        """Operations a second, as part of what the adapter does."""
+        if self.operations is None:
+            return None
+        return self.operations / self.timing.seconds / self.ceilings.operations_per_second
+
+    @property
+    def intensity(self) -> float | None:
+        """Operations for each byte."""
+        return None if self.operations is None else self.operations / max(self.timing.nbytes, 1)
 
     def __str__(self) -> str:
-        rate = f"{self.gigabytes_per_second:.3g} GB/s"
-        return f"{self.what} on {self.backend}: {1e3 * self.seconds:.3g} ms, {rate}"
+        said = f"{100 * self.bandwidth:.2g} % of bandwidth"
+        if self.arithmetic is None or self.intensity is None:
+            return said
+        top = self.ceilings
+        is_memory = self.intensity < top.operations_per_second / top.bytes_per_second
+        bound = "memory" if is_memory else "arithmetic"
+        return (
+            f"{said}, {100 * self.arithmetic:.2g} % of arithmetic "
+            f"({self.intensity:.2g} operations a byte: {bound})"
+        )
 
 
-def timed(
-    f: Callable[..., Any], arrays: Sequence[Any], backend: str, what: str, rounds: int = ROUNDS
-) -> Timing:
-    """Return how long ``f`` takes on a backend, warm, its inputs being there already."""
-    with use_backend(backend):
+def rates_of(f: Callable[..., Any], arrays: Sequence[Any], timing: Timing) -> Rates:
+    """Return what a call on ``webgpu`` reaches.
+
+    Args:
+        f: The call.
+        arrays: Its inputs.
+        timing: How long it takes there.
+    """
+    with use_backend("webgpu"):
         xs = [tensor(one) for one in arrays]
-        outputs = list(tensors_in(f(*xs)))
-        evaluate(*outputs)
-        synchronize()
-        nbytes = sum(int(np.asarray(one).nbytes) for one in arrays)
-        nbytes += sum(one.spec.nbytes for one in outputs)
-        count = 1
-        seconds: list[float] = []
-        while len(seconds) < rounds:
-            begin = time.perf_counter()
-            for _ in range(count):
-                evaluate(*tensors_in(f(*xs)))
-            synchronize()
-            spent = time.perf_counter() - begin
-            if spent < LEAST_SECONDS and count < 1 << 12:
-                count *= 2
-            else:
-                seconds.append(spent / count)
-        return Timing(what, backend, statistics.median(seconds), nbytes)
+        return Rates(timing, operations_of(lambda: f(*xs)), ceilings())
 
 
 def sample_timings(sample: Sample, backends: Sequence[str]) -> list[Timing]:
     """Return how long a sample takes on each backend."""
-    arrays = arrays_for(sample)
+    run, arrays = called(sample), arrays_for(sample)
+    return [timed(run, arrays, one, sample.id, rounds=3) for one in backends]
+
+
+def sample_rates(sample: Sample, timing: Timing) -> Rates:
+    """Return what a sample reaches on ``webgpu``."""
+    return rates_of(called(sample), arrays_for(sample), timing)
+
+
+def called(sample: Sample) -> Callable[..., Any]:
+    """Return the sample's function with its attributes."""
 
     def run(*xs: Any) -> Any:
         return sample.f(*xs, **sample.attrs)
 
-    return [timed(run, arrays, one, sample.id, rounds=3) for one in backends]
+    return run

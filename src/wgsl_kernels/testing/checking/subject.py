@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from wgsl_kernels.engine.errors import ShaderError
 from wgsl_kernels.engine.explain import explain
 from wgsl_kernels.engine.findings import Finding
 from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.testing.checking.placed import code_of, placed_finding
 from wgsl_kernels.testing.checks import only
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.origin import Origin
     from wgsl_kernels.engine.registry import Kernel
     from wgsl_kernels.testing.sample import Sample
-
-_PLACED = re.compile(r"(?:(?P<kernel>[^:\n]+): )?(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): ")
 
 
 @dataclass(frozen=True)
@@ -105,38 +103,15 @@ class Subject:
 
 def findings_of(error: BaseException, subject: Subject, code: str) -> list[Finding]:
     """Return what an exception says as findings, with the author's place where it has one."""
-    noted = error.findings if isinstance(error, ShaderError) else ()
-    if noted:
-        return list(noted)
-    message = str(error)
-    first, *rest = message.split("\n")
-    found = _PLACED.match(first)
-    kind = type(error).__name__
     if not isinstance(error, ShaderError):
-        return [subject.finding(code, f"{kind}: {message}")]
-    code = _code_of(message)
-    if found is None:
-        return [subject.finding(code, message.removeprefix(f"{subject.name}: "))]
-    source = rest[0].removeprefix("    ") if rest else ""
-    evidence = (("more", "\n".join(rest[2:])),) if len(rest) > 2 else ()
-    line, column = int(found["line"]), int(found["column"])
-    words = first[found.end() :]
-    return [Finding(code, words, subject.name, found["file"], line, column, 1, source, evidence)]
-
-
-_WORDS = {
-    "nothing is called": "unknown-name",
-    "matches no attr": "unknown-field",
-    "defines no kernel": "no-kernel",
-    "is a keyword": "reserved-word",
-    "is missing; tried": "no-kernel",
-    "this device allows": "over-default-limits",
-    "want ';'": "syntax",
-}
-
-
-def _code_of(message: str) -> str:
-    return next((code for words, code in _WORDS.items() if words in message), "does-not-compile")
+        return [subject.finding(code, f"{type(error).__name__}: {error}")]
+    if error.findings:
+        return list(error.findings)
+    found = placed_finding(error, subject.name)
+    if found is not None:
+        return [found]
+    message = str(error)
+    return [subject.finding(code_of(message), message.removeprefix(f"{subject.name}: "))]
 
 
 def with_case(findings: Sequence[Finding], case: str) -> list[Finding]:

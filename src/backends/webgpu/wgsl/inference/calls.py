@@ -26,6 +26,7 @@ from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import (
     Vector,
     common,
     concrete,
+    conversion_rank,
     converts,
     scalar_of,
     with_scalar,
@@ -39,7 +40,15 @@ if TYPE_CHECKING:
 
 
 class MismatchError(Exception):
-    """Arguments do not fit; the message says how."""
+    """Arguments do not fit; the message says how.
+
+    Attributes:
+        at: Which argument is of the wrong type, None where it is the call.
+    """
+
+    def __init__(self, message: str, at: int | None = None) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 def constructed(types: NamedTypes, name: str, arguments: Sequence[Type]) -> Type | None:
@@ -74,9 +83,9 @@ def check_constructor(type_: Type, arguments: Sequence[Type]) -> None:
         return
     if len(wanted) != len(arguments):
         raise MismatchError(f"{type_} takes {len(wanted)} values, not {len(arguments)}")
-    for given, want in zip(arguments, wanted, strict=True):
+    for at, (given, want) in enumerate(zip(arguments, wanted, strict=True)):
         if not converts(given, want):
-            raise MismatchError(f"{type_} wants {want} here, not {given}")
+            raise MismatchError(f"{type_} wants {want} here, not {given}", at)
 
 
 def _check_components(type_: Type, arguments: Sequence[Type]) -> None:
@@ -143,12 +152,14 @@ def _checked(types: NamedTypes, name: str, row: Builtin, arguments: Sequence[Typ
         alike += [one for one in arguments[2:] if not isinstance(one, Scalar)]
     first = _common(alike)
     if first is None:
-        raise MismatchError(f"{name} wants one type, not {' and '.join(map(str, alike))}")
+        odd = min(alike, key=conversion_rank)  # the one that is converted to the others' type
+        shown = " and ".join(map(str, alike))
+        raise MismatchError(f"{name} wants one type, not {shown}", arguments.index(odd))
     if lead in ("float", "vector") and scalar_of(first) == ABSTRACT_INT:
         first = with_scalar(first, ABSTRACT_FLOAT)
-    for given, word in zip(arguments, row.parameters, strict=True):
+    for at, (given, word) in enumerate(zip(arguments, row.parameters, strict=True)):
         if not _fits(types, given, word, first):
-            raise MismatchError(f"{name} wants {_PLAIN.get(word, word)} here, not {given}")
+            raise MismatchError(f"{name} wants {_PLAIN.get(word, word)} here, not {given}", at)
     return first
 
 

@@ -35,6 +35,7 @@ from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import (
     concrete,
     converts,
     scalar_of,
+    takes_prefix,
     value_of,
     with_scalar,
 )
@@ -198,6 +199,8 @@ class ExpressionTypes:
             return None
         value = None if operand is None else value_of(operand)
         if node.operator != "*":
+            if value is not None and not takes_prefix(node.operator, value):
+                self.problem(f"{node.operator} takes no {value}.", node.operand.begin)
             return value
         if not isinstance(value, Pointer):
             return None
@@ -254,7 +257,8 @@ class ExpressionTypes:
         try:
             return self._own(node, known)
         except MismatchError as error:
-            self.problem(f"{error}.", node.begin)
+            at = error.at
+            self.problem(f"{error}.", node.begin if at is None else node.arguments[at].begin)
             return None
 
     def _own(self, node: tree.Call, arguments: list[Type]) -> Type | None:

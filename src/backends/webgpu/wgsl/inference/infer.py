@@ -130,7 +130,7 @@ class _Statements(ExpressionTypes):
             self.want(value, target.store, node.value.begin)
         else:
             operator = node.operator[:-1]
-            self.combine(operator, target.store, value, node.begin)
+            self.combine(operator, target.store, value, node.value.begin)
 
     def step(self, node: tree.Step) -> None:
         """Type what is counted up or down."""

@@ -185,3 +185,22 @@ def value_of(type_: Type) -> Type:
 
 def _same_count(one: Array, other: Array) -> bool:
     return one.count == other.count or isinstance(one.count, str) or isinstance(other.count, str)
+
+
+_RANKS = {"bool": -1, "AbstractInt": 0, "u32": 1, "i32": 1, "AbstractFloat": 2, "f16": 3, "f32": 4}
+
+
+def conversion_rank(type_: Type) -> int:
+    """Return a number that is larger for a type that others are rather converted to."""
+    scalar = scalar_of(type_)
+    return _RANKS.get(scalar.name, 0) if isinstance(scalar, Scalar) else 0
+
+
+def takes_prefix(operator: str, type_: Type) -> bool:
+    """Say whether ``-``, ``!`` or ``~`` may stand before a value."""
+    scalar = scalar_of(type_)
+    if operator == "!":
+        return scalar == BOOL
+    if operator == "~":
+        return isinstance(scalar, Scalar) and scalar.name in INTEGERS
+    return scalar is not None and scalar not in (BOOL, U32)

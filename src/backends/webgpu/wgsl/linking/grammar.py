@@ -18,9 +18,9 @@ from wgsl_kernels.backends.webgpu.wgsl.linking.source import (
     Import,
     Source,
 )
-from wgsl_kernels.backends.webgpu.wgsl.parser import DIRECTIVES, Parser
+from wgsl_kernels.backends.webgpu.wgsl.parser import DIRECTIVES, Parser, nearer
 from wgsl_kernels.backends.webgpu.wgsl.places import Span
-from wgsl_kernels.backends.webgpu.wgsl.tokens import END, INCLUDE, NAME
+from wgsl_kernels.backends.webgpu.wgsl.tokens import END, INCLUDE, NAME, UnbalancedError
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -40,7 +40,12 @@ def parse_source(text: Text) -> Source:
     Raises:
         ShaderError: It is not WESL; the message names the first place that is not.
     """
-    parser = _WeslParser(text)
+    try:
+        parser = _WeslParser(text)
+    except UnbalancedError as error:
+        raise nearer(
+            error, text, lambda: _WeslParser(text, is_balanced=False).source_file()
+        ) from None
     try:
         return parser.source_file()
     except WantedError as error:
@@ -57,8 +62,8 @@ class _WeslParser(Parser):
     a list has taken.
     """
 
-    def __init__(self, text: Text) -> None:
-        super().__init__(text)
+    def __init__(self, text: Text, *, is_balanced: bool = True) -> None:
+        super().__init__(text, is_balanced=is_balanced)
         self.chain: tuple[tree.Expression, ...] | None = None
         self.open_guards: set[int] = set()
         self.guards: dict[int, Guard] = {}

@@ -8,11 +8,23 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.inference.infer import infer
-from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import BOOL, Struct, Vector, value_of
+from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import (
+    BOOL,
+    SCALARS,
+    Struct,
+    Vector,
+    conversion_rank,
+    value_of,
+)
 from wgsl_kernels.backends.webgpu.wgsl.lint.hazards import overflow_remarks
 from wgsl_kernels.backends.webgpu.wgsl.lint.mixtures import mixed
 from wgsl_kernels.backends.webgpu.wgsl.lint.portability import name_remarks
-from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import Remark, functions_of, root_of
+from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import (
+    Remark,
+    functions_of,
+    is_behind_pointer,
+    root_of,
+)
 from wgsl_kernels.backends.webgpu.wgsl.lint.spellings import remedy_for
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Span
@@ -60,19 +72,11 @@ def _begin(one: Remark) -> int:
 def _syntax(module: tree.Module) -> Iterator[Remark]:
     text = module.text.text
     for problem in module.problems:
-        begin = _next_token(text, problem.begin)
+        begin = problem.begin
         words = problem.message
         if "'?'" in words or text[begin : begin + 1] == "?":
             words = "WGSL has no ?:. Write select(otherwise, then, condition)."
         yield Remark("syntax", words, Span(begin, begin + 1))
-
-
-def _next_token(text: str, at: int) -> int:
-    """Return where the next token begins: what is missing is missing before it."""
-    begin = at
-    while begin < len(text) and text[begin].isspace():
-        begin += 1
-    return begin if begin < len(text) else at
 
 
 def _unknown(text: Text, names: Names, known: Collection[str]) -> Iterator[Remark]:
@@ -95,8 +99,8 @@ def _immutable(module: tree.Module, names: Names) -> Iterator[Remark]:
             if not isinstance(node, (tree.Assign, tree.Step)) or node.target is None:
                 continue
             target = node.target
-            if isinstance(target, tree.Unary):
-                continue  # through a pointer
+            if is_behind_pointer(target):
+                continue
             root = root_of(target)
             symbol = None if root is None else meant.get(root.ident.begin)
             if root is None or symbol is None or symbol.kind not in _FIXED:
@@ -165,9 +169,12 @@ def _misfits(module: tree.Module, types: Types) -> Iterator[Remark]:
             elif isinstance(node, tree.Access):
                 remark = _of_access(node, types)
                 noted |= {node.member.begin} if remark else set()
-            elif isinstance(node, (tree.If, tree.While)):
+            elif isinstance(node, tree.Assign) and node.operator != "=":
+                remark = _of_update(node, types, module.text)
+                noted |= {node.value.begin}
+            elif isinstance(node, (tree.If, tree.While, tree.For)):
                 remark = _of_condition(node.condition, types)
-                noted |= {node.condition.begin} if remark else set()
+                noted |= {node.condition.begin} if remark and node.condition else set()
             if remark is not None:
                 yield remark
     for misfit in types.problems:
@@ -177,14 +184,21 @@ def _misfits(module: tree.Module, types: Types) -> Iterator[Remark]:
             yield Remark("wrong-type", words, Span(misfit.begin, end))
 
 
-_WANTED = re.compile(r"want (f32|f16|i32|u32), found (?:f32|f16|i32|u32|bool)\.")
+_SCALAR = r"(f32|f16|i32|u32)"
+_WANTED = re.compile(
+    rf"want {_SCALAR}, found (?:{_SCALAR}|bool)\.|.* wants {_SCALAR} here, not {_SCALAR}\."
+)
+_ONE_TYPE = re.compile(rf".* wants one type, not {_SCALAR}(?: and {_SCALAR})+\.")
 
 
 def _with_remedy(message: str, text: str) -> str:
-    wanted = _WANTED.fullmatch(message)
-    if wanted is None:
+    found = _WANTED.fullmatch(message)
+    wanted = "" if found is None else found[1] or found[3]
+    if _ONE_TYPE.fullmatch(message):
+        wanted = max(re.findall(_SCALAR, message), key=lambda one: conversion_rank(SCALARS[one]))
+    if not wanted:
         return message
-    return f"{message} WGSL converts nothing by itself: write {wanted[1]}({text})."
+    return f"{message} WGSL converts nothing by itself: write {wanted}({text})."
 
 
 def _word_end(text: str, begin: int) -> int:
@@ -201,6 +215,24 @@ def _of_binary(node: tree.Binary, types: Types, text: Text) -> Remark | None:
     shown = [text.text[one.begin : one.end] for one in (node.left, node.right)]
     words, is_right = mixed(node.operator, (left, right), (shown[0], shown[1]))
     return Remark("wrong-type", words, (node.right if is_right else node.left).span)
+
+
+def _of_update(node: tree.Assign, types: Types, text: Text) -> Remark | None:
+    """Return what is wrong with ``x += value``: the value's type, since x has its own."""
+    if node.target is None:
+        return None
+    left, right = types.value_of(node.target), types.value_of(node.value)
+    refused = any(
+        one.begin == node.value.begin and "has no meaning" in one.message for one in types.problems
+    )
+    if left is None or right is None or not refused:
+        return None
+    operator = node.operator[:-1]
+    shown = text.text[node.value.begin : node.value.end]
+    words, is_right = mixed(operator, (left, right), ("", shown))
+    if not is_right:
+        words = f"{left} {operator} {right} has no meaning. Write {left}({shown})."
+    return Remark("wrong-type", words, node.value.span)
 
 
 def _of_access(node: tree.Access, types: Types) -> Remark | None:
@@ -221,9 +253,11 @@ def _of_access(node: tree.Access, types: Types) -> Remark | None:
     return Remark("unknown-field", words, node.member.span)
 
 
-def _of_condition(node: tree.Expression, types: Types) -> Remark | None:
-    found = types.value_of(node)
-    if found is None or found == BOOL:
+def _of_condition(node: tree.Expression | None, types: Types) -> Remark | None:
+    found = None if node is None else types.value_of(node)
+    if node is None or found is None or found == BOOL:
         return None
+    while isinstance(node, tree.Paren):
+        node = node.inner
     words = f"a condition is a bool, and this is {found}. Compare it: != 0."
     return Remark("wrong-type", words, node.span)

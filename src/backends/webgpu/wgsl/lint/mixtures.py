@@ -8,15 +8,12 @@ from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import (
     BOOL,
     Scalar,
     Vector,
+    conversion_rank,
     scalar_of,
 )
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import Type
-
-_FLOATS = ("f16", "f32", "AbstractFloat")
-_INTEGERS = ("i32", "u32", "AbstractInt")
-_RANK = {"AbstractInt": 0, "u32": 1, "i32": 1, "AbstractFloat": 2, "f16": 3, "f32": 4}
 
 
 def mixed(operator: str, types: tuple[Type, Type], texts: tuple[str, str]) -> tuple[str, bool]:
@@ -39,10 +36,8 @@ def mixed(operator: str, types: tuple[Type, Type], texts: tuple[str, str]) -> tu
         is_right = two.name == "f32"
         shown = texts[1] if is_right else texts[0]
         return f"{said} Write T({shown}), and declare an attribute's field as T.", is_right
-    is_right = _RANK.get(two.name, 0) < _RANK.get(one.name, 0)
+    is_right = conversion_rank(two) <= conversion_rank(one)
     wanted, shown = (one, texts[1]) if is_right else (two, texts[0])
-    if _RANK.get(two.name) == _RANK.get(one.name):
-        is_right, wanted, shown = True, one, texts[1]
     target: Type = wanted
     own = right if is_right else left
     if isinstance(own, Vector):

@@ -81,6 +81,13 @@ def root_of(node: tree.Expression) -> tree.Name | None:
             return node if isinstance(node, tree.Name) else None
 
 
+def is_behind_pointer(node: tree.Expression) -> bool:
+    """Say whether an expression is part of what a pointer leads to: ``(*a)[i].x``."""
+    while isinstance(node, (tree.Index, tree.Access, tree.Paren)):
+        node = node.inner if isinstance(node, tree.Paren) else node.base
+    return isinstance(node, tree.Unary) and node.operator == "*"
+
+
 def bare(node: tree.Expression) -> tree.Expression:
     """Return an expression without the parentheses around it."""
     while isinstance(node, tree.Paren):

@@ -1,0 +1,36 @@
+"""The public ops that are compositions of others, and run no kernel of their own."""
+
+from wgsl_kernels.ops.averages import ensure_shape as ensure_shape
+from wgsl_kernels.ops.averages import moving_average as moving_average
+from wgsl_kernels.ops.cells import basic_lstm_cell as basic_lstm_cell
+from wgsl_kernels.ops.cells import gru_cell as gru_cell
+from wgsl_kernels.ops.cells import multi_rnn_cell as multi_rnn_cell
+from wgsl_kernels.ops.classification import confusion_matrix as confusion_matrix
+from wgsl_kernels.ops.classification import in_top_k as in_top_k
+from wgsl_kernels.ops.cross_entropies import sigmoid_cross_entropy as sigmoid_cross_entropy
+from wgsl_kernels.ops.cross_entropies import softmax_cross_entropy as softmax_cross_entropy
+from wgsl_kernels.ops.distributions import dropout as dropout
+from wgsl_kernels.ops.distributions import random_gamma as random_gamma
+from wgsl_kernels.ops.distributions import random_standard_normal as random_standard_normal
+from wgsl_kernels.ops.distributions import random_uniform_int as random_uniform_int
+from wgsl_kernels.ops.distributions import truncated_normal as truncated_normal
+from wgsl_kernels.ops.losses import absolute_difference as absolute_difference
+from wgsl_kernels.ops.losses import cosine_distance as cosine_distance
+from wgsl_kernels.ops.losses import hinge_loss as hinge_loss
+from wgsl_kernels.ops.losses import huber_loss as huber_loss
+from wgsl_kernels.ops.losses import log_loss as log_loss
+from wgsl_kernels.ops.losses import mean_squared_error as mean_squared_error
+from wgsl_kernels.ops.recurrence import scan as scan
+from wgsl_kernels.ops.signal import cosine_window as cosine_window
+from wgsl_kernels.ops.signal import enclosing_power_of_two as enclosing_power_of_two
+from wgsl_kernels.ops.signal import frame as frame
+from wgsl_kernels.ops.signal import hamming_window as hamming_window
+from wgsl_kernels.ops.signal import hann_window as hann_window
+from wgsl_kernels.ops.signal import inverse_stft as inverse_stft
+from wgsl_kernels.ops.signal import stft as stft
+from wgsl_kernels.ops.tensor_norms import euclidean_norm as euclidean_norm
+from wgsl_kernels.ops.tensor_norms import gram_schmidt as gram_schmidt
+from wgsl_kernels.ops.tensor_norms import norm as norm
+from wgsl_kernels.ops.transforms import irfft as irfft
+from wgsl_kernels.ops.transforms import rfft as rfft
+from wgsl_kernels.ops.weighting import compute_weighted_loss as compute_weighted_loss

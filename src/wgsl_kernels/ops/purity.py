@@ -1,0 +1,112 @@
+"""A function's hidden inputs and outputs made arguments: what it closes over, what it assigns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.engine import context
+from wgsl_kernels.engine.tape import Tape, active_tapes, flat, hidden_from_tapes
+from wgsl_kernels.engine.tensor import Tensor, Variable
+from wgsl_kernels.engine.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wgsl_kernels.engine.run import Call, Proceed, Result
+
+Leaves = list[Tensor]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a function has besides its arguments and results.
+
+    Attributes:
+        closed_over: Tensors and variables that it reads and that a tape around follows.
+        assigned: Variables that it assigns.
+    """
+
+    closed_over: Leaves
+    assigned: list[Variable]
+
+
+def needs_of(f: Callable[[], object]) -> Needs:
+    """Run a function without lasting effect and return what it needs of those around it."""
+    seen = _Seen(active_tapes())
+    watch = Watch()
+    try:
+        with hidden_from_tapes(), context.changed(watch=watch), context.Intercepted(seen):
+            f()
+    finally:
+        watch.put_back()
+    assigned = [variable for variable, _ in watch.changed.values()]
+    own = {one._id for one in assigned}
+    return Needs([one for key, one in seen.found.items() if key not in own], assigned)
+
+
+class _Seen:
+    """Notes the inputs of kernels that tapes follow, which see nothing of the run itself."""
+
+    def __init__(self, tapes: list[Tape]) -> None:
+        self._tapes = tapes
+        self.found: dict[int, Tensor] = {}
+
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        for one in flat(call.inputs):
+            if one._id not in self.found and any(tape.depends((one,)) for tape in self._tapes):
+                self.found[one._id] = one
+        return proceed(call)
+
+
+class Pure:
+    """A step as a function of its arguments alone, which `Needs` adds to.
+
+    The values of the variables that it assigns are the last of the carry; what it closes over is
+    the third argument.
+
+    Attributes:
+        recordings: What is kept of it by whoever captures it.
+        derived: What is kept that was made of it, such as its gradient.
+    """
+
+    def __init__(self, body: Callable[..., tuple[Leaves, Leaves]], needs: Needs) -> None:
+        self._body = body
+        self._needs = needs
+        self.recordings: dict[int, Any] | None = None
+        self.derived: dict[Any, Any] = {}
+        self.__qualname__ = str(getattr(body, "__qualname__", body))
+
+    def __call__(self, carry: Leaves, x: Leaves, closed_over: Leaves) -> tuple[Leaves, Leaves]:
+        """Run the step; variables stay as they are, the last of the new carry has their values."""
+        assigned = self._needs.assigned
+        count = len(carry) - len(assigned)
+        pairs = zip(assigned, carry[count:], strict=True)
+        watch = Watch()
+        watch.assign([(one, new._array_on(new._driver), new._driver) for one, new in pairs])
+        given = zip(self._needs.closed_over, closed_over, strict=True)
+        replaced = _Replaced({old._id: new for old, new in given})
+        try:
+            with context.changed(watch=watch), context.Intercepted(replaced):
+                new, ys = self._body(carry[:count], x, [])
+        finally:
+            watch.put_back()
+        values = [watch.changed[one._id][1] for one in assigned]
+        return [*new, *[Tensor(one.spec, one._array, one._driver) for one in values]], ys
+
+
+class _Replaced:
+    """Has kernels take other tensors in place of those that a function closes over."""
+
+    def __init__(self, replaced: dict[int, Tensor]) -> None:
+        self._replaced = replaced
+
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        if self._replaced:
+            call.inputs = tuple([self._instead(one) for one in call.inputs])
+        return proceed(call)
+
+    def _instead(self, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [self._instead(one) for one in value]
+        return self._replaced.get(value._id, value) if isinstance(value, Tensor) else value

@@ -1,0 +1,84 @@
+"""How fast this adapter can be: bytes and operations a second, measured once in a process."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.wgsl.lint.work import operations
+from wgsl_kernels.backends.webgpu.wgsl.parser import parse
+from wgsl_kernels.engine.backends import use_backend
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.explain import explain
+from wgsl_kernels.engine.snapshot import take_snapshot
+from wgsl_kernels.testing.checking.timing import timed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ELEMENTS = 1 << 22
+"""Numbers that are moved: more than caches hold."""
+ROUNDS = 64
+_BUSY = f"""
+// multiplies and adds that depend on nothing but themselves, four chains at once
+fn op(x: f32) -> f32 {{
+  var a = vec4(x, x + 1.0, x + 2.0, x + 3.0);
+  for (var i = 0u; i < {ROUNDS}u; i++) {{
+    a = fma(a, vec4(0.5), vec4(x));
+    a = fma(a, vec4(0.25), vec4(x));
+  }}
+  return a.x + a.y + a.z + a.w;
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """What the adapter reaches where nothing else holds it up.
+
+    Attributes:
+        bytes_per_second: Read and written, by a map of large arrays.
+        operations_per_second: Of ``f32``, a fused multiply and add being two.
+    """
+
+    bytes_per_second: float
+    operations_per_second: float
+
+
+@functools.cache
+def ceilings() -> Ceilings:
+    """Return the adapter's, which is measured at the first time: in well under a second."""
+    before = take_snapshot()
+    try:
+        wk.wgsl_kernel("Ceiling", _BUSY, override=True)
+        few = np.linspace(0.0, 1.0, 1 << 16, dtype=np.float32)
+        busy = timed(lambda x: wk.engine().run_kernel("Ceiling", {"x": x}), [few], "webgpu", "")
+    finally:
+        before.restore()
+    moved = timed(lambda x: x + 1.0, [np.ones(ELEMENTS, np.float32)], "webgpu", "")
+    done = few.size * ROUNDS * 2 * 2 * 4
+    return Ceilings(moved.nbytes / moved.seconds, done / busy.seconds)
+
+
+def operations_of(f: Callable[[], Any]) -> int | None:
+    """Return about how many operations the dispatches of a call do, None where loops do not tell.
+
+    They are counted as the shaders are written; see `lint.work.operations`.
+    """
+    with use_backend("webgpu"), config.using(small_ops="device", fusion="never"):
+        seen = explain(f)
+    total = 0
+    for row in seen.dispatches:
+        if row.dispatch is not None:
+            composed = row.dispatch.module.composed
+            invocations = int(np.prod(row.dispatch.grid) * np.prod(composed.workgroup_size))
+            module = parse(composed.source_map.composed)
+            each = operations(module, row.dispatch.params.facts)
+            if each is None:
+                return None
+            total += invocations * each
+    return total

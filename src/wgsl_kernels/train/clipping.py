@@ -1,0 +1,58 @@
+"""Gradients made smaller where they are too large together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from wgsl_kernels.engine.attributes import number, sequence
+from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.tensor import Tensor, as_tensor
+from wgsl_kernels.engine.words import shown
+from wgsl_kernels.ops.binary import add_n, minimum
+from wgsl_kernels.ops.reduce import sum
+from wgsl_kernels.ops.unary import sqrt, square
+
+_NAME = "clip_by_global_norm"
+
+
+def clip_by_global_norm(
+    gradients: Mapping[Any, Tensor | None] | Iterable[Tensor | None], max_norm: float
+) -> tuple[Any, Tensor]:
+    """Return gradients scaled by one factor so that their joint norm is at most ``max_norm``.
+
+    The norm is the root of the sum of all squares. Where it is not above ``max_norm`` the gradients
+    are multiplied by 1; an infinite or NaN norm makes all of them NaN or 0, so that it is noticed.
+
+    Args:
+        gradients: Tensors of any float dtype, by variable or as a list; None is passed on.
+        max_norm: The largest norm; above 0.
+
+    Returns:
+        The gradients as they were given, in a dict or a list, and their norm before.
+
+    Raises:
+        ArgumentError: ``max_norm`` is not above 0, or there are other things among the gradients.
+
+    Example:
+        >>> clipped, norm = wk.train.clip_by_global_norm([tensor([3.0]), tensor([[4.0]])], 1.0)
+        >>> norm.item(), [f"{wk.sum(one).item():.2f}" for one in clipped]
+        (5.0, ['0.60', '0.80'])
+
+    Source: Pascanu, Mikolov and Bengio, On the Difficulty of Training Recurrent Neural Networks,
+    2013.
+    """
+    most = float(number(_NAME, "max_norm", max_norm))
+    if not most > 0:
+        raise ArgumentError(f"{_NAME}: max_norm is {max_norm!r}; want a number above 0.")
+    is_mapping = isinstance(gradients, Mapping)
+    values = gradients.values() if isinstance(gradients, Mapping) else gradients
+    given = sequence(_NAME, "gradients", values, "tensors")
+    for one in given:
+        if not (one is None or isinstance(one, Tensor)):
+            raise ArgumentError(f"{_NAME}: gradients holds {shown(one)}; want tensors or None.")
+    squares = [sum(square(one)) for one in given if one is not None]
+    norm = sqrt(add_n(squares)) if squares else as_tensor(0.0)
+    factor = minimum(most / norm, 1.0)
+    found = [None if one is None else one * factor for one in given]
+    return (dict(zip(gradients, found, strict=True)) if is_mapping else found), norm
