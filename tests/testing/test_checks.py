@@ -68,6 +68,7 @@ def test_a_right_kernel_passes_every_check() -> None:
             "forward",
             "forward",
             "sizes",
+            "folded grid",
             "views",
             "special values",
             "dtypes",
@@ -77,7 +78,14 @@ def test_a_right_kernel_passes_every_check() -> None:
             "leaks",
             "leaks",
         ],
-        "gradient": ["gradient", "gradient parity", "gradient parity", "second order", "upstream"],
+        "gradient": [
+            "gradient",
+            "gradient parity",
+            "gradient parity",
+            "second order",
+            "upstream",
+            "repeated",
+        ],
         "safe": ["accesses", "undefined"],
     }
 
