@@ -43,7 +43,7 @@ CONSTANTS = ("DTypeLike", "e", "inf", "nan", "newaxis", "pi")
 
 
 def public_names() -> dict[str, Any]:
-    """Return the public names of the package that are not modules, or that are called as well."""
+    """Return the public names of the package that are not modules."""
     found = {
         name: value
         for name, value in vars(wk).items()
@@ -84,9 +84,6 @@ class PublicNames(SphinxDirective):
 
 def _entry(name: str, value: Any) -> list[str]:
     """Return the reStructuredText that documents one name."""
-    if isinstance(vars(wk)[name], ModuleType):
-        said = [f"   {line}" for line in inspect.cleandoc(value.__doc__).splitlines()]
-        return [f".. py:function:: {name}{inspect.signature(value)}", "", *said, ""]
     own = getattr(value, "__name__", name)
     if own != name and vars(wk).get(own) is value:
         return [f".. py:data:: {name}", "", f"   Another name of :py:obj:`wgsl_kernels.{own}`.", ""]
