@@ -113,7 +113,9 @@ def test_every_function_is_called_by_a_case() -> None:
     assert {name.strip(".") for name in missing} <= apart
 
 
-@pytest.mark.parametrize(("name", "theirs", "ours"), _functions(), ids=lambda one: str(one)[:40])
+@pytest.mark.parametrize(
+    ("name", "theirs", "ours"), [pytest.param(*one, id=one[0]) for one in _functions()]
+)
 def test_a_function_takes_the_parameters_that_the_standard_names(
     name: str, theirs: Any, ours: Any
 ) -> None:
