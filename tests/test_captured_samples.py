@@ -1,6 +1,6 @@
 """Every row of the sample tables captured, and gradients: the replay gives the same bits.
 
-Every second row of a kernel runs, chosen by a hash; with WGSL_KERNELS_TEST_MODES=all every one. In
+Every third row of a kernel runs, chosen by a hash; with WGSL_KERNELS_TEST_MODES=all every one. In
 the captured mode all run, from every layout of the inputs.
 """
 
@@ -57,7 +57,7 @@ SMOOTH = [
 ]
 
 
-CAPTURED = SAMPLES if IS_WHOLE else some(SAMPLES, 2, "captured")
+CAPTURED = SAMPLES if IS_WHOLE else some(SAMPLES, 3, "captured")
 LAYOUT_NAMES = tuple(LAYOUTS) if ENGINE == "captured" else ("default",)
 
 
