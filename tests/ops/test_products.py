@@ -291,7 +291,7 @@ def test_bools_are_refused() -> None:
         wk.matmul([[True]], [[True]])
 
 
-@pytest.mark.sampled(one_in=12)
+@pytest.mark.sampled(one_in=36)
 @pytest.mark.gpu
 @pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64", *LANES, "split"])
 @pytest.mark.parametrize("transpose_a", [False, True])

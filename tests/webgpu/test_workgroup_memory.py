@@ -43,6 +43,7 @@ USES = {
     "Max": {"wk_totals"},
     "Mean": {"wk_totals"},
     "Min": {"wk_totals"},
+    "Multinomial": {"numbers", "counts"},
     "NonMaxSuppressionV3": {"best_boxes", "best_scores"},
     "Prod": {"wk_totals"},
     "Softmax": {"wk_totals"},
@@ -58,7 +59,7 @@ COPIES = {"tile"}
 EXAMPLES = {"sums"}
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.gpu
 @pytest.mark.parametrize("kernel", USES)
 def test_a_kernel_is_right_when_workgroup_memory_holds_rubbish(kernel: str) -> None:

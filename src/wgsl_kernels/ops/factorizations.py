@@ -153,11 +153,11 @@ def _eigh_host(x: Array, *, compute_v: bool) -> tuple[Array, ...]:
 
 
 @gradient("SelfAdjointEig", none=True)
-def _eigh_grad(dy: tuple[Tensor | None, ...], x: Tensor, compute_v: bool) -> Tensor:
+def _eigh_grad(dys: tuple[Tensor | None, ...], x: Tensor, compute_v: bool) -> Tensor:
     # V (diag(dw) + V^H dV / (w_j - w_i)) V^H
     values, vectors = eigh(x)
-    inner = _scaled_columns(creation.eye(values.shape[-1], dtype=x.dtype), dy[0])
-    upstream = dy[1] if compute_v else None
+    inner = _scaled_columns(creation.eye(values.shape[-1], dtype=x.dtype), dys[0])
+    upstream = dys[1] if compute_v else None
     if upstream is not None:
         turned = matmul(adjoint(vectors), upstream)
         inner = inner + turned * between_columns(values)
@@ -298,9 +298,9 @@ def _svd_host(x: Array, *, full_matrices: bool, compute_uv: bool) -> tuple[Array
 
 @gradient("Svd", none=True)
 def _svd_grad(
-    dy: tuple[Tensor | None, ...], x: Tensor, full_matrices: bool, compute_uv: bool
+    dys: tuple[Tensor | None, ...], x: Tensor, full_matrices: bool, compute_uv: bool
 ) -> Tensor:
-    du, ds, dvh = dy if compute_uv else (None, dy[0], None)
+    du, ds, dvh = dys if compute_uv else (None, dys[0], None)
     rows, cols = x.shape[-2:]
     if full_matrices and rows != cols and not (du is None and dvh is None):
         raise ArgumentError(

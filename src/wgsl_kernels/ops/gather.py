@@ -151,7 +151,7 @@ def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
     is_vec4 = sizes.inner % 4 == 0 and y.dtype != "complex64"
     units = y.size // 4 if is_vec4 else y.size
     turns = gpu.policy.units_moved("GatherV2")
-    whole = sizes.batch * sizes.outer * sizes.length
+    whole = max(sizes.batch * sizes.outer * sizes.length, 1)
     rows, row_bytes, arrays = whole, 0, dict(arrays)
     if arrays["x"].size * LARGEST_ELEMENT > gpu.device.largest_binding:
         arrays["x"], rows, row_bytes = _in_windows(gpu, arrays["x"], sizes)

@@ -81,5 +81,6 @@ def _without_ellipsis(entries: list[Any], left: int) -> list[Any]:
     whole = [slice(None)] * left
     for place, entry in enumerate(entries):
         if entry is Ellipsis:
-            return [*entries[:place], *whole, *entries[place + 1 :]]
+            stands = whole or [entry]  # of no axis, it still parts the indices around it
+            return [*entries[:place], *stands, *entries[place + 1 :]]
     return [*entries, *whole]

@@ -121,15 +121,22 @@ UFUNCS: dict[str, Callable[..., Any]] = {
 }
 """Our op for each of NumPy's elementwise functions, and for two of SciPy's."""
 
+def _along_first(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def reduced(a: Tensor, axis: Any = 0, **options: Any) -> Tensor:
+        return op(a, axis=axis, **options)
+
+    return reduced
+
+
 REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "add": reduce.sum,
-    "logical_and": reduce.all,
-    "logical_or": reduce.any,
-    "maximum": extremes.max,
-    "minimum": extremes.min,
-    "multiply": reduce.prod,
+    "add": _along_first(reduce.sum),
+    "logical_and": _along_first(reduce.all),
+    "logical_or": _along_first(reduce.any),
+    "maximum": _along_first(extremes.max),
+    "minimum": _along_first(extremes.min),
+    "multiply": _along_first(reduce.prod),
 }
-"""Our op for ``np.add.reduce`` and its kind."""
+"""Our op for ``np.add.reduce`` and its kind, which reduce the first axis where none is given."""
 
 
 def _cumulative(op: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -51,19 +51,22 @@ def select(x: Tensor, entries: Sequence[Any]) -> Tensor:
 
     Args:
         x: Any tensor.
-        entries: One for each axis, masks for several, and None for new ones; no ellipsis.
+        entries: One for each axis, masks for several, and None for new ones; an ellipsis stands
+            for no axis, but parts the positions around it.
     """
+    adjacent = _adjacent(entries)
+    entries = [one for one in entries if one is not Ellipsis]
     named = [one for one in entries if isinstance(one, Positions)]
     integers = [one for one in entries if _is_integer(one)]
     if len(named) == 1 and (
-        not integers or not (named[0].is_mask or named[0].values.ndim) or _adjacent(entries)
+        not integers or not (named[0].is_mask or named[0].values.ndim) or adjacent
     ):
         return _along_one(x, entries, named[0])
-    return _along_several(x, entries)
+    return _along_several(x, entries, adjacent=adjacent)
 
 
 def _is_integer(entry: Any) -> bool:
-    return not (entry is None or isinstance(entry, (slice, Positions)))
+    return not (entry is None or entry is Ellipsis or isinstance(entry, (slice, Positions)))
 
 
 def _is_advanced(entry: Any) -> bool:
@@ -71,7 +74,7 @@ def _is_advanced(entry: Any) -> bool:
 
 
 def _adjacent(entries: Sequence[Any]) -> bool:
-    """Say whether no slice and no new axis stands between entries that name positions."""
+    """Say whether no slice, ellipsis or new axis is between entries that name positions."""
     at = [place for place, entry in enumerate(entries) if _is_advanced(entry)]
     return at[-1] - at[0] == len(at) - 1
 
@@ -97,7 +100,7 @@ def _along_one(x: Tensor, entries: Sequence[Any], named: Positions) -> Tensor:
     return gather.take(flat, _true_places(named.values), at)
 
 
-def _along_several(x: Tensor, entries: Sequence[Any]) -> Tensor:
+def _along_several(x: Tensor, entries: Sequence[Any], *, adjacent: bool) -> Tensor:
     """Return the elements or slices that positions of several axes name together."""
     indices: list[Tensor | Array] = []
     basic: list[Any] = []
@@ -121,7 +124,7 @@ def _along_several(x: Tensor, entries: Sequence[Any]) -> Tensor:
     front = shapes.permute_dims(part, (*axes, *others))
     joined = _joined(indices)
     chosen = places.gather_nd(front, joined)
-    if not _adjacent(entries):
+    if not adjacent:
         return chosen
     count = joined.ndim - 1
     before = axes[0]
