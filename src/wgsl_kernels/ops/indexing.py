@@ -78,9 +78,9 @@ def _check(entries: Sequence[Any], shape: Shape, used: int) -> None:
 
 def _without_ellipsis(entries: list[Any], left: int) -> list[Any]:
     """Return the entries with whole slices for the axes that none is given for."""
-    whole = [slice(None)] * left
+    whole: list[Any] = [slice(None)] * left
     for place, entry in enumerate(entries):
         if entry is Ellipsis:
-            stands = whole or [entry]  # of no axis, it still parts the indices around it
-            return [*entries[:place], *stands, *entries[place + 1 :]]
+            # one of no axis still parts the positions around it
+            return [*entries[:place], *(whole or [entry]), *entries[place + 1 :]]
     return [*entries, *whole]

@@ -121,6 +121,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
 }
 """Our op for each of NumPy's elementwise functions, and for two of SciPy's."""
 
+
 def _along_first(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def reduced(a: Tensor, axis: Any = 0, **options: Any) -> Tensor:
         return op(a, axis=axis, **options)
