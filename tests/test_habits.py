@@ -231,6 +231,7 @@ def test_numpys_functions_run_ours(backend: str) -> None:
             "std": np.std(x, ddof=1),
             "add": np.float64(0.5) + VALUES * x,
             "reduce": np.add.reduce(x, axis=1),
+            "first axis": np.maximum.reduce(x),
         }
     expected = {
         "sum": VALUES.sum(0),
@@ -242,6 +243,7 @@ def test_numpys_functions_run_ours(backend: str) -> None:
         "std": np.std(VALUES, ddof=1),
         "add": 0.5 + VALUES * VALUES,
         "reduce": VALUES.sum(1),
+        "first axis": VALUES.max(0),
     }
     for name, one in found.items():
         assert isinstance(one, wk.Tensor), name

@@ -139,3 +139,17 @@ def test_dropout_keeps_the_mean_and_its_gradient_is_the_mask() -> None:
 def test_what_cannot_be_drawn_is_refused(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(wk.WgslKernelsError, match=message):
         call()
+
+
+def test_gamma_of_no_distribution_is_nan() -> None:
+    drawn = wk.random.gamma([2.0, -1.0, 2.0], beta=[1.0, 1.0, -1.0]).numpy()
+
+    np.testing.assert_array_equal(np.isnan(drawn), [False, True, True])
+
+
+def test_a_copied_generator_draws_the_same_and_apart() -> None:
+    first = wk.random.Generator(1)
+    second = copy.copy(first)
+    one = wk.random_uniform((2,), generator=first).tolist()
+
+    assert wk.random_uniform((2,), generator=second).tolist() == one

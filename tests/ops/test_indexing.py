@@ -51,6 +51,8 @@ INDICES: list[Any] = [
     (VALUES[:, :, 0, 0] > 30, 1),
     (0, [True, False, True], [1, 2]),
     np.zeros((2, 3), bool),
+    (slice(None), [0, 1], ..., [1, 0], 0),
+    (0, slice(None), ..., [1, 0], 0),
 ]
 
 
@@ -168,3 +170,31 @@ def test_iterating_ends_after_the_last_slice(backend: str) -> None:
         rows = [row.numpy() for row in wk.tensor(VALUES[0, 0])]
 
     np.testing.assert_array_equal(rows, VALUES[0, 0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_ellipsis_of_no_axis_parts_positions(backend: str) -> None:
+    values = np.arange(30).reshape(2, 3, 5)
+    rows, cols = np.array([0, 1, 1]), np.array([4, 0, 2])
+    with wk.use_backend(backend):
+        x = wk.tensor(values)
+        indices: list[Any] = [(slice(None), rows, ..., cols), (slice(None), 0, ..., cols)]
+        for index in indices:
+            np.testing.assert_array_equal(x[index].numpy(), values[index])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_of_nothing_are_taken(backend: str) -> None:
+    with wk.use_backend(backend):
+        assert wk.zeros((0, 3))[:, [0, 2]].shape == (0, 2)
+        assert wk.grad(lambda x: wk.sum(wk.take(x, [0, 1], axis=1)))(wk.zeros((0, 3))).shape == (
+            0,
+            3,
+        )
+        with pytest.raises(wk.IndexOutOfRange):
+            wk.take(wk.zeros((0, 3)), [0], axis=0).numpy()
+
+
+def test_values_of_another_kind_are_not_added() -> None:
+    with pytest.raises(wk.DTypeError, match="x has dtype int32, values float32"):
+        wk.tensor([1, 2]).at[0].add(0.9)

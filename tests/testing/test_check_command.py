@@ -99,6 +99,11 @@ def test_a_new_file_takes_several_inputs_and_one_that_is_called_y(tmp_path: Path
         (("Swish", "--inputs", "filter"), "input is 'filter'"),
         (("Swish", "--attr", "alpha"), "as alpha=0.1"),
         (("Swish", "--form", "scan", "--inputs", "x,z"), "a scan has 1 inputs"),
+        (("Swish", "--attr", "lambda=1.0"), "attribute is 'lambda'"),
+        (("Swish", "--attr", "np=1"), "attribute is 'np'"),
+        (("Swish", "--attr", "x=1.0"), "x is an input already"),
+        (("Swish", "--attr", "beta=nan"), "a finite number"),
+        (("Relu",), "Relu is a kernel already"),
     ],
 )
 def test_new_refuses_what_makes_no_kernel(
@@ -109,6 +114,17 @@ def test_new_refuses_what_makes_no_kernel(
     assert done.exit_code == 2
     assert message in done.output
     assert list(tmp_path.glob("*.py")) == []
+
+
+def test_new_and_kernels_refuse_folders_and_backends_that_are_not_there(tmp_path: Path) -> None:
+    for arguments, message in [
+        (("new", "Swish", "--folder", tmp_path / "none"), "is no folder"),
+        (("kernels", "--backend", "bogus"), "want one of cpu, webgpu"),
+    ]:
+        done = run(*arguments)
+
+        assert done.exit_code == 2
+        assert message in done.output.replace("\n", " ")
 
 
 @pytest.mark.gpu

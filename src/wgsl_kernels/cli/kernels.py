@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from wgsl_kernels.engine.backends import backends
 from wgsl_kernels.engine.coverage import coverage
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.testing.evidence import last_evidence
@@ -37,9 +38,13 @@ def ledger(
         missing: Only kernels that lack something: a backend, a gradient rule, a sample.
 
     Raises:
-        ArgumentError: The module cannot be imported.
+        ArgumentError: There is no such backend, or the module cannot be imported.
         KernelNotFound: No kernel is left of those asked for by name.
     """
+    if backend and backend not in backends():
+        raise ArgumentError(
+            f"kernels: backend is {backend!r}; want one of {', '.join(sorted(backends()))}."
+        )
     before = {one.name for one in coverage() if one.backends}
     if module:
         sys.path.insert(0, str(Path.cwd()))  # as `python -m` would

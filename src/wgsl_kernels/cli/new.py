@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,12 +11,15 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
 from wgsl_kernels.cli.starters import STARTERS
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.registry import get_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 FORMS = tuple(STARTERS)
+TAKEN = ("T", "np", "wk", "dy")
+"""Names that the file written has for something else."""
 SEVERAL = ("map", "free")
 """The forms that take any number of inputs; others have those of their pattern."""
 
@@ -56,33 +60,53 @@ def wanted(name: str, form: str, inputs: str, attrs: Sequence[str]) -> Wanted:
         raise ArgumentError(f"new: form is {form!r}; want one of {', '.join(FORMS)}.")
     names = tuple(one.strip() for one in inputs.split(",")) if inputs else ()
     for one in names:
-        if not one.isidentifier() or wgsl_name(one) != one or one == "T":
-            raise ArgumentError(f"new: input is {one!r}; want a name that WGSL and Python allow.")
+        _check_name("input", one)
     default = ("x", "w") if form == "product" else ("x",)
     if names and form not in SEVERAL and len(names) != len(default):
         raise ArgumentError(f"new: a {form} has {len(default)} inputs; got {len(names)}.")
     if len(set(names)) != len(names):
         raise ArgumentError("new: an input is given twice.")
-    return Wanted(name, form, names or default, dict(_attribute(one) for one in attrs))
+    if get_kernel(name, "webgpu") is not None or get_kernel(name, "cpu") is not None:
+        raise ArgumentError(f"new: {name} is a kernel already; want another name.")
+    numbers = dict(_attribute(one) for one in attrs)
+    for one in numbers:
+        _check_name("attribute", one)
+        if one in (names or default):
+            raise ArgumentError(f"new: {one} is an input already; want another attribute.")
+    return Wanted(name, form, names or default, numbers)
+
+
+def _check_name(kind: str, name: str) -> None:
+    is_fit = name.isidentifier() and not keyword.iskeyword(name) and wgsl_name(name) == name
+    if not is_fit or name in TAKEN:
+        raise ArgumentError(
+            f"new: {kind} is {name!r}; want a name that WGSL and Python allow, none of "
+            f"{', '.join(TAKEN)}."
+        )
 
 
 def _attribute(text: str) -> tuple[str, float | int]:
     name, mark, value = text.partition("=")
     for kind in (int, float):
         try:
-            if mark and name.isidentifier():
-                return name, kind(value)
+            number = kind(value)
         except ValueError:
             continue
-    raise ArgumentError(f"new: attribute is {text!r}; want a name and a number, as alpha=0.1.")
+        if mark and (abs(number) < 2**31 if kind is int else math.isfinite(number)):
+            return name, number
+    raise ArgumentError(
+        f"new: attribute is {text!r}; want a name and a finite number, as alpha=0.1."
+    )
 
 
 def write_kernel(one: Wanted, folder: Path, *, overwrite: bool = False) -> Path:
     """Write the file and return its path.
 
     Raises:
-        ArgumentError: There is such a file already.
+        ArgumentError: There is such a file already, or no such folder.
     """
+    if not folder.is_dir():
+        raise ArgumentError(f"new: {folder} is no folder; make it first, or pass another --folder.")
     path = folder / f"{one.op}.py"
     if path.exists() and not overwrite:
         raise ArgumentError(f"new: {path} is there already; pass --overwrite to replace it.")

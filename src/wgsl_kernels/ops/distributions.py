@@ -119,7 +119,7 @@ def gamma(
     No gradient flows to ``alpha`` through the choice of candidates.
 
     Args:
-        alpha: Above 0, broadcast to ``shape``.
+        alpha: Above 0, broadcast to ``shape``; elsewhere the result is NaN, as for ``beta``.
         shape: The result's shape; that of ``alpha`` and ``beta``, if left out.
         beta: Above 0, broadcast to ``shape``.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
@@ -153,7 +153,9 @@ def gamma(
         chosen = logical.where(accepted[place], cubes[place], chosen)
     # of alpha below 1: a deviate of alpha + 1 times u^(1 / alpha)
     lifted = _uniform(shape, generator) ** (1.0 / given)
-    return d * chosen * logical.where(is_small, lifted, 1.0) / rate
+    drawn = d * chosen * logical.where(is_small, lifted, 1.0) / rate
+    exists = logical.logical_and(compare.greater(given, 0.0), compare.greater(rate, 0.0))
+    return logical.where(exists, drawn, math.nan)
 
 
 def permutation(n: int, *, generator: Generator | None = None) -> Tensor:

@@ -82,6 +82,9 @@ class Generator:
         seeds = draw("RandomUniform", (number, 2), "int32", self, **ends)
         return tuple(_of(joining.concat([seeds[place], [0, 0]])) for place in range(number))
 
+    def __copy__(self) -> Generator:
+        return _of(self._key)
+
     def __repr__(self) -> str:
         return f"<generator {self._key.name!r}>"
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from wgsl_kernels.engine.dtypes import float32
+from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import binary, indexing, ranges, segment, updates
 from wgsl_kernels.ops import shape as shapes
+from wgsl_kernels.ops.cast import astype
 
 if TYPE_CHECKING:
     from wgsl_kernels.ops.indexing import Index
@@ -58,12 +63,21 @@ class Part:
 
         Raises:
             ShapeError: It does not broadcast.
+            DTypeError: ``x`` holds integers or bools, ``values`` does not.
             IndexOutOfRange: As for ``x[index]``.
         """
+        dtype = as_tensor(values).dtype
+        if not np.can_cast(dtype, self._x.dtype, "same_kind"):
+            raise DTypeError(
+                f"add: x has dtype {self._x.dtype}, values {dtype}; want values of that kind, or "
+                f'x.astype("{dtype}") before.'
+            )
         places, given = self._placed(values)
-        rows, ids = shapes.reshape(given, (-1,)), shapes.reshape(places, (-1,))
+        wide = float32 if self._x.dtype == "float16" else self._x.dtype
+        rows = astype(shapes.reshape(given, (-1,)), wide)
+        ids = shapes.reshape(places, (-1,))
         total = segment.unsorted_segment_sum(rows, ids, self._x.size)
-        return binary.add(self._x, shapes.reshape(total, self._x.shape))
+        return binary.add(self._x, astype(shapes.reshape(total, self._x.shape), self._x.dtype))
 
     def _placed(self, values: TensorLike) -> tuple[Tensor, Tensor]:
         """Return the place of each element in row-major order, and its value."""
