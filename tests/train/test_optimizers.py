@@ -340,3 +340,11 @@ def test_variables_of_float16_and_float32_share_an_optimizer() -> None:
         gradients = [wk.tensor([1.0], dtype="float16"), wk.tensor([1.0])]
         optimizer.apply_gradients(list(zip(gradients, (narrow, wide), strict=True)))
         assert (narrow.dtype, narrow.tolist(), wide.tolist()) == ("float16", [0.5], [0.5])
+
+
+def test_variables_are_no_learning_rate() -> None:
+    w: Any = wk.variable([1.0, 2.0])
+    wrong: list[Any] = [w, [w], {"w": w}.values()]
+    for given in wrong:
+        with pytest.raises(wk.ArgumentError, match=r"SGD: learning_rate is .*want a number or a s"):
+            wk.train.SGD(given)

@@ -65,7 +65,7 @@ class Optimizer(metaclass=WithKeywords):
     def __init__(self, learning_rate: Rate) -> None:
         self._name = type(self).__name__
         self._schedule = learning_rate if callable(learning_rate) else None
-        rate = 0.0 if callable(learning_rate) else learning_rate
+        rate = 0.0 if callable(learning_rate) else _scalar(self._name, learning_rate)
         self._rate = variable(rate, trainable=False, name=RATE, dtype="float32")
         self._step = variable(0, trainable=False, name=STEP, dtype="int32")
         if self._schedule is not None:
@@ -339,3 +339,13 @@ def between(optimizer: str, name: str, value: Any, low: float, high: float) -> f
     if not low <= found < high:
         raise ArgumentError(f"{optimizer}: {name} is {value!r}; want a number in [{low}, {high}).")
     return found
+
+
+def _scalar(name: str, rate: Any) -> Any:
+    """Return a learning rate that is a number, and refuse variables in its place."""
+    if isinstance(rate, (int, float)) or getattr(rate, "shape", None) == ():
+        return rate
+    raise ArgumentError(
+        f"{name}: learning_rate is {shown(rate)}; want a number or a schedule. The variables are "
+        "those of minimize(loss, variables)."
+    )
