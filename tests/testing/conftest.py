@@ -1,3 +1,4 @@
-"""A display for the tests of this folder that open a window."""
+"""Fixtures of this folder: a display for windows, and the registry as it was before a command."""
 
 from tests.displays import display as display
+from tests.testing.commands import as_before as as_before
