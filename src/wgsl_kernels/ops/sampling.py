@@ -68,6 +68,20 @@ def check_word(kernel: str, name: str, value: str, known: Sequence[str]) -> None
         raise ArgumentError(f"{kernel}: {name} is {value!r}; want {want}.")
 
 
+def check_fill(kernel: str, name: str, image: Spec, *numbers: float) -> None:
+    """Refuse numbers for outside of an image that its elements cannot be.
+
+    Raises:
+        ArgumentError: The image is of int32, and one of them is not.
+    """
+    for one in numbers if image.dtype == "int32" else ():
+        if not -(2**31) <= one < 2**31 or one != math.floor(one):
+            raise ArgumentError(
+                f"{kernel}: {name} is {one} and image has dtype int32; want whole numbers in "
+                f"[{-(2**31)}, {2**31 - 1}]."
+            )
+
+
 def between_dtype(dtype: DType, places: DType) -> DType:
     """Return the dtype of what lies between elements of images, given that of the places."""
     if is_float(dtype):
@@ -102,10 +116,14 @@ def places_in_boxes(begin: Array, end: Array, length: int, size: int, linear: bo
 
 @silent
 def places_at(place: Array, length: int, fill_mode: str, linear: bool) -> Places:
-    """Return places that may lie outside of an axis, where the fill mode has the last word."""
+    """Return places that may lie outside of an axis, where the fill mode has the last word.
+
+    One that is not finite is outside in every mode.
+    """
     kind = place.dtype.type
+    inside = np.isfinite(place)
+    place = np.where(inside, place, kind(0))
     x = np.clip(_within(place, length, fill_mode), kind(-2), kind(length + 1))
-    inside = ~np.isnan(place)
     low = np.floor(x)
     if linear:
         return Places(low, x - low, inside)
@@ -181,6 +199,7 @@ def sampled_on_device(
     arrays: dict[str, GpuArray],
     shape: Shape,
     configuration: dict[str, bool],
+    fill: tuple[float, ...],
     params: dict[str, object],
     dtype: DType,
 ) -> GpuArray:
@@ -193,6 +212,7 @@ def sampled_on_device(
             "count": count,
             "shape": (height, width),
             "size": shape[1:],
+            "fill": tuple(map(int, fill)) if dtype == "int32" else fill,
             "fill_mode": 0,
             "transforms": 0,
             "turn": (0.0, 0.0),
