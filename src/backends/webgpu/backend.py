@@ -235,6 +235,8 @@ class WebGpuBackend:
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array, waiting for the work that computes them."""
         if array.size == 0:
+            if self._device is not None and self._device.captures.recorder.refusal is None:
+                self._device.read(self._device.spare, 0, 0)  # raises what kernels have reported
             return np.zeros(spec.shape, numpy_dtype(spec.dtype))
         if array.host is not None:
             return np.array(array.host.values.reshape(spec.shape), order="C")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.ops.conv_kernels import declare_kernels
 from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
 from wgsl_kernels.ops.windows import convolved
@@ -55,7 +55,7 @@ def conv2d(
     """
     return on_batch(
         "Conv2D",
-        as_tensor(x),
+        as_floats(x),
         filter,
         strides=strides,
         pad=pad,
@@ -108,7 +108,7 @@ def conv2d_transpose(
         ShapeError: `conv2d` does not take ``output_shape`` to the shape of ``x``.
         ArgumentError: An option is none that `conv2d` takes.
     """
-    images = as_tensor(x)
+    images = as_floats(x)
     shape = lengths("Conv2DBackpropInput", "output_shape", output_shape)
     return on_batch(
         "Conv2DBackpropInput",

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.shapes import lengths
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.ops.conv import on_batch
 from wgsl_kernels.ops.conv_kernels import declare_kernels
 from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
@@ -67,7 +67,7 @@ def conv3d(
     """
     return on_batch(
         "Conv3D",
-        as_tensor(x),
+        as_floats(x),
         filter,
         axes=3,
         strides=strides,
@@ -105,7 +105,7 @@ def conv3d_transpose(
         ShapeError: `conv3d` does not take ``output_shape`` to the shape of ``x``.
         ArgumentError: An option is none that `conv3d` takes.
     """
-    volumes = as_tensor(x)
+    volumes = as_floats(x)
     shape = lengths(CONVOLUTION.to_input, "output_shape", output_shape)
     return on_batch(
         CONVOLUTION.to_input,
