@@ -6,6 +6,7 @@ the first layer looks at, and what the network writes.
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,9 @@ TEMPERATURE = 0.5
 LICENCE = Path(__file__).resolve().parents[1] / "LICENSE"
 PROMPT = "subject to the"
 
+Part = dict[str, Any]
+"""Variables of the network, by name."""
+
 
 def linear(inputs: int, outputs: int) -> dict[str, wk.Tensor]:
     """Return the parameters of an affine layer: small weights, no bias yet."""
@@ -23,7 +27,7 @@ def linear(inputs: int, outputs: int) -> dict[str, wk.Tensor]:
     return {"w": wk.variable(w), "b": wk.variable(wk.zeros(outputs))}
 
 
-def new_model(letters: int) -> dict:
+def new_model(letters: int) -> Part:
     """Return the parameters of the transformer."""
     blocks = [
         {
@@ -50,7 +54,7 @@ def heads_of(x: wk.Tensor) -> wk.Tensor:
     return wk.permute_dims(x.reshape(batch, length, HEADS, width // HEADS), (0, 2, 1, 3))
 
 
-def attention(block: dict, x: wk.Tensor) -> tuple[wk.Tensor, wk.Tensor]:
+def attention(block: Part, x: wk.Tensor) -> tuple[wk.Tensor, wk.Tensor]:
     """Return what each letter has seen of those before it, and how much of each."""
     batch, length, _ = x.shape
     q, k, v = (heads_of(part) for part in wk.split(apply(block["attend"], x), 3, axis=-1))
@@ -61,7 +65,7 @@ def attention(block: dict, x: wk.Tensor) -> tuple[wk.Tensor, wk.Tensor]:
     return apply(block["project"], y), seen
 
 
-def logits(model: dict, text: wk.Tensor) -> wk.Tensor:
+def logits(model: Part, text: wk.Tensor) -> wk.Tensor:
     """Return a score per place and letter: [batch, length] to [batch, length, letters]."""
     x = wk.take(model["letter"], text) + model["place"][: text.shape[1]]
     for block in model["blocks"]:
@@ -70,14 +74,14 @@ def logits(model: dict, text: wk.Tensor) -> wk.Tensor:
     return apply(model["out"], wk.layer_norm(x))
 
 
-def loss_of(model: dict, text: wk.Tensor) -> wk.Tensor:
+def loss_of(model: Part, text: wk.Tensor) -> wk.Tensor:
     """Return the mean surprise at the next letter, in nats; text: [batch, context + 1]."""
     scores = logits(model, text[:, :-1])
     picked = wk.one_hot(text[:, 1:], scores.shape[-1]) * wk.log_softmax(scores)
     return -picked.sum(-1).mean()
 
 
-def learn(model: dict, text: np.ndarray, steps: int, batch: int) -> list[float]:
+def learn(model: Part, text: np.ndarray, steps: int, batch: int) -> list[float]:
     """Train on windows of the text, and return the loss of each step."""
     schedule = wk.train.LinearWarmup(20, wk.train.CosineDecay(1e-2, steps))
     adam = wk.train.AdamW(learning_rate=schedule)
@@ -97,7 +101,7 @@ def learn(model: dict, text: np.ndarray, steps: int, batch: int) -> list[float]:
     return losses
 
 
-def write(model: dict, prompt: list[int], length: int) -> list[int]:
+def write(model: Part, prompt: list[int], length: int) -> list[int]:
     """Return the prompt and letters drawn from what the network expects to follow."""
     text = list(prompt)
     for _ in range(length):
@@ -113,7 +117,7 @@ def draw(path: Path, losses: list[float], seen: np.ndarray, prompt: str, written
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 5.0), layout="constrained")
-    rows = figure.subfigures(2, 1, height_ratios=(3, 2))
+    rows: Any = figure.subfigures(2, 1, height_ratios=(3, 2))
     curve, *maps = rows[0].subplots(1, 1 + len(seen), width_ratios=(2.5, *[1] * len(seen)))
     curve.plot(losses, color="tab:blue", linewidth=1)
     curve.set(xlabel="step", ylabel="loss, nats a letter", title="learning")

@@ -74,7 +74,7 @@ def draw(path: Path, u: np.ndarray, energy: np.ndarray, passes: np.ndarray) -> N
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 3.2), layout="constrained")
-    left, middle, right = figure.subfigures(1, 1).subplots(1, 3)
+    left, middle, right = figure.subplots(1, 3)
     half = len(u) // 2
     top = 2.0 * np.quantile(np.abs(u[:, half:]), 0.99)  # what is behind the wall is seen
     left.imshow(np.where(passes > 0, u, np.nan), cmap="RdBu", vmin=-top, vmax=top)
