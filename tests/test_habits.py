@@ -120,26 +120,6 @@ def test_dtypes_are_objects_that_equal_names_and_numpys() -> None:
     assert wk.astype(x, x.dtype).tolist() == wk.astype(x, dtype=np.dtype("f4")).tolist()
 
 
-MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: operator.setitem(wk.ones(2), 0, 1.0), TypeError, r"x.at\[index\].set"),  # type: ignore[call-overload]  # a habit
-    (lambda: getattr(wk, "cat"), AttributeError, "Use wk.concat"),  # noqa: B009  a wrong name
-    (lambda: getattr(wk, "sofmax"), AttributeError, "'softmax'"),  # noqa: B009  a wrong name
-    (lambda: getattr(wk.ones(2), "sumn"), AttributeError, "'sum'"),  # noqa: B009  a wrong name
-    (lambda: getattr(wk.ones(2), "view"), AttributeError, "x.reshape"),  # noqa: B009  a wrong name
-    (lambda: wk.ones(2, dtype="float23"), wk.DTypeError, "mean 'float32'"),  # type: ignore[arg-type]  # a wrong name
-    (lambda: wk.train.Adam(lr=0.1), wk.ArgumentError, "Use learning_rate"),  # type: ignore[call-arg]  # a wrong name
-    (lambda: wk.train.SGD(learning_rat=1), wk.ArgumentError, "'learning_rate'"),  # type: ignore[call-arg]  # a wrong name
-]
-
-
-@pytest.mark.parametrize(("use", "error", "words"), MISTAKES)
-def test_a_wrong_name_says_what_is_meant(
-    use: Callable[[], Any], error: type[Exception], words: str
-) -> None:
-    with pytest.raises(error, match=words):
-        use()
-
-
 @pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
 def test_a_module_shows_its_public_names_and_no_other(module: ModuleType) -> None:
     names = dir(module)

@@ -18,7 +18,7 @@ from wgsl_kernels.engine.dtypes import DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import no_gradient
-from wgsl_kernels.engine.public import publish
+from wgsl_kernels.engine.public import publish, unknown
 from wgsl_kernels.engine.shapes import lengths, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name != "key":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return streams.default().key
+    if name == "key":
+        return streams.default().key
+    raise unknown("wk.random", name, globals()["__dir__"]())
 
 
 @signature("AdvanceKey")

@@ -17,6 +17,7 @@ from wgsl_kernels.engine.errors import ArgumentError, GradientNotFound, ShapeErr
 from wgsl_kernels.engine.profile import evaluate
 from wgsl_kernels.engine.scopes import tidy
 from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.suggestions import advice
 from wgsl_kernels.engine.tape import hidden_from_tapes
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, variable
 from wgsl_kernels.engine.watch import all_or_none, assign_all
@@ -72,6 +73,13 @@ class Optimizer(metaclass=WithKeywords):
             self._rate.assign(self._scheduled(self._step))
         self._held = Slots(self._name, self.slots, self.initial)
         self._has_warned = False
+
+    if not TYPE_CHECKING:  # for which every name would be an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            known = [] if name.startswith("_") else [one for one in dir(self) if one[0] != "_"]
+            said = advice("optimizer", name, known) if known else ""
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{said}")
 
     @property
     def learning_rate(self) -> Variable:
