@@ -182,6 +182,28 @@ def test_variable_grads_have_the_form_of_the_model() -> None:
     assert slopes["rest"] == (None,)
 
 
+def test_gradients_in_the_form_of_the_model_are_clipped_and_applied() -> None:
+    model: dict[str, Any] = {
+        "layers": [Layer(wk.variable([3.0]), wk.variable(4.0))],
+        "unused": wk.variable(1.0),
+    }
+    layer = model["layers"][0]
+    sgd = wk.train.SGD(1.0)
+    _, slopes = wk.variable_grads(lambda: (layer.w * 3.0 + layer.b * 4.0).sum(), model)
+    clipped, norm = wk.train.clip_by_global_norm(slopes, 1.0)
+    with pytest.warns(UserWarning, match="no gradient for"):
+        sgd.apply_gradients(clipped, model)
+
+    assert norm.item() == 5.0
+    assert layer.w.tolist() == pytest.approx([2.4])
+    assert layer.b.item() == pytest.approx(3.2)
+    assert model["unused"].item() == 1.0
+    with pytest.raises(wk.ArgumentError, match="want the form of variables"):
+        sgd.apply_gradients({"layers": []}, model)
+    with pytest.raises(wk.ArgumentError, match=r"apply_gradients\(gradients, model\)"):
+        sgd.apply_gradients(slopes["layers"])
+
+
 @BACKENDS
 def test_captured_functions_take_and_return_trees(backend: str) -> None:
     @wk.capture

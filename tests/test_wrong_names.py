@@ -51,7 +51,7 @@ NAMES = [
     (wk.random, "normal", "Use wk.random_normal(shape)."),
     (wk.random, "permutaton", "Did you mean 'permutation'?"),
     (wk.linalg, "nrom", "Use wk.linalg.vector_norm(x)"),
-    (wk.linalg, "sovle", "Did you mean 'solve'?"),
+    (wk.linalg, "solvee", "Did you mean 'solve'?"),
     (wk.fft, "ftt", "Did you mean 'fft'?"),
     (wk.fft, "fft2", "Use wk.fft.fftn(x, axes=(-2, -1))."),
     (wk.train, "CosineAnnealingLR", "Use wk.train.CosineDecay."),
