@@ -9,9 +9,10 @@ from wgsl_kernels.engine import context
 from wgsl_kernels.engine.attributes import attr_key, text
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError, WgslKernelsError
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_results
+from wgsl_kernels.engine.op_names import name_op
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan, plans
 from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.scalars import scalar_tensor
@@ -106,12 +107,20 @@ def run(name: str, *inputs: Any, **attrs: Any) -> Tensor:
     Inputs may be tensors, Python scalars (which take the dtype of the first tensor where that can
     hold them), anything `tensor` takes, None for an absent one, or a list of these.
     """
-    return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has one output
+    try:
+        return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has one output
+    except WgslKernelsError as error:
+        name_op(error, name)
+        raise
 
 
 def run_many(name: str, *inputs: Any, **attrs: Any) -> tuple[Tensor, ...]:
     """Run a kernel with several outputs, or a list of them; see `run`."""
-    return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has several
+    try:
+        return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has several
+    except WgslKernelsError as error:
+        name_op(error, name)
+        raise
 
 
 def run_kernel(
