@@ -6,6 +6,10 @@ import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.dtypes import is_differentiable
+from wgsl_kernels.engine.tensor import Tensor, tensor
+from wgsl_kernels.ops import einsum, joining, ranges, shape
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.abc import Loader
@@ -19,40 +23,39 @@ _defined: list[type] = []  # a class that nobody holds is forgotten by its base
 
 def define_backend(home: ModuleType) -> None:
     """Define the backend for tensors, which einops finds among the subclasses of its own."""
-    import wgsl_kernels as wk
 
     class Backend(home.AbstractBackend):  # type: ignore[misc, name-defined]  # einops has no types
         framework_name = "wgsl_kernels"
 
         def is_appropriate_type(self, tensor: Any) -> bool:
-            return isinstance(tensor, wk.Tensor)
+            return isinstance(tensor, Tensor)
 
-        def from_numpy(self, x: Any) -> wk.Tensor:
-            return wk.tensor(x)
+        def from_numpy(self, x: Any) -> Tensor:
+            return tensor(x)
 
-        def to_numpy(self, x: wk.Tensor) -> Any:
+        def to_numpy(self, x: Tensor) -> Any:
             return x.numpy()
 
-        def arange(self, start: int, stop: int) -> wk.Tensor:
-            return wk.arange(start, stop)
+        def arange(self, start: int, stop: int) -> Tensor:
+            return ranges.arange(start, stop)
 
-        def stack_on_zeroth_dimension(self, tensors: list[wk.Tensor]) -> wk.Tensor:
-            return wk.stack(tensors)
+        def stack_on_zeroth_dimension(self, tensors: list[Tensor]) -> Tensor:
+            return joining.stack(tensors)
 
-        def add_axis(self, x: wk.Tensor, new_position: int) -> wk.Tensor:
-            return wk.expand_dims(x, new_position)
+        def add_axis(self, x: Tensor, new_position: int) -> Tensor:
+            return shape.expand_dims(x, new_position)
 
-        def tile(self, x: wk.Tensor, repeats: Sequence[int]) -> wk.Tensor:
-            return wk.tile(x, repeats)
+        def tile(self, x: Tensor, repeats: Sequence[int]) -> Tensor:
+            return joining.tile(x, repeats)
 
-        def concat(self, tensors: list[wk.Tensor], axis: int) -> wk.Tensor:
-            return wk.concat(tensors, axis)
+        def concat(self, tensors: list[Tensor], axis: int) -> Tensor:
+            return joining.concat(tensors, axis)
 
-        def is_float_type(self, x: wk.Tensor) -> bool:
-            return wk.isdtype(x.dtype, ("real floating", "complex floating"))
+        def is_float_type(self, x: Tensor) -> bool:
+            return is_differentiable(x.dtype)
 
-        def einsum(self, pattern: str, *x: wk.Tensor) -> wk.Tensor:
-            return wk.einsum(pattern, *x)
+        def einsum(self, pattern: str, *x: Tensor) -> Tensor:
+            return einsum.einsum(pattern, *x)
 
     _defined.append(Backend)
 

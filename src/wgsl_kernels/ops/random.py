@@ -86,6 +86,10 @@ def random_normal(
         dtype: A float dtype; float32, if left out.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
 
+    Example:
+        >>> wk.random_normal((2, 3), mean=5.0).shape
+        (2, 3)
+
     Source: Box and Muller, A Note on the Generation of Random Normal Deviates, 1958.
     """
     return _draw("RandomNormal", shape, dtype, generator, mean=mean, std_dev=std_dev)
@@ -142,6 +146,10 @@ def random_uniform(
         dtype: A float dtype, int32 (then both ends are whole), or bool (then both ends are left
             as they are: a fair coin); float32, if left out.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
+
+    Example:
+        >>> (wk.random_uniform(100, minval=2.0, maxval=3.0) >= 2.0).all().item()
+        True
     """
     return _draw("RandomUniform", shape, dtype, generator, minval=minval, maxval=maxval)
 
