@@ -16,6 +16,7 @@ from wgsl_kernels.ops import (
     binary,
     bitwise,
     compare,
+    einops_backend,
     float_pairs,
     indexing,
     matrix,
@@ -91,3 +92,4 @@ provide(
     truediv=binary.divide,
     xor=bitwise.bitwise_xor,
 )
+einops_backend.register()
