@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from wgsl_kernels.backends.webgpu.composing.source import load_file
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.products.form import ProductForm
-from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
-from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
 from wgsl_kernels.cli.output import print_findings, print_json
 from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound, ShaderError
+from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.finding_codes import SECTIONS
 from wgsl_kernels.engine.findings import Finding
 from wgsl_kernels.engine.registry import get_kernel, kernel_names
-from wgsl_kernels.testing.checking.placed import placed_finding
+from wgsl_kernels.testing.checking.texts import lint_file, lint_kernel
+from wgsl_kernels.testing.checking.unsampled import check_unsampled, file_findings
 from wgsl_kernels.testing.evidence import keep_evidence
 from wgsl_kernels.testing.formats import printed
 from wgsl_kernels.testing.kernel import check_kernel
@@ -34,7 +30,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from wgsl_kernels.backends.webgpu.wgsl.places import Text as ShaderText
     from wgsl_kernels.engine.finding_codes import Section
 
 SHADERS = (".wgsl", ".wesl")
@@ -138,7 +133,7 @@ def check_target(target: str | None, asked: Asked, *, everything: bool = False) 
         names = [one for one in kernel_names() if samples_of(one)]
         verdict = check_names([one for one in names if not asked.only or one in asked.only], asked)
     elif Path(target).suffix in SHADERS:
-        verdict = Verdict(others=lint_file(Path(target)))
+        verdict = Verdict(others=_of_file(Path(target)))
     elif Path(target).suffix == ".py" or Path(target).is_file():
         verdict = check_program(Program.at(Path(target)), asked)
     elif target in kernel_names():
@@ -172,6 +167,10 @@ def check_program(program: Program, asked: Asked) -> Verdict:
     verdict.others += [*program.findings, *program.unsampled()]
     if choose_adapter() is None:  # then nothing is composed
         verdict.others += [found for one in program.kernels for found in lint_kernel(one)]
+    elif "webgpu" in asked.backends:
+        bare = [one for one in program.kernels if not samples_of(one) and _is_asked(one, asked)]
+        found = [check_unsampled(one, asked.sections) for one in bare]
+        verdict.reports += [one for one in found if one.rows]
     if not program.kernels and not program.findings:
         words = "registers no kernel."
         verdict.others.append(Finding("no-samples", words, "", str(program.path)))
@@ -185,56 +184,18 @@ def check_names(names: Sequence[str], asked: Asked) -> Verdict:
         [
             check_kernel(one, None, usable, asked.sections, asked.case, rows_only=asked.rows_only)
             for one in names
-            if not asked.only or one in asked.only
+            if _is_asked(one, asked)
         ]
     )
 
 
-def lint_file(path: Path) -> list[Finding]:
-    """Return what can be said of a shader file by itself, without a GPU."""
-    try:
-        text = load_file(path.resolve()).facts.text
-    except ShaderError as error:
-        found = placed_finding(error)
-        return [found or Finding("syntax", str(error), "", str(path))]
-    return [replace(one, file=str(path)) for one in lint_text(text)]
+def _is_asked(name: str, asked: Asked) -> bool:
+    return not asked.only or name in asked.only
 
 
-def lint_kernel(name: str) -> list[Finding]:
-    """Return what can be said of a registered kernel's own text without a GPU.
-
-    That of a function with full control is not known before it runs.
-    """
-    kernel = get_kernel(name, "webgpu")
-    func = None if kernel is None else kernel.func
-    try:
-        if isinstance(func, ShaderKernel):
-            return lint_text(func.source.facts.text, name)
-        return lint_text(func.file().text, name) if isinstance(func, ProductForm) else []
-    except ShaderError as error:
-        found = placed_finding(error, name)
-        return [found or Finding("syntax", str(error), name)]
-
-
-def lint_text(text: ShaderText, kernel: str = "") -> list[Finding]:
-    """Return what can be said of one file of a shader, or of text in a Python file, by itself."""
-    found: list[Finding] = []
-    for one in diagnose(text, _AnyName()) or lint(text):
-        place = text.place(one.span.begin)
-        width = one.span.end - one.span.begin
-        where = (place.file, place.line, place.column, width, text.line(place.line))
-        found.append(Finding(one.code, one.words, kernel, *where))
-    return found
-
-
-class _AnyName(frozenset[str]):
-    """All names: a file by itself does not tell which ones the composer has."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __bool__(self) -> bool:
-        return True
+def _of_file(path: Path) -> list[Finding]:
+    """Return what is wrong with a shader file: compiled where there is an adapter, else read."""
+    return lint_file(path) if choose_adapter() is None else file_findings(path)
 
 
 def show(to: Console, verdict: Verdict, form: str, *, verbose: bool = False) -> None:
