@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.finding_codes import Section
 
 SHADERS = (".wgsl", ".wesl")
+_LISTED = 12
+"""Names that an error lists at most."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,13 @@ class Verdict:
         reports: A report per kernel.
         others: Findings of no kernel's report.
         seconds: How long it took.
+        known: The kernels that there were to check.
     """
 
     reports: list[Report] = field(default_factory=list[Report])
     others: list[Finding] = field(default_factory=list[Finding])
     seconds: float = 0.0
+    known: list[str] = field(default_factory=list[str])
 
     @property
     def findings(self) -> list[Finding]:
@@ -131,8 +135,10 @@ def check_target(target: str | None, asked: Asked, *, everything: bool = False) 
     begin = time.perf_counter()
     if everything or target is None:
         names = [one for one in kernel_names() if samples_of(one)]
-        verdict = check_names([one for one in names if not asked.only or one in asked.only], asked)
+        verdict = check_names(names, asked)
     elif Path(target).suffix in SHADERS:
+        if not Path(target).is_file():
+            raise ArgumentError(f"check: there is no file {target}.")
         verdict = Verdict(others=_of_file(Path(target)))
     elif Path(target).suffix == ".py" or Path(target).is_file():
         verdict = check_program(Program.at(Path(target)), asked)
@@ -149,14 +155,22 @@ def check_targets(targets: Sequence[str], asked: Asked, *, everything: bool = Fa
     """Check several files or kernels, as `check_target` does each; none are all kernels.
 
     Raises:
-        KernelNotFound, ArgumentError: See `check_target`.
+        KernelNotFound: None of them is a kernel that ``only`` names; see also `check_target`.
+        ArgumentError: There are files or names and ``everything``; see also `check_target`.
     """
+    if targets and everything:
+        raise ArgumentError("check: --all is every kernel of the package; name none beside it.")
     whole = Verdict()
     for one in targets or (None,):
         verdict = check_target(one, asked, everything=everything)
         whole.reports += verdict.reports
         whole.others += verdict.others
         whole.seconds += verdict.seconds
+        whole.known += verdict.known
+    missing = [one for one in asked.only if one not in whole.known]
+    if missing and not any(one.code == "file-failed" for one in whole.others):
+        listed = ", ".join(whole.known[:_LISTED]) or "none"
+        raise KernelNotFound(f"check: --only names {missing[0]!r}; there are: {listed}.")
     return whole
 
 
@@ -164,6 +178,7 @@ def check_program(program: Program, asked: Asked) -> Verdict:
     """Run a file and check the kernels that it registers."""
     program.run()
     verdict = check_names([one for one in program.kernels if samples_of(one)], asked)
+    verdict.known = list(program.kernels)
     verdict.others += [*program.findings, *program.unsampled()]
     if choose_adapter() is None:  # then nothing is composed
         verdict.others += [found for one in program.kernels for found in lint_kernel(one)]
@@ -172,8 +187,8 @@ def check_program(program: Program, asked: Asked) -> Verdict:
         found = [check_unsampled(one, asked.sections) for one in bare]
         verdict.reports += [one for one in found if one.rows]
     if not program.kernels and not program.findings:
-        words = "registers no kernel."
-        verdict.others.append(Finding("no-samples", words, "", str(program.path)))
+        words = "the file registers no kernel."
+        verdict.others.append(Finding("no-kernel", words, "", str(program.path)))
     return verdict
 
 
@@ -185,7 +200,8 @@ def check_names(names: Sequence[str], asked: Asked) -> Verdict:
             check_kernel(one, None, usable, asked.sections, asked.case, rows_only=asked.rows_only)
             for one in names
             if _is_asked(one, asked)
-        ]
+        ],
+        known=list(names),
     )
 
 
