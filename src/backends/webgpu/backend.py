@@ -72,7 +72,7 @@ COPIES_MAX = 512
 class WebGpuBackend:
     """Runs WGSL kernels through wgpu."""
 
-    name, looks_at_results = "webgpu", True  # the latter under config.debug, each dispatch's
+    name = "webgpu"
 
     def __init__(self) -> None:
         self._device: Device | None = None
@@ -81,6 +81,7 @@ class WebGpuBackend:
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self._debugging = Debugging(self.evaluator)
+        self.note_results = self._debugging.note  # under config.debug, which looks at dispatches
         self.open()
 
     def fusion(self) -> str:
