@@ -9,6 +9,7 @@ from wgsl_kernels.engine import context
 from wgsl_kernels.engine.attributes import attr_key, text
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_results
@@ -17,11 +18,13 @@ from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.scalars import scalar_tensor
 from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.engine.tensor import Tensor, tensor
+from wgsl_kernels.engine.widening import WIDE, widened_attrs
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.widening import Narrows
 
 
 class Call:
@@ -246,7 +249,11 @@ def _execute(
     if watch is not None:
         watch.met(plan.uses)
     if plan.casts is not None:
-        return _execute(name, _cast(inputs, plan.casts), attrs, names, call, observer)
+        if plan.narrows is None:
+            return _execute(name, _cast(inputs, plan.casts), attrs, names, call, observer)
+        wide = tuple([_cast_one(one, WIDE, only=BYTES) for one in inputs])
+        result = _execute(name, wide, widened_attrs(attrs), names, call, observer)
+        return _narrowed(result, plan.narrows)
     if call is not None:
         call.plan = plan
         call.inputs = inputs
@@ -311,10 +318,17 @@ def _cast(inputs: tuple[Any, ...], casts: Sequence[DType | None]) -> tuple[Any, 
     )
 
 
-def _cast_one(value: Any, wanted: DType) -> Any:
+def _cast_one(value: Any, wanted: DType, only: frozenset[DType] | None = None) -> Any:
     if isinstance(value, list):
-        return [_cast_one(one, wanted) for one in value]
-    return value if value.dtype == wanted else run("Cast", value, dtype=wanted)
+        return [_cast_one(one, wanted, only) for one in value]
+    kept = value is None or value.dtype == wanted or (only and value.dtype not in only)
+    return value if kept else run("Cast", value, dtype=wanted)
+
+
+def _narrowed(result: Result, narrows: Narrows) -> Result:
+    if not any(narrows):
+        return result
+    return _cast((result,), narrows)[0] if isinstance(result, Tensor) else _cast(result, narrows)
 
 
 def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
