@@ -46,7 +46,8 @@ SHAPES = {
     "matmul": Bad(
         lambda: wk.ones((4, 3)) @ wk.ones((5, 2)),
         wk.ShapeError,
-        "BatchMatMul: inner sizes differ: a is [4, 3], b is [5, 2]; want a[1] == b[0].",
+        "matmul (kernel BatchMatMul): inner sizes differ: a is [4, 3], b is [5, 2]; want "
+        "a[1] == b[0].",
     ),
     "reshape": Bad(
         lambda: wk.reshape(wk.ones((4, 3)), (5, 2)),
@@ -80,7 +81,9 @@ SHAPES = {
         "tensor: shape is 'ab'; want an integer or a tuple of integers.",
     ),
     "negative": Bad(
-        lambda: wk.zeros((-1,)), wk.ShapeError, "Fill: shape is [-1]; want lengths of at least 0."
+        lambda: wk.zeros((-1,)),
+        wk.ShapeError,
+        "zeros (kernel Fill): shape is [-1]; want lengths of at least 0.",
     ),
     "truth": Bad(
         lambda: bool(t([1.0, 2.0])),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import sys
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+_published: list[str] = []
 
 
 def publish(name: str, lazy: Iterable[str] = (), of: str = "") -> None:
@@ -28,6 +32,25 @@ def publish(name: str, lazy: Iterable[str] = (), of: str = "") -> None:
     contents: dict[str, Any] = vars(module)
     contents["__dir__"] = lambda: names
     contents["__all__"] = [one for one in names if not hasattr(builtins, one)]
+    _published.append(name)
+
+
+def public_functions() -> dict[CodeType, list[str]]:
+    """Return all names of each published function, as users write them, by its code.
+
+    That of its definition comes first, then shorter ones before longer ones.
+    """
+    found: dict[CodeType, list[str]] = {}
+    for name in sorted(_published, key=len):
+        contents = vars(sys.modules[name])
+        within = name.partition(".")[2].replace("ops.", "")
+        for one in contents["__dir__"]():
+            value = inspect.unwrap(contents[one]) if callable(contents.get(one)) else None
+            if isinstance(value, FunctionType):
+                names = found.setdefault(value.__code__, [])
+                place = 0 if one == value.__name__ and not within else len(names)
+                names.insert(place, f"{within}.{one}" if within else one)
+    return found
 
 
 def _names(module: ModuleType, of: str) -> list[str]:

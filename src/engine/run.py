@@ -10,9 +10,11 @@ from wgsl_kernels.engine.attributes import attr_key, text
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.dtypes import BYTES
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError, WgslKernelsError
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_results
+from wgsl_kernels.engine.odd_attributes import odd_attribute
+from wgsl_kernels.engine.op_names import name_op
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan, plans
 from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.scalars import scalar_tensor
@@ -109,12 +111,20 @@ def run(name: str, *inputs: Any, **attrs: Any) -> Tensor:
     Inputs may be tensors, Python scalars (which take the dtype of the first tensor where that can
     hold them), anything `tensor` takes, None for an absent one, or a list of these.
     """
-    return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has one output
+    try:
+        return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has one output
+    except WgslKernelsError as error:
+        name_op(error, name)
+        raise
 
 
 def run_many(name: str, *inputs: Any, **attrs: Any) -> tuple[Tensor, ...]:
     """Run a kernel with several outputs, or a list of them; see `run`."""
-    return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has several
+    try:
+        return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has several
+    except WgslKernelsError as error:
+        name_op(error, name)
+        raise
 
 
 def run_kernel(
@@ -237,7 +247,7 @@ def _execute(
         found = tuple(key)
         plan = find_plan(found)
     except Exception:  # of the attributes' own making: no dictionary can hold one
-        raise _odd_attribute(name, attrs) from None
+        raise odd_attribute(name, attrs) from None
     if plan is None:
         plan = plans[found]  # one that was not used lately
     if plan is None:
@@ -376,23 +386,3 @@ def _converted_one(name: str, value: Any, is_list: bool, strong: DType | None) -
             "stack() them first."
         )
     return tensor(value)
-
-
-def _odd_attribute(kernel: str, attrs: dict[str, Any]) -> ArgumentError:
-    """Return the error for an attribute that is a tensor, or that no dictionary can hold."""
-    name, value = next(pair for pair in attrs.items() if not _is_plain(pair[1]))
-    if isinstance(value, Tensor):
-        return ArgumentError(
-            f"{kernel}: {name} is a tensor, but it is an attribute: a plain value. "
-            "Pass item() or tolist() of it."
-        )
-    kind = type(value).__name__
-    return ArgumentError(f"{kernel}: {name} is a {kind}; want numbers, strings or a tuple.")
-
-
-def _is_plain(value: Any) -> bool:
-    try:
-        hash(attr_key(value))
-    except Exception:
-        return False
-    return True

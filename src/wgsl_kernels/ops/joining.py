@@ -208,7 +208,7 @@ def stack(arrays: Sequence[TensorLike], axis: int = 0) -> Tensor:
         ShapeError: The shapes differ.
         DTypeError: The dtypes differ.
     """
-    return run("Pack", sequence("Pack", "arrays", arrays), axis=axis)
+    return run("Pack", sequence("stack", "arrays", arrays), axis=axis)
 
 
 @signature("Pack")
