@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Spec
 
 
+INDICES = 512
+"""Bytes up to which what the host has becomes int32 there: indices that are known are checked where
+an op is called, not at the next read."""
+
+
 def astype(
     x: TensorLike, dtype: DTypeLike, *, copy: bool = True, device: str | None = None
 ) -> Tensor:
@@ -98,6 +103,8 @@ def converted(gpu: Gpu, x: GpuArray, wanted: DType) -> GpuArray:
         return converted(gpu, _converted(gpu, "from_complex.wgsl", x, "float32"), wanted)
     if wanted == "complex64":
         return _converted(gpu, "to_complex.wgsl", x, wanted)
+    if x.dtype in BYTES and wanted == "int32" and x.host is not None and x.size <= INDICES:
+        return gpu.upload(as_int32(x.host.values).reshape(x.shape), wanted)
     if wanted in BYTES:
         return gpu.pack(x if x.dtype in BYTES else converted(gpu, x, "int32"), wanted)
     if wanted == "bool" or (wanted == "int32" and is_float(x.dtype)):
