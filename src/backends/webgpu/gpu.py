@@ -8,12 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import (
-    GpuArray,
-    extent,
-    is_row_major,
-    view_of,
-)
+from wgsl_kernels.backends.webgpu.array import GpuArray, extent, is_row_major, view_of
 from wgsl_kernels.backends.webgpu.choosing import Chooser
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
@@ -123,6 +118,11 @@ class Gpu(Chooser):
         if self._trace is not None:
             self._trace.has_done(plain=True)
         return self._backend.contiguous(array)
+
+    def resident(self, array: GpuArray) -> GpuArray:
+        """Return ``array`` when its buffer is on the device; for the library's own parts."""
+        self._backend.make_resident(array, f"{self._kernel} takes buffers")
+        return array
 
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer; strides and offset count elements."""
