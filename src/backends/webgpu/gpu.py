@@ -17,11 +17,11 @@ from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
-from wgsl_kernels.backends.webgpu.lowering.packing import packing_call
 from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
+from wgsl_kernels.backends.webgpu.runtime.packing import PackingLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.words import words_of
@@ -348,9 +348,7 @@ class Gpu(Chooser):
         key = ("pack", x.dtype, y)
         launch = self._forms[key]
         if launch is None:
-            call = packing_call(self._kernel, y)
-            launch = self._forms.keep(key, FusibleLaunch(self._backend, call, "free"))
-            launch.reads = 1
+            launch = self._forms.keep(key, PackingLaunch(self._backend, self._kernel, y))
         return self._launched(launch, x)
 
     def _formed(
