@@ -193,7 +193,8 @@ def canonical(dtype: Any) -> DType:
     if isinstance(name, str) and len(name) < 40:
         meant = _ELSEWHERE.get(name) or nearest(name, DTYPES)
     hint = f"did you mean {meant!r}? Want" if meant else "want"
-    raise DTypeError(f"dtype {shown(name)} is unknown; {hint} one of {', '.join(DTYPES)}.")
+    shape = " A shape is one argument: (2, 3)." if isinstance(dtype, int) else ""
+    raise DTypeError(f"dtype {shown(name)} is unknown; {hint} one of {', '.join(DTYPES)}.{shape}")
 
 
 def promote(*names: DType) -> DType:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import registrations, registry
@@ -10,9 +9,8 @@ from wgsl_kernels.engine.attributes import plain
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
+from wgsl_kernels.engine.fallbacks import note_fallback
 from wgsl_kernels.engine.gradients import Keeping, keeping_for
-from wgsl_kernels.engine.origin import user_place
-from wgsl_kernels.engine.progress import logger
 from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_names
 from wgsl_kernels.engine.spec import Spec
@@ -113,8 +111,6 @@ def _drop_changed(keys: tuple[Key, ...]) -> None:
 
 
 registrations.on_change(_drop_changed)
-fallbacks: dict[tuple[str, str], int] = {}
-"""How often a kernel missing on a backend ran on the CPU instead."""
 
 
 def make_plan(
@@ -222,7 +218,10 @@ def _kernel_for(
         given = ", ".join(sorted(dtypes))
         raise KernelNotFound(f"{name}: no kernel on backend {driver.name!r} for dtypes {given}.")
     if not strings:
-        _note_fallback(name, driver.name)
+        what = (
+            f"no kernel on backend {driver.name!r} for these dtypes; it runs on cpu with transfers"
+        )
+        note_fallback(name, driver.name, what)
     return cpu, find_driver("cpu")
 
 
@@ -241,20 +240,6 @@ def _serves(
     if first is None:
         return inferred is None or inferred.specs[0].dtype in kernel.dtypes
     return first.dtype in kernel.dtypes
-
-
-def _note_fallback(name: str, backend: str) -> None:
-    first = (name, backend) not in fallbacks
-    fallbacks[name, backend] = fallbacks.get((name, backend), 0) + 1
-    if first:
-        logger.info("%s: no kernel on backend %r for these dtypes; it runs on cpu", name, backend)
-    if first and config.fallback == "warn":
-        warnings.warn_explicit(
-            f"{name}: no kernel on backend {backend!r} for these dtypes; it runs on cpu with "
-            "transfers. config.fallback = 'silent' hides this, 'error' forbids it.",
-            RuntimeWarning,
-            *user_place(),
-        )
 
 
 def _flat(specs: Sequence[Any]) -> list[Spec]:

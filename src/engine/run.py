@@ -19,7 +19,7 @@ from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan,
 from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.scalars import scalar_tensor
 from wgsl_kernels.engine.signature import find_signature
-from wgsl_kernels.engine.tensor import Tensor, tensor
+from wgsl_kernels.engine.tensor import Tensor, as_floats, tensor
 from wgsl_kernels.engine.widening import WIDE, widened_attrs
 from wgsl_kernels.engine.words import shown
 
@@ -103,6 +103,7 @@ class ReplayObserver(Protocol):
 """Sees every kernel run of its thread: calls ``proceed(call)`` for the result, once or not."""
 
 _SCALARS = (bool, int, float, complex, str)
+_WHOLE = ("int32", "bool")
 
 
 def run(name: str, *inputs: Any, **attrs: Any) -> Tensor:
@@ -357,10 +358,13 @@ def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
             found.append(value)
             continue
         is_list = isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value)
+        of_floats = False
         if declared is not None and index < len(declared.inputs):
             is_list = declared.inputs[index].is_list
+            of_floats = declared.inputs[index].is_float
         try:
-            found.append(_converted_one(name, value, is_list, strong))
+            one = _converted_one(name, value, is_list, strong)
+            found.append(as_floats(value) if of_floats and one.dtype in _WHOLE else one)
         except (ShapeError, DTypeError) as error:
             which = declared.inputs[index].name if declared is not None else f"input {index}"
             said = str(error).removeprefix("tensor: ")

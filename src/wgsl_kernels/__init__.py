@@ -116,7 +116,6 @@ from wgsl_kernels.ops.binary import maximum as maximum
 from wgsl_kernels.ops.binary import minimum as minimum
 from wgsl_kernels.ops.binary import multiply as multiply
 from wgsl_kernels.ops.binary import pow as pow
-from wgsl_kernels.ops.binary import squared_difference as squared_difference
 from wgsl_kernels.ops.binary import subtract as subtract
 from wgsl_kernels.ops.bitwise import bitwise_and as bitwise_and
 from wgsl_kernels.ops.bitwise import bitwise_invert as bitwise_invert
@@ -188,6 +187,7 @@ from wgsl_kernels.ops.diagonals import band_part as band_part
 from wgsl_kernels.ops.diagonals import diag as diag
 from wgsl_kernels.ops.diagonals import tril as tril
 from wgsl_kernels.ops.diagonals import triu as triu
+from wgsl_kernels.ops.differences import squared_difference as squared_difference
 from wgsl_kernels.ops.dilation import dilation2d as dilation2d
 from wgsl_kernels.ops.dtype_facts import can_cast as can_cast
 from wgsl_kernels.ops.dtype_facts import finfo as finfo

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine import fallbacks
 from wgsl_kernels.ops.methods import ALIASES, METHODS, PROPERTIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(
@@ -55,13 +60,35 @@ def test_a_dtype_may_be_asked_for(backend: str, dtype: Any, name: str) -> None:
     assert wk.tensor([0, 1], dtype=dtype).dtype == name
 
 
-def test_float64_lives_on_cpu_alone(backend: str) -> None:
-    if backend == "cpu":
-        x = wk.tensor([0.1], dtype="float64")
-        assert (x.dtype, x.item()) == ("float64", 0.1)
-    else:
-        with pytest.raises(wk.DTypeError, match="float64 cannot live on backend 'webgpu'"):
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_double_precision_lives_on_cpu_whatever_the_backend(backend: str, dtype: Any) -> None:
+    makers: list[Callable[[], wk.Tensor]] = [
+        lambda: wk.tensor([0.1], dtype=dtype),
+        lambda: wk.variable([0.1], dtype=dtype),
+        lambda: wk.full((1,), 0.1, dtype=dtype),
+        lambda: wk.astype(wk.tensor([1.0]), dtype) / 10.0,
+        lambda: wk.where(wk.tensor([True]), wk.full((1,), 0.1, dtype=dtype), 0.0),
+    ]
+    for make in makers:
+        with wk.config.using(fallback="silent"):
+            x = make()
+            assert (x.dtype, x.backend) == (dtype, "cpu")
+            assert abs(x.item() - 0.1) < 1e-16
+            assert (x + 0.2).dtype == dtype
+        if backend == "webgpu":
+            with wk.config.using(fallback="error"), pytest.raises(wk.WgslKernelsError):
+                make()
+
+
+def test_a_dtype_that_a_backend_lacks_is_said_once(backend: str) -> None:
+    fallbacks.fallbacks.clear()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(2):
             wk.tensor([0.1], dtype="float64")
+    said = [str(one.message) for one in seen]
+    assert len(said) == (backend == "webgpu")
+    assert all("of float64: backend 'webgpu' has none; it lives on cpu" in one for one in said)
 
 
 def test_strings_live_on_cpu_whatever_the_backend(backend: str) -> None:

@@ -72,7 +72,7 @@ COPIES_MAX = 512
 class WebGpuBackend:
     """Runs WGSL kernels through wgpu."""
 
-    name, looks_at_results = "webgpu", True  # the latter under config.debug, each dispatch's
+    name = "webgpu"
 
     def __init__(self) -> None:
         self._device: Device | None = None
@@ -81,6 +81,7 @@ class WebGpuBackend:
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self._debugging = Debugging(self.evaluator)
+        self.note_results = self._debugging.note  # under config.debug, which looks at dispatches
         self.open()
 
     def fusion(self) -> str:
@@ -235,6 +236,8 @@ class WebGpuBackend:
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array, waiting for the work that computes them."""
         if array.size == 0:
+            if self._device is not None and self._device.captures.recorder.refusal is None:
+                self._device.read(self._device.spare, 0, 0)  # raises what kernels have reported
             return np.zeros(spec.shape, numpy_dtype(spec.dtype))
         if array.host is not None:
             return np.array(array.host.values.reshape(spec.shape), order="C")

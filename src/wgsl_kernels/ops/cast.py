@@ -56,6 +56,10 @@ def astype(
 
     Raises:
         DTypeError: Strings meet numbers.
+
+    Example:
+        >>> wk.astype([1.7, -1.7], "int32").tolist()
+        [1, -1]
     """
     if device is not None:
         with use_backend(device):

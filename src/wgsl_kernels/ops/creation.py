@@ -62,6 +62,9 @@ def full(
 
     Raises:
         ArgumentError: ``dtype`` cannot hold the value, or no backend has that name.
+
+    >>> wk.full((2, 2), 7).tolist()
+    [[7, 7], [7, 7]]
     """
     if device is not None:
         with use_backend(device):
@@ -78,7 +81,11 @@ def full_like(
     *,
     device: str | None = None,
 ) -> Tensor:
-    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with one value."""
+    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with one value.
+
+    >>> wk.full_like([1.0, 2.0], 7).tolist()
+    [7.0, 7.0]
+    """
     given = as_tensor(x)
     kept = given.dtype if dtype is None else dtype
     return full(given.shape, fill_value, dtype=kept, device=device)
@@ -87,14 +94,22 @@ def full_like(
 def ones(
     shape: int | Sequence[int], dtype: DTypeLike | None = "float32", *, device: str | None = None
 ) -> Tensor:
-    """Return a tensor of ``shape`` filled with 1; see `full`."""
+    """Return a tensor of ``shape`` filled with 1; see `full`.
+
+    >>> wk.ones((2, 2)).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
     return full(shape, 1, dtype="float32" if dtype is None else dtype, device=device)
 
 
 def zeros(
     shape: int | Sequence[int], dtype: DTypeLike | None = "float32", *, device: str | None = None
 ) -> Tensor:
-    """Return a tensor of ``shape`` filled with 0; see `full`."""
+    """Return a tensor of ``shape`` filled with 0; see `full`.
+
+    >>> wk.zeros((2, 2)).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
     return full(shape, 0, dtype="float32" if dtype is None else dtype, device=device)
 
 
@@ -151,6 +166,9 @@ def one_hot(
 
     Raises:
         ArgumentError: ``depth`` is below 2, or ``dtype`` cannot hold a value.
+
+    >>> wk.one_hot([0, 2], 3).tolist()
+    [[1, 0, 0], [0, 0, 1]]
     """
     classes = integer("OneHot", "depth", depth)
     if classes < 2:
@@ -176,6 +194,9 @@ def eye(
         batch_shape: Leading axes along which the matrix is repeated.
         dtype: The result's dtype.
         device: The backend that makes it; without one the backend in force.
+
+    >>> wk.eye(2, 3).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     if device is not None:
         with use_backend(device):
@@ -268,7 +289,11 @@ no_gradient("OneHot", because="its input holds integers")
 def ones_like(
     x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
 ) -> Tensor:
-    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 1."""
+    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 1.
+
+    >>> wk.ones_like([[3, 4]]).tolist()
+    [[1, 1]]
+    """
     if dtype is None and device is None:
         return run("OnesLike", x)
     return full_like(x, 1, dtype=dtype, device=device)
@@ -296,7 +321,11 @@ def _ones_like_grad(dy: Tensor) -> Tensor:
 def zeros_like(
     x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
 ) -> Tensor:
-    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 0."""
+    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 0.
+
+    >>> wk.zeros_like([[3, 4]]).tolist()
+    [[0, 0]]
+    """
     if dtype is None and device is None:
         return run("ZerosLike", x)
     return full_like(x, 0, dtype=dtype, device=device)

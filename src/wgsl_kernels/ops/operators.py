@@ -17,6 +17,7 @@ from wgsl_kernels.ops import (
     binary,
     bitwise,
     compare,
+    einops_backend,
     float_pairs,
     indexing,
     matrix,
@@ -92,3 +93,4 @@ provide(
     truediv=binary.divide,
     xor=bitwise.bitwise_xor,
 )
+einops_backend.register()

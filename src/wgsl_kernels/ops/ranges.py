@@ -47,6 +47,10 @@ def arange(
 
     Raises:
         ArgumentError: ``step`` is 0, or ``dtype`` cannot hold the numbers.
+
+    Example:
+        >>> wk.arange(1, 7, 2).tolist()
+        [1, 3, 5]
     """
     if device is not None:
         with use_backend(device):
@@ -83,6 +87,10 @@ def linspace(
     Raises:
         ArgumentError: ``num`` is below 1, or an end is no number.
         OutOfMemoryError: They are more than the backend may hold; no memory was taken.
+
+    Example:
+        >>> wk.linspace(0.0, 1.0, 5).tolist()
+        [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     if device is not None:
         with use_backend(device):

@@ -42,6 +42,10 @@ def all(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
         x: Any shape, bool.
         axis: One axis, several, or None for all.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> wk.all([[True, True], [True, False]], axis=1).tolist()
+        [True, False]
     """
     return run("All", x, axis=axis, keep_dims=keepdims)
 
@@ -68,6 +72,10 @@ def any(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
         x: Any shape, bool.
         axis: One axis, several, or None for all.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> wk.any([[True, True], [False, False]], axis=1).tolist()
+        [True, False]
     """
     return run("Any", x, axis=axis, keep_dims=keepdims)
 
@@ -94,6 +102,10 @@ def mean(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
         x: Any shape, any dtype but string.
         axis: One axis, several, or None for all.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> wk.mean([[1.0, 2.0], [3.0, 6.0]], axis=0).tolist()
+        [2.0, 4.0]
     """
     return run("Mean", x, axis=axis, keep_dims=keepdims)
 
@@ -138,6 +150,10 @@ def prod(
         axis: One axis, several, or None for all.
         dtype: What ``x`` is cast to first; without it bool, int8 and uint8 count as int32.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> wk.prod([[1.0, 2.0], [3.0, 4.0]], axis=1).tolist()
+        [2.0, 12.0]
     """
     given = x if dtype is None else cast.astype(x, dtype, copy=False)
     try:
@@ -207,6 +223,10 @@ def sum(
         axis: One axis, several, or None for all.
         dtype: What ``x`` is cast to first; without it bool, int8 and uint8 count as int32.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> wk.sum([[1.0, 2.0], [3.0, 4.0]], axis=0).tolist()
+        [4.0, 6.0]
     """
     given = x if dtype is None else cast.astype(x, dtype, copy=False)
     return cast.as_asked(run("Sum", given, axis=axis, keep_dims=keepdims), dtype)
