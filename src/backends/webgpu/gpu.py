@@ -8,12 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import (
-    GpuArray,
-    extent,
-    is_row_major,
-    view_of,
-)
+from wgsl_kernels.backends.webgpu.array import GpuArray, extent, is_row_major, view_of
 from wgsl_kernels.backends.webgpu.choosing import Chooser
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
@@ -22,11 +17,11 @@ from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
-from wgsl_kernels.backends.webgpu.lowering.packing import packing_call
 from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
+from wgsl_kernels.backends.webgpu.runtime.packing import PackingLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.words import words_of
@@ -123,6 +118,11 @@ class Gpu(Chooser):
         if self._trace is not None:
             self._trace.has_done(plain=True)
         return self._backend.contiguous(array)
+
+    def resident(self, array: GpuArray) -> GpuArray:
+        """Return ``array`` when its buffer is on the device; for the library's own parts."""
+        self._backend.make_resident(array, f"{self._kernel} takes buffers")
+        return array
 
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer; strides and offset count elements."""
@@ -348,9 +348,7 @@ class Gpu(Chooser):
         key = ("pack", x.dtype, y)
         launch = self._forms[key]
         if launch is None:
-            call = packing_call(self._kernel, y)
-            launch = self._forms.keep(key, FusibleLaunch(self._backend, call, "free"))
-            launch.reads = 1
+            launch = self._forms.keep(key, PackingLaunch(self._backend, self._kernel, y))
         return self._launched(launch, x)
 
     def _formed(
