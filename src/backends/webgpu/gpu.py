@@ -5,15 +5,10 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import (
-    GpuArray,
-    extent,
-    is_row_major,
-    view_of,
-)
+from wgsl_kernels.backends.webgpu import doors
+from wgsl_kernels.backends.webgpu.array import GpuArray, extent, is_row_major, view_of
 from wgsl_kernels.backends.webgpu.choosing import Chooser
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
@@ -27,17 +22,16 @@ from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
 from wgsl_kernels.backends.webgpu.words import words_of
 from wgsl_kernels.engine.attributes import field_key, plain
+from wgsl_kernels.engine.dtypes import canonical
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.windows import sliding_by
-from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
@@ -46,6 +40,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.backends.webgpu.runtime.trace import Trace
     from wgsl_kernels.backends.webgpu.sources import Sources
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
@@ -85,8 +80,12 @@ class Gpu(Chooser):
         return self._backend.open().policy
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
-        """Return a new array with undefined values."""
-        shape, size, nbytes, what = extent(self._kernel, tuple(shape), dtype)
+        """Return a new array with undefined values.
+
+        Raises:
+            ArgumentError, ShapeError, DTypeError: There can be no array of that shape or dtype.
+        """
+        shape, size, nbytes, what = extent(self._kernel, shape, dtype)
         device = self._backend.open()
         storage = device.storage(nbytes, self._kernel, what) if nbytes else None
         return GpuArray(shape, dtype, size, storage, device)
@@ -106,19 +105,26 @@ class Gpu(Chooser):
         return array
 
     def upload(self, values: Array, dtype: DType) -> GpuArray:
-        """Return a new array with host values of ``dtype``."""
+        """Return a new array with host values of ``dtype``.
+
+        Raises:
+            ArgumentError: They are no array of NumPy.
+        """
+        doors.check_values(self._kernel, values)
         return self._backend.upload(values, Spec(values.shape, dtype))
 
     def read(self, array: GpuArray) -> Array:
         """Return the values of ``array``, waiting for the work that computes them."""
         if not isinstance(array, GpuArray):
-            raise self._no_array(array)
+            raise doors.no_array(self._kernel, array)
         if self._trace is not None:
             self._trace.has_done(plain=False)
         return self._backend.download(array, Spec(array.shape, array.dtype))
 
     def contiguous(self, array: GpuArray) -> GpuArray:
         """Return ``array`` row-major from its buffer's beginning: itself, or a copy."""
+        if not isinstance(array, GpuArray):
+            raise doors.no_array(self._kernel, array)
         if self._trace is not None:
             self._trace.has_done(plain=True)
         return self._backend.contiguous(array)
@@ -126,8 +132,9 @@ class Gpu(Chooser):
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer; strides and offset count elements."""
         if not isinstance(array, GpuArray):
-            raise self._no_array(array)
-        shape, strides = tuple(shape), tuple(strides)
+            raise doors.no_array(self._kernel, array)
+        shape = shape if type(shape) is tuple else doors.plain_shape(self._kernel, shape)
+        strides, offset = doors.check_steps(self._kernel, shape, strides, offset)
         is_whole = array.layout is None and offset == 0 and array.shape == shape
         if is_whole and _is_row_major(shape, strides):
             return array
@@ -144,7 +151,12 @@ class Gpu(Chooser):
         """Return the workgroup counts for that many invocations in workgroups of ``group``.
 
         Past 65,535 workgroups they fold in two: ``i = id.x + id.y * groups.x * group``.
+
+        Raises:
+            ArgumentError: They are no whole numbers.
         """
+        if type(invocations) is not int or type(group) is not int or group < 1:
+            invocations, group = doors.check_grid(self._kernel, invocations, group)
         return fold(-(-invocations // group))
 
     def map(
@@ -162,12 +174,17 @@ class Gpu(Chooser):
             ShaderError: The shader does not compose or compile.
             ShapeError: The arrays do not broadcast to ``shape``.
         """
+        if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
+            doors.check_arrays(self._kernel, arrays)
+        shape = shape if type(shape) is tuple else doors.plain_shape(self._kernel, shape)
         specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
+        if type(shader) is not str or type(dtype) is not str:
+            shader, dtype = plain_path(self._kernel, "shader", shader), canonical(dtype)
         key = (shader, specs, shape, dtype)
         launch = self._maps[key]
         if launch is None:
             kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
-            outputs = (Spec(tuple(shape), dtype),)
+            outputs = (Spec(shape, dtype),)
             call = Call(kernel, tuple(arrays), {}, outputs, ("y",))
             check_fit("map", call, [Spec(one.shape, one.dtype) for one in arrays.values()])
             launch = self._maps.keep(key, MapLaunch(self._backend, call))
@@ -198,7 +215,7 @@ class Gpu(Chooser):
         Raises:
             ShaderError: The shader does not compose or compile.
         """
-        attrs = {"axis": axis, "exclusive": exclusive, "reverse": reverse}
+        attrs = doors.scan_attrs(self._kernel, x, axis, exclusive, reverse)
         return self._formed("scan", shader, x, Spec(x.shape, dtype), attrs)
 
     def window(self, shader: str, x: GpuArray, dtype: DType, **attrs: Any) -> GpuArray:
@@ -214,7 +231,9 @@ class Gpu(Chooser):
             ShaderError: The shader does not compose or compile.
             ArgumentError, ShapeError: An attribute is wrong.
         """
-        attrs = {name: plain(value) for name, value in attrs.items()}
+        if type(x) is not GpuArray:
+            raise doors.no_array(self._kernel, x, "x")
+        attrs = doors.window_attrs(self._kernel, attrs)
         shape = sliding_by(self._kernel, x.shape, attrs).out_shape
         return self._formed("window", shader, x, Spec(shape, dtype), attrs)
 
@@ -254,7 +273,7 @@ class Gpu(Chooser):
         """
         device = self._backend.open()
         if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
-            self._check_arrays(arrays)
+            doors.check_arrays(self._kernel, arrays)
         layouts: list[Any] = []
         for name, array in arrays.items():
             is_value = array.host is not None and array.size == 1
@@ -263,45 +282,39 @@ class Gpu(Chooser):
             if key is None:
                 layouts.append((name, array.shape, array.dtype, array.layout, is_value))
         fields = params or {}
-        key = (key, device) if key is not None else (
-            shader,
-            slots,
-            None if configuration is None else tuple(configuration.items()),
-            device,
-            tuple(layouts),
-            _keyed(fields),
-            tuple(groups) if isinstance(groups, (tuple, list)) else groups,
-            None if constants is None else _keyed(constants),
-            None if windows is None else tuple(windows.items()),
-        )  # fmt: skip
         try:
-            loaded = self._programs[key]
-        except TypeError:  # lists or arrays among the fields
+            given_key = (key, device) if key is not None else (
+                shader,
+                slots,
+                None if configuration is None else tuple(configuration.items()),
+                device,
+                tuple(layouts),
+                _keyed(fields),
+                tuple(groups) if isinstance(groups, (tuple, list)) else groups,
+                None if constants is None else _keyed(constants),
+                None if windows is None else tuple(windows.items()),
+            )  # fmt: skip
+            loaded = self._programs[given_key]
+        except (TypeError, AttributeError):  # lists or arrays among the fields
+            options = configuration, groups, constants, windows, key, notes
+            doors.check_options(self._kernel, fields, *options)
             self.dispatch(
-                shader, arrays, slots=slots, configuration=configuration, notes=notes,
-                params=self.plain_fields(fields), groups=groups, constants=constants,
-                windows=windows,
+                plain_path(self._kernel, "shader", shader), arrays, groups=groups,
+                slots=doors.slots(self._kernel, slots), configuration=configuration,
+                params=self.plain_fields(fields), constants=constants, windows=windows, notes=notes,
             )  # fmt: skip
             return
         if loaded is None:
+            options = configuration, groups, constants, windows, key, notes
+            doors.check_options(self._kernel, fields, *options)
             given = {name: Argument.of(one, n) for n, (name, one) in enumerate(arrays.items())}
             program = lower_custom(
                 self._kernel, self._source(shader, slots, configuration), given, device,
                 params=fields, groups=groups, constants=constants, windows=windows,
                 is_ours=self._origin.is_ours, is_whole=slots is not None, notes=notes,
             )  # fmt: skip
-            loaded = self._programs.keep(key, Loaded(device, program))
+            loaded = self._programs.keep(given_key, Loaded(device, program))
         self._run(loaded, arrays)
-
-    def _check_arrays(self, arrays: Any) -> None:
-        if not isinstance(arrays, Mapping):
-            raise ArgumentError(f"{self._kernel}: arrays is {shown(arrays)}; want them by name.")
-        for name, array in arrays.items():
-            if not isinstance(array, GpuArray):
-                raise self._no_array(array, name)
-
-    def _no_array(self, given: object, name: str = "array") -> ArgumentError:
-        return ArgumentError(f"{self._kernel}: {name} is {shown(given)}; want an array of the gpu.")
 
     def repeats(self) -> None:
         """Promise that this run does what any other would on arrays of these layouts.
@@ -344,6 +357,8 @@ class Gpu(Chooser):
     def _formed(
         self, form: DeclaredForm, shader: str, x: GpuArray, y: Spec, attrs: dict[str, Any]
     ) -> GpuArray:
+        if type(shader) is not str:
+            shader = plain_path(self._kernel, "shader", shader)
         key = (form, shader, x.shape, x.dtype, y, tuple(attrs.items()))
         launch = self._forms[key]
         if launch is None:
@@ -373,9 +388,7 @@ class Gpu(Chooser):
         self, shader: str, slots: str | Text | None, configuration: Mapping[str, bool | int] | None
     ) -> Source:
         shader = plain_path(self._kernel, "shader", shader)
-        if slots is not None and not isinstance(slots, Text):
-            slots = plain_path(self._kernel, "slots", slots)
-        return self._sources.find(shader, slots, configuration)
+        return self._sources.find(shader, doors.slots(self._kernel, slots), configuration)
 
 
 _is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)
