@@ -46,7 +46,8 @@ SHAPES = {
     "matmul": Bad(
         lambda: wk.ones((4, 3)) @ wk.ones((5, 2)),
         wk.ShapeError,
-        "BatchMatMul: inner sizes differ: a is [4, 3], b is [5, 2]; want a[1] == b[0].",
+        "matmul (kernel BatchMatMul): inner sizes differ: a is [4, 3], b is [5, 2]; want "
+        "a[1] == b[0].",
     ),
     "reshape": Bad(
         lambda: wk.reshape(wk.ones((4, 3)), (5, 2)),
@@ -80,7 +81,9 @@ SHAPES = {
         "tensor: shape is 'ab'; want an integer or a tuple of integers.",
     ),
     "negative": Bad(
-        lambda: wk.zeros((-1,)), wk.ShapeError, "Fill: shape is [-1]; want lengths of at least 0."
+        lambda: wk.zeros((-1,)),
+        wk.ShapeError,
+        "zeros (kernel Fill): shape is [-1]; want lengths of at least 0.",
     ),
     "truth": Bad(
         lambda: bool(t([1.0, 2.0])),
@@ -110,13 +113,28 @@ DTYPES = {
         "GatherV2: indices has dtype float32; want int32.",
     ),
     "unknown": Bad(
-        lambda: t([1.0], dtype=np.uint8),
+        lambda: t([1.0], dtype=np.uint16),
         wk.DTypeError,
-        "dtype 'uint8' is unknown; did you mean 'int32'? Want one of bool, int32, float16, "
-        "float32, float64, complex64, complex128, string.",
+        "dtype 'uint16' is unknown; did you mean 'int32'? Want one of bool, int8, uint8, int32, "
+        "float16, float32, float64, complex64, complex128, string.",
     ),
     "none": Bad(
         lambda: t(None), wk.DTypeError, "tensor: None makes no tensor; want numbers, str or bytes."
+    ),
+    "no byte": Bad(
+        lambda: t(np.array([3], np.uint8)) + 256,
+        wk.ArgumentError,
+        "tensor: 256 does not fit uint8; want values in [0, 255], or give dtype='float32'.",
+    ),
+    "gradient of bytes": Bad(
+        lambda: wk.grad(wk.sum)(t(np.array([3], np.int8))),
+        wk.DTypeError,
+        "grad: no gradient flows through dtype int8; want a float.",
+    ),
+    "bytes of bools": Bad(
+        lambda: wk.logical_and(t(np.array([3], np.uint8)), True),
+        wk.DTypeError,
+        "LogicalAnd: a has dtype uint8; want bool.",
     ),
     "wide integer": Bad(
         lambda: t([2**40]),

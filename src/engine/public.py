@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import sys
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.suggestions import advice
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+
+_published: list[str] = []
 
 
 def publish(name: str, lazy: Iterable[str] = (), of: str = "") -> None:
@@ -28,6 +34,42 @@ def publish(name: str, lazy: Iterable[str] = (), of: str = "") -> None:
     contents: dict[str, Any] = vars(module)
     contents["__dir__"] = lambda: names
     contents["__all__"] = [one for one in names if not hasattr(builtins, one)]
+    _published.append(name)
+    contents.setdefault("__getattr__", _advising(name, names))
+
+
+def _advising(module: str, names: list[str]) -> Callable[[str], Any]:
+    """Return what a module says to a name that it has not."""
+    shown = f"wk.{module.rpartition('.')[2]}"
+
+    def missing(name: str) -> Any:
+        raise unknown(shown, name, names)
+
+    return missing
+
+
+def unknown(module: str, name: str, names: Iterable[str]) -> AttributeError:
+    """Return the error of a module that has no such name, with what may be meant."""
+    said = "" if name.startswith("_") else advice(module, name, names)
+    return AttributeError(f"module {module!r} has no attribute {name!r}.{said}")
+
+
+def public_functions() -> dict[CodeType, list[str]]:
+    """Return all names of each published function, as users write them, by its code.
+
+    That of its definition comes first, then shorter ones before longer ones.
+    """
+    found: dict[CodeType, list[str]] = {}
+    for name in sorted(_published, key=len):
+        contents = vars(sys.modules[name])
+        within = name.partition(".")[2].replace("ops.", "")
+        for one in contents["__dir__"]():
+            value = inspect.unwrap(contents[one]) if callable(contents.get(one)) else None
+            if isinstance(value, FunctionType):
+                names = found.setdefault(value.__code__, [])
+                place = 0 if one == value.__name__ and not within else len(names)
+                names.insert(place, f"{within}.{one}" if within else one)
+    return found
 
 
 def _names(module: ModuleType, of: str) -> list[str]:

@@ -121,7 +121,8 @@ odd: Any = wk
 ERRORS: dict[str, tuple[Callable[[], object], type[wk.WgslKernelsError], str]] = {
     "ones": (
         lambda: odd.ones(True), wk.ArgumentError,
-        "Fill: shape is True; want an integer or a tuple of integers; True and False are none.",
+        "ones (kernel Fill): shape is True; want an integer or a tuple of integers; True "
+        "and False are none.",
     ),
     "reshape": (
         lambda: odd.reshape(wk.ones(4), (2.0, 2)), wk.ArgumentError,
@@ -129,13 +130,13 @@ ERRORS: dict[str, tuple[Callable[[], object], type[wk.WgslKernelsError], str]] =
     ),
     "no array": (
         lambda: odd.zeros((2**63 - 1, 0)), wk.ShapeError,
-        "Fill: the result's shape is (9223372036854775807, 0); want lengths that multiply to at "
-        "most 2^59 without the 0.",
+        "zeros (kernel Fill): the result's shape is (9223372036854775807, 0); want lengths "
+        "that multiply to at most 2^59 without the 0.",
     ),
     "huge": (
         lambda: odd.zeros(10**5000), wk.ArgumentError,
-        "Fill: shape is an int of 16610 bits; want an integer or a tuple of integers, of 64 bits "
-        "at most.",
+        "zeros (kernel Fill): shape is an int of 16610 bits; want an integer or a tuple of "
+        "integers, of 64 bits at most.",
     ),
     "linspace": (
         lambda: odd.linspace("a", 1.0, 3), wk.ArgumentError,
@@ -153,7 +154,7 @@ ERRORS: dict[str, tuple[Callable[[], object], type[wk.WgslKernelsError], str]] =
         lambda: odd.one_hot([0], "a"), wk.ArgumentError, "OneHot: depth is 'a'; want an integer."
     ),
     "stack": (
-        lambda: odd.stack(5), wk.ArgumentError, "Pack: arrays is a int; want a list of tensors."
+        lambda: odd.stack(5), wk.ArgumentError, "stack: arrays is a int; want a list of tensors."
     ),
     "concat": (
         lambda: odd.concat(wk.ones((2, 2))), wk.ArgumentError,
@@ -178,7 +179,7 @@ ERRORS: dict[str, tuple[Callable[[], object], type[wk.WgslKernelsError], str]] =
     ),
     "std": (
         lambda: odd.std(wk.ones(3), correction=float("nan")), wk.ArgumentError,
-        "Variance: correction is nan; want a finite number.",
+        "std (kernel Variance): correction is nan; want a finite number.",
     ),
     "padding": (
         lambda: odd.pad(wk.ones((2, 2)), True), wk.ShapeError,

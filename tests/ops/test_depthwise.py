@@ -286,28 +286,30 @@ REFUSALS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: wk.depthwise_conv2d(drawn(1, 4, 4, 2), drawn(2, 2, 3, 1)),
         wk.ShapeError,
-        r"^DepthwiseConv2dNative: channels differ: x is \[1, 4, 4, 2\] \(NHWC\), filter is "
-        r"\[2, 2, 3, 1\]; want filter\[2\] == 2\.$",
+        r"^depthwise_conv2d \(kernel DepthwiseConv2dNative\): channels differ: x is \[1, 4, 4, 2\] "
+        r"\(NHWC\), filter is \[2, 2, 3, 1\]; want filter\[2\] == 2\.$",
     ),
     (
         lambda: wk.depthwise_conv2d(drawn(4, 4), drawn(2, 2, 1, 1)),
         wk.ShapeError,
-        r"^DepthwiseConv2dNative: x has shape \[4, 4\], rank 2; want rank 4",
+        r"^depthwise_conv2d \(kernel DepthwiseConv2dNative\): x has shape \[4, 4\], rank 2; "
+        "want rank 4",
     ),
     (
         lambda: wk.depthwise_conv2d(np.ones((1, 4, 4, 1), np.int32), np.ones((2, 2, 1, 1), int)),
         wk.DTypeError,
-        "^DepthwiseConv2dNative: x has dtype int32; want float32",
+        r"^depthwise_conv2d \(kernel DepthwiseConv2dNative\): x has dtype int32; want float32",
     ),
     (
         lambda: wk.depthwise_conv2d(drawn(1, 2, 9, 1), drawn(3, 3, 1, 1)),
         wk.ShapeError,
-        "^DepthwiseConv2dNative: the window's height covers 3 elements, the padded image has 2",
+        r"^depthwise_conv2d \(kernel DepthwiseConv2dNative\): the window's height covers 3 "
+        "elements, the padded image has 2",
     ),
     (
         lambda: wk.depthwise_conv2d(drawn(1, 4, 4, 1), drawn(3, 3, 1, 1), dilations=0),
         wk.ArgumentError,
-        "^DepthwiseConv2dNative: dilations is 0; want 1 or more",
+        r"^depthwise_conv2d \(kernel DepthwiseConv2dNative\): dilations is 0; want 1 or more",
     ),
     (
         lambda: wk.fused_depthwise_conv2d(drawn(1, 4, 4, 1), drawn(2, 2, 1, 3), bias=drawn(2)),

@@ -272,7 +272,7 @@ def test_dot_and_outer_take_vectors() -> None:
         ((4, 3), (5, 2), {}, r"inner sizes differ: a is \[4, 3\], b is \[5, 2\]; want a\[1\] =="),
         ((3, 4), (5, 2), {"transpose_a": True}, r"want a\[0\] == b\[0\]"),
         ((2, 4, 3), (3, 3, 2), {}, r"the axes before the matrices do not broadcast: a is \[2, 4,"),
-        ((), (2, 2), {}, r"BatchMatMul: a has shape \[\], rank 0; want a matrix, or up to 6"),
+        ((), (2, 2), {}, r"BatchMatMul\): a has shape \[\], rank 0; want a matrix, or up to 6"),
     ],
 )
 def test_refusals_name_what_is_wrong(
@@ -287,7 +287,9 @@ def test_refusals_name_what_is_wrong(
 
 
 def test_bools_are_refused() -> None:
-    with pytest.raises(wk.DTypeError, match="BatchMatMul: a has dtype bool; want float32 or int32"):
+    with pytest.raises(
+        wk.DTypeError, match=r"BatchMatMul\): a has dtype bool; want float32 or int32"
+    ):
         wk.matmul([[True]], [[True]])
 
 

@@ -334,12 +334,12 @@ REFUSALS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: wk.conv2d_transpose(drawn(1, 3, 3, 1), drawn(2, 2, 1, 1), (1, 9, 9, 1)),
         wk.ShapeError,
-        r"Conv2DBackpropInput: dy has shape \[1, 3, 3, 1\]; the convolution gives \[1, 8, 8, 1\]",
+        r"Conv2DBackpropInput\): dy has shape \[1, 3, 3, 1\]; the convolution gives \[1, 8, 8, 1\]",
     ),
     (
         lambda: wk.conv2d_transpose(drawn(1, 3, 3, 1), drawn(2, 2, 1, 1), (4, 4)),
         wk.ArgumentError,
-        r"Conv2DBackpropInput: input_shape is \(4, 4\); want four lengths",
+        r"Conv2DBackpropInput\): input_shape is \(4, 4\); want four lengths",
     ),
     (
         lambda: wk.fused_conv2d(drawn(1, 4, 4, 1), drawn(2, 2, 1, 3), bias=drawn(2)),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.ops.conv_kernels import declare_kernels
 from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
 from wgsl_kernels.ops.windows import convolved
@@ -52,10 +52,14 @@ def conv2d(
     Raises:
         ShapeError: The channels differ, or the filter is larger than the padded image.
         ArgumentError: An option is none of these.
+
+    Example:
+        >>> wk.conv2d(wk.ones((1, 4, 4, 3)), wk.ones((3, 3, 3, 8)), pad="same").shape
+        (1, 4, 4, 8)
     """
     return on_batch(
         "Conv2D",
-        as_tensor(x),
+        as_floats(x),
         filter,
         strides=strides,
         pad=pad,
@@ -107,8 +111,13 @@ def conv2d_transpose(
     Raises:
         ShapeError: `conv2d` does not take ``output_shape`` to the shape of ``x``.
         ArgumentError: An option is none that `conv2d` takes.
+
+    Example:
+        >>> x, filter = wk.ones((1, 2, 2, 8)), wk.ones((2, 2, 3, 8))
+        >>> wk.conv2d_transpose(x, filter, (1, 4, 4, 3), strides=2).shape
+        (1, 4, 4, 3)
     """
-    images = as_tensor(x)
+    images = as_floats(x)
     shape = lengths("Conv2DBackpropInput", "output_shape", output_shape)
     return on_batch(
         "Conv2DBackpropInput",

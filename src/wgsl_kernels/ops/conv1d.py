@@ -8,7 +8,7 @@ from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths, show
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.ops.conv import conv2d, conv2d_transpose
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def conv1d(
         [[[-1.0], [-2.0]]]
     """
     options = _options("conv1d", stride, pad, data_format, dilation, dim_rounding_mode)
-    image, kernel = _of_one_row("conv1d", as_tensor(x), as_tensor(filter), data_format)
+    image, kernel = _of_one_row("conv1d", as_floats(x), as_floats(filter), data_format)
     return _without_row(conv2d(image, kernel, **options), data_format)
 
 
@@ -86,10 +86,15 @@ def conv1d_transpose(
     Raises:
         ShapeError: `conv1d` does not take ``output_shape`` to the shape of ``x``.
         ArgumentError: An option is none that `conv1d` takes.
+
+    Example:
+        >>> x, filter = wk.ones((1, 2, 1)), wk.ones((2, 1, 1))
+        >>> wk.conv1d_transpose(x, filter, (1, 4, 1), stride=2).tolist()
+        [[[1.0], [1.0], [1.0], [1.0]]]
     """
     name = "conv1d_transpose"
     options = _options(name, stride, pad, data_format, dilation, dim_rounding_mode)
-    image, kernel = _of_one_row(name, as_tensor(x), as_tensor(filter), data_format)
+    image, kernel = _of_one_row(name, as_floats(x), as_floats(filter), data_format)
     shape = lengths(name, "output_shape", output_shape)
     row = _WIDTH[data_format]
     shape = (*shape[:row], 1, *shape[row:])

@@ -14,7 +14,7 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.ops import binary, cast, compare, matrix, ranges, unary
 from wgsl_kernels.ops import shape as shapes
 
@@ -48,10 +48,15 @@ def local_response_normalization(
         ShapeError: ``x`` has another rank, or more than 32768 channels.
         ArgumentError: ``depth_radius`` is below 0.
 
+    Example:
+        >>> y = wk.local_response_normalization(wk.ones((1, 1, 1, 3)), depth_radius=1)
+        >>> y.numpy().round(3)
+        array([[[[0.577, 0.5  , 0.577]]]], dtype=float32)
+
     Source: Krizhevsky, Sutskever, Hinton, ImageNet Classification with Deep Convolutional Neural
     Networks, 2012, section 3.3.
     """
-    given = as_tensor(x)
+    given = as_floats(x)
     single = given.ndim == 3
     images = shapes.expand_dims(given) if single else given
     attrs = {"depth_radius": depth_radius, "bias": bias, "alpha": alpha, "beta": beta}
@@ -70,7 +75,7 @@ def _check(kernel: str, x: Spec, depth_radius: int) -> None:
         )
 
 
-@signature("LRN")
+@signature("LRN", floats=("x",))
 def _lrn_signature(
     x: Spec, /, *, depth_radius: int, bias: float, alpha: float, beta: float
 ) -> Spec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats, as_tensor
 from wgsl_kernels.ops.conv import on_batch
 from wgsl_kernels.ops.poolings import Pooling, declare_pooling
 
@@ -45,10 +45,14 @@ def avg_pool(
     Raises:
         ShapeError: The window is larger than the padded image.
         ArgumentError: An option is none of these.
+
+    Example:
+        >>> wk.avg_pool(wk.arange(4.0).reshape(1, 2, 2, 1), 2).tolist()
+        [[[[1.5]]]]
     """
     return on_batch(
         "AvgPool",
-        as_tensor(x),
+        as_floats(x),
         filter_size=filter_size,
         strides=filter_size if strides is None else strides,
         pad=pad,

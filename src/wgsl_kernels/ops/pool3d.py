@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats, as_tensor
 from wgsl_kernels.ops.conv import on_batch
 from wgsl_kernels.ops.poolings import Pooling, declare_pooling
 
@@ -54,7 +54,7 @@ def avg_pool3d(
     """
     return on_batch(
         POOLING.avg,
-        as_tensor(x),
+        as_floats(x),
         axes=3,
         filter_size=filter_size,
         strides=filter_size if strides is None else strides,
@@ -96,6 +96,10 @@ def max_pool3d(
     Raises:
         ShapeError: The window is larger than the padded volume.
         ArgumentError: An option is none that `avg_pool3d` takes.
+
+    Example:
+        >>> wk.max_pool3d(wk.arange(8.0).reshape(1, 2, 2, 2, 1), 2).tolist()
+        [[[[[7.0]]]]]
     """
     return on_batch(
         POOLING.max,

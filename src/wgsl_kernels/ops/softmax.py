@@ -27,11 +27,15 @@ def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     Args:
         logits: At least one axis, float.
         axis: The axis whose probabilities sum to 1.
+
+    Example:
+        >>> wk.log_softmax([0.0, 0.0]).numpy().round(3)
+        array([-0.693, -0.693], dtype=float32)
     """
     return run("LogSoftmax", logits, axis=axis)
 
 
-@signature("LogSoftmax")
+@signature("LogSoftmax", floats=("logits",))
 def _log_softmax_signature(logits: Spec, /, *, axis: int = -1) -> Spec:
     require_dtype("LogSoftmax", "logits", logits, "float32")
     normalize_axis("LogSoftmax", axis, logits.ndim)
@@ -58,11 +62,15 @@ def logsumexp(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Te
         x: Any shape, float.
         axis: One axis, several, or None for all.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> f"{wk.logsumexp([1000.0, 1000.0]):.3f}"
+        '1000.693'
     """
     return run("LogSumExp", x, axis=axis, keep_dims=keepdims)
 
 
-@signature("LogSumExp")
+@signature("LogSumExp", floats=("x",))
 def _logsumexp_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
     require_dtype("LogSumExp", "x", x, "float32")
     return reduce.spec_without("LogSumExp", x, axis, keep_dims)
@@ -90,11 +98,15 @@ def softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     Args:
         logits: At least one axis, float.
         axis: The axis along which the result sums to 1.
+
+    Example:
+        >>> wk.softmax([[0.0, 0.0], [1000.0, 0.0]]).tolist()
+        [[0.5, 0.5], [1.0, 0.0]]
     """
     return run("Softmax", logits, dim=axis)
 
 
-@signature("Softmax")
+@signature("Softmax", floats=("logits",))
 def _softmax_signature(logits: Spec, /, *, dim: int = -1) -> Spec:
     require_dtype("Softmax", "logits", logits, "float32")
     normalize_axis("Softmax", dim, logits.ndim, "dim")

@@ -70,6 +70,7 @@ def check_kernel(
     """
     text("check_kernel", "name", name)
     text("check_kernel", "case", case)
+    several: Any
     for word, several in (("sections", sections), ("backends", backends)):
         if isinstance(several, str) or not isinstance(several, Sequence) or not several:
             raise ArgumentError(f"check_kernel: {word} is {shown(several)}; want some, in a tuple.")

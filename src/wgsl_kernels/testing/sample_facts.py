@@ -19,15 +19,16 @@ def check_facts(one: Sample) -> None:
     Raises:
         ArgumentError: A fact is of another kind than its field's.
     """
-    if not isinstance(one.kernel, str) or not one.kernel:
-        raise ArgumentError(f"Sample: kernel is {shown(one.kernel)}; want a kernel's name.")
+    kernel: Any = one.kernel
+    if not isinstance(kernel, str) or not kernel:
+        raise ArgumentError(f"Sample: kernel is {shown(kernel)}; want a kernel's name.")
     for name in ("f", "bound", "reference"):
         value = getattr(one, name)
         if not callable(value) and (name == "f" or value is not None):
             raise _wrong(one, name, value, "a function")
     if not _is_listed(one.shapes) or not all(map(_is_shape, one.shapes)):
         raise _wrong(one, "shapes", one.shapes, "a shape per tensor, as ((2, 3),)")
-    dtypes = (one.dtypes,) if isinstance(one.dtypes, str) else one.dtypes
+    dtypes: Any = (one.dtypes,) if isinstance(one.dtypes, str) else one.dtypes
     if not _is_listed(dtypes) or not all(isinstance(d, str) and d in DTYPES for d in dtypes):
         raise _wrong(one, "dtypes", one.dtypes, f"one or some of {', '.join(DTYPES)}")
     if not isinstance(one.dtypes, str) and len(dtypes) != len(one.shapes):

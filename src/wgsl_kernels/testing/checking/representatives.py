@@ -103,7 +103,7 @@ def _read_from(shader: ShaderKernel) -> Signature:
 
     return Signature(
         name=shader.name,
-        inputs=tuple([Input(one, optional=False, is_list=False) for one in inputs]),
+        inputs=tuple([Input(one, optional=False, is_list=False, is_float=False) for one in inputs]),
         attrs=defaults,
         required=frozenset(),
         kinds=dict.fromkeys(defaults, _as_it_is),
