@@ -221,7 +221,7 @@ def extent(kernel: str, shape: Shape, dtype: DType) -> tuple[Shape, int, int, st
 
 
 @functools.lru_cache(maxsize=4096)
-def _extent(kernel: str, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
+def _extent(kernel: str, shape: Shape, dtype: Any) -> tuple[Shape, int, int, str]:
     shape = integers(f"{kernel}: empty", "shape", shape)
     if any(length < 0 for length in shape):
         raise ShapeError(f"{kernel}: empty got shape {show(shape)}; want lengths from 0.")

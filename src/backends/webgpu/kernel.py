@@ -202,8 +202,8 @@ def wgsl_kernel(
     """
     origin = caller()
     allowed = dtypes_given("wgsl_kernel", kernel_name("wgsl_kernel", name), dtypes)
-    for word, given in (("accepts_epilogue", accepts_epilogue), ("override", override)):
-        flag(f"wgsl_kernel: {name}", word, given)
+    for word, is_on in (("accepts_epilogue", accepts_epilogue), ("override", override)):
+        flag(f"wgsl_kernel: {name}", word, is_on)
     _check_form(name, form)
     for word, asked in (("groups", groups), ("params", params)):
         if asked is not None:
