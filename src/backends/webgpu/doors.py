@@ -98,7 +98,8 @@ def scan_attrs(
     if not isinstance(x, GpuArray):
         raise no_array(kernel, x, "x")
     at = axis if type(axis) is int else integer(kernel, "axis", axis)
-    if not -len(x.shape) <= at < len(x.shape):
+    rank = max(len(x.shape), 1)  # a number is a row of one
+    if not -rank <= at < rank:
         raise ArgumentError(f"{kernel}: axis is {at}; x is {show(x.shape)}.")
     return {
         "axis": at,

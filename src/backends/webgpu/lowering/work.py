@@ -32,7 +32,7 @@ def work_of(dispatch: Dispatch) -> int | None:
     facts = dispatch.params.facts
     source = None if dispatch.composition is None else dispatch.composition.source.file
     if source == PRODUCT:
-        sizes = [facts[one] for one in ("batches", "rows", "cols", "taps", "channels")]
+        sizes = [int(facts[one]) for one in ("batches", "rows", "cols", "taps", "channels")]
         return 2 * math.prod(sizes)
     if source in PARTS and "y_size" in facts:
         return int(facts.get("parts_count", facts.get("taps", 1))) * int(facts["y_size"])
