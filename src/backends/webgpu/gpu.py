@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import copy
-import functools
-import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu import doors
-from wgsl_kernels.backends.webgpu.array import GpuArray, extent, is_row_major, view_of
-from wgsl_kernels.backends.webgpu.choosing import Chooser
-from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
+from wgsl_kernels.backends.webgpu.array import GpuArray, extent
+from wgsl_kernels.backends.webgpu.array_making import ArrayMaker
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
-from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
@@ -23,7 +19,6 @@ from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
-from wgsl_kernels.backends.webgpu.words import words_of
 from wgsl_kernels.engine.attributes import field_key, plain
 from wgsl_kernels.engine.dtypes import canonical
 from wgsl_kernels.engine.errors import ArgumentError
@@ -43,17 +38,14 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.sources import Sources
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.engine.dtypes import DType
-    from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
 
 _ARRAYS = {GpuArray}
 DISPATCHES_MAX = 512
 """Dispatches of one function for certain shapes that are kept at least: a sort has hundreds."""
-REMEMBERED = 1024
-"""Shapes and layouts whose facts are kept at hand."""
 
 
-class Gpu(Chooser):
+class Gpu(ArrayMaker):
     """The device, to a kernel registered with ``@wgsl_kernel`` or ``register_kernel``.
 
     Arrays have ``shape``, ``dtype``, ``size``, ``strides`` and ``offset`` (in elements).
@@ -79,86 +71,6 @@ class Gpu(Chooser):
     def policy(self) -> Policy:
         """What our own kernels do on this kind of adapter and not on another."""
         return self._backend.open().policy
-
-    def empty(self, shape: Shape, dtype: DType) -> GpuArray:
-        """Return a new array with undefined values.
-
-        Raises:
-            ArgumentError, ShapeError, DTypeError: There can be no array of that shape or dtype.
-        """
-        shape, size, nbytes, what = extent(self._kernel, shape, dtype)
-        device = self._backend.open()
-        storage = device.storage(nbytes, self._kernel, what) if nbytes else None
-        return GpuArray(shape, dtype, size, storage, device)
-
-    def full(self, shape: Shape, dtype: DType, value: complex) -> GpuArray:
-        """Return a new array of one number, cast to ``dtype``; a shader may write into it.
-
-        Raises:
-            ArgumentError: ``value`` is no number, or none that ``dtype`` can hold.
-            ShapeError, DTypeError: There can be no array of that shape or dtype.
-        """
-        array = self.empty(shape, dtype)
-        words = words_of(value, dtype, f"{self._kernel}: value")
-        if self._trace is not None:  # what an epilogue does not store must keep the number
-            self._trace.fills(array)
-        self._backend.fill(array, words)
-        return array
-
-    def upload(self, values: Array, dtype: DType) -> GpuArray:
-        """Return a new array with host values of ``dtype``.
-
-        Raises:
-            ArgumentError: They are no array of NumPy.
-        """
-        doors.check_values(self._kernel, values)
-        return self._backend.upload(values, Spec(values.shape, dtype))
-
-    def read(self, array: GpuArray) -> Array:
-        """Return the values of ``array``, waiting for the work that computes them."""
-        if not isinstance(array, GpuArray):
-            raise doors.no_array(self._kernel, array)
-        if self._trace is not None:
-            self._trace.has_done(plain=False)
-        return self._backend.download(array, Spec(array.shape, array.dtype))
-
-    def contiguous(self, array: GpuArray) -> GpuArray:
-        """Return ``array`` row-major from its buffer's beginning: itself, or a copy."""
-        if not isinstance(array, GpuArray):
-            raise doors.no_array(self._kernel, array)
-        if self._trace is not None:
-            self._trace.has_done(plain=True)
-        return self._backend.contiguous(array)
-
-    def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
-        """Return another view of the same buffer; strides and offset count elements."""
-        if not isinstance(array, GpuArray):
-            raise doors.no_array(self._kernel, array)
-        shape = shape if type(shape) is tuple else doors.plain_shape(self._kernel, shape)
-        strides, offset = doors.check_steps(self._kernel, shape, strides, offset)
-        is_whole = array.layout is None and offset == 0 and array.shape == shape
-        if is_whole and _is_row_major(shape, strides):
-            return array
-        if array.op is not None:
-            if offset == 0 and math.prod(shape) == array.size and _is_row_major(shape, strides):
-                return pending_view(array, shape)
-            self._backend.make_resident(array, f"{self._kernel} makes a view of it")
-        one_to_one = array.size == 1 and math.prod(shape) == 1  # still travels as a parameter
-        if array.storage is None and array.host is not None and not one_to_one:
-            self._backend.make_resident(array)
-        return view_of(array, shape, strides, offset)
-
-    def grid(self, invocations: int, group: int) -> tuple[int, int, int]:
-        """Return the workgroup counts for that many invocations in workgroups of ``group``.
-
-        Past 65,535 workgroups they fold in two: ``i = id.x + id.y * groups.x * group``.
-
-        Raises:
-            ArgumentError: They are no whole numbers.
-        """
-        if type(invocations) is not int or type(group) is not int or group < 1:
-            invocations, group = doors.check_grid(self._kernel, invocations, group)
-        return fold(-(-invocations // group))
 
     def map(
         self, shader: str, arrays: Mapping[str, GpuArray], shape: Shape, dtype: DType
@@ -404,9 +316,6 @@ class Gpu(Chooser):
     ) -> Source:
         shader = plain_path(self._kernel, "shader", shader)
         return self._sources.find(shader, doors.slots(self._kernel, slots), configuration)
-
-
-_is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)
 
 
 def _keyed(fields: Mapping[str, Any]) -> tuple[Any, ...]:
