@@ -19,7 +19,8 @@ def explained(name: str, shapes: Sequence[str] = (), dtype: str = "float32") -> 
     """Return what a call does: its dispatches with grid, bindings, traffic, and what was chosen.
 
     Args:
-        name: A kernel's name, or ``file.py:function``: a function without parameters.
+        name: A kernel's name, or ``file.py:function``: a function without parameters, or
+            ``file.py:Name``: a kernel that the file registers.
         shapes: Of a kernel's inputs, as ``64x32``; by default those of its first sample.
         dtype: Of these inputs.
 
