@@ -222,8 +222,8 @@ def _add_notes(error: BaseException, names: list[str]) -> None:
     for name in names:
         try:
             _end(name)
-        except WgslKernelsError as found:
-            error.add_note(f"{type(found).__name__}: {found}")
+        except WgslKernelsError as fault:
+            error.add_note(f"{type(fault).__name__}: {fault}")
 
 
 def _tuning() -> str:

@@ -143,7 +143,7 @@ class SymbolicGpu(Gpu):
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new buffer of the program."""
-        shape, size, nbytes, _ = self.extent(tuple(shape), dtype)
+        shape, size, nbytes, _ = self.extent(shape, dtype)
         if not nbytes:
             return GpuArray(shape, dtype, 0, None, None)
         buffers = self._record.buffers
