@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,9 +23,14 @@ def provide_elsewhere(kind: str, names: Mapping[str, str]) -> None:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is spelled most like ``name``, or None where none is."""
+    return _nearest(name, tuple(known))
+
+
+@functools.lru_cache(maxsize=512)  # libraries ask by hasattr for names that are not there
+def _nearest(name: str, known: tuple[str, ...]) -> str | None:
     import difflib
 
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.7)
+    found = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
     return found[0] if found else None
 
 
