@@ -123,7 +123,8 @@ def test_a_pool_is_a_filter_of_scipys_at_its_strides(axes: int, turn: int, backe
     strides = tuple(int(n) for n in draw.integers(1, 4, axes))
     sizes = [size + int(draw.integers(0, 5)) for size in window]
     x = _normal(draw, 2, *sizes, 3)
-    size, origin = (1, *window, 1), [0, *[-(n // 2) for n in window], 0]
+    size: Any = (1, *window, 1)
+    origin: Any = [0, *[-(n // 2) for n in window], 0]
     taken = tuple(
         slice(0, length - n + 1, stride)
         for length, n, stride in zip(sizes, window, strides, strict=True)
