@@ -32,6 +32,13 @@ MARKERS = {
     "torch": "s",
 }
 GRID, INK, BAND = "#d9dce0", "#24292f", "#f4f6f8"
+WELL_KNOWN = (
+    "matmul-1024", "sum-rows", "softmax", "layer-norm", "conv-3x3", "cumulative-sum", "fft",
+    "mlp-step", "cnn-step", "mobilenet", "transformer",
+)  # fmt: skip
+"""The items of the summary: what a visitor looks for."""
+FEWEST = 3
+"""The rows that a picture has room for, at least."""
 ROW = 0.215
 """The height of an item, in inches."""
 
@@ -51,6 +58,28 @@ def draw(results: Results, folder: Path, stem: str) -> list[tuple[Path, str]]:
             figure.savefig(path, metadata={"Date": None})
             pictures.append((path, words))
     return pictures
+
+
+def draw_summary(results: Results, folder: Path, stem: str) -> Path | None:
+    """Draw a few well-known items on one picture into ``folder``, where they were measured."""
+    figure = summary(results)
+    if figure is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{stem}-summary.svg"
+    figure.savefig(path, metadata={"Date": None})
+    return path
+
+
+def summary(results: Results) -> "Figure | None":
+    """Draw how many times faster than TensorFlow.js ours and tinygrad are, for a few items."""
+    return _dots(
+        results,
+        "tfjs",
+        ("tinygrad", "captured"),
+        "Times faster than TensorFlow.js on the same adapter",
+        among=WELL_KNOWN,
+    )
 
 
 def against_tensorflow_js(results: Results) -> "Figure | None":
@@ -99,25 +128,32 @@ PLOTS: dict[str, tuple[Callable[[Results], "Figure | None"], str]] = {
 }
 
 
-def _rows(results: Results, than: str, peers: Sequence[str]) -> list[str]:
-    """Return the items for which there is a ratio."""
+def _rows(
+    results: Results, than: str, peers: Sequence[str], among: Sequence[str] | None = None
+) -> list[str]:
+    """Return the items for which there is a ratio, of all or of those ``among`` them."""
     return [
         name
-        for name in ITEMS
+        for name in (ITEMS if among is None else among)
         if any(times_faster(results, name, than, ours=peer) is not None for peer in peers)
     ]
 
 
 def _dots(
-    results: Results, than: str, peers: Sequence[str], title: str, mark: float = 1.0
+    results: Results,
+    than: str,
+    peers: Sequence[str],
+    title: str,
+    mark: float = 1.0,
+    among: Sequence[str] | None = None,
 ) -> "Figure | None":
     """Draw a row per item with a dot per peer, on a logarithmic scale of ratios."""
     from matplotlib.figure import Figure
 
-    rows = _rows(results, than, peers)
+    rows = _rows(results, than, peers, among)
     if not rows:
         return None
-    figure = Figure(figsize=(8.6, 1.35 + ROW * len(rows)), layout="constrained")
+    figure = Figure(figsize=(8.6, 1.35 + ROW * max(len(rows), FEWEST)), layout="constrained")
     axes = figure.add_subplot()
     axes.set_xscale("log")
     for begin, end, family in _families(rows):
@@ -186,7 +222,7 @@ def _frame(axes: "Axes", rows: list[str], mark: float, than: str) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}×")
     axes.tick_params(axis="x", labelsize=8, colors=INK, top=True, labeltop=True)
     axes.set_yticks(range(len(rows)), rows, fontsize=8, color=INK)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_ylim(max(len(rows), FEWEST) - 0.5, -0.5)
     axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)

@@ -12,6 +12,7 @@ project_copyright = "2026, The wgsl-kernels authors"
 release = version = "0.1.0"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions += ["sphinx_copybutton", "sphinx_design"]
 extensions += ["library_tables", "benchmark_results", "terminal"]
 exclude_patterns = ["_build", "_data", "benchmarks"]
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -28,6 +29,10 @@ napoleon_use_rtype = False
 
 html_theme = "furo"
 html_title = "wgsl-kernels"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+copybutton_prompt_text = r"^(>>> |\.\.\. |\$ )"
+copybutton_prompt_is_regexp = True
 html_show_sphinx = False
 pygments_style = "friendly"
 pygments_dark_style = "monokai"

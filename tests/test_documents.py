@@ -96,3 +96,19 @@ def test_the_example_of_a_docstring_gives_what_it_says(example: doctest.DocTest)
         runner.run(example, out=said.append, clear_globs=False)
 
     assert runner.failures == 0, "".join(said)
+
+
+def test_every_public_op_has_an_example() -> None:
+    """Those of the ops package, by whichever name; their examples are among those tried above."""
+    spaces = (wk, wk.random, wk.linalg, importlib.import_module("wgsl_kernels.fft"))
+    ops = {
+        name: value
+        for space in spaces
+        for name, value in vars(space).items()
+        if not name.startswith("_")
+        and inspect.isfunction(value)
+        and value.__module__.startswith("wgsl_kernels.ops")
+    }
+
+    assert len(ops) > 250
+    assert [name for name, op in ops.items() if ">>>" not in (op.__doc__ or "")] == []

@@ -120,26 +120,6 @@ def test_dtypes_are_objects_that_equal_names_and_numpys() -> None:
     assert wk.astype(x, x.dtype).tolist() == wk.astype(x, dtype=np.dtype("f4")).tolist()
 
 
-MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: operator.setitem(wk.ones(2), 0, 1.0), TypeError, r"x.at\[index\].set"),  # type: ignore[call-overload]  # a habit
-    (lambda: getattr(wk, "cat"), AttributeError, "Use wk.concat"),  # noqa: B009  a wrong name
-    (lambda: getattr(wk, "sofmax"), AttributeError, "'softmax'"),  # noqa: B009  a wrong name
-    (lambda: getattr(wk.ones(2), "sumn"), AttributeError, "'sum'"),  # noqa: B009  a wrong name
-    (lambda: getattr(wk.ones(2), "view"), AttributeError, "x.reshape"),  # noqa: B009  a wrong name
-    (lambda: wk.ones(2, dtype="float23"), wk.DTypeError, "mean 'float32'"),  # type: ignore[arg-type]  # a wrong name
-    (lambda: wk.train.Adam(lr=0.1), wk.ArgumentError, "Use learning_rate"),  # type: ignore[call-arg]  # a wrong name
-    (lambda: wk.train.SGD(learning_rat=1), wk.ArgumentError, "'learning_rate'"),  # type: ignore[call-arg]  # a wrong name
-]
-
-
-@pytest.mark.parametrize(("use", "error", "words"), MISTAKES)
-def test_a_wrong_name_says_what_is_meant(
-    use: Callable[[], Any], error: type[Exception], words: str
-) -> None:
-    with pytest.raises(error, match=words):
-        use()
-
-
 @pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
 def test_a_module_shows_its_public_names_and_no_other(module: ModuleType) -> None:
     names = dir(module)
@@ -200,6 +180,28 @@ def test_variable_grads_have_the_form_of_the_model() -> None:
     _, slopes = wk.variable_grads(lambda: model["a"].w * model["a"].b, model)
     assert (slopes["a"].w.item(), slopes["a"].b.item()) == (3.0, 2.0)
     assert slopes["rest"] == (None,)
+
+
+def test_gradients_in_the_form_of_the_model_are_clipped_and_applied() -> None:
+    model: dict[str, Any] = {
+        "layers": [Layer(wk.variable([3.0]), wk.variable(4.0))],
+        "unused": wk.variable(1.0),
+    }
+    layer = model["layers"][0]
+    sgd = wk.train.SGD(1.0)
+    _, slopes = wk.variable_grads(lambda: (layer.w * 3.0 + layer.b * 4.0).sum(), model)
+    clipped, norm = wk.train.clip_by_global_norm(slopes, 1.0)
+    with pytest.warns(UserWarning, match="no gradient for"):
+        sgd.apply_gradients(clipped, model)
+
+    assert norm.item() == 5.0
+    assert layer.w.tolist() == pytest.approx([2.4])
+    assert layer.b.item() == pytest.approx(3.2)
+    assert model["unused"].item() == 1.0
+    with pytest.raises(wk.ArgumentError, match="want the form of variables"):
+        sgd.apply_gradients({"layers": []}, model)
+    with pytest.raises(wk.ArgumentError, match=r"apply_gradients\(gradients, model\)"):
+        sgd.apply_gradients(slopes["layers"])
 
 
 @BACKENDS

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import einops.array_api
 import joblib
 import numpy as np
+import opt_einsum
 import optree
 import pytest
 import scipy.optimize
@@ -31,11 +32,11 @@ def test_pictures_and_bytes_come_in(backend: str) -> None:
     values = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
     with wk.use_backend(backend):
         for given in (values, Image.fromarray(values)):
-            assert wk.tensor(given).dtype == wk.int32
+            assert wk.tensor(given).dtype == wk.uint8
             assert wk.tensor(given).numpy().tolist() == values.tolist()
             halves = wk.tensor(given, dtype=wk.float32) / 2
             np.testing.assert_array_equal(halves, values / 2)
-        back = Image.fromarray(np.asarray(wk.tensor(values)).astype(np.uint8))
+        back = Image.fromarray(np.asarray(wk.tensor(values)))
     assert np.asarray(back).tolist() == values.tolist()
 
 
@@ -49,6 +50,38 @@ def test_einops_computes_on_tensors(backend: str) -> None:
     assert isinstance(turned, wk.Tensor)
     np.testing.assert_array_equal(turned, values.reshape(6, 4).T)
     np.testing.assert_array_equal(largest, values.max(1))
+
+
+@BACKENDS
+def test_einops_own_functions_compute_on_tensors_and_differentiate(backend: str) -> None:
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+    def weighed(x: Any) -> Any:
+        turned = einops.rearrange(x, "a (b d) c -> d c (a b)", d=3)
+        means = einops.reduce(turned, "d c r -> d c", "mean")
+        return (einops.repeat(means, "d c -> d c e", e=2) * [1.0, 2.0]).sum()
+
+    with wk.use_backend(backend):
+        x = wk.tensor(values)
+        turned = einops.rearrange([x, x], "n a b c -> c (n a b)")
+        assert isinstance(turned, wk.Tensor)
+        assert turned.tolist() == einops.rearrange([values] * 2, "n a b c -> c (n a b)").tolist()
+        assert einops.reduce(x, "a b c -> b", "max").tolist() == values.max((0, 2)).tolist()
+        np.testing.assert_allclose(
+            einops.einsum(x, x, "a b c, a d c -> b d"), np.einsum("abc,adc->bd", values, values)
+        )
+        assert weighed(x).item() == pytest.approx(weighed(values))
+        np.testing.assert_allclose(wk.grad(weighed)(x), np.full_like(values, 1.5))
+
+
+@BACKENDS
+def test_opt_einsum_contracts_tensors(backend: str) -> None:
+    draw = np.random.default_rng(0)
+    arrays = [draw.normal(size=shape).astype(np.float32) for shape in ((2, 3), (3, 4), (4, 2))]
+    with wk.use_backend(backend):
+        found = opt_einsum.contract("ab,bc,ca->a", *map(wk.tensor, arrays))
+    assert isinstance(found, wk.Tensor)
+    np.testing.assert_allclose(found, np.einsum("ab,bc,ca->a", *arrays), rtol=1e-5)
 
 
 @BACKENDS
@@ -77,6 +110,7 @@ import multiprocessing
 import sys
 import joblib
 import wgsl_kernels as wk
+import einops  # after the tensors that it is to know
 
 def trained(state):
     wk.set_backend(state["w"].backend)
@@ -93,6 +127,7 @@ if __name__ == "__main__":
         found = joblib.Parallel(n_jobs=2)(joblib.delayed(doubled)(one) for one in given)
         assert [one.tolist() for one in found] == [[2.0], [4.0]]
         sys.exit()
+    assert einops.rearrange(wk.ones((1, 2)), "a b -> b a").shape == (2, 1)
     state = {"w": wk.variable([1.0, 2.0], name="w"), "opt": wk.train.Adam(0.1)}
     with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
         (other,) = pool.map(trained, [state])

@@ -201,7 +201,7 @@ def test_a_hessian_times_a_vector_is_how_the_gradient_changes(name: str, backend
     along = [directions.of(index, one) for index, one in enumerate(arrays)]
     is_double = backend == "cpu"
     with wk.use_backend(backend), double_precision() if is_double else nullcontext():
-        dtype: Any = "float64" if is_double else "float32"
+        dtype = wk.float64 if is_double else wk.float32
         found = wk.hvp(
             loss,
             [wk.tensor(one, dtype=dtype) for one in arrays],

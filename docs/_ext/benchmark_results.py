@@ -1,4 +1,4 @@
-"""The directive ``benchmark-results``: what is kept in ``benchmarks/results``, with pictures.
+"""What is kept in ``benchmarks/results``: ``benchmark-results``, and one picture of it.
 
 The pictures are drawn when the pages are built; nothing is measured then.
 """
@@ -37,6 +37,24 @@ class BenchmarkResults(SphinxDirective):
         return found
 
 
+class BenchmarkPicture(SphinxDirective):
+    """``{benchmark-picture}``: the summary of the first adapter that has results."""
+
+    has_content = False
+
+    def run(self) -> list[nodes.Node]:
+        """Return the picture."""
+        for path in sorted(results.RESULTS.glob("*.json")):
+            self.env.note_dependency(str(path))
+            kept = results.load(path)
+            drawn = plots.draw_summary(kept, Path(self.env.srcdir) / PICTURES, path.stem)
+            if drawn is not None:
+                words = f"On {results.in_words(kept['adapter'])}; a step to the right is a factor."
+                figure = f"```{{figure}} /{PICTURES}/{drawn.name}\n{words}\n```"
+                return self.parse_text_to_nodes(figure)
+        return []
+
+
 def _page(kept: results.Results, path: Path, pages: Path) -> str:
     pictures = plots.draw(kept, pages / PICTURES, path.stem)
     drawn = [f"```{{figure}} /{PICTURES}/{file.name}\n{words}\n```" for file, words in pictures]
@@ -45,6 +63,7 @@ def _page(kept: results.Results, path: Path, pages: Path) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Add the directive."""
+    """Add the directives."""
+    app.add_directive("benchmark-picture", BenchmarkPicture)
     app.add_directive("benchmark-results", BenchmarkResults)
     return {"parallel_read_safe": True}

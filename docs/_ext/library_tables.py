@@ -1,7 +1,7 @@
 """Directives whose content is read from the library while the pages are built.
 
 ``public-names`` documents the public names that the given modules define, ``op-table`` lists every
-kernel with what the samples and the registry know of it, ``tfjs-table`` and ``array-api-table`` map
+kernel with what it computes, ``tfjs-table`` and ``array-api-table`` map
 the names of TensorFlow.js and of the array API standard to ours, ``ledger-counts`` counts them,
 ``deviation-table`` says what is otherwise than that standard has it, ``accuracy-table`` how far
 functions are off.
@@ -10,16 +10,15 @@ At the end of a build every public name must have been documented somewhere.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
-import pkgutil
 from collections import defaultdict
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmarks import accuracy
 from docutils import nodes
+from kernel_words import words_of
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -28,7 +27,6 @@ from wgsl_kernels.engine import backends, facade
 from wgsl_kernels.engine.finding_codes import CODES
 from wgsl_kernels.ops.deviations import DEVIATIONS
 from wgsl_kernels.ops.host_kernels import ON_HOST
-from wgsl_kernels.testing import samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -160,34 +158,33 @@ def _row(cells: Sequence[str], *, literal: bool) -> nodes.row:
 
 
 def _kernel_rows() -> Iterable[Sequence[str]]:
-    """Return a row per kernel, alphabetical: where it runs, in which dtypes, what tries it."""
-    shapes = _sampled_shapes()
+    """Return a row per kernel, alphabetical: what it computes, for which dtypes, its gradient."""
     for row in sorted(wk.coverage(), key=lambda row: row.name):
+        op, words = words_of(row.name)
+        if not words:
+            logger.warning("nothing says what the kernel %s computes", row.name)
         dtypes = [
-            ", ".join(row.dtypes.get(name) or ["any"]) if name in row.backends else ""
+            _short(row.dtypes.get(name)) if name in row.backends else ""
             for name in ("cpu", "webgpu")
         ]
         if row.name in ON_HOST:
             dtypes[1] += " (on the host)"
         gradient = ("yes" if row.has_gradient else "no") if row.backends else "missing"
-        yield row.name, *dtypes, gradient, "; ".join(shapes[row.name])
+        yield row.name, op, words, *dtypes, gradient
 
 
-def _sampled_shapes() -> dict[str, list[str]]:
-    """Return for each kernel the input shapes of its samples, written out, each once."""
-    shapes: dict[str, list[str]] = defaultdict(list)
-    for module in pkgutil.iter_modules(samples.__path__, f"{samples.__name__}."):
-        for sample in getattr(importlib.import_module(module.name), "SAMPLES", ()):
-            text = " ".join(str(list(shape)) for shape in sample.shapes)
-            if text not in shapes[sample.kernel]:
-                shapes[sample.kernel].append(text)
-    return shapes
+SHORT = {"float16": "f16", "float32": "f32", "int32": "i32", "uint32": "u32", "complex64": "c64"}
+
+
+def _short(dtypes: Sequence[str] | None) -> str:
+    """Return the dtypes that a kernel takes as WGSL abbreviates them."""
+    return ", ".join(SHORT.get(one, one) for one in dtypes) if dtypes else "any"
 
 
 class OpTable(Table):
     """Every kernel of the registry."""
 
-    head = ("Kernel", "cpu", "webgpu", "Gradient", "Sampled shapes")
+    head = ("Kernel", "Op", "What it computes", "cpu", "webgpu", "Gradient")
     rows = staticmethod(_kernel_rows)
 
 

@@ -60,7 +60,7 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False) ->
         ([3.0, 3.0], 2.0)
     """
     function("grad", "f", f)
-    places = _places("grad", argnums)
+    places = places_of("grad", argnums)
 
     def gradient_of(*xs: Any, dy: TensorLike | None = None, **options: Any) -> Any:
         _, aux, found = _of_arguments("grad", f, places, xs, options, dy, has_aux)
@@ -99,7 +99,7 @@ def value_and_grad(
     With ``has_aux`` the first of the pair is what ``f`` returns, the value and what it passes on.
     """
     function("value_and_grad", "f", f)
-    places = _places("value_and_grad", argnums)
+    places = places_of("value_and_grad", argnums)
 
     def both(*xs: Any, dy: TensorLike | None = None, **options: Any) -> tuple[Any, Any]:
         value, aux, found = _of_arguments("value_and_grad", f, places, xs, options, dy, has_aux)
@@ -258,7 +258,8 @@ def _listed(xs: Any) -> list[Tensor]:
     return list(xs.values()) if isinstance(xs, Mapping) else [xs]
 
 
-def _places(caller: str, argnums: Argnums) -> tuple[int, ...]:
+def places_of(caller: str, argnums: Argnums) -> tuple[int, ...]:
+    """Return the places that ``argnums`` names; anything else is an ArgumentError."""
     found = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     if not found or any(isinstance(one, bool) or not isinstance(one, int) for one in found):
         raise ArgumentError(f"{caller}: argnums is {shown(argnums)}; want an integer or several.")

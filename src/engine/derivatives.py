@@ -6,16 +6,17 @@ gradient, so its gradient for that, weighed by a tangent, is the forward derivat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.attributes import function
-from wgsl_kernels.engine.autodiff import GradientTape
+from wgsl_kernels.engine.autodiff import Argnums, GradientTape, places_of
 from wgsl_kernels.engine.dtypes import is_differentiable
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.run import run, run_many
 from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, as_tensor
+from wgsl_kernels.engine.trees import Tree
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 
 
-def vjp(f: Function, *primals: TensorLike) -> tuple[Any, Callable[..., tuple[Tensor, ...]]]:
+def vjp(f: Function, *primals: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
     """Return ``f(*primals)`` and a function from upstream gradients to gradients.
 
-    That function takes what ``f`` returns, a tensor or a tuple or list of them, in gradients, and
-    returns one for each primal, zeros for one that the value does not depend on. It may be called
-    as often as wanted.
+    That function takes gradients in the form of what ``f`` returns, and returns one for each
+    primal in its form, zeros for one that the value does not depend on. It may be called as often
+    as wanted.
+
+    Args:
+        f: Takes tensors, or trees of them, and returns a tensor or a tree of them.
+        primals: Its arguments: tensors, dicts, lists, tuples and dataclasses of them.
 
     Raises:
         DTypeError: A primal is no float.
@@ -41,16 +46,17 @@ def vjp(f: Function, *primals: TensorLike) -> tuple[Any, Callable[..., tuple[Ten
         [[5.0, 70.0], [2.0, 30.0]]
     """
     function("vjp", "f", f)
-    inputs = _inputs("vjp", primals)
+    given = _Arguments("vjp", primals)
     tape = GradientTape(persistent=True)
     with tape:
-        tape.watch(inputs)
-        value = f(*inputs)
-    outputs = _outputs("vjp", value)
+        tape.watch(given.inputs)
+        value = f(*given.filled(given.inputs))
+    outputs = _Outputs("vjp", value)
 
-    def back(dy: Any) -> tuple[Tensor, ...]:
-        upstream = _alike("vjp", "dy", dy if _is_several(value) else (dy,), outputs)
-        return _or_zeros(tape.gradient(outputs, inputs, upstream), inputs)
+    def back(dy: Any) -> tuple[Any, ...]:
+        upstream = _alike("vjp", "dy", outputs.tree, dy, outputs.tensors)
+        found = tape.gradient(outputs.tensors, given.inputs, upstream)
+        return given.filled(_or_zeros(found, given.inputs))
 
     return value, back
 
@@ -59,9 +65,9 @@ def jvp(f: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
     """Return ``f(*primals)`` and how it changes along ``tangents``: forward mode, by reverse twice.
 
     Args:
-        f: Takes tensors and returns a tensor, or a tuple or list of them.
-        primals: A list or tuple of tensors, or one tensor.
-        tangents: As many of the same shapes.
+        f: Takes tensors, or trees of them, and returns a tensor or a tree of them.
+        primals: A list or tuple of its arguments, or one argument.
+        tangents: The same of the same shapes.
 
     Returns:
         The value, and its derivative in the same form.
@@ -80,40 +86,39 @@ def jvp(f: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
     Source: Townsend, A New Trick for Calculating Jacobian Vector Products, 2017.
     """
     function("jvp", "f", f)
-    inputs = _inputs("jvp", primals if _is_several(primals) else (primals,))
-    directions = _alike(
-        "jvp", "tangents", tangents if _is_several(tangents) else (tangents,), inputs
-    )
+    given = _Arguments("jvp", primals if _is_several(primals) else (primals,))
+    directions = given.alike("tangents", tangents if _is_several(tangents) else (tangents,))
     with GradientTape() as outer:
         inner = GradientTape(persistent=True)
         with inner:
-            inner.watch(inputs)
-            value = f(*inputs)
-        outputs = _outputs("jvp", value)
-        flowing = [index for index, one in enumerate(outputs) if is_differentiable(one.dtype)]
-        upstream = [run("ZerosLike", outputs[index]) for index in flowing]
+            inner.watch(given.inputs)
+            value = f(*given.filled(given.inputs))
+        outputs = _Outputs("jvp", value)
+        values = outputs.tensors
+        flowing = [index for index, one in enumerate(values) if is_differentiable(one.dtype)]
+        upstream = [run("ZerosLike", values[index]) for index in flowing]
         outer.watch(upstream)
-        slopes = inner.gradient([outputs[index] for index in flowing], inputs, upstream)
+        slopes = inner.gradient([values[index] for index in flowing], given.inputs, upstream)
     pairs = [(s, t) for s, t in zip(slopes, directions, strict=True) if s is not None]
     found: list[Any] = [None] * len(flowing)
     if pairs:
         found = outer.gradient([s for s, _ in pairs], upstream, [t for _, t in pairs])
-    changes = [run("ZerosLike", one) for one in outputs]
+    changes = [run("ZerosLike", one) for one in values]
     for index, one in zip(flowing, found, strict=True):
         changes[index] = changes[index] if one is None else one
-    return value, type(value)(changes) if _is_several(value) else changes[0]
+    return value, outputs.tree.filled(changes)
 
 
 def hvp(f: Function, primals: Any, tangents: Any) -> Any:
     """Return the Hessian of ``f`` times ``tangents``: how its gradient changes along them.
 
     Args:
-        f: Takes tensors and returns a tensor, whose elements are summed.
-        primals: A list or tuple of tensors, or one tensor.
-        tangents: As many of the same shapes.
+        f: Takes tensors, or trees of them, and returns a tensor, whose elements are summed.
+        primals: A list or tuple of its arguments, or one argument.
+        tangents: The same of the same shapes.
 
     Returns:
-        A tuple of tensors of the primals' shapes; one tensor for one.
+        A tuple in the form of the primals; of one argument its form alone.
 
     Raises:
         DTypeError: A primal is no float.
@@ -126,55 +131,160 @@ def hvp(f: Function, primals: Any, tangents: Any) -> Any:
         [6.0, 120.0]
     """
     function("hvp", "f", f)
-    inputs = _inputs("hvp", primals if _is_several(primals) else (primals,))
-    directions = _alike(
-        "hvp", "tangents", tangents if _is_several(tangents) else (tangents,), inputs
-    )
-    found = _slopes_along("hvp", f, inputs, [directions])[0]
+    given = _Arguments("hvp", primals if _is_several(primals) else (primals,))
+    directions = given.alike("tangents", tangents if _is_several(tangents) else (tangents,))
+    found = given.filled(_slopes_along("hvp", given.called(f), given.inputs, [directions])[0])
     return found if _is_several(primals) else found[0]
 
 
-def jacobian(f: Function) -> Callable[[TensorLike], Tensor]:
-    """Return a function from ``x`` to the derivatives of every element of ``f(x)``.
+def jacobian(f: Function, argnums: Argnums = 0) -> Callable[..., Any]:
+    """Return a function that takes what ``f`` does and gives the derivatives of what it returns.
 
-    They have the shape of ``f(x)`` and then that of ``x``. The graph is recorded once and walked
-    back once for each element of ``f(x)``.
+    Those of every element of the value by every element of an argument have the shape of the value
+    and then that of the argument. The graph is recorded once and walked back once for each element
+    of the value.
+
+    Args:
+        f: Takes tensors, or trees of them, and returns a tensor.
+        argnums: For which arguments: an integer, or several, which makes the result a tuple. Of a
+            tree the derivatives have the form of the tree.
+
+    Raises:
+        ArgumentError: ``f`` gives no tensor, or ``argnums`` names no argument.
 
     Example:
         >>> jacobian(lambda x: x * x)(tensor([1.0, 2.0])).tolist()
         [[2.0, 0.0], [0.0, 4.0]]
     """
     function("jacobian", "f", f)
+    places = places_of("jacobian", argnums)
 
-    def jacobian_of(x: TensorLike) -> Tensor:
-        value, back = vjp(f, x)
+    def jacobian_of(*xs: Any, **options: Any) -> Any:
+        of_chosen, chosen = _by_places("jacobian", f, places, xs, options)
+        given = _Arguments("jacobian", chosen)
+        value, back = vjp(given.called(of_chosen), *given.inputs)
         if not isinstance(value, Tensor):
             raise ArgumentError(f"jacobian: f gave {shown(value)}; want a tensor.")
-        rows = [back(one)[0] for one in _units(value)]
-        return _stacked(rows, value, as_tensor(x))
+        rows = [back(one) for one in _units(value)]
+        found = given.filled(
+            [
+                _stacked([row[index] for row in rows], value, one)
+                for index, one in enumerate(given.inputs)
+            ]
+        )
+        return found[0] if isinstance(argnums, int) else found
 
     return jacobian_of
 
 
-def hessian(f: Function) -> Callable[[TensorLike], Tensor]:
-    """Return a function from ``x`` to the second derivatives of ``f``, whose elements are summed.
+def hessian(f: Function, argnums: Argnums = 0) -> Callable[..., Any]:
+    """Return a function that takes what ``f`` does and gives the second derivatives of its sum.
 
-    They have the shape of ``x`` twice. The gradient is recorded once and walked back once for each
-    element of ``x``.
+    For an argument they have its shape twice. The gradient is recorded once and walked back once
+    for each element of the arguments.
+
+    Args:
+        f: Takes tensors, or trees of them, and returns a tensor, whose elements are summed.
+        argnums: For which arguments: an integer, or several, which makes the result a tuple of
+            tuples, a row for each. Of a tree they have its form, and in each place again.
+
+    Raises:
+        ArgumentError: ``f`` gives no tensor, or ``argnums`` names no argument.
 
     Example:
         >>> hessian(lambda x: wk.prod(x))(tensor([2.0, 3.0])).tolist()
         [[0.0, 1.0], [1.0, 0.0]]
     """
     function("hessian", "f", f)
+    places = places_of("hessian", argnums)
 
-    def hessian_of(x: TensorLike) -> Tensor:
-        inputs = _inputs("hessian", (x,))
-        directions = [[one] for one in _units(inputs[0])]
-        rows = [row for (row,) in _slopes_along("hessian", f, inputs, directions)]
-        return _stacked(rows, inputs[0], inputs[0])
+    def hessian_of(*xs: Any, **options: Any) -> Any:
+        of_chosen, chosen = _by_places("hessian", f, places, xs, options)
+        given = _Arguments("hessian", chosen)
+        is_one = isinstance(argnums, int)
+        found = given.filled(
+            [blocks[0] if is_one else blocks for blocks in _blocks(given, given.called(of_chosen))]
+        )
+        return found[0] if is_one else found
 
     return hessian_of
+
+
+def _blocks(given: _Arguments, f: Function) -> Iterator[tuple[Any, ...]]:
+    """Yield for each tensor the second derivatives by it and by each, in the arguments' form."""
+    for index, one in enumerate(given.inputs):
+        directions = [
+            [unit if at == index else run("ZerosLike", x) for at, x in enumerate(given.inputs)]
+            for unit in _units(one)
+        ]
+        rows = _slopes_along("hessian", f, given.inputs, directions)
+        yield given.filled(
+            [_stacked([row[at] for row in rows], one, x) for at, x in enumerate(given.inputs)]
+        )
+
+
+def _by_places(
+    op: str, f: Function, places: Sequence[int], xs: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[Function, list[Any]]:
+    """Return the function of the arguments at some places alone, and these."""
+    outside = [place for place in places if not -len(xs) <= place < len(xs)]
+    if outside:
+        raise ArgumentError(
+            f"{op}: argnums has {outside[0]}, but the function was given {len(xs)} positional "
+            "arguments."
+        )
+    chosen = [place % len(xs) for place in places]
+
+    def of_chosen(*some: Any) -> Any:
+        args = list(xs)
+        for place, one in zip(chosen, some, strict=True):
+            args[place] = one
+        return f(*args, **options)
+
+    return of_chosen, [xs[place] for place in chosen]
+
+
+class _Arguments:
+    """Arguments as the tensors in them, each of its own, so that one given twice counts as two."""
+
+    def __init__(self, op: str, primals: Sequence[Any]) -> None:
+        self.op = op
+        self.trees = [Tree(one) for one in primals]
+        self.inputs = _inputs(op, [leaf for tree in self.trees for leaf in tree.leaves])
+
+    def filled(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the arguments' form with other tensors."""
+        given = iter(leaves)
+        return tuple(tree.filled([next(given) for _ in tree.leaves]) for tree in self.trees)
+
+    def called(self, f: Function) -> Function:
+        """Return the function of the tensors alone."""
+        return lambda *leaves: f(*self.filled(leaves))
+
+    def alike(self, name: str, given: Sequence[Any]) -> list[Tensor]:
+        """Return the tensors of something of the form of the arguments."""
+        if len(given) != len(self.trees):
+            raise ArgumentError(
+                f"{self.op}: {name} is {shown(given)}; want {len(self.trees)} tensors or trees."
+            )
+        found: list[Tensor] = []
+        for tree, one in zip(self.trees, given, strict=True):
+            like = self.inputs[len(found) : len(found) + len(tree.leaves)]
+            found += _alike(self.op, name, tree, one, like)
+        return found
+
+
+class _Outputs:
+    """What a function gave, as the tensors in it."""
+
+    def __init__(self, op: str, value: Any) -> None:
+        self.tree = Tree(value)
+        for one in self.tree.leaves:
+            if not isinstance(one, Tensor):
+                raise ArgumentError(
+                    f"{op}: f gave {shown(one)}; want a tensor, or a tuple or tree of them."
+                )
+        self.tensors: list[Tensor] = self.tree.leaves
 
 
 def _slopes_along(
@@ -216,20 +326,13 @@ def _inputs(op: str, primals: Sequence[Any]) -> list[Tensor]:
     return found
 
 
-def _outputs(op: str, value: Any) -> list[Tensor]:
-    outputs = list(value) if _is_several(value) else [value]
-    for one in outputs:
-        if not isinstance(one, Tensor):
-            raise ArgumentError(f"{op}: f gave {shown(one)}; want a tensor, or a tuple of them.")
-    return outputs
-
-
-def _alike(op: str, name: str, given: Any, like: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors of the shapes and dtypes of others."""
-    if not _is_several(given) or len(given) != len(like):
+def _alike(op: str, name: str, tree: Tree, given: Any, like: Sequence[Tensor]) -> list[Tensor]:
+    """Return the tensors of a value in the form of a tree, of the shapes and dtypes of others."""
+    leaves = tree.matched(given)
+    if leaves is None:
         raise ArgumentError(f"{op}: {name} is {shown(given)}; want {len(like)} tensors.")
     found: list[Tensor] = []
-    for value, other in zip(given, like, strict=True):
+    for value, other in zip(leaves, like, strict=True):
         one = value if isinstance(value, Tensor) else as_tensor(value, dtype=other.dtype)
         if one.shape != other.shape:
             raise ShapeError(

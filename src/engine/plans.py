@@ -14,6 +14,7 @@ from wgsl_kernels.engine.gradients import Keeping, keeping_for
 from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_names
 from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.widening import is_widened, narrows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.registrations import Key, Uses
     from wgsl_kernels.engine.registry import Kernel
+    from wgsl_kernels.engine.widening import Narrows
 
 PLANS_MAX = 2048
 """Plans that are kept at least."""
@@ -32,6 +34,8 @@ class Plan:
 
     Attributes:
         casts: A dtype per input that must be cast first (None: as it is), or None if none must.
+        narrows: Where inputs or outputs are int8 or uint8 and the kernel computes in int32, what
+            each output is cast to afterwards; `casts` is empty then. None for all other runs.
         launch: Runs it; takes arrays of ``driver``, gives arrays of ``homes``.
         outputs: The specs, or None where they are known only after the run.
         output: The spec of the output, where there is one and it is known.
@@ -51,6 +55,7 @@ class Plan:
         "keeping",
         "launch",
         "name",
+        "narrows",
         "output",
         "output_names",
         "outputs",
@@ -63,6 +68,7 @@ class Plan:
     attrs: dict[str, Any]
     driver: Driver
     casts: tuple[DType | None, ...] | None
+    narrows: Narrows | None
     launch: Launch
     outputs: tuple[Spec, ...] | None
     output: Spec | None
@@ -163,6 +169,9 @@ def _planned(
         plan.attrs = declared.check_attrs(attrs)
         plan.input_names = tuple(one.name for one in declared.inputs)
         plan.casts = declared.casts(specs)
+    plan.narrows = None
+    if plan.casts is None and is_widened(name, driver.name, specs, plan.attrs):
+        plan.casts, plan.narrows = (), narrows_of(declared, specs, plan.attrs)
     if plan.casts is None:
         _finish(plan, declared, driver, specs)
     return plan

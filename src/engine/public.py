@@ -8,8 +8,10 @@ import sys
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.suggestions import advice
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 _published: list[str] = []
@@ -33,6 +35,23 @@ def publish(name: str, lazy: Iterable[str] = (), of: str = "") -> None:
     contents["__dir__"] = lambda: names
     contents["__all__"] = [one for one in names if not hasattr(builtins, one)]
     _published.append(name)
+    contents.setdefault("__getattr__", _advising(name, names))
+
+
+def _advising(module: str, names: list[str]) -> Callable[[str], Any]:
+    """Return what a module says to a name that it has not."""
+    shown = f"wk.{module.rpartition('.')[2]}"
+
+    def missing(name: str) -> Any:
+        raise unknown(shown, name, names)
+
+    return missing
+
+
+def unknown(module: str, name: str, names: Iterable[str]) -> AttributeError:
+    """Return the error of a module that has no such name, with what may be meant."""
+    said = "" if name.startswith("_") else advice(module, name, names)
+    return AttributeError(f"module {module!r} has no attribute {name!r}.{said}")
 
 
 def public_functions() -> dict[CodeType, list[str]]:

@@ -15,14 +15,18 @@ def provide_elsewhere(kind: str, names: Mapping[str, str]) -> None:
     """Set what to write for other libraries' names.
 
     Args:
-        kind: Where they are looked up: ``"wk"``, ``"tensor"`` or ``"keyword"``.
+        kind: Where they are looked up: ``"wk"``, a namespace such as ``"wk.random"``, ``"tensor"``,
+            ``"optimizer"`` or ``"keyword"``.
         names: By the name there, what is written here.
     """
     _elsewhere[kind] = dict(names)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is spelled most like ``name``, or None where none is."""
+    """Return the known name that is spelled most like ``name``, or None where none is.
+
+    It begins with the same letter: other names are seldom what a slip of the fingers meant.
+    """
     return _nearest(name, tuple(known))
 
 
@@ -30,14 +34,19 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def _nearest(name: str, known: tuple[str, ...]) -> str | None:
     import difflib
 
-    found = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
-    return found[0] if found else None
+    alike = [one for one in known if one[:1].lower() == name[:1].lower()]
+    for given, cutoff in ((alike, 0.75), ([one for one in alike if len(one) == len(name)], 0.66)):
+        found = difflib.get_close_matches(name, given, n=1, cutoff=cutoff)
+        if found:
+            return found[0]
+    return None
 
 
 def advice(kind: str, name: str, known: Iterable[str]) -> str:
     """Return what to write in place of a wrong name: a sentence, or nothing."""
-    written = _elsewhere.get(kind, {}).get(name)
-    if written is not None:
-        return f" Use {written}."
-    meant = nearest(name, known)
-    return f" Did you mean {meant!r}?" if meant else ""
+    names = _elsewhere.get(kind, {})
+    meant = None if name in names else nearest(name, known)
+    if meant is not None:
+        return f" Did you mean {meant!r}?"
+    written = names.get(name if name in names else nearest(name, names) or "")
+    return f" Use {written}." if written else ""

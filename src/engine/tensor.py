@@ -290,15 +290,16 @@ def tensor(
     Args:
         values: A scalar, nested lists, an array, or a tensor.
         shape: The tensor's shape where it differs from that of ``values``; a scalar fills it.
-        dtype: Without it Python and NumPy floats become float32, integers int32, and bool, str
-            and complex values bool, string and complex64. What the backend lacks, as float64 all
-            but ``cpu``, lives on ``cpu``, and so does what is computed of it.
+        dtype: Without it Python and NumPy floats become float32, integers int32, but for NumPy's
+            int8 and uint8, and bool, str and complex values bool, string and complex64. What the
+            backend lacks, as float64 all but ``cpu``, lives on ``cpu``, and so does what is
+            computed of it.
 
     Raises:
         ShapeError: ``values`` are ragged or do not fill ``shape``.
         DTypeError: No tensor can have this dtype; or the backend cannot, and ``config.fallback``
             is "error".
-        ArgumentError: An integer does not fit int32.
+        ArgumentError: An integer does not fit the dtype.
     """
     if isinstance(values, Tensor):
         values, dtype = values.numpy(), values.dtype if dtype is None else dtype

@@ -49,6 +49,19 @@ class Tree:
 
         return optree.tree_unflatten(self._spec, leaves)
 
+    def matched(self, other: Any) -> list[Any] | None:
+        """Return what stands in another value where this one has leaves; None if it cannot be.
+
+        What stands there may be anything, None among it.
+        """
+        if self.is_bare:
+            return [other]
+        Tree(other)  # so that its dataclasses are known
+        try:
+            return list(self._spec.flatten_up_to(other))
+        except ValueError:  # optree's word for another form
+            return None
+
     def names(self) -> list[str]:
         """Return where each leaf stands, as Python would write it: ``['hidden']['w']``."""
         if self.is_bare:

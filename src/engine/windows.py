@@ -324,7 +324,10 @@ def _margins(kernel: str, pad: Padding, first: int, rank: int) -> str | tuple[tu
     """
     if isinstance(pad, str):
         if pad not in ("valid", "same"):
-            raise ArgumentError(f"{kernel}: pad is {pad!r}; want 'valid', 'same' or numbers.")
+            meant = f" Did you mean {pad.lower()!r}?" if pad.lower() in ("valid", "same") else ""
+            raise ArgumentError(
+                f"{kernel}: pad is {pad!r}; want 'valid', 'same' or numbers.{meant}"
+            )
         return pad
     spatial = range(first, first + rank - 2)
     axes: list[tuple[int, int]]

@@ -15,6 +15,7 @@ from wgsl_kernels.backends.webgpu.link import Linked as Linked
 from wgsl_kernels.backends.webgpu.link import link as link
 from wgsl_kernels.backends.webgpu.packages import shader_package as shader_package
 from wgsl_kernels.composed import *  # noqa: F403  it re-exports ops made of others
+from wgsl_kernels.dtypes import *  # noqa: F403  it re-exports dtypes
 from wgsl_kernels.engine.autodiff import GradientTape as GradientTape
 from wgsl_kernels.engine.autodiff import grad as grad
 from wgsl_kernels.engine.autodiff import grads as grads
@@ -39,16 +40,7 @@ from wgsl_kernels.engine.derivatives import vjp as vjp
 from wgsl_kernels.engine.dlpack import from_dlpack as from_dlpack
 from wgsl_kernels.engine.driver import Backend as Backend
 from wgsl_kernels.engine.driver import Usage as Usage
-from wgsl_kernels.engine.dtypes import DTypeLike as DTypeLike
-from wgsl_kernels.engine.dtypes import DTypeName as DTypeName
 from wgsl_kernels.engine.dtypes import bool_ as _bool
-from wgsl_kernels.engine.dtypes import complex64 as complex64
-from wgsl_kernels.engine.dtypes import complex128 as complex128
-from wgsl_kernels.engine.dtypes import float16 as float16
-from wgsl_kernels.engine.dtypes import float32 as float32
-from wgsl_kernels.engine.dtypes import float64 as float64
-from wgsl_kernels.engine.dtypes import int32 as int32
-from wgsl_kernels.engine.dtypes import string as string
 from wgsl_kernels.engine.errors import AlreadyRegistered as AlreadyRegistered
 from wgsl_kernels.engine.errors import ArgumentError as ArgumentError
 from wgsl_kernels.engine.errors import DeviceLostError as DeviceLostError
@@ -124,7 +116,6 @@ from wgsl_kernels.ops.binary import maximum as maximum
 from wgsl_kernels.ops.binary import minimum as minimum
 from wgsl_kernels.ops.binary import multiply as multiply
 from wgsl_kernels.ops.binary import pow as pow
-from wgsl_kernels.ops.binary import squared_difference as squared_difference
 from wgsl_kernels.ops.binary import subtract as subtract
 from wgsl_kernels.ops.bitwise import bitwise_and as bitwise_and
 from wgsl_kernels.ops.bitwise import bitwise_invert as bitwise_invert
@@ -196,6 +187,7 @@ from wgsl_kernels.ops.diagonals import band_part as band_part
 from wgsl_kernels.ops.diagonals import diag as diag
 from wgsl_kernels.ops.diagonals import tril as tril
 from wgsl_kernels.ops.diagonals import triu as triu
+from wgsl_kernels.ops.differences import squared_difference as squared_difference
 from wgsl_kernels.ops.dilation import dilation2d as dilation2d
 from wgsl_kernels.ops.dtype_facts import can_cast as can_cast
 from wgsl_kernels.ops.dtype_facts import finfo as finfo

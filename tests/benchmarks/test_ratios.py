@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import plots, table, targets
+from benchmarks.items import ITEMS
 from benchmarks.results import (
     RESULTS,
     geometric_mean,
@@ -141,3 +142,11 @@ def test_a_new_process_may_take_as_long_as_tensorflow_js_and_if_warm_as_opening_
     assert met("warm", 1.5, tfjs=1.0) == ("≤ 1.5 s", True)
     assert met("warm", 1.6, tfjs=1.0) == ("≤ 1.5 s", False)
     assert met("warm", 1.6) == ("", None)
+
+
+def test_the_summary_shows_well_known_items_that_were_measured(tmp_path: Path) -> None:
+    drawn = plots.draw_summary(results(), tmp_path, "sample")
+
+    assert drawn is not None
+    assert drawn.name == "sample-summary.svg"
+    assert set(plots.WELL_KNOWN) <= set(ITEMS)

@@ -137,6 +137,43 @@ def test_vjp_and_jvp_take_and_give_several_tensors() -> None:
     assert (first.tolist(), second.tolist()) == ([4.0, 9.0], [8.0, 18.0])
 
 
+def test_arguments_may_be_trees_in_every_derivative() -> None:
+    def f(p: dict[str, Any], scale: Any, *, shift: float = 0.0) -> Any:
+        return p["w"][0] ** 2.0 * p["b"] * scale + shift
+
+    with wk.use_backend("cpu"):
+        p = {"w": [wk.tensor([2.0, 3.0])], "b": wk.tensor(5.0)}
+        y, back = wk.vjp(lambda q: {"y": f(q, 1.0)}, p)
+        (found,) = back({"y": wk.tensor([1.0, 10.0])})
+        assert y["y"].tolist() == [20.0, 45.0]
+        assert found["w"][0].tolist() == [20.0, 300.0]
+        assert found["b"].item() == 94.0
+
+        along = {"w": [wk.tensor([1.0, 0.0])], "b": wk.tensor(2.0)}
+        _, change = wk.jvp(lambda q: {"y": f(q, 1.0)}, (p,), (along,))
+        assert change["y"].tolist() == [28.0, 18.0]
+        assert wk.hvp(lambda q: f(q, 1.0), p, along)["b"].item() == 4.0
+
+        slope = wk.jacobian(f)(p, 2.0, shift=1.0)
+        assert slope["w"][0].tolist() == [[40.0, 0.0], [0.0, 60.0]]
+        assert slope["b"].tolist() == [8.0, 18.0]
+        by_both = wk.jacobian(f, argnums=(1, 0))(p, wk.tensor(2.0))
+        assert by_both[0].tolist() == [20.0, 45.0]
+        assert by_both[1]["b"].tolist() == [8.0, 18.0]
+
+        curved = wk.hessian(f)(p, 2.0)
+        assert curved["w"][0]["w"][0].tolist() == [[20.0, 0.0], [0.0, 20.0]]
+        assert curved["w"][0]["b"].tolist() == curved["b"]["w"][0].tolist() == [8.0, 12.0]
+        assert curved["b"]["b"].item() == 0.0
+        mixed = wk.hessian(f, argnums=(0, 1))(p, wk.tensor(2.0))
+        assert mixed[1][0]["b"].item() == mixed[0]["b"][1].item() == 13.0
+        assert wk.hessian(f, argnums=1)(p, wk.tensor(2.0)).item() == 0.0
+        with pytest.raises(wk.ArgumentError, match="jacobian: argnums has 2"):
+            wk.jacobian(f, 2)(p, 1.0)
+        with pytest.raises(wk.ArgumentError, match=r"jvp: tangents is .*; want 2 tensors"):
+            wk.jvp(lambda q: f(q, 1.0), (p,), ([1.0, 2.0],))
+
+
 def test_what_does_not_depend_has_zeros() -> None:
     x, one = wk.tensor([1.0, 2.0]), wk.tensor([1.0, 1.0])
     assert wk.hvp(lambda x: wk.sum(x * 3.0), x, one).tolist() == [0.0, 0.0]
@@ -160,7 +197,10 @@ def test_derivatives_are_captured_and_differentiated_again() -> None:
     ("call", "message"),
     [
         (lambda: wk.jvp(wk.square, [1], [1.0]), "jvp: no gradient flows through dtype int32"),
-        (lambda: wk.jvp(wk.square, [1.0], [1.0, 2.0]), "jvp: tangents is .*; want 1 tensors"),
+        (
+            lambda: wk.jvp(wk.square, [1.0], [1.0, 2.0]),
+            "jvp: tangents .*; want 1 tensors or trees",
+        ),
         (
             lambda: wk.hvp(wk.square, wk.ones((2,)), wk.ones((3,))),
             r"hvp: one of tangents has shape \[3\]; want \[2\]",

@@ -229,6 +229,10 @@ def selu(x: TensorLike) -> Tensor:
 
     Of integers cut toward zero. The gradient at 0 is 1.7581.
 
+    Example:
+        >>> wk.selu([-1.0, 1.0]).numpy().round(3)
+        array([-1.111,  1.051], dtype=float32)
+
     Source: Klambauer, Unterthiner, Mayr, Hochreiter, Self-Normalizing Neural Networks, 2017.
     """
     return run("Selu", x)
@@ -257,7 +261,12 @@ def _selu_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def sigmoid(x: TensorLike) -> Tensor:
-    """Return ``1 / (1 + exp(-x))``, element by element."""
+    """Return ``1 / (1 + exp(-x))``, element by element.
+
+    Example:
+        >>> wk.sigmoid([0.0, 1.0]).numpy().round(3)
+        array([0.5  , 0.731], dtype=float32)
+    """
     return run("Sigmoid", x)
 
 
@@ -278,7 +287,12 @@ def _sigmoid_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def softplus(x: TensorLike) -> Tensor:
-    """Return ``log(1 + exp(x))``, element by element; of integers cut toward zero."""
+    """Return ``log(1 + exp(x))``, element by element; of integers cut toward zero.
+
+    Example:
+        >>> wk.softplus([0.0, 100.0]).numpy().round(3)
+        array([  0.693, 100.   ], dtype=float32)
+    """
     return run("Softplus", x)
 
 

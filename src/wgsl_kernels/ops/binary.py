@@ -11,7 +11,6 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import sequence
-from wgsl_kernels.engine.dtypes import is_float
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -40,7 +39,12 @@ Pair = tuple[Lazy, Lazy]
 
 
 def add(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a + b``; int32 wraps, of bools it is "or"."""
+    """Return ``a + b``; int32 wraps, of bools it is "or".
+
+    Example:
+        >>> wk.add([1.0, 2.0], 0.5).tolist()
+        [1.5, 2.5]
+    """
     return run("Add", a, b)
 
 
@@ -71,6 +75,10 @@ def add_n(inputs: Sequence[TensorLike]) -> Tensor:
         ArgumentError: There is none.
         ShapeError: The shapes differ.
         DTypeError: The dtypes differ.
+
+    Example:
+        >>> wk.add_n([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).tolist()
+        [9.0, 12.0]
     """
     return run("AddN", sequence("AddN", "inputs", inputs))
 
@@ -124,7 +132,12 @@ def _add_n_grad(dy: Tensor, inputs_shape: list[Shape]) -> list[Tensor]:
 
 
 def divide(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a / b``; of int32 as float32. By 0 it is an infinity with its sign, or NaN."""
+    """Return ``a / b``; of int32 as float32. By 0 it is an infinity with its sign, or NaN.
+
+    Example:
+        >>> wk.divide([1, 3], 2).tolist()
+        [0.5, 1.5]
+    """
     return run("RealDiv", a, b)
 
 
@@ -169,7 +182,7 @@ def _floor_divide_signature(a: Spec, b: Spec, /, *, as_int32: bool = True) -> Sp
     # TensorFlow.js, and so the kernel by default, gives int32 for floats too, 0 where that is none.
     require_dtype("FloorDiv", "a", a, *NUMBERS)
     require_dtype("FloorDiv", "b", b, *NUMBERS)
-    kept = is_float(a.dtype) and not as_int32
+    kept = a.dtype != "bool" and not as_int32
     return Spec(broadcast("FloorDiv", a=a, b=b), a.dtype if kept else "int32")
 
 
@@ -264,7 +277,12 @@ def _minimum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
 
 
 def multiply(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a * b``; int32 wraps, of bools it is "and"."""
+    """Return ``a * b``; int32 wraps, of bools it is "and".
+
+    Example:
+        >>> wk.multiply([1.0, 2.0], [[3.0], [4.0]]).tolist()
+        [[3.0, 6.0], [4.0, 8.0]]
+    """
     return run("Multiply", a, b)
 
 
@@ -333,34 +351,13 @@ def _pow_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
     return da, db
 
 
-def squared_difference(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``(a - b) ** 2``; int32 wraps."""
-    return run("SquaredDifference", a, b)
-
-
-signature("SquaredDifference", promote=("a", "b"))(broadcast_pair("SquaredDifference", *NUMBERS))
-
-
-@cpu_kernel("SquaredDifference")
-@silent
-@bools_as_numbers
-def _squared_difference_cpu(a: Array, b: Array) -> Array:
-    difference = np.asarray(np.subtract(a, b))
-    np.square(difference, out=difference)
-    return difference
-
-
-wgsl_kernel("SquaredDifference", "binary/squared_difference.wgsl")
-
-
-@gradient("SquaredDifference")
-def _squared_difference_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
-    da = dy * ((a - b) * 2.0)
-    return unbroadcast(da, a.shape), lambda: unbroadcast(-da, b.shape)
-
-
 def subtract(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a - b``; int32 wraps, of bools it is "not equal"."""
+    """Return ``a - b``; int32 wraps, of bools it is "not equal".
+
+    Example:
+        >>> wk.subtract([1.0, 2.0], 0.5).tolist()
+        [0.5, 1.5]
+    """
     return run("Sub", a, b)
 
 
@@ -383,5 +380,5 @@ def _subtract_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
 
 
 # Rounded once, or not at all; floored quotients of integers only.
-declare_exact(("Add", "Maximum", "Minimum", "Multiply", "SquaredDifference", "Sub"), NUMBERS)
+declare_exact(("Add", "Maximum", "Minimum", "Multiply", "Sub"), NUMBERS)
 declare_exact(("FloorDiv",), ("int32", "bool"))

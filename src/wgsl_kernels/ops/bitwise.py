@@ -23,7 +23,12 @@ BECAUSE = "its output is of integers or bools"
 
 
 def bitwise_and(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a & b`` of int32 or bool, bit by bit."""
+    """Return ``a & b`` of int32 or bool, bit by bit.
+
+    Example:
+        >>> wk.bitwise_and([6, 5], 3).tolist()
+        [2, 1]
+    """
     return run("BitwiseAnd", a, b)
 
 
@@ -40,7 +45,12 @@ no_gradient("BitwiseAnd", because=BECAUSE)
 
 
 def bitwise_invert(x: TensorLike) -> Tensor:
-    """Return ``~x`` of int32 or bool: every bit inverted."""
+    """Return ``~x`` of int32 or bool: every bit inverted.
+
+    Example:
+        >>> wk.bitwise_invert([0, 5]).tolist()
+        [-1, -6]
+    """
     return run("BitwiseInvert", x)
 
 
@@ -57,7 +67,12 @@ no_gradient("BitwiseInvert", because=BECAUSE)
 
 
 def bitwise_left_shift(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a << b`` of int32, which wraps; 0 where ``b`` is below 0 or above 31."""
+    """Return ``a << b`` of int32, which wraps; 0 where ``b`` is below 0 or above 31.
+
+    Example:
+        >>> wk.bitwise_left_shift([1, 3], 2).tolist()
+        [4, 12]
+    """
     return run("BitwiseLeftShift", a, b)
 
 
@@ -74,7 +89,12 @@ no_gradient("BitwiseLeftShift", because=BECAUSE)
 
 
 def bitwise_or(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a | b`` of int32 or bool, bit by bit."""
+    """Return ``a | b`` of int32 or bool, bit by bit.
+
+    Example:
+        >>> wk.bitwise_or([4, 5], 3).tolist()
+        [7, 7]
+    """
     return run("BitwiseOr", a, b)
 
 
@@ -91,7 +111,12 @@ no_gradient("BitwiseOr", because=BECAUSE)
 
 
 def bitwise_right_shift(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a >> b`` of int32, rounded down; 0 or -1 where ``b`` is not in [0, 31]."""
+    """Return ``a >> b`` of int32, rounded down; 0 or -1 where ``b`` is not in [0, 31].
+
+    Example:
+        >>> wk.bitwise_right_shift([8, -8], 1).tolist()
+        [4, -4]
+    """
     return run("BitwiseRightShift", a, b)
 
 
@@ -108,7 +133,12 @@ no_gradient("BitwiseRightShift", because=BECAUSE)
 
 
 def bitwise_xor(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a ^ b`` of int32 or bool, bit by bit."""
+    """Return ``a ^ b`` of int32 or bool, bit by bit.
+
+    Example:
+        >>> wk.bitwise_xor([6, 5], 3).tolist()
+        [5, 6]
+    """
     return run("BitwiseXor", a, b)
 
 

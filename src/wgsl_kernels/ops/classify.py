@@ -32,7 +32,12 @@ def _bool_of_x(kernel: str) -> Callable[[Spec], Spec]:
 
 
 def isfinite(x: TensorLike) -> Tensor:
-    """Return whether ``x`` is neither infinite nor NaN; of complex numbers both parts."""
+    """Return whether ``x`` is neither infinite nor NaN; of complex numbers both parts.
+
+    Example:
+        >>> wk.isfinite([1.0, wk.inf, wk.nan]).tolist()
+        [True, False, False]
+    """
     return run("IsFinite", x)
 
 
@@ -49,7 +54,12 @@ no_gradient("IsFinite", because=BECAUSE)
 
 
 def isinf(x: TensorLike) -> Tensor:
-    """Return whether ``x`` is infinite; of complex numbers either part."""
+    """Return whether ``x`` is infinite; of complex numbers either part.
+
+    Example:
+        >>> wk.isinf([1.0, wk.inf, wk.nan]).tolist()
+        [False, True, False]
+    """
     return run("IsInf", x)
 
 
@@ -66,7 +76,12 @@ no_gradient("IsInf", because=BECAUSE)
 
 
 def isnan(x: TensorLike) -> Tensor:
-    """Return whether ``x`` is NaN; of complex numbers either part."""
+    """Return whether ``x`` is NaN; of complex numbers either part.
+
+    Example:
+        >>> wk.isnan([1.0, wk.inf, wk.nan]).tolist()
+        [False, False, True]
+    """
     return run("IsNan", x)
 
 

@@ -24,7 +24,12 @@ BECAUSE = "its output is of bools"
 
 
 def equal(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return whether ``a == b``; NaN equals nothing."""
+    """Return whether ``a == b``; NaN equals nothing.
+
+    Example:
+        >>> wk.equal([1.0, wk.nan], [1.0, wk.nan]).tolist()
+        [True, False]
+    """
     return run("Equal", a, b)
 
 
@@ -41,7 +46,12 @@ no_gradient("Equal", because=BECAUSE)
 
 
 def greater(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return whether ``a > b``; False where either is NaN."""
+    """Return whether ``a > b``; False where either is NaN.
+
+    Example:
+        >>> wk.greater([1, 2, 3], 2).tolist()
+        [False, False, True]
+    """
     return run("Greater", a, b)
 
 
@@ -58,7 +68,12 @@ no_gradient("Greater", because=BECAUSE)
 
 
 def greater_equal(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return whether ``a >= b``; False where either is NaN."""
+    """Return whether ``a >= b``; False where either is NaN.
+
+    Example:
+        >>> wk.greater_equal([1, 2, 3], 2).tolist()
+        [False, True, True]
+    """
     return run("GreaterEqual", a, b)
 
 
@@ -75,7 +90,12 @@ no_gradient("GreaterEqual", because=BECAUSE)
 
 
 def less(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return whether ``a < b``; False where either is NaN."""
+    """Return whether ``a < b``; False where either is NaN.
+
+    Example:
+        >>> wk.less([1, 2, 3], 2).tolist()
+        [True, False, False]
+    """
     return run("Less", a, b)
 
 
@@ -92,7 +112,12 @@ no_gradient("Less", because=BECAUSE)
 
 
 def less_equal(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return whether ``a <= b``; False where either is NaN."""
+    """Return whether ``a <= b``; False where either is NaN.
+
+    Example:
+        >>> wk.less_equal([1, 2, 3], 2).tolist()
+        [True, True, False]
+    """
     return run("LessEqual", a, b)
 
 
@@ -109,7 +134,12 @@ no_gradient("LessEqual", because=BECAUSE)
 
 
 def not_equal(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return whether ``a != b``; True where either is NaN."""
+    """Return whether ``a != b``; True where either is NaN.
+
+    Example:
+        >>> wk.not_equal([1.0, wk.nan], [1.0, wk.nan]).tolist()
+        [False, True]
+    """
     return run("NotEqual", a, b)
 
 

@@ -31,6 +31,10 @@ def complex(real: TensorLike, imag: TensorLike) -> Tensor:
 
     Raises:
         ShapeError: The shapes differ.
+
+    Example:
+        >>> wk.complex([1.0], [2.0]).tolist()
+        [(1+2j)]
     """
     return run("Complex", real, imag)
 
@@ -83,7 +87,12 @@ def _complex_abs_grad(dy: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 
 def conj(x: TensorLike) -> Tensor:
-    """Return the complex conjugate; of real numbers ``x`` itself."""
+    """Return the complex conjugate; of real numbers ``x`` itself.
+
+    Example:
+        >>> wk.conj([1.0 + 2.0j]).tolist()
+        [(1-2j)]
+    """
     given = as_tensor(x)
     if given.spec.dtype not in COMPLEXES:
         return given
@@ -91,7 +100,12 @@ def conj(x: TensorLike) -> Tensor:
 
 
 def imag(x: TensorLike) -> Tensor:
-    """Return the imaginary part of complex numbers."""
+    """Return the imaginary part of complex numbers.
+
+    Example:
+        >>> wk.imag([1.0 + 2.0j]).tolist()
+        [2.0]
+    """
     return run("Imag", x)
 
 
@@ -114,7 +128,12 @@ def _imag_grad(dy: Tensor) -> Tensor:
 
 
 def real(x: TensorLike) -> Tensor:
-    """Return the real part of complex numbers; of real ones ``x`` itself."""
+    """Return the real part of complex numbers; of real ones ``x`` itself.
+
+    Example:
+        >>> wk.real([1.0 + 2.0j]).tolist()
+        [1.0]
+    """
     given = as_tensor(x)
     return run("Real", given) if given.dtype in COMPLEXES else given
 

@@ -14,6 +14,7 @@ from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import activation as activations
 from wgsl_kernels.ops import (
     binary,
+    cast,
     compare,
     complex,
     counting,
@@ -140,14 +141,24 @@ def div_no_nan(a: TensorLike, b: TensorLike) -> Tensor:
 def empty(
     shape: int | Sequence[int], dtype: DTypeLike | None = None, *, device: str | None = None
 ) -> Tensor:
-    """Return a tensor whose values nobody has set: here they are zeros."""
+    """Return a tensor whose values nobody has set: here they are zeros.
+
+    Example:
+        >>> wk.empty((2, 3)).shape
+        (2, 3)
+    """
     return creation.zeros(shape, dtype=dtype, device=device)
 
 
 def empty_like(
     x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
 ) -> Tensor:
-    """Return a tensor of the shape of ``x`` whose values nobody has set: here they are zeros."""
+    """Return a tensor of the shape of ``x`` whose values nobody has set: here they are zeros.
+
+    Example:
+        >>> wk.empty_like(wk.ones((2, 3))).shape
+        (2, 3)
+    """
     return creation.zeros_like(x, dtype=dtype, device=device)
 
 
@@ -199,7 +210,12 @@ def meshgrid(*arrays: TensorLike, indexing: str = "xy") -> list[Tensor]:
 
 
 def positive(x: TensorLike) -> Tensor:
-    """Return ``x`` as it is."""
+    """Return ``x`` as it is.
+
+    Example:
+        >>> wk.positive([1.0, -2.0]).tolist()
+        [1.0, -2.0]
+    """
     return shapes.clone(x)
 
 
@@ -352,4 +368,5 @@ def vecdot(x1: TensorLike, x2: TensorLike, axis: int = -1) -> Tensor:
         >>> vecdot(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 1.0])).tolist()
         [3.0, 7.0]
     """
-    return reductions.sum(binary.multiply(complex.conj(x1), x2), axis=axis)
+    products = binary.multiply(complex.conj(x1), x2)
+    return cast.as_asked(reductions.sum(products, axis=axis), products.dtype)

@@ -52,6 +52,10 @@ def conv2d(
     Raises:
         ShapeError: The channels differ, or the filter is larger than the padded image.
         ArgumentError: An option is none of these.
+
+    Example:
+        >>> wk.conv2d(wk.ones((1, 4, 4, 3)), wk.ones((3, 3, 3, 8)), pad="same").shape
+        (1, 4, 4, 8)
     """
     return on_batch(
         "Conv2D",
@@ -107,6 +111,11 @@ def conv2d_transpose(
     Raises:
         ShapeError: `conv2d` does not take ``output_shape`` to the shape of ``x``.
         ArgumentError: An option is none that `conv2d` takes.
+
+    Example:
+        >>> x, filter = wk.ones((1, 2, 2, 8)), wk.ones((2, 2, 3, 8))
+        >>> wk.conv2d_transpose(x, filter, (1, 4, 4, 3), strides=2).shape
+        (1, 4, 4, 3)
     """
     images = as_floats(x)
     shape = lengths("Conv2DBackpropInput", "output_shape", output_shape)

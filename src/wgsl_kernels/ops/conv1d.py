@@ -86,6 +86,11 @@ def conv1d_transpose(
     Raises:
         ShapeError: `conv1d` does not take ``output_shape`` to the shape of ``x``.
         ArgumentError: An option is none that `conv1d` takes.
+
+    Example:
+        >>> x, filter = wk.ones((1, 2, 1)), wk.ones((2, 1, 1))
+        >>> wk.conv1d_transpose(x, filter, (1, 4, 1), stride=2).tolist()
+        [[[1.0], [1.0], [1.0], [1.0]]]
     """
     name = "conv1d_transpose"
     options = _options(name, stride, pad, data_format, dilation, dim_rounding_mode)

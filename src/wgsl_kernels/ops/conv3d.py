@@ -104,6 +104,11 @@ def conv3d_transpose(
     Raises:
         ShapeError: `conv3d` does not take ``output_shape`` to the shape of ``x``.
         ArgumentError: An option is none that `conv3d` takes.
+
+    Example:
+        >>> x, filter = wk.ones((1, 1, 1, 1, 2)), wk.ones((2, 2, 2, 3, 2))
+        >>> wk.conv3d_transpose(x, filter, (1, 2, 2, 2, 3)).shape
+        (1, 2, 2, 2, 3)
     """
     volumes = as_floats(x)
     shape = lengths(CONVOLUTION.to_input, "output_shape", output_shape)

@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import integer, plain
 from wgsl_kernels.engine.backends import use_backend
 from wgsl_kernels.engine.context import current
-from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, is_float, numpy_dtype
+from wgsl_kernels.engine.dtypes import INTEGERS, WIDE, DType, canonical, is_float, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, no_gradient
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 Scalar = bool | int | float | complex
 NUMERIC = ("float32", "int32", "bool", "complex64")
-_INT32 = np.iinfo(np.int32)
 
 
 def chosen_dtype(dtype: Any, default: DType) -> DType:
@@ -63,6 +62,9 @@ def full(
 
     Raises:
         ArgumentError: ``dtype`` cannot hold the value, or no backend has that name.
+
+    >>> wk.full((2, 2), 7).tolist()
+    [[7, 7], [7, 7]]
     """
     if device is not None:
         with use_backend(device):
@@ -79,7 +81,11 @@ def full_like(
     *,
     device: str | None = None,
 ) -> Tensor:
-    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with one value."""
+    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with one value.
+
+    >>> wk.full_like([1.0, 2.0], 7).tolist()
+    [7.0, 7.0]
+    """
     given = as_tensor(x)
     kept = given.dtype if dtype is None else dtype
     return full(given.shape, fill_value, dtype=kept, device=device)
@@ -88,14 +94,22 @@ def full_like(
 def ones(
     shape: int | Sequence[int], dtype: DTypeLike | None = "float32", *, device: str | None = None
 ) -> Tensor:
-    """Return a tensor of ``shape`` filled with 1; see `full`."""
+    """Return a tensor of ``shape`` filled with 1; see `full`.
+
+    >>> wk.ones((2, 2)).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
     return full(shape, 1, dtype="float32" if dtype is None else dtype, device=device)
 
 
 def zeros(
     shape: int | Sequence[int], dtype: DTypeLike | None = "float32", *, device: str | None = None
 ) -> Tensor:
-    """Return a tensor of ``shape`` filled with 0; see `full`."""
+    """Return a tensor of ``shape`` filled with 0; see `full`.
+
+    >>> wk.zeros((2, 2)).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
     return full(shape, 0, dtype="float32" if dtype is None else dtype, device=device)
 
 
@@ -152,6 +166,9 @@ def one_hot(
 
     Raises:
         ArgumentError: ``depth`` is below 2, or ``dtype`` cannot hold a value.
+
+    >>> wk.one_hot([0, 2], 3).tolist()
+    [[1, 0, 0], [0, 0, 1]]
     """
     classes = integer("OneHot", "depth", depth)
     if classes < 2:
@@ -177,6 +194,9 @@ def eye(
         batch_shape: Leading axes along which the matrix is repeated.
         dtype: The result's dtype.
         device: The backend that makes it; without one the backend in force.
+
+    >>> wk.eye(2, 3).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     if device is not None:
         with use_backend(device):
@@ -269,7 +289,11 @@ no_gradient("OneHot", because="its input holds integers")
 def ones_like(
     x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
 ) -> Tensor:
-    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 1."""
+    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 1.
+
+    >>> wk.ones_like([[3, 4]]).tolist()
+    [[1, 1]]
+    """
     if dtype is None and device is None:
         return run("OnesLike", x)
     return full_like(x, 1, dtype=dtype, device=device)
@@ -297,7 +321,11 @@ def _ones_like_grad(dy: Tensor) -> Tensor:
 def zeros_like(
     x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
 ) -> Tensor:
-    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 0."""
+    """Return a tensor of the shape of ``x``, and its dtype unless told, filled with 0.
+
+    >>> wk.zeros_like([[3, 4]]).tolist()
+    [[0, 0]]
+    """
     if dtype is None and device is None:
         return run("ZerosLike", x)
     return full_like(x, 0, dtype=dtype, device=device)
@@ -334,8 +362,9 @@ def fitting(kernel: str, name: str, value: Any, dtype: DType) -> None:
         fits, want = False, "a number"
     elif dtype == "bool":
         fits, want = value in (0, 1), "True or False"
-    elif dtype == "int32":
-        fits, want = _is_int32(value), "a whole number of 32 bits"
+    elif dtype in INTEGERS:
+        bits = numpy_dtype(dtype).itemsize * 8
+        fits, want = _fits(value, dtype), f"a whole number of {bits} bits"
     else:
         fits, want = _is_float(value, dtype), "a real number"
     if not fits:
@@ -352,10 +381,12 @@ def _is_float(value: Scalar, dtype: DType) -> bool:
     return True
 
 
-def _is_int32(value: Scalar) -> bool:
+def _fits(value: Scalar, dtype: DType) -> bool:
+    """Say whether a number is whole and within an integer dtype."""
     if isinstance(value, complex) or value != value // 1:
         return False
-    return bool(_INT32.min <= value <= _INT32.max)
+    limits = np.iinfo(numpy_dtype(dtype))
+    return bool(limits.min <= value <= limits.max)
 
 
 def stored(value: Scalar, dtype: DType) -> Scalar:

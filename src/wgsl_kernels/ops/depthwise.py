@@ -127,6 +127,11 @@ def separable_conv2d(
         ShapeError: The channels differ, the filter is larger than the padded image, or
             ``pointwise_filter`` is not 1 x 1.
         ArgumentError: An option is none that `depthwise_conv2d` takes.
+
+    Example:
+        >>> x, filter = wk.ones((1, 4, 4, 3)), wk.ones((3, 3, 3, 2))
+        >>> wk.separable_conv2d(x, filter, wk.ones((1, 1, 6, 8))).shape
+        (1, 2, 2, 8)
     """
     mix = as_floats(pointwise_filter)
     if mix.shape[:2] != (1, 1):

@@ -241,6 +241,10 @@ def random_gamma(
         beta: Its rate; above 0.
         dtype: A float dtype, or int32, which rounds toward zero.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
+
+    Example:
+        >>> wk.random_gamma((2, 3), 0.5).shape
+        (2, 3)
     """
     return in_dtype(gamma(alpha, shape, beta=beta, generator=generator), canonical(dtype))
 
@@ -254,6 +258,10 @@ def random_standard_normal(
         shape: The result's shape.
         dtype: A float dtype; float32, if left out.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
+
+    Example:
+        >>> wk.random_standard_normal((2, 3)).shape
+        (2, 3)
     """
     return draw("RandomNormal", shape, dtype, generator, mean=0.0, std_dev=1.0)
 
@@ -268,6 +276,10 @@ def random_uniform_int(
         minval: The smallest.
         maxval: The end, which does not occur.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
+
+    Example:
+        >>> (wk.random_uniform_int(100, 0, 6) < 6).all().item()
+        True
     """
     return randint(minval, maxval, shape, generator=generator)
 
@@ -291,6 +303,10 @@ def truncated_normal(
 
     Raises:
         ArgumentError: ``std_dev`` is below 0.
+
+    Example:
+        >>> (wk.abs(wk.truncated_normal(100)) <= 2.0).all().item()
+        True
     """
     if not number("truncated_normal", "std_dev", std_dev) >= 0:
         raise ArgumentError(f"truncated_normal: std_dev is {std_dev}; want 0 or more.")

@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 
 def cos(x: TensorLike) -> Tensor:
-    """Return the cosine of ``x`` in radians, element by element."""
+    """Return the cosine of ``x`` in radians, element by element.
+
+    Example:
+        >>> wk.cos([0.0, wk.pi]).tolist()
+        [1.0, -1.0]
+    """
     try:
         return run("Cos", x)
     except DTypeError:
@@ -50,7 +55,12 @@ def _cos_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def erf(x: TensorLike) -> Tensor:
-    """Return the error function ``2 / sqrt(pi) * integral of e^(-t^2) from 0 to x``."""
+    """Return the error function ``2 / sqrt(pi) * integral of e^(-t^2) from 0 to x``.
+
+    Example:
+        >>> wk.erf([0.0, 1.0]).numpy().round(3)
+        array([0.   , 0.843], dtype=float32)
+    """
     return run("Erf", x)
 
 
@@ -71,7 +81,12 @@ def _erf_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def exp(x: TensorLike) -> Tensor:
-    """Return e to the power ``x``, element by element."""
+    """Return e to the power ``x``, element by element.
+
+    Example:
+        >>> wk.exp([0.0, 1.0]).numpy().round(3)
+        array([1.   , 2.718], dtype=float32)
+    """
     try:
         return run("Exp", x)
     except DTypeError:
@@ -95,7 +110,12 @@ def _exp_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def expm1(x: TensorLike) -> Tensor:
-    """Return ``exp(x) - 1`` without cancellation near 0; of integers cut toward zero."""
+    """Return ``exp(x) - 1`` without cancellation near 0; of integers cut toward zero.
+
+    Example:
+        >>> wk.expm1([0.0, 1.0]).numpy().round(3)
+        array([0.   , 1.718], dtype=float32)
+    """
     try:
         return run("Expm1", x)
     except DTypeError:
@@ -120,7 +140,12 @@ def _expm1_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def log(x: TensorLike) -> Tensor:
-    """Return the natural logarithm, element by element; -infinity at 0, NaN below it."""
+    """Return the natural logarithm, element by element; -infinity at 0, NaN below it.
+
+    Example:
+        >>> wk.log([1.0, 0.0]).tolist()
+        [0.0, -inf]
+    """
     try:
         return run("Log", x)
     except DTypeError:
@@ -144,7 +169,12 @@ def _log_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def log1p(x: TensorLike) -> Tensor:
-    """Return ``log(1 + x)`` without cancellation near 0; of integers cut toward zero."""
+    """Return ``log(1 + x)`` without cancellation near 0; of integers cut toward zero.
+
+    Example:
+        >>> wk.log1p([0.0, 1.0]).numpy().round(3)
+        array([0.   , 0.693], dtype=float32)
+    """
     try:
         return run("Log1p", x)
     except DTypeError:
@@ -169,7 +199,12 @@ def _log1p_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def sin(x: TensorLike) -> Tensor:
-    """Return the sine of ``x`` in radians, element by element."""
+    """Return the sine of ``x`` in radians, element by element.
+
+    Example:
+        >>> wk.sin([0.0, 0.5]).numpy().round(3)
+        array([0.   , 0.479], dtype=float32)
+    """
     try:
         return run("Sin", x)
     except DTypeError:
@@ -193,7 +228,12 @@ def _sin_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def tan(x: TensorLike) -> Tensor:
-    """Return the tangent of ``x`` in radians, element by element."""
+    """Return the tangent of ``x`` in radians, element by element.
+
+    Example:
+        >>> wk.tan([0.0, 0.5]).numpy().round(3)
+        array([0.   , 0.546], dtype=float32)
+    """
     try:
         return run("Tan", x)
     except DTypeError:
@@ -217,7 +257,12 @@ def _tan_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def tanh(x: TensorLike) -> Tensor:
-    """Return the hyperbolic tangent, element by element."""
+    """Return the hyperbolic tangent, element by element.
+
+    Example:
+        >>> wk.tanh([0.0, 0.5]).numpy().round(3)
+        array([0.   , 0.462], dtype=float32)
+    """
     try:
         return run("Tanh", x)
     except DTypeError:

@@ -34,6 +34,10 @@ def argmax(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) ->
         x: Any shape, real or bool.
         axis: One axis; None for the index into ``x`` laid out row by row.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> wk.argmax([[1.0, 5.0], [7.0, 3.0]], axis=1).tolist()
+        [1, 0]
     """
     return _place_of("ArgMax", x, axis, keepdims)
 
@@ -61,6 +65,10 @@ def argmin(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) ->
         x: Any shape, real or bool.
         axis: One axis; None for the index into ``x`` laid out row by row.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> wk.argmin([[1.0, 5.0], [7.0, 3.0]], axis=1).tolist()
+        [0, 1]
     """
     return _place_of("ArgMin", x, axis, keepdims)
 

@@ -56,6 +56,11 @@ def fused_conv2d(
         ShapeError: The channels differ, the filter is larger than the padded image, or bias or
             slopes do not broadcast to the result.
         ArgumentError: An option is none of these, or slopes and activation do not belong together.
+
+    Example:
+        >>> x = wk.ones((1, 2, 1, 1))
+        >>> wk.fused_conv2d(x, [[[[-1.0]]]], bias=[0.5], activation="relu").tolist()
+        [[[[0.0]], [[0.0]]]]
     """
     own, after = own_activation("FusedConv2D", activation)
     y = on_batch(

@@ -57,6 +57,11 @@ def fused_depthwise_conv2d(
         ShapeError: The channels differ, the filter is larger than the padded image, or bias or
             slopes do not broadcast to the result.
         ArgumentError: An option is none of these, or slopes and activation do not belong together.
+
+    Example:
+        >>> x, filter = wk.ones((1, 2, 2, 3)), wk.ones((2, 2, 3, 1))
+        >>> wk.fused_depthwise_conv2d(x, filter, bias=[0.5, 0.0, -9.0]).tolist()
+        [[[[4.5, 4.0, -5.0]]]]
     """
     own, after = own_activation("FusedDepthwiseConv2D", activation)
     y = on_batch(

@@ -55,6 +55,10 @@ def take(x: TensorLike, indices: TensorLike, axis: int = 0, *, batch_dims: int =
         ShapeError: The batch axes differ.
         IndexOutOfRange: An index is outside the axis; where the indices are on a GPU, raised by
             the next read.
+
+    Example:
+        >>> wk.take([[1, 2], [3, 4], [5, 6]], [2, 0]).tolist()
+        [[5, 6], [1, 2]]
     """
     return run("GatherV2", x, indices, axis=axis, batch_dims=batch_dims)
 

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def acosh(x: TensorLike) -> Tensor:
-    """Return the number from 0 up whose cosh is ``x``; NaN below 1, of integers cut toward zero."""
+    """Return the number from 0 up whose cosh is ``x``; NaN below 1, of integers cut toward zero.
+
+    Example:
+        >>> wk.acosh([1.0, 2.0]).numpy().round(3)
+        array([0.   , 1.317], dtype=float32)
+    """
     try:
         return run("Acosh", x)
     except DTypeError:
@@ -44,7 +49,12 @@ def _acosh_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def asinh(x: TensorLike) -> Tensor:
-    """Return the number whose sinh is ``x``, elementwise; of integers cut toward zero."""
+    """Return the number whose sinh is ``x``, elementwise; of integers cut toward zero.
+
+    Example:
+        >>> wk.asinh([0.0, 1.0]).numpy().round(3)
+        array([0.   , 0.881], dtype=float32)
+    """
     try:
         return run("Asinh", x)
     except DTypeError:
@@ -69,7 +79,12 @@ def _asinh_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def atanh(x: TensorLike) -> Tensor:
-    """Return the number whose tanh is ``x``; NaN outside [-1, 1], of integers cut toward zero."""
+    """Return the number whose tanh is ``x``; NaN outside [-1, 1], of integers cut toward zero.
+
+    Example:
+        >>> wk.atanh([0.0, 0.5]).numpy().round(3)
+        array([0.   , 0.549], dtype=float32)
+    """
     try:
         return run("Atanh", x)
     except DTypeError:
@@ -94,7 +109,12 @@ def _atanh_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def cosh(x: TensorLike) -> Tensor:
-    """Return ``(exp(x) + exp(-x)) / 2``, elementwise."""
+    """Return ``(exp(x) + exp(-x)) / 2``, elementwise.
+
+    Example:
+        >>> wk.cosh([0.0, 1.0]).numpy().round(3)
+        array([1.   , 1.543], dtype=float32)
+    """
     try:
         return run("Cosh", x)
     except DTypeError:
@@ -118,7 +138,12 @@ def _cosh_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def sinh(x: TensorLike) -> Tensor:
-    """Return ``(exp(x) - exp(-x)) / 2``, elementwise; of integers cut toward zero."""
+    """Return ``(exp(x) - exp(-x)) / 2``, elementwise; of integers cut toward zero.
+
+    Example:
+        >>> wk.sinh([0.0, 1.0]).numpy().round(3)
+        array([0.   , 1.175], dtype=float32)
+    """
     try:
         return run("Sinh", x)
     except DTypeError:

@@ -44,6 +44,10 @@ def concat(arrays: Sequence[TensorLike], axis: int | None = 0) -> Tensor:
 
     Raises:
         ShapeError: The shapes differ elsewhere.
+
+    Example:
+        >>> wk.concat([[[1, 2]], [[3, 4]]], axis=1).tolist()
+        [[1, 2, 3, 4]]
     """
     given = sequence("Concat", "arrays", arrays)
     if axis is None:
@@ -100,6 +104,10 @@ def pad(x: TensorLike, paddings: Paddings, *, constant_value: creation.Scalar = 
     Raises:
         ShapeError: ``paddings`` is not a pair per axis, or below 0.
         ArgumentError: The dtype of ``x`` cannot hold ``constant_value``.
+
+    Example:
+        >>> wk.pad([[1, 2]], [(0, 0), (1, 2)], constant_value=9).tolist()
+        [[9, 1, 2, 9, 9]]
     """
     given = as_tensor(x)
     pairs = _pairs(paddings, given.ndim)
@@ -207,6 +215,10 @@ def stack(arrays: Sequence[TensorLike], axis: int = 0) -> Tensor:
     Raises:
         ShapeError: The shapes differ.
         DTypeError: The dtypes differ.
+
+    Example:
+        >>> wk.stack([[1, 2], [3, 4]], axis=1).tolist()
+        [[1, 3], [2, 4]]
     """
     return run("Pack", sequence("stack", "arrays", arrays), axis=axis)
 
@@ -286,6 +298,10 @@ def tile(x: TensorLike, repetitions: int | Sequence[int]) -> Tensor:
         x: Any tensor.
         repetitions: How often, per axis, or along the last; with fewer or more than axes, 1 stands
             in front of the shorter.
+
+    Example:
+        >>> wk.tile([[1, 2]], (2, 2)).tolist()
+        [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
     reps = integers("Tile", "repetitions", repetitions)
     given = as_tensor(x)

@@ -48,6 +48,11 @@ def local_response_normalization(
         ShapeError: ``x`` has another rank, or more than 32768 channels.
         ArgumentError: ``depth_radius`` is below 0.
 
+    Example:
+        >>> y = wk.local_response_normalization(wk.ones((1, 1, 1, 3)), depth_radius=1)
+        >>> y.numpy().round(3)
+        array([[[[0.577, 0.5  , 0.577]]]], dtype=float32)
+
     Source: Krizhevsky, Sutskever, Hinton, ImageNet Classification with Deep Convolutional Neural
     Networks, 2012, section 3.3.
     """

@@ -25,7 +25,12 @@ BECAUSE = "its output is of bools"
 
 
 def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return whether ``a`` and ``b`` hold, both of bools."""
+    """Return whether ``a`` and ``b`` hold, both of bools.
+
+    Example:
+        >>> wk.logical_and([True, True], [True, False]).tolist()
+        [True, False]
+    """
     return run("LogicalAnd", a, b)
 
 
@@ -42,7 +47,12 @@ no_gradient("LogicalAnd", because=BECAUSE)
 
 
 def logical_not(x: TensorLike) -> Tensor:
-    """Return whether ``x``, of bools, does not hold."""
+    """Return whether ``x``, of bools, does not hold.
+
+    Example:
+        >>> wk.logical_not([True, False]).tolist()
+        [False, True]
+    """
     return run("LogicalNot", x)
 
 
@@ -59,7 +69,12 @@ no_gradient("LogicalNot", because=BECAUSE)
 
 
 def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return whether ``a`` or ``b`` or both hold, both of bools."""
+    """Return whether ``a`` or ``b`` or both hold, both of bools.
+
+    Example:
+        >>> wk.logical_or([False, True], [False, False]).tolist()
+        [False, True]
+    """
     return run("LogicalOr", a, b)
 
 
@@ -76,7 +91,12 @@ no_gradient("LogicalOr", because=BECAUSE)
 
 
 def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return whether ``a`` or ``b`` but not both hold, both of bools."""
+    """Return whether ``a`` or ``b`` but not both hold, both of bools.
+
+    Example:
+        >>> wk.logical_xor([True, True], [True, False]).tolist()
+        [False, True]
+    """
     return run("LogicalXor", a, b)
 
 

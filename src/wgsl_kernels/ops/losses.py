@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.engine.attributes import number
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.shapes import normalize_axis
-from wgsl_kernels.ops import activation, binary, exponential, reduce, unary
+from wgsl_kernels.ops import activation, binary, differences, exponential, reduce, unary
 from wgsl_kernels.ops.weighting import Reduction, pair_of, weighted
 
 if TYPE_CHECKING:
@@ -216,5 +216,5 @@ def mean_squared_error(
         array(2., dtype=float32)
     """
     wanted, given = pair_of("mean_squared_error", labels, predictions, "predictions")
-    losses = binary.squared_difference(wanted, given)
+    losses = differences.squared_difference(wanted, given)
     return weighted("mean_squared_error", losses, weights, reduction)

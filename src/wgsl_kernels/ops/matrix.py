@@ -62,6 +62,10 @@ def dot(x1: TensorLike, x2: TensorLike) -> Tensor:
 
     Raises:
         ShapeError: One has neither 1 nor 2 axes, or the lengths differ.
+
+    Example:
+        >>> wk.dot([1.0, 2.0], [3.0, 4.0]).item()
+        11.0
     """
     a, b = as_tensor(x1), as_tensor(x2)
     if not {a.ndim, b.ndim} <= {1, 2}:
@@ -350,6 +354,10 @@ def outer(x1: TensorLike, x2: TensorLike) -> Tensor:
 
     Raises:
         ShapeError: One is no vector.
+
+    Example:
+        >>> wk.outer([1, 2], [3, 4]).tolist()
+        [[3, 4], [6, 8]]
     """
     a, b = as_tensor(x1), as_tensor(x2)
     if a.ndim != 1 or b.ndim != 1:

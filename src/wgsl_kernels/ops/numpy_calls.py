@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,7 @@ from wgsl_kernels.ops import (
     unary,
 )
 from wgsl_kernels.ops import shape as shapes
+from wgsl_kernels.ops.numpy_compositions import COMPOSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,12 +70,16 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "copysign": float_pairs.copysign,
     "cos": exponential.cos,
     "cosh": hyperbolic.cosh,
+    "deg2rad": lambda x: x * (math.pi / 180),
+    "degrees": lambda x: x * (180 / math.pi),
     "divide": binary.divide,
     "equal": compare.equal,
     "erf": exponential.erf,
     "exp": exponential.exp,
+    "exp2": lambda x: binary.pow(2.0, x),
     "expit": activation.sigmoid,
     "expm1": exponential.expm1,
+    "fabs": unary.abs,
     "floor": unary.floor,
     "floor_divide": binary.floor_divide,
     "greater": compare.greater,
@@ -104,6 +110,8 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "not_equal": compare.not_equal,
     "positive": compositions.positive,
     "power": binary.pow,
+    "rad2deg": lambda x: x * (180 / math.pi),
+    "radians": lambda x: x * (math.pi / 180),
     "reciprocal": unary.reciprocal,
     "remainder": float_pairs.remainder,
     "right_shift": bitwise.bitwise_right_shift,
@@ -255,6 +263,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "vecdot": compositions.vecdot,
     "where": logical.where,
     "zeros_like": creation.zeros_like,
+    **COMPOSED,
 }
 """What runs for each of NumPy's other functions, of the main namespace."""
 

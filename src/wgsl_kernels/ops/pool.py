@@ -45,6 +45,10 @@ def avg_pool(
     Raises:
         ShapeError: The window is larger than the padded image.
         ArgumentError: An option is none of these.
+
+    Example:
+        >>> wk.avg_pool(wk.arange(4.0).reshape(1, 2, 2, 1), 2).tolist()
+        [[[[1.5]]]]
     """
     return on_batch(
         "AvgPool",

@@ -96,6 +96,10 @@ def max_pool3d(
     Raises:
         ShapeError: The window is larger than the padded volume.
         ArgumentError: An option is none that `avg_pool3d` takes.
+
+    Example:
+        >>> wk.max_pool3d(wk.arange(8.0).reshape(1, 2, 2, 2, 1), 2).tolist()
+        [[[[[7.0]]]]]
     """
     return on_batch(
         POOLING.max,

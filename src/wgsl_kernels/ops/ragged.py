@@ -59,6 +59,10 @@ def ragged_gather(
             ``output_ragged_rank`` is wrong.
         IndexOutOfRange: An index is out of range.
 
+    Example:
+        >>> wk.ragged_gather([[0, 2, 3]], [1, 2, 3], [1, 0])[1].tolist()
+        [3, 1, 2]
+
     Source: TensorFlow, core/kernels/ragged_gather_op.cc.
     """
     given = sequence("RaggedGather", "params_nested_splits", params_nested_splits)

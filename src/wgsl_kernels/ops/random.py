@@ -18,7 +18,7 @@ from wgsl_kernels.engine.dtypes import DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import no_gradient
-from wgsl_kernels.engine.public import publish
+from wgsl_kernels.engine.public import publish, unknown
 from wgsl_kernels.engine.shapes import lengths, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Shape, Spec
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name != "key":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return streams.default().key
+    if name == "key":
+        return streams.default().key
+    raise unknown("wk.random", name, globals()["__dir__"]())
 
 
 @signature("AdvanceKey")
@@ -85,6 +85,10 @@ def random_normal(
         std_dev: Their standard deviation; at least 0.
         dtype: A float dtype; float32, if left out.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
+
+    Example:
+        >>> wk.random_normal((2, 3), mean=5.0).shape
+        (2, 3)
 
     Source: Box and Muller, A Note on the Generation of Random Normal Deviates, 1958.
     """
@@ -142,6 +146,10 @@ def random_uniform(
         dtype: A float dtype, int32 (then both ends are whole), or bool (then both ends are left
             as they are: a fair coin); float32, if left out.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
+
+    Example:
+        >>> (wk.random_uniform(100, minval=2.0, maxval=3.0) >= 2.0).all().item()
+        True
     """
     return _draw("RandomUniform", shape, dtype, generator, minval=minval, maxval=maxval)
 

@@ -13,13 +13,14 @@ from wgsl_kernels.backends.cpu.scans import accumulated
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.variants import declare
 from wgsl_kernels.engine.attributes import flag
-from wgsl_kernels.engine.errors import DTypeError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import cast, complex_maps, creation, joining, shape
+from wgsl_kernels.ops.elementwise import counted
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -43,26 +44,42 @@ def cumulative_prod(
     is beyond float32, as long as none is beyond float64.
 
     Args:
-        x: Any shape, real or bool, which counts as int32.
-        axis: The axis; the first one without it.
-        dtype: What ``x`` is cast to first.
+        x: Any shape, real or bool; bool, int8 and uint8 count as int32.
+        axis: The axis; may be left out where there is only one, since NumPy would flatten more
+            than one and TensorFlow.js would take the first.
+        dtype: What ``x`` is cast to first, and the result's dtype.
         include_initial: Whether a 1 comes first: the result is longer by one.
         exclusive: Whether an element itself is left out: the first result is 1.
         reverse: Whether to go from the last element to the first.
+
+    Raises:
+        ArgumentError: No ``axis``, and ``x`` has several.
 
     Example:
         >>> cumulative_prod([1, 2, 3, 4]).tolist()
         [1, 2, 6, 24]
     """
     given = x if dtype is None else cast.astype(x, dtype, copy=False)
-    at = 0 if axis is None else axis
+    at = _only_axis("Cumprod", given) if axis is None else axis
     try:
         y = run("Cumprod", given, axis=at, exclusive=exclusive, reverse=reverse)
+        y = cast.as_asked(y, dtype)
     except DTypeError:
         y = complex_maps.cumulative("Cumprod", given, at, exclusive, reverse)
     if include_initial is False or not flag("Cumprod", "include_initial", include_initial):
         return y
     return _with_initial(y, at, 1)
+
+
+def _only_axis(kernel: str, x: TensorLike) -> int:
+    """Return the axis of a tensor that has one."""
+    rank = as_tensor(x).ndim
+    if rank > 1:
+        raise ArgumentError(
+            f"{kernel}: axis is left out, and x has {rank} axes; say which, or flatten x as NumPy "
+            "does: x.reshape(-1)."
+        )
+    return 0
 
 
 def _with_initial(y: Tensor, axis: int, value: int) -> Tensor:
@@ -173,21 +190,26 @@ def cumulative_sum(
     ``|x|`` up to there, n being the axis's length.
 
     Args:
-        x: Any shape, real or bool, which counts as int32.
-        axis: The axis; the first one without it.
-        dtype: What ``x`` is cast to first.
+        x: Any shape, real or bool; bool, int8 and uint8 count as int32.
+        axis: The axis; may be left out where there is only one, since NumPy would flatten more
+            than one and TensorFlow.js would take the first.
+        dtype: What ``x`` is cast to first, and the result's dtype.
         include_initial: Whether a 0 comes first: the result is longer by one.
         exclusive: Whether an element itself is left out: the first result is 0.
         reverse: Whether to go from the last element to the first.
+
+    Raises:
+        ArgumentError: No ``axis``, and ``x`` has several.
 
     Example:
         >>> cumulative_sum([1, 2, 3, 4]).tolist()
         [1, 3, 6, 10]
     """
     given = x if dtype is None else cast.astype(x, dtype, copy=False)
-    at = 0 if axis is None else axis
+    at = _only_axis("Cumsum", given) if axis is None else axis
     try:
         y = run("Cumsum", given, axis=at, exclusive=exclusive, reverse=reverse)
+        y = cast.as_asked(y, dtype)
     except DTypeError:
         y = complex_maps.cumulative("Cumsum", given, at, exclusive, reverse)
     if include_initial is False or not flag("Cumsum", "include_initial", include_initial):
@@ -227,7 +249,7 @@ def _cumsum_grad(dy: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tenso
 def _scanned(kernel: str, x: Spec, axis: int) -> Spec:
     require_dtype(kernel, "x", x, "float32", "int32", "bool")
     normalize_axis(kernel, axis, max(x.ndim, 1))  # a scalar stands for one element
-    return x.like(dtype="int32") if x.dtype == "bool" else x
+    return x.like(dtype=counted(x.dtype))
 
 
 def _counted(x: Array) -> np.dtype[np.generic]:

@@ -49,6 +49,10 @@ def unsorted_segment_sum(x: TensorLike, segment_ids: TensorLike, num_segments: i
 
     Returns:
         [num_segments, inner...]
+
+    Example:
+        >>> wk.unsorted_segment_sum([1.0, 2.0, 4.0], [1, 0, 1], 3).tolist()
+        [2.0, 5.0, 0.0]
     """
     return run("UnsortedSegmentSum", x, segment_ids, num_segments=num_segments)
 

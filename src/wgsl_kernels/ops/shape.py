@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import flag
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -19,6 +20,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths, normalize_axes, normalize_axis, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.widening import declare_takes_bytes
 from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
@@ -34,6 +36,10 @@ def broadcast_to(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
 
     Raises:
         ShapeError: An axis of ``x`` is neither 1 nor that of ``shape``.
+
+    Example:
+        >>> wk.broadcast_to([1, 2], (2, 2)).tolist()
+        [[1, 2], [1, 2]]
     """
     return run("BroadcastTo", x, shape=shape)
 
@@ -77,7 +83,12 @@ def _broadcast_to_grad(dy: Tensor, x_shape: Shape) -> Tensor:
 
 
 def expand_dims(x: TensorLike, axis: int = 0) -> Tensor:
-    """Return ``x`` with a new axis of length 1 at ``axis``; a negative one counts from the end."""
+    """Return ``x`` with a new axis of length 1 at ``axis``; a negative one counts from the end.
+
+    Example:
+        >>> wk.expand_dims([1, 2], 1).tolist()
+        [[1], [2]]
+    """
     return run("ExpandDims", x, dim=axis)
 
 
@@ -109,7 +120,12 @@ def _expand_dims_grad(dy: Tensor, input_shape: Shape) -> Tensor:
 
 
 def clone(x: TensorLike) -> Tensor:
-    """Return a tensor of its own with the values of ``x``; the data is shared."""
+    """Return a tensor of its own with the values of ``x``; the data is shared.
+
+    Example:
+        >>> wk.clone([1.0, 2.0]).tolist()
+        [1.0, 2.0]
+    """
     return run("Identity", x)
 
 
@@ -143,6 +159,10 @@ def reshape(x: TensorLike, shape: int | Sequence[int], *, copy: bool | None = No
 
     Raises:
         ShapeError: The counts of elements differ.
+
+    Example:
+        >>> wk.reshape([1, 2, 3, 4], (2, -1)).tolist()
+        [[1, 2], [3, 4]]
     """
     if copy is not None:
         flag("reshape", "copy", copy)
@@ -154,6 +174,10 @@ def squeeze(x: TensorLike, axis: Axes = None) -> Tensor:
 
     Raises:
         ShapeError: A named axis has another length.
+
+    Example:
+        >>> wk.squeeze([[[1], [2]]]).tolist()
+        [1, 2]
     """
     given = as_tensor(x)
     ones = tuple(index for index, length in enumerate(given.shape) if length == 1)
@@ -214,7 +238,12 @@ def _reshape_grad(dy: Tensor, x_shape: Shape) -> Tensor:
 
 
 def flip(x: TensorLike, axis: Axes = None) -> Tensor:
-    """Return ``x`` with the order of the elements along ``axis`` reversed; without it, all axes."""
+    """Return ``x`` with the order of the elements along ``axis`` reversed; without it, all axes.
+
+    Example:
+        >>> wk.flip([[1, 2], [3, 4]], axis=1).tolist()
+        [[2, 1], [4, 3]]
+    """
     return run("Reverse", x, dims=axis)
 
 
@@ -244,7 +273,12 @@ def _reverse_grad(dy: Tensor, dims: Axes) -> Tensor:
 
 
 def permute_dims(x: TensorLike, axes: Axes = None) -> Tensor:
-    """Return ``x`` with its axes in the order ``axes``; without it, in reverse order."""
+    """Return ``x`` with its axes in the order ``axes``; without it, in reverse order.
+
+    Example:
+        >>> wk.permute_dims(wk.ones((2, 3, 4)), (2, 0, 1)).shape
+        (4, 2, 3)
+    """
     given = as_tensor(x)
     return run("Transpose", given, perm=tuple(range(given.ndim)[::-1]) if axes is None else axes)
 
@@ -254,6 +288,10 @@ def matrix_transpose(x: TensorLike) -> Tensor:
 
     Raises:
         ShapeError: ``x`` has fewer than two axes.
+
+    Example:
+        >>> wk.matrix_transpose([[1, 2], [3, 4]]).tolist()
+        [[1, 3], [2, 4]]
     """
     given = as_tensor(x)
     if given.ndim < 2:
@@ -325,8 +363,6 @@ def reshaped_strides(shape: Shape, strides: Shape, new_shape: Shape) -> Shape | 
 
 
 # They move numbers; on the device some only look at these in another way.
-declare_exact(
-    ("BroadcastTo", "ExpandDims", "Identity", "Reshape", "Reverse", "Transpose"),
-    NUMBERS,
-    moves=True,
-)
+_MOVES = ("BroadcastTo", "ExpandDims", "Identity", "Reshape", "Reverse", "Transpose")
+declare_exact(_MOVES, (*NUMBERS, *BYTES), moves=True)
+declare_takes_bytes(_MOVES)

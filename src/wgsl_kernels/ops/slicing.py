@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run, run_many
 from wgsl_kernels.engine.shapes import normalize_axis, show
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.widening import declare_takes_bytes
 from wgsl_kernels.ops import creation, joining, shape
 from wgsl_kernels.ops.cuts import Cut, strided_cut
 from wgsl_kernels.ops.elementwise import NUMBERS
@@ -40,6 +42,10 @@ def slice(x: TensorLike, begin: Ints, size: Ints | None = None) -> Tensor:
 
     Raises:
         ShapeError: The block is not inside ``x``.
+
+    Example:
+        >>> wk.slice([1, 2, 3, 4], 1, 2).tolist()
+        [2, 3]
     """
     return run("Slice", x, begin=begin, size=size)
 
@@ -99,6 +105,10 @@ def split(x: TensorLike, num_or_size_splits: Ints, axis: int = 0) -> tuple[Tenso
 
     Raises:
         ShapeError: The parts do not make up the axis.
+
+    Example:
+        >>> [one.tolist() for one in wk.split([1, 2, 3, 4], [1, 3])]
+        [[1], [2, 3, 4]]
     """
     return run_many("SplitV", x, num_or_size_splits=num_or_size_splits, axis=axis)
 
@@ -189,6 +199,10 @@ def strided_slice(
     Raises:
         ArgumentError: A step is 0, or the entries do not fit the axes.
         IndexOutOfRange: ``begin`` of a shrunk axis is outside it.
+
+    Example:
+        >>> wk.strided_slice([0, 1, 2, 3, 4, 5], 1, 6, 2).tolist()
+        [1, 3, 5]
 
     Source: TensorFlow, core/util/strided_slice_op.cc.
     """
@@ -310,7 +324,12 @@ def _with_gaps(x: Tensor, axis: int, step: int) -> Tensor:
 
 
 def unstack(x: TensorLike, axis: int = 0) -> tuple[Tensor, ...]:
-    """Return the slices of ``x`` along ``axis``, each without that axis."""
+    """Return the slices of ``x`` along ``axis``, each without that axis.
+
+    Example:
+        >>> [one.tolist() for one in wk.unstack([[1, 2], [3, 4]])]
+        [[1, 2], [3, 4]]
+    """
     return run_many("Unpack", x, axis=axis)
 
 
@@ -371,4 +390,6 @@ def _cut_view(gpu: Gpu, x: GpuArray, cut: Cut) -> GpuArray:
 
 
 # They move numbers; on the device some only look at these in another way.
-declare_exact(("Slice", "SplitV", "StridedSlice", "Unpack"), NUMBERS, moves=True)
+_MOVES = ("Slice", "SplitV", "StridedSlice", "Unpack")
+declare_exact(_MOVES, (*NUMBERS, *BYTES), moves=True)
+declare_takes_bytes(_MOVES)

@@ -27,6 +27,10 @@ def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     Args:
         logits: At least one axis, float.
         axis: The axis whose probabilities sum to 1.
+
+    Example:
+        >>> wk.log_softmax([0.0, 0.0]).numpy().round(3)
+        array([-0.693, -0.693], dtype=float32)
     """
     return run("LogSoftmax", logits, axis=axis)
 
@@ -58,6 +62,10 @@ def logsumexp(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Te
         x: Any shape, float.
         axis: One axis, several, or None for all.
         keepdims: Whether the reduced axes stay, of length 1.
+
+    Example:
+        >>> f"{wk.logsumexp([1000.0, 1000.0]):.3f}"
+        '1000.693'
     """
     return run("LogSumExp", x, axis=axis, keep_dims=keepdims)
 
@@ -90,6 +98,10 @@ def softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     Args:
         logits: At least one axis, float.
         axis: The axis along which the result sums to 1.
+
+    Example:
+        >>> wk.softmax([[0.0, 0.0], [1000.0, 0.0]]).tolist()
+        [[0.5, 0.5], [1.0, 0.0]]
     """
     return run("Softmax", logits, dim=axis)
 

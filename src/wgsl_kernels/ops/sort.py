@@ -233,6 +233,10 @@ def unique(x: TensorLike, axis: int = 0) -> tuple[Tensor, Tensor]:
 
     Returns:
         The slices, [..., count, ...], and the int32 indices into them, [length].
+
+    Example:
+        >>> [one.tolist() for one in wk.unique([7, 5, 7])]
+        [[7, 5], [0, 1, 0]]
     """
     values, indices = run_many("Unique", x, axis=axis)
     return values, indices

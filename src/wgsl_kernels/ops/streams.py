@@ -109,7 +109,15 @@ def default() -> Generator:
 
 
 def seed(number: int) -> None:
-    """Begin the stream of ``number`` anew: its low 64 bits become the seed, the counter 0."""
+    """Begin the stream of ``number`` anew: its low 64 bits become the seed, the counter 0.
+
+    Example:
+        >>> wk.random.seed(0)
+        >>> first = wk.random_uniform(3).tolist()
+        >>> wk.random.seed(0)
+        >>> wk.random_uniform(3).tolist() == first
+        True
+    """
     with _lock:
         default().seed(number)
 

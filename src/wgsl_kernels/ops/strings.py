@@ -41,6 +41,10 @@ def string_split(
 
     Returns:
         The row and column of each piece, the pieces, and the numbers of rows and columns.
+
+    Example:
+        >>> [one.tolist() for one in wk.string_split(wk.tensor(["a b", "c"]))]
+        [[[0, 0], [0, 1], [1, 0]], ['a', 'b', 'c'], [2, 2]]
     """
     return SplitStrings(*run_many("StringSplit", input, delimiter, skip_empty=skip_empty))
 

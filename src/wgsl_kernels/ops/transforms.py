@@ -12,14 +12,15 @@ import numpy as np
 from wgsl_kernels.engine import CalledModule
 from wgsl_kernels.engine.attributes import integer, integers, number
 from wgsl_kernels.engine.backends import use_backend
-from wgsl_kernels.engine.dtypes import COMPLEXES, OBJECTS, canonical, is_float
+from wgsl_kernels.engine.dtypes import COMPLEXES, OBJECTS, canonical, is_exact, is_float
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import normalize_axes, normalize_axis
+from wgsl_kernels.engine.shapes import normalize_axis
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, tensor
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import cast, complex, creation, joining, moving, slicing, spectral
 from wgsl_kernels.ops import shape as shapes
+from wgsl_kernels.ops.shifts import fftshift, ifftshift
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,13 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Tensor:
-    """Return the inverse of `fftn`; the arguments are those there."""
+    """Return the inverse of `fftn`; the arguments are those there.
+
+    Example:
+        >>> wk.fft.ifftn(wk.fft.fftn([[1.0 + 0.0j, 2.0], [3.0, 4.0]])).numpy().real
+        array([[1., 2.],
+               [3., 4.]], dtype=float32)
+    """
     return _along_all("ifftn", x, s, axes, norm, inverse=True)
 
 
@@ -142,6 +149,10 @@ def rfftn(
 
     Raises:
         DTypeError: ``x`` is complex.
+
+    Example:
+        >>> wk.fft.rfftn([[1.0, 2.0], [3.0, 4.0]]).tolist()
+        [[(10+0j), (-2+0j)], [(-4+0j), 0j]]
     """
     given = _real("rfftn", x)
     lengths, places = _lengths("rfftn", given, s, axes)
@@ -165,6 +176,11 @@ def irfftn(
         s: The lengths of the result; of the last axis twice its length less 2 without them.
         axes: As of `fftn`.
         norm: As of `fft`.
+
+    Example:
+        >>> wk.fft.irfftn(wk.fft.rfftn([[1.0, 2.0], [3.0, 4.0]])).numpy()
+        array([[1., 2.],
+               [3., 4.]], dtype=float32)
     """
     given = _complex("irfftn", x)
     lengths, places = _lengths("irfftn", given, s, axes)
@@ -193,6 +209,10 @@ def ihfft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "b
 
     Raises:
         DTypeError: ``x`` is complex.
+
+    Example:
+        >>> wk.fft.ihfft([1.0, 2.0, 3.0]).shape
+        (2,)
     """
     return complex.conj(rfft(x, n=n, axis=axis, norm=_SWAPPED[_known("ihfft", norm)]))
 
@@ -227,27 +247,6 @@ def rfftfreq(n: int, *, d: float = 1.0, dtype: Any = None, device: str | None = 
     """
     count = _length("rfftfreq", n)
     return _frequencies("rfftfreq", np.arange(count // 2 + 1), count, d, dtype, device)
-
-
-def fftshift(x: TensorLike, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """Return ``x`` with frequency 0 in the middle of ``axes``; without them, of all.
-
-    Example:
-        >>> fft.fftshift(fft.fftfreq(4)).tolist()
-        [-0.5, -0.25, 0.0, 0.25]
-    """
-    given = as_tensor(x)
-    places = normalize_axes("fftshift", axes, given.ndim, "axes")
-    shifts = [given.shape[one] // 2 for one in places]
-    return moving.roll(given, shifts, axis=places) if places else given
-
-
-def ifftshift(x: TensorLike, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """Return what `fftshift` gave as it was before."""
-    given = as_tensor(x)
-    places = normalize_axes("ifftshift", axes, given.ndim, "axes")
-    shifts = [-(given.shape[one] // 2) for one in places]
-    return moving.roll(given, shifts, axis=places) if places else given
 
 
 def _frequencies(
@@ -347,7 +346,7 @@ def _real(op: str, x: TensorLike) -> Tensor:
     given = as_tensor(x)
     if given.dtype in COMPLEXES:
         raise DTypeError(f"{op}: x has dtype {given.dtype}; want real numbers. Use {op[:-4]}fft.")
-    return cast.astype(given, "float32") if given.dtype in ("int32", "bool") else given
+    return cast.astype(given, "float32") if is_exact(given.dtype) else given
 
 
 def _length(op: str, n: Any) -> int:

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 
 def acos(x: TensorLike) -> Tensor:
-    """Return the angle in [0, pi] whose cosine is ``x``; NaN beyond [-1, 1], integers cut."""
+    """Return the angle in [0, pi] whose cosine is ``x``; NaN beyond [-1, 1], integers cut.
+
+    Example:
+        >>> wk.acos([1.0, 0.0, 2.0]).numpy().round(3)
+        array([0.   , 1.571,   nan], dtype=float32)
+    """
     try:
         return run("Acos", x)
     except DTypeError:
@@ -52,7 +57,12 @@ def _acos_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def asin(x: TensorLike) -> Tensor:
-    """Return the angle in [-pi/2, pi/2] whose sine is ``x``; NaN beyond [-1, 1], integers cut."""
+    """Return the angle in [-pi/2, pi/2] whose sine is ``x``; NaN beyond [-1, 1], integers cut.
+
+    Example:
+        >>> wk.asin([0.0, 1.0, 2.0]).numpy().round(3)
+        array([0.   , 1.571,   nan], dtype=float32)
+    """
     try:
         return run("Asin", x)
     except DTypeError:
@@ -77,7 +87,12 @@ def _asin_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def atan(x: TensorLike) -> Tensor:
-    """Return the angle in [-pi/2, pi/2] whose tangent is ``x``; of integers cut toward zero."""
+    """Return the angle in [-pi/2, pi/2] whose tangent is ``x``; of integers cut toward zero.
+
+    Example:
+        >>> wk.atan([0.0, 1.0]).numpy().round(3)
+        array([0.   , 0.785], dtype=float32)
+    """
     try:
         return run("Atan", x)
     except DTypeError:

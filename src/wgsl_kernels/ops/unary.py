@@ -67,7 +67,12 @@ def _abs_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def ceil(x: TensorLike) -> Tensor:
-    """Return the smallest whole number that is not below ``x``, element by element."""
+    """Return the smallest whole number that is not below ``x``, element by element.
+
+    Example:
+        >>> wk.ceil([1.2, -1.2]).tolist()
+        [2.0, -1.0]
+    """
     return run("Ceil", x)
 
 
@@ -146,7 +151,12 @@ def _clip_grad(dy: Tensor, x: Tensor, clip_value_min: float, clip_value_max: flo
 
 
 def floor(x: TensorLike) -> Tensor:
-    """Return the largest whole number that is not above ``x``, element by element."""
+    """Return the largest whole number that is not above ``x``, element by element.
+
+    Example:
+        >>> wk.floor([1.2, -1.2]).tolist()
+        [1.0, -2.0]
+    """
     return run("Floor", x)
 
 
@@ -167,7 +177,12 @@ def _floor_grad(dy: Tensor) -> Tensor:
 
 
 def negative(x: TensorLike) -> Tensor:
-    """Return ``-x``, element by element; bools stay as they are."""
+    """Return ``-x``, element by element; bools stay as they are.
+
+    Example:
+        >>> wk.negative([1.0, -2.0]).tolist()
+        [-1.0, 2.0]
+    """
     return run("Neg", x)
 
 
@@ -189,7 +204,12 @@ def _neg_grad(dy: Tensor) -> Tensor:
 
 
 def reciprocal(x: TensorLike) -> Tensor:
-    """Return ``1 / x``, element by element; of integers cut toward zero, and 0 for 0."""
+    """Return ``1 / x``, element by element; of integers cut toward zero, and 0 for 0.
+
+    Example:
+        >>> wk.reciprocal([2.0, -4.0]).tolist()
+        [0.5, -0.25]
+    """
     return run("Reciprocal", x)
 
 
@@ -212,7 +232,12 @@ def _reciprocal_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def round(x: TensorLike) -> Tensor:
-    """Return the nearest whole number, the even one of two, element by element."""
+    """Return the nearest whole number, the even one of two, element by element.
+
+    Example:
+        >>> wk.round([0.5, 1.5, -2.7]).tolist()
+        [0.0, 2.0, -3.0]
+    """
     try:
         return run("Round", x)
     except DTypeError:
@@ -236,7 +261,12 @@ def _round_grad(dy: Tensor) -> Tensor:
 
 
 def rsqrt(x: TensorLike) -> Tensor:
-    """Return ``1 / sqrt(x)``, element by element; infinity at 0, NaN below it."""
+    """Return ``1 / sqrt(x)``, element by element; infinity at 0, NaN below it.
+
+    Example:
+        >>> wk.rsqrt([4.0, 0.25]).tolist()
+        [0.5, 2.0]
+    """
     return run("Rsqrt", x)
 
 
@@ -257,7 +287,12 @@ def _rsqrt_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def sign(x: TensorLike) -> Tensor:
-    """Return -1, 0 or 1 with the sign of ``x``, elementwise; NaN of NaN; of complex x / abs(x)."""
+    """Return -1, 0 or 1 with the sign of ``x``, elementwise; NaN of NaN; of complex x / abs(x).
+
+    Example:
+        >>> wk.sign([-3.0, 0.0, 2.0]).tolist()
+        [-1.0, 0.0, 1.0]
+    """
     given = as_tensor(x)
     if given.dtype in COMPLEXES:
         size = abs(given)
@@ -284,7 +319,12 @@ def _sign_grad(dy: Tensor) -> Tensor:
 
 
 def sqrt(x: TensorLike) -> Tensor:
-    """Return the square root, element by element; NaN below 0."""
+    """Return the square root, element by element; NaN below 0.
+
+    Example:
+        >>> wk.sqrt([4.0, -1.0]).tolist()
+        [2.0, nan]
+    """
     try:
         return run("Sqrt", x)
     except DTypeError:
@@ -309,7 +349,12 @@ def _sqrt_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def square(x: TensorLike) -> Tensor:
-    """Return ``x * x``, element by element; int32 wraps."""
+    """Return ``x * x``, element by element; int32 wraps.
+
+    Example:
+        >>> wk.square([-3.0, 2.0]).tolist()
+        [9.0, 4.0]
+    """
     return run("Square", x)
 
 

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.attributes import number, sequence
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.tensor import Tensor, as_tensor
+from wgsl_kernels.engine.trees import Tree
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops.binary import add_n, minimum
 from wgsl_kernels.ops.reduce import sum
 from wgsl_kernels.ops.unary import sqrt, square
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 _NAME = "clip_by_global_norm"
 
 
-def clip_by_global_norm(
-    gradients: Mapping[Any, Tensor | None] | Iterable[Tensor | None], max_norm: float
-) -> tuple[Any, Tensor]:
+def clip_by_global_norm(gradients: Any, max_norm: float) -> tuple[Any, Tensor]:
     """Return gradients scaled by one factor so that their joint norm is at most ``max_norm``.
 
     The norm is the root of the sum of all squares. Where it is not above ``max_norm`` the gradients
     are multiplied by 1; an infinite or NaN norm makes all of them NaN or 0, so that it is noticed.
 
     Args:
-        gradients: Tensors of any float dtype, by variable or as a list; None is passed on.
+        gradients: Tensors of any float dtype, by variable, as a list, or in a tree, such as
+            `variable_grads` gives for a model; None is passed on.
         max_norm: The largest norm; above 0.
 
     Returns:
-        The gradients as they were given, in a dict or a list, and their norm before.
+        The gradients in the form in which they were given, and their norm before.
 
     Raises:
         ArgumentError: ``max_norm`` is not above 0, or there are other things among the gradients.
@@ -45,14 +48,29 @@ def clip_by_global_norm(
     most = float(number(_NAME, "max_norm", max_norm))
     if not most > 0:
         raise ArgumentError(f"{_NAME}: max_norm is {max_norm!r}; want a number above 0.")
-    is_mapping = isinstance(gradients, Mapping)
-    values = gradients.values() if isinstance(gradients, Mapping) else gradients
-    given = sequence(_NAME, "gradients", values, "tensors")
+    given, filled = _taken_apart(gradients)
     for one in given:
         if not (one is None or isinstance(one, Tensor)):
             raise ArgumentError(f"{_NAME}: gradients holds {shown(one)}; want tensors or None.")
     squares = [sum(square(one)) for one in given if one is not None]
     norm = sqrt(add_n(squares)) if squares else as_tensor(0.0)
     factor = minimum(most / norm, 1.0)
-    found = [None if one is None else one * factor for one in given]
-    return (dict(zip(gradients, found, strict=True)) if is_mapping else found), norm
+    return filled([None if one is None else one * factor for one in given]), norm
+
+
+def _taken_apart(gradients: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """Return the gradients, and what gives others the form of these."""
+    if isinstance(gradients, Mapping):
+        values = list(gradients.values())
+        if _is_flat(values):
+            return values, lambda found: dict(zip(gradients, found, strict=True))
+    elif not isinstance(gradients, (list, tuple)) and isinstance(gradients, Iterable):
+        return sequence(_NAME, "gradients", gradients, "tensors"), lambda found: found
+    elif isinstance(gradients, (list, tuple)) and _is_flat(gradients):
+        return list(gradients), lambda found: found
+    tree = Tree(gradients)
+    return tree.leaves, tree.filled
+
+
+def _is_flat(gradients: Sequence[Any]) -> bool:
+    return all(Tree(one).is_bare for one in gradients)

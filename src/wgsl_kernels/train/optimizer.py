@@ -17,8 +17,10 @@ from wgsl_kernels.engine.errors import ArgumentError, GradientNotFound, ShapeErr
 from wgsl_kernels.engine.profile import evaluate
 from wgsl_kernels.engine.scopes import tidy
 from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.suggestions import advice
 from wgsl_kernels.engine.tape import hidden_from_tapes
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, variable
+from wgsl_kernels.engine.trees import Tree
 from wgsl_kernels.engine.watch import all_or_none, assign_all
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops.cast import astype
@@ -72,6 +74,13 @@ class Optimizer(metaclass=WithKeywords):
             self._rate.assign(self._scheduled(self._step))
         self._held = Slots(self._name, self.slots, self.initial)
         self._has_warned = False
+
+    if not TYPE_CHECKING:  # for which every name would be an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            known = [] if name.startswith("_") else [one for one in dir(self) if one[0] != "_"]
+            said = advice("optimizer", name, known) if known else ""
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{said}")
 
     @property
     def learning_rate(self) -> Variable:
@@ -157,19 +166,33 @@ class Optimizer(metaclass=WithKeywords):
             self._change(chosen)
             return loss
 
-    def apply_gradients(self, gradients: Pairs) -> None:
+    def apply_gradients(self, gradients: Any, variables: Any = None) -> None:
         """Change variables against their gradients: one step.
 
         Args:
-            gradients: (gradient, variable) pairs, or gradients by variable. A gradient of None
+            gradients: (gradient, variable) pairs, or gradients by variable; with ``variables`` a
+                tree of gradients, such as `variable_grads` gives for a model. A gradient of None
                 leaves its variable alone, with a warning the first time.
+            variables: A tree of variables in the form of ``gradients``: the model.
 
         Raises:
             ShapeError: A gradient has not its variable's shape. Nothing has changed then.
-            ArgumentError: A variable is given twice, or two have the same name.
+            ArgumentError: A variable is given twice, or two have the same name, or ``gradients``
+                has not the form of ``variables``.
         """
+        given = gradients if variables is None else self._matched(gradients, variables)
         with _fused_on_first_use():
-            self._change(self._chosen(gradients))
+            self._change(self._chosen(given))
+
+    def _matched(self, gradients: Any, variables: Any) -> Pairs:
+        """Return pairs from a tree of gradients and one of variables."""
+        tree = Tree(variables)
+        found = tree.matched(gradients)
+        if found is None:
+            raise ArgumentError(
+                f"{self._name}: gradients is {shown(gradients)}; want the form of variables."
+            )
+        return list(zip(found, tree.leaves, strict=True))
 
     def _change(self, chosen: list[tuple[Tensor, Variable]]) -> None:
         """Do one step, giving up each gradient once it is used.
@@ -250,7 +273,8 @@ class Optimizer(metaclass=WithKeywords):
             fits = isinstance(items, (tuple, list)) and len(items) == 2
             if not fits or not isinstance(items[1], Variable):
                 raise ArgumentError(
-                    f"{self._name}: gradients holds {shown(pair)}; want (gradient, variable)."
+                    f"{self._name}: gradients holds {shown(pair)}; want (gradient, variable). Of a "
+                    "model's tree give the model, too: apply_gradients(gradients, model)."
                 )
             if not (pair[0] is None or isinstance(pair[0], Tensor)):
                 raise ArgumentError(

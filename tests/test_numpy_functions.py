@@ -1,0 +1,97 @@
+"""NumPy's functions on tensors: what several of our ops together give is what NumPy gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from tests.modes import ALL_MODES
+
+import wgsl_kernels as wk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BACKENDS = ["cpu", "webgpu"] if ALL_MODES else ["cpu"]
+A = np.array([[1.0, -2.0, 3.5], [0.25, 5.0, -6.0]], np.float32)
+B = np.array([3.0, 1.0, 2.0, 1.0, 3.0, 3.0], np.float32)
+G = np.array([0.0, 1.0, 2.0, 4.0], np.float32)
+H = np.array([1.0, 3.0, -1.0, 0.0], np.float32)
+N = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, -6.0]], np.float32)
+
+CALLS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = [
+    ("append", lambda a: np.append(a, [1.0]), (A,)),
+    ("argwhere", lambda a: np.argwhere(a > 0), (A,)),
+    ("average", lambda a: np.average(a, axis=1, weights=[1.0, 2.0, 3.0]), (A,)),
+    ("broadcast_arrays", lambda a, b: np.broadcast_arrays(a, b)[1], (A, A[:1])),
+    ("column_stack", lambda a, b: np.column_stack([a, b]), (A, A[:, 0])),
+    ("cross", lambda a: np.cross(a, a[::-1]), (A,)),
+    ("deg2rad", np.deg2rad, (A,)),
+    ("diagonal", lambda a: np.diagonal(a, 1), (A,)),
+    ("diff", lambda a: np.diff(a, n=2, axis=1), (A,)),
+    ("einsum", lambda a, b: np.einsum("ij,kj->ik", a, b, optimize=True), (A, A)),
+    ("exp2", np.exp2, (A,)),
+    ("fliplr", np.fliplr, (A,)),
+    ("histogram", lambda b: np.histogram(b, bins=4)[0], (B,)),
+    ("histogram's edges", lambda b: np.histogram(b, bins=4)[1], (B,)),
+    ("histogram of bins", lambda b: np.histogram(b, bins=[0.0, 2.0, 2.5])[0], (B,)),
+    ("histogram, weighed", lambda b: np.histogram(b, 3, (1, 2), weights=b)[0], (B,)),
+    ("histogram, density", lambda b: np.histogram(b, 3, density=True)[0], (B,)),
+    ("hstack", lambda a, b: np.hstack([a, b]), (B, G)),
+    ("inner", lambda a, b: np.inner(a, b), (A, A)),
+    ("interp", lambda g, h: np.interp([-1.0, 0.5, 3.0, 4.0, 9.0], g, h), (G, H)),
+    ("interp, ends", lambda g, h: np.interp([[-1.0], [9.0]], g, h, left=7.0, right=8.0), (G, H)),
+    ("isclose", lambda a: np.isclose(a, [1.0, -2.00001, 3.6]), (A,)),
+    ("isclose of no numbers", lambda n: np.isclose(n, N, equal_nan=True), (N,)),
+    ("isclose of infinities", lambda a: np.isclose(a / 0.0, [np.inf, -np.inf, 1.0]), (A,)),
+    ("median", lambda a: np.median(a, axis=0), (A,)),
+    ("meshgrid", lambda a, b: np.meshgrid(a, b)[1], (G, B)),
+    ("meshgrid ij", lambda a, b: np.meshgrid(a, b, indexing="ij")[0], (G, B)),
+    ("nan_to_num", lambda n: np.nan_to_num(n, nan=2.0), (N,)),
+    ("nanmean", lambda n: np.nanmean(n, axis=1), (N,)),
+    ("nansum", lambda n: np.nansum(n, axis=0), (N,)),
+    ("pad", lambda a: np.pad(a, ((1, 0), (0, 2)), constant_values=9.0), (A,)),
+    ("pad, one number", lambda a: np.pad(a, 1), (A,)),
+    ("pad, mirrored", lambda a: np.pad(a, ((0, 0), (2, 1)), mode="reflect"), (A,)),
+    ("percentile", lambda a: np.percentile(a, 30), (A,)),
+    ("percentiles", lambda a: np.percentile(a, [0, 45, 100], axis=1), (A,)),
+    ("ptp", lambda a: np.ptp(a, axis=1), (A,)),
+    ("quantile", lambda a: np.quantile(a, [[0.1], [0.7]], axis=0, keepdims=True), (A,)),
+    ("quantile of no number", lambda n: np.quantile(n, 0.5, axis=0), (N,)),
+    ("searchsorted", lambda g, b: np.searchsorted(g, b, side="right"), (G, B)),
+    ("trace", np.trace, (A,)),
+    ("trapezoid", lambda a: np.trapezoid(a, dx=0.5, axis=0), (A,)),
+    ("trapezoid of places", lambda a, g: np.trapezoid(a, g[:3]), (A, G)),
+    ("unique", np.unique, (B,)),
+    ("unique's counts", lambda b: np.unique(b, return_counts=True)[1], (B,)),
+    ("unique's inverse", lambda a: np.unique(a, return_inverse=True)[1], (A,)),
+    ("vdot", lambda a: np.vdot(a, a), (A,)),
+    ("vstack", lambda a, b: np.vstack([a, b]), (G, H)),
+]
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning", "ignore:Mean of empty")
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("name", "use", "given"), CALLS, ids=[name for name, _, _ in CALLS])
+def test_a_function_gives_what_numpy_gives(
+    name: str, use: Callable[..., Any], given: tuple[np.ndarray, ...], backend: str
+) -> None:
+    wanted = use(*given)
+    with wk.use_backend(backend):
+        found = use(*map(wk.tensor, given))
+        assert isinstance(found, wk.Tensor), name
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_gradients_flow_through_interpolation_and_quantiles() -> None:
+    with wk.use_backend("cpu"):
+        wk.testing.check_gradient(lambda h: np.interp([0.5, 3.0], wk.tensor(G), h), [H])
+        wk.testing.check_gradient(lambda a: np.quantile(a, [0.3, 0.9], axis=1), [A])
+
+
+def test_what_is_no_quantile_and_no_mode_is_refused() -> None:
+    with pytest.raises(wk.ArgumentError, match=r"quantile: q is 2"):
+        np.quantile(wk.ones(3), 2)
+    with pytest.raises(wk.ArgumentError, match=r"np.pad: mode is 'wrap'"):
+        np.pad(wk.ones(3), 1, mode="wrap")

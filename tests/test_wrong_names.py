@@ -1,0 +1,121 @@
+"""What a name or a keyword of another library, or a slip of the fingers, is answered with."""
+
+from __future__ import annotations
+
+import operator
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.engine.keyword_notes import note_for
+from wgsl_kernels.ops import elsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: operator.setitem(wk.ones(2), 0, 1.0), TypeError, r"x.at\[index\].set"),  # type: ignore[call-overload]  # a habit
+    (lambda: getattr(wk, "cat"), AttributeError, "Use wk.concat"),  # noqa: B009  a wrong name
+    (lambda: getattr(wk, "sofmax"), AttributeError, "'softmax'"),  # noqa: B009  a wrong name
+    (lambda: getattr(wk.ones(2), "sumn"), AttributeError, "'sum'"),  # noqa: B009  a wrong name
+    (lambda: getattr(wk.ones(2), "view"), AttributeError, "x.reshape"),  # noqa: B009  a wrong name
+    (lambda: wk.ones(2, dtype="float23"), wk.DTypeError, "mean 'float32'"),  # type: ignore[arg-type]  # a wrong name
+    (lambda: wk.train.Adam(lr=0.1), wk.ArgumentError, "Use learning_rate"),  # type: ignore[call-arg]  # a wrong name
+    (lambda: wk.train.SGD(learning_rat=1), wk.ArgumentError, "'learning_rate'"),  # type: ignore[call-arg]  # a wrong name
+    (lambda: wk.train.SGD(0.1, momentum=0.9), wk.ArgumentError, "Use wk.train.Momentum"),  # type: ignore[call-arg]  # a wrong name
+    (lambda: wk.zeros(2, 3), wk.DTypeError, r"A shape is one argument: \(2, 3\)"),  # type: ignore[arg-type]  # a habit
+    (lambda: wk.max_pool(wk.ones((1, 4, 4, 1)), 2, pad="SAME"), wk.ArgumentError, "'same'\\?"),  # type: ignore[arg-type]  # a habit
+    (lambda: wk.ones((2, 3)).cumsum(), wk.ArgumentError, r"x has 2 axes; .*x.reshape\(-1\)"),
+]
+
+
+@pytest.mark.parametrize(("use", "error", "words"), MISTAKES)
+def test_a_wrong_name_says_what_is_meant(
+    use: Callable[[], Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        use()
+
+
+NAMES = [
+    (wk, "isclose", "Use wk.abs(a - b) <= tolerance, or np.allclose(a, b)."),
+    (wk, "image", "Use wk.resize_bilinear"),
+    (wk, "losses", "Use wk.mean_squared_error"),
+    (wk, "median", "Use wk.sort(x)"),
+    (wk, "int64", "Use wk.int32"),
+    (wk.linalg, "norm", "Use wk.linalg.vector_norm(x)"),
+    (wk, "lstsq", None),
+    (wk.random, "normal", "Use wk.random_normal(shape)."),
+    (wk.random, "permutaton", "Did you mean 'permutation'?"),
+    (wk.linalg, "nrom", "Use wk.linalg.vector_norm(x)"),
+    (wk.linalg, "solvee", "Did you mean 'solve'?"),
+    (wk.fft, "ftt", "Did you mean 'fft'?"),
+    (wk.fft, "fft2", "Use wk.fft.fftn(x, axes=(-2, -1))."),
+    (wk.train, "CosineAnnealingLR", "Use wk.train.CosineDecay."),
+    (wk.testing, "check_gradent", "Did you mean 'check_gradient'?"),
+    (wk.ones(1), "cuda", "Use x.to_device('webgpu')."),
+    (wk.ones(1), "to", "Use x.astype(dtype), or x.to_device(name)."),
+    (wk.ones(1), "view", "Use x.reshape(shape)."),
+    (wk.ones(1), "mul", "Use x * y."),
+    (wk.ones(1), "unique", "Use wk.unique(x)."),
+    (wk.ones(1), "requires_grad_", "Use wk.variable, or wk.grad."),
+    (wk.train.SGD(0.1), "lr", "Use optimizer.learning_rate."),
+    (wk.train.SGD(0.1), "zero_grad", "gradients are values"),
+    (wk.train.SGD(0.1), "minimise", "Did you mean 'minimize'?"),
+]
+
+
+@pytest.mark.parametrize(("where", "name", "words"), NAMES)
+def test_names_of_others_are_answered_with_ours(where: Any, name: str, words: str | None) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(where, name)
+    said = str(caught.value)
+    if words is None:
+        assert said.endswith(f"has no attribute {name!r}.")
+    else:
+        assert words in said
+
+
+def test_what_is_suggested_is_there() -> None:
+    """Every ``wk.…`` among the words of the tables is a name of the package."""
+    tables = [elsewhere.FUNCTIONS, elsewhere.METHODS, elsewhere.KEYWORDS, elsewhere.OPTIMIZERS]
+    for table in (*tables, *elsewhere.SPACES.values()):
+        for written in table.values():
+            for path in re.findall(r"wk((?:\.\w+)+)", written):
+                operator.attrgetter(path[1:])(wk)
+            for method in re.findall(r"\bx\.(\w+)", written):
+                assert hasattr(wk.Tensor, method), written
+    for table, owner in ((elsewhere.FUNCTIONS, wk), (elsewhere.METHODS, wk.Tensor)):
+        assert [name for name in table if name in dir(owner)] == []
+
+
+@pytest.mark.parametrize(
+    ("call", "note"),
+    [
+        ("wk.ones((2, 3)).sum(dim=0)", "wk.sum: Use axis."),
+        ("wk.std(wk.ones(3), ddof=1)", "wk.std: Use correction."),
+        ("wk.mean(wk.ones(3), keepdim=True)", "wk.mean: Use keepdims."),
+        ("wk.softmax(wk.ones(3), axes=0)", "wk.softmax: Did you mean 'axis'?"),
+        ("print(ends='')", ""),
+    ],
+)
+def test_a_note_says_what_a_keyword_is_called(call: str, note: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        eval(call, {"wk": wk})
+
+    assert note_for(caught.value, vars(wk)) == note
+
+
+def test_errors_that_nobody_catches_are_printed_with_the_note(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        wk.ones(2).sum(dim=0)  # type: ignore[call-arg]  # a habit
+    sys.excepthook(TypeError, caught.value, caught.value.__traceback__)
+    sys.excepthook(TypeError, caught.value, caught.value.__traceback__)
+
+    printed = capsys.readouterr().err
+    assert printed.count("unexpected keyword argument 'dim'\nwk.sum: Use axis.\n") == 2
