@@ -24,6 +24,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(SETTING, words, type="args", default=[])
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a setting that names a file which is not there.
+
+    Raises:
+        pytest.UsageError: It does.
+    """
+    for one in config.getini(SETTING):
+        if not (config.rootpath / one).is_file():
+            import pytest
+
+            raise pytest.UsageError(f"{SETTING}: there is no file {config.rootpath / one}")
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect the files that the setting names."""
     named = parent.config.getini(SETTING)

@@ -113,13 +113,28 @@ DTYPES = {
         "GatherV2: indices has dtype float32; want int32.",
     ),
     "unknown": Bad(
-        lambda: t([1.0], dtype=np.uint8),
+        lambda: t([1.0], dtype=np.uint16),
         wk.DTypeError,
-        "dtype 'uint8' is unknown; did you mean 'int32'? Want one of bool, int32, float16, "
-        "float32, float64, complex64, complex128, string.",
+        "dtype 'uint16' is unknown; did you mean 'int32'? Want one of bool, int8, uint8, int32, "
+        "float16, float32, float64, complex64, complex128, string.",
     ),
     "none": Bad(
         lambda: t(None), wk.DTypeError, "tensor: None makes no tensor; want numbers, str or bytes."
+    ),
+    "no byte": Bad(
+        lambda: t(np.array([3], np.uint8)) + 256,
+        wk.ArgumentError,
+        "tensor: 256 does not fit uint8; want values in [0, 255], or give dtype='float32'.",
+    ),
+    "gradient of bytes": Bad(
+        lambda: wk.grad(wk.sum)(t(np.array([3], np.int8))),
+        wk.DTypeError,
+        "grad: no gradient flows through dtype int8; want a float.",
+    ),
+    "bytes of bools": Bad(
+        lambda: wk.logical_and(t(np.array([3], np.uint8)), True),
+        wk.DTypeError,
+        "LogicalAnd: a has dtype uint8; want bool.",
     ),
     "wide integer": Bad(
         lambda: t([2**40]),

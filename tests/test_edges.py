@@ -86,6 +86,18 @@ def test_empty_tensors_pass_through(case: str, backend: str) -> None:
 
 
 @GPU
+@pytest.mark.parametrize("pool", [wk.avg_pool, wk.max_pool])
+def test_the_gradient_of_a_pool_over_no_pixels_is_empty(
+    pool: Callable[..., wk.Tensor], backend: str
+) -> None:
+    with wk.use_backend(backend):
+        for shape in ((1, 3, 0, 2), (1, 0, 4, 2)):
+            dx = wk.grad(lambda x: wk.sum(pool(x, 2, strides=1, pad="same")))(wk.zeros(shape))
+
+            assert dx.shape == shape
+
+
+@GPU
 def test_the_gradient_of_an_empty_sum_is_empty(backend: str) -> None:
     with wk.use_backend(backend):
         dx = wk.grad(lambda x: wk.sum(wk.exp(x)))(wk.tensor(np.zeros((0, 3))))

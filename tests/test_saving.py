@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -10,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 import wgsl_kernels as wk
 from wgsl_kernels.ops import random
-from wgsl_kernels.train import Adam
+from wgsl_kernels.train import SGD, Adam
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,3 +163,32 @@ def test_files_that_are_none_say_so(tmp_path: Path) -> None:
     (tmp_path / "cut").write_bytes(content[:-7])
     with pytest.raises(wk.ArgumentError, match="cut is no readable safetensors file"):
         wk.load(tmp_path / "cut")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_another_thread_trains_is_saved_between_two_steps(
+    backend: str, tmp_path: Path
+) -> None:
+    model = {f"w{n}": wk.variable(np.zeros(2000, np.float32)) for n in range(200)}
+    optimizer = SGD(1.0)
+    ends = threading.Event()
+
+    def train() -> None:
+        with wk.use_backend(backend):
+            slopes = {one: wk.tensor(-np.ones(2000, np.float32)) for one in model.values()}
+            while not ends.is_set():
+                optimizer.apply_gradients((slopes[one], one) for one in model.values())
+
+    trainer = threading.Thread(target=train)
+    trainer.start()
+    try:
+        for turn in range(5):
+            wk.save(tmp_path / str(turn), {"model": model, "optimizer": optimizer})
+    finally:
+        ends.set()
+        trainer.join()
+
+    for turn in range(5):
+        found = wk.load(tmp_path / str(turn))
+        counts = {found[f"model/{name}"].numpy()[0] for name in model}
+        assert counts == {float(found["optimizer/step"].item())}

@@ -82,13 +82,15 @@ class PeerProcess:
             process.stdin.flush()
         except BrokenPipeError:
             pass  # what it said before it ended is read below
-        if not select.select([process.stdout], [], [], seconds)[0]:
-            self.close()
-            raise PeerError(f"no answer in {seconds:.0f} s")
-        line = process.stdout.readline()
-        if not line:
-            self.close()
-            raise PeerError(f"its process ended; see {self._log.name}")
+        line = b" "
+        while not line.startswith(b"{"):  # Dawn writes warnings there as well
+            if not select.select([process.stdout], [], [], seconds)[0]:
+                self.close()
+                raise PeerError(f"no answer in {seconds:.0f} s")
+            line = process.stdout.readline()
+            if not line:
+                self.close()
+                raise PeerError(f"its process ended; see {self._log.name}")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise PeerError(answer["error"])

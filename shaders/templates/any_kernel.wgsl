@@ -21,6 +21,15 @@ fn wk_hold_vec2(x: vec2<f32>) -> vec2<f32> {
   return vec2<f32>(hold(x.x), hold(x.y));
 }
 
+// Element i of an array of bytes, of which a word holds four.
+fn wk_uint8(word: u32, i: u32) -> i32 {
+  return i32(extractBits(word, 8u * (i % 4u), 8u));
+}
+
+fn wk_int8(word: u32, i: u32) -> i32 {
+  return extractBits(bitcast<i32>(word), 8u * (i % 4u), 8u);
+}
+
 // These four do nothing but under config.debug, which rewrites their calls.
 fn wk_print(value: f32) {
 }

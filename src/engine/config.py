@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.engine.tables import html_table
 from wgsl_kernels.engine.words import shown
 
@@ -49,6 +49,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
 _FOLLOWED = ("debug",)
 """The switches that take part in what a backend installs, rather than being asked for."""
 _followers: dict[str, list[Callable[[], None]]] = {name: [] for name in _FOLLOWED}
+_enders: dict[str, list[Callable[[], None]]] = {name: [] for name in _FOLLOWED}
 _blocks: dict[str, int] = dict.fromkeys(_FOLLOWED, 0)
 
 
@@ -126,6 +127,15 @@ class Config:
 
     def __setattr__(self, name: str, value: Any) -> None:
         _check(name, value)
+        if name in _FOLLOWED and self.process[name] and not value:
+            try:
+                _end(name)
+            finally:
+                self._put(name, value)
+        else:
+            self._put(name, value)
+
+    def _put(self, name: str, value: Any) -> None:
         self.process[name] = value
         looks = self.process["check_numerics"] or self.process["debug"]
         object.__setattr__(self, "looks_at_results", looks)
@@ -153,6 +163,8 @@ class Config:
 
         Raises:
             ArgumentError: A switch is unknown or its value is not allowed.
+            KernelFault: At its end, of ``debug``: what the block's kernels did wrong and no read
+                has told; a block that raises has it as a note of its error.
         """
         for name, value in values.items():
             _check(name, value)
@@ -162,7 +174,13 @@ class Config:
             _notify(name)
         try:
             with context.changed(config={**context.current().config, **values}):
-                yield
+                try:
+                    yield
+                except BaseException as error:
+                    _add_notes(error, asked)
+                    raise
+                for name in asked:
+                    _end(name)
         finally:
             for name in asked:
                 _blocks[name] -= 1
@@ -177,14 +195,35 @@ class Config:
         """Say whether a followed switch is on for the process or in a block of some thread."""
         return bool(self.process[name]) or _blocks[name] > 0
 
-    def follow(self, name: str, listener: Callable[[], None]) -> None:
-        """Call ``listener`` whenever a followed switch may be on or off anywhere."""
+    def follow(self, name: str, listener: Callable[[], None], at_end: Callable[[], None]) -> None:
+        """Call ``listener`` whenever a followed switch may be on or off anywhere.
+
+        Args:
+            name: The switch.
+            listener: What is called then.
+            at_end: Is called, the switch being on, where a block ends or it goes off; may raise.
+        """
         _followers[name].append(listener)
+        _enders[name].append(at_end)
 
 
 def _notify(name: str) -> None:
     for listener in tuple(_followers.get(name, ())):
         listener()
+
+
+def _end(name: str) -> None:
+    for listener in tuple(_enders.get(name, ())):
+        listener()
+
+
+def _add_notes(error: BaseException, names: list[str]) -> None:
+    """Add to an error what ends with its block has to tell."""
+    for name in names:
+        try:
+            _end(name)
+        except WgslKernelsError as told:
+            error.add_note(f"{type(told).__name__}: {told}")
 
 
 def _tuning() -> str:

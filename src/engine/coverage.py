@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.engine.fallbacks import fallbacks
 from wgsl_kernels.engine.gradients import find_rule
-from wgsl_kernels.engine.plans import fallbacks
 from wgsl_kernels.engine.registry import backends_of, get_kernel, kernel_names
 from wgsl_kernels.engine.tables import html_table
 

@@ -59,7 +59,16 @@ class DTypeName(str):
 
 
 Name = Literal[
-    "bool", "int32", "float16", "float32", "float64", "complex64", "complex128", "string"
+    "bool",
+    "int8",
+    "uint8",
+    "int32",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "string",
 ]
 DTypeLike = (
     Name | DTypeName | np.dtype[Any] | type[np.generic] | type[bool | int | float | complex | str]
@@ -69,6 +78,8 @@ DTypeLike = (
 _NUMPY: Mapping[DType, np.dtype[Any]] = MappingProxyType(
     {
         "bool": np.dtype(np.bool_),
+        "int8": np.dtype(np.int8),
+        "uint8": np.dtype(np.uint8),
         "int32": np.dtype(np.int32),
         "float16": np.dtype(np.float16),
         "float32": np.dtype(np.float32),
@@ -83,6 +94,8 @@ OBJECTS: Mapping[DType, DTypeName] = MappingProxyType({name: DTypeName(name) for
 """What ``x.dtype`` is, by name."""
 
 bool_ = OBJECTS["bool"]
+int8 = OBJECTS["int8"]
+uint8 = OBJECTS["uint8"]
 int32 = OBJECTS["int32"]
 float16 = OBJECTS["float16"]
 float32 = OBJECTS["float32"]
@@ -91,13 +104,26 @@ complex64 = OBJECTS["complex64"]
 complex128 = OBJECTS["complex128"]
 string = OBJECTS["string"]
 
+BYTES = frozenset({"int8", "uint8"})
+"""Integers of 8 bits: dtypes of storage alone, computed in int32 (see `engine.widening`)."""
+INTEGERS = frozenset({"int32", *BYTES})
 FLOATS = frozenset({"float16", "float32", "float64"})
 COMPLEXES = frozenset({"complex64", "complex128"})
 
 _ORDER = {
     name: rank
     for rank, name in enumerate(
-        ("bool", "int32", "float16", "float32", "float64", "complex64", "complex128")
+        (
+            "bool",
+            "int8",
+            "uint8",
+            "int32",
+            "float16",
+            "float32",
+            "float64",
+            "complex64",
+            "complex128",
+        )
     )
 }
 _ITEMSIZE = {name: dtype.itemsize for name, dtype in _NUMPY.items()}
@@ -109,8 +135,6 @@ _ELSEWHERE = {
     "bfloat16": "float16",
     "int64": "int32",
     "int16": "int32",
-    "int8": "int32",
-    "uint8": "int32",
     "uint16": "int32",
     "uint32": "int32",
     "uint64": "int32",
@@ -135,6 +159,11 @@ def itemsize(name: DType) -> int:
 def is_float(name: DType) -> bool:
     """Say whether ``name`` is a real floating-point dtype."""
     return name in FLOATS
+
+
+def is_exact(name: DType) -> bool:
+    """Say whether ``name`` is an integer dtype or bool."""
+    return name in INTEGERS or name == "bool"
 
 
 def is_differentiable(name: DType) -> bool:
@@ -171,8 +200,9 @@ def canonical(dtype: Any) -> DType:
 def promote(*names: DType) -> DType:
     """Return the dtype that values of all these dtypes can be cast to.
 
-    The order is bool, int32, float16, float32, float64, complex64, complex128, so int32 with
-    float32 is float32, as in TensorFlow.js; float64 with complex64 is complex128.
+    The order is bool, int8 and uint8, int32, float16, float32, float64, complex64, complex128, so
+    int32 with float32 is float32, as in TensorFlow.js; float64 with complex64 is complex128, and
+    int8 with uint8 is int32.
 
     Raises:
         DTypeError: Strings meet numbers.
@@ -184,4 +214,6 @@ def promote(*names: DType) -> DType:
         raise DTypeError(f"dtypes {', '.join(sorted(distinct))} have none in common.")
     if "float64" in distinct and "complex64" in distinct:
         return "complex128"
+    if distinct >= BYTES:
+        distinct.add("int32")
     return max(distinct, key=_ORDER.__getitem__)

@@ -74,7 +74,7 @@ def is_regular(values: Array) -> bool:
 
     The smallest normal number is left out: a product may be flushed before it is rounded to it.
     """
-    if values.dtype.kind in "ib":
+    if values.dtype.kind in "iub":
         return True
     for one in values.ravel().tolist():
         if not _SMALLEST < abs(one) <= _LARGEST and (one != 0 or math.copysign(1.0, one) < 0):

@@ -47,6 +47,8 @@ compiles warning no-samples             a kernel that nothing tries
 portable error   non-uniform-barrier    a barrier that some invocations of a workgroup may not reach
 portable error   reserved-word          a name that WGSL keeps for itself
 portable error   literal-overflow       a constant that its type cannot hold
+portable error   zero-divisor           an integer that is divided by a constant 0
+portable warning zero-quotient          a number that is divided by a constant 0
 portable warning nan-test               a comparison that compilers fold, as x != x
 portable warning times-zero             a product with 0, which compilers fold even for NaN
 portable warning subgroup-width         subgroup functions without a look at the subgroup's size

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, numpy_dtype
+from wgsl_kernels.engine.dtypes import BYTES, INTEGERS, WIDE, DType, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError, WgslKernelsError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.words import shown
@@ -23,22 +23,20 @@ Room = Callable[[tuple[int, ...], DType], None]
 LARGE = 1 << 18
 """Elements from which on a copy is worth a question."""
 
-_INT32 = np.iinfo(np.int32)
-
 
 def to_host(
     values: Any, dtype: Any = None, *, double: bool = False, room: Room | None = None
 ) -> Array:
     """Return a new array of ``values`` in a dtype that tensors can have.
 
-    Python floats and NumPy's float64 become float32, integers int32, unless ``dtype`` says else;
-    with ``double`` every float becomes float64 and every complex number complex128. ``room`` is
-    asked before a large array is copied.
+    Python floats and NumPy's float64 become float32, integers but NumPy's int8 and uint8 int32,
+    unless ``dtype`` says else; with ``double`` every float becomes float64 and every complex number
+    complex128. ``room`` is asked before a large array is copied.
 
     Raises:
         ShapeError: Nested lists are ragged.
         DTypeError: The values have a dtype that tensors cannot have.
-        ArgumentError: An integer does not fit int32.
+        ArgumentError: An integer does not fit the dtype.
     """
     given = as_array(values)
     wanted = canonical(dtype) if dtype is not None else default_dtype(given)
@@ -48,8 +46,8 @@ def to_host(
         return _strings(given)
     if given.dtype.kind in "OUS":
         raise DTypeError(f"tensor: values of dtype {given.dtype} do not make a {wanted} tensor.")
-    if wanted == "int32" and given.dtype.kind in "iu":
-        _check_int32(given)
+    if wanted in INTEGERS and given.dtype.kind in "iu":
+        _check_range(given, wanted)
     target = numpy_dtype(wanted)
     if given.dtype.kind == "c" and target.kind != "c":
         raise DTypeError(f"tensor: complex values do not make a {wanted} tensor; take real first.")
@@ -57,6 +55,8 @@ def to_host(
         room(given.shape, wanted)
     try:
         with np.errstate(all="ignore"):
+            if wanted in BYTES and given.dtype.kind == "f":
+                given = given.astype(np.int64)  # what C leaves open is modulo 256
             return np.array(given, dtype=target, order="C", copy=True)
     except (TypeError, ValueError):  # records, dates and the like
         raise DTypeError(
@@ -87,7 +87,7 @@ def default_dtype(given: Array) -> DType:
     if kind == "f":
         return "float16" if given.dtype.itemsize == 2 else "float32"
     if kind in "iu":
-        return "int32"
+        return given.dtype.name if given.dtype.itemsize == 1 else "int32"
     if kind == "b":
         return "bool"
     if kind == "c":
@@ -122,6 +122,8 @@ _KINDS: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 _DEFAULTS = ("bool", "int32", "float32", "complex64")
 _RANKS = {
     "bool": 0,
+    "int8": 1,
+    "uint8": 1,
     "int32": 1,
     "float16": 2,
     "float32": 2,
@@ -164,12 +166,14 @@ def _strings(given: Array) -> Array:
     return flat.reshape(given.shape)
 
 
-def _check_int32(given: Array) -> None:
-    if given.size == 0 or np.can_cast(given.dtype, np.int32):
+def _check_range(given: Array, wanted: DType) -> None:
+    target = numpy_dtype(wanted)
+    if given.size == 0 or np.can_cast(given.dtype, target):
         return
+    bounds = np.iinfo(target)
     for value in (given.min(), given.max()):
-        if not _INT32.min <= int(value) <= _INT32.max:
+        if not bounds.min <= int(value) <= bounds.max:
             raise ArgumentError(
-                f"tensor: {int(value)} does not fit int32; want values in "
-                f"[{_INT32.min}, {_INT32.max}], or give dtype='float32'."
+                f"tensor: {int(value)} does not fit {wanted}; want values in "
+                f"[{bounds.min}, {bounds.max}], or give dtype='float32'."
             )

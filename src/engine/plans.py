@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import registrations, registry
@@ -10,12 +9,12 @@ from wgsl_kernels.engine.attributes import plain
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
+from wgsl_kernels.engine.fallbacks import note_fallback
 from wgsl_kernels.engine.gradients import Keeping, keeping_for
-from wgsl_kernels.engine.origin import user_place
-from wgsl_kernels.engine.progress import logger
 from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.signature import Outputs, Signature, find_signature, output_names
 from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.widening import is_widened, narrows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.registrations import Key, Uses
     from wgsl_kernels.engine.registry import Kernel
+    from wgsl_kernels.engine.widening import Narrows
 
 PLANS_MAX = 2048
 """Plans that are kept at least."""
@@ -34,6 +34,8 @@ class Plan:
 
     Attributes:
         casts: A dtype per input that must be cast first (None: as it is), or None if none must.
+        narrows: Where inputs or outputs are int8 or uint8 and the kernel computes in int32, what
+            each output is cast to afterwards; `casts` is empty then. None for all other runs.
         launch: Runs it; takes arrays of ``driver``, gives arrays of ``homes``.
         outputs: The specs, or None where they are known only after the run.
         output: The spec of the output, where there is one and it is known.
@@ -53,6 +55,7 @@ class Plan:
         "keeping",
         "launch",
         "name",
+        "narrows",
         "output",
         "output_names",
         "outputs",
@@ -65,6 +68,7 @@ class Plan:
     attrs: dict[str, Any]
     driver: Driver
     casts: tuple[DType | None, ...] | None
+    narrows: Narrows | None
     launch: Launch
     outputs: tuple[Spec, ...] | None
     output: Spec | None
@@ -107,8 +111,6 @@ def _drop_changed(keys: tuple[Key, ...]) -> None:
 
 
 registrations.on_change(_drop_changed)
-fallbacks: dict[tuple[str, str], int] = {}
-"""How often a kernel missing on a backend ran on the CPU instead."""
 
 
 def make_plan(
@@ -167,6 +169,9 @@ def _planned(
         plan.attrs = declared.check_attrs(attrs)
         plan.input_names = tuple(one.name for one in declared.inputs)
         plan.casts = declared.casts(specs)
+    plan.narrows = None
+    if plan.casts is None and is_widened(name, driver.name, specs, plan.attrs):
+        plan.casts, plan.narrows = (), narrows_of(declared, specs, plan.attrs)
     if plan.casts is None:
         _finish(plan, declared, driver, specs)
     return plan
@@ -213,7 +218,10 @@ def _kernel_for(
         given = ", ".join(sorted(dtypes))
         raise KernelNotFound(f"{name}: no kernel on backend {driver.name!r} for dtypes {given}.")
     if not strings:
-        _note_fallback(name, driver.name)
+        what = (
+            f"no kernel on backend {driver.name!r} for these dtypes; it runs on cpu with transfers"
+        )
+        note_fallback(name, driver.name, what)
     return cpu, find_driver("cpu")
 
 
@@ -232,20 +240,6 @@ def _serves(
     if first is None:
         return inferred is None or inferred.specs[0].dtype in kernel.dtypes
     return first.dtype in kernel.dtypes
-
-
-def _note_fallback(name: str, backend: str) -> None:
-    first = (name, backend) not in fallbacks
-    fallbacks[name, backend] = fallbacks.get((name, backend), 0) + 1
-    if first:
-        logger.info("%s: no kernel on backend %r for these dtypes; it runs on cpu", name, backend)
-    if first and config.fallback == "warn":
-        warnings.warn_explicit(
-            f"{name}: no kernel on backend {backend!r} for these dtypes; it runs on cpu with "
-            "transfers. config.fallback = 'silent' hides this, 'error' forbids it.",
-            RuntimeWarning,
-            *user_place(),
-        )
 
 
 def _flat(specs: Sequence[Any]) -> list[Spec]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.dtypes import INTEGERS
 from wgsl_kernels.engine.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.suggestions import advice
@@ -76,8 +77,8 @@ class Reading:
         return int(self.item())
 
     def __index__(self: Tensor) -> int:  # type: ignore[misc]  # as above
-        if self.dtype != "int32" or self.size != 1:
-            raise DTypeError("only an int32 tensor with one element serves as an index.")
+        if self.dtype not in INTEGERS or self.size != 1:
+            raise DTypeError("only an integer tensor with one element serves as an index.")
         return int(self.item())
 
     def __float__(self: Tensor) -> float:  # type: ignore[misc]  # as above

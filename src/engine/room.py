@@ -29,10 +29,11 @@ def check_room(shape: Shape, dtype: DType) -> None:
         limited.check_size(Spec(shape, dtype))
 
 
-def too_large(spec: Spec) -> OutOfMemoryError:
-    """Return the error for values that the host cannot hold."""
+def too_large(*specs: Spec) -> OutOfMemoryError:
+    """Return the error for values that the host cannot hold; for none where they are not known."""
+    asked = ", ".join(f"{one.nbytes} bytes ({show(one.shape)} {one.dtype})" for one in specs)
     return OutOfMemoryError(
-        f"asked for {spec.nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
+        f"asked for {asked or 'more memory than there is'}.\n"
         f"The backends hold {memory().num_bytes} bytes, and the host has no room for these; "
         f"config.memory_limit is {config.memory_limit!r}."
     )

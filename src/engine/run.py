@@ -9,20 +9,24 @@ from wgsl_kernels.engine import context
 from wgsl_kernels.engine.attributes import attr_key, text
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError, WgslKernelsError
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.numerics import check_results
+from wgsl_kernels.engine.odd_attributes import odd_attribute
 from wgsl_kernels.engine.op_names import name_op
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan, plans
 from wgsl_kernels.engine.registry import get_kernel
 from wgsl_kernels.engine.scalars import scalar_tensor
 from wgsl_kernels.engine.signature import find_signature
-from wgsl_kernels.engine.tensor import Tensor, tensor
+from wgsl_kernels.engine.tensor import Tensor, as_floats, tensor
+from wgsl_kernels.engine.widening import WIDE, widened_attrs
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.widening import Narrows
 
 
 class Call:
@@ -99,6 +103,7 @@ class ReplayObserver(Protocol):
 """Sees every kernel run of its thread: calls ``proceed(call)`` for the result, once or not."""
 
 _SCALARS = (bool, int, float, complex, str)
+_WHOLE = ("int32", "bool")
 
 
 def run(name: str, *inputs: Any, **attrs: Any) -> Tensor:
@@ -243,7 +248,7 @@ def _execute(
         found = tuple(key)
         plan = find_plan(found)
     except Exception:  # of the attributes' own making: no dictionary can hold one
-        raise _odd_attribute(name, attrs) from None
+        raise odd_attribute(name, attrs) from None
     if plan is None:
         plan = plans[found]  # one that was not used lately
     if plan is None:
@@ -255,7 +260,11 @@ def _execute(
     if watch is not None:
         watch.met(plan.uses)
     if plan.casts is not None:
-        return _execute(name, _cast(inputs, plan.casts), attrs, names, call, observer)
+        if plan.narrows is None:
+            return _execute(name, _cast(inputs, plan.casts), attrs, names, call, observer)
+        wide = tuple([_cast_one(one, WIDE, only=BYTES) for one in inputs])
+        result = _execute(name, wide, widened_attrs(attrs), names, call, observer)
+        return _narrowed(result, plan.narrows)
     if call is not None:
         call.plan = plan
         call.inputs = inputs
@@ -320,10 +329,17 @@ def _cast(inputs: tuple[Any, ...], casts: Sequence[DType | None]) -> tuple[Any, 
     )
 
 
-def _cast_one(value: Any, wanted: DType) -> Any:
+def _cast_one(value: Any, wanted: DType, only: frozenset[DType] | None = None) -> Any:
     if isinstance(value, list):
-        return [_cast_one(one, wanted) for one in value]
-    return value if value.dtype == wanted else run("Cast", value, dtype=wanted)
+        return [_cast_one(one, wanted, only) for one in value]
+    kept = value is None or value.dtype == wanted or (only and value.dtype not in only)
+    return value if kept else run("Cast", value, dtype=wanted)
+
+
+def _narrowed(result: Result, narrows: Narrows) -> Result:
+    if not any(narrows):
+        return result
+    return _cast((result,), narrows)[0] if isinstance(result, Tensor) else _cast(result, narrows)
 
 
 def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -342,10 +358,13 @@ def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
             found.append(value)
             continue
         is_list = isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value)
+        of_floats = False
         if declared is not None and index < len(declared.inputs):
             is_list = declared.inputs[index].is_list
+            of_floats = declared.inputs[index].is_float
         try:
-            found.append(_converted_one(name, value, is_list, strong))
+            one = _converted_one(name, value, is_list, strong)
+            found.append(as_floats(value) if of_floats and one.dtype in _WHOLE else one)
         except (ShapeError, DTypeError) as error:
             which = declared.inputs[index].name if declared is not None else f"input {index}"
             said = str(error).removeprefix("tensor: ")
@@ -371,23 +390,3 @@ def _converted_one(name: str, value: Any, is_list: bool, strong: DType | None) -
             "stack() them first."
         )
     return tensor(value)
-
-
-def _odd_attribute(kernel: str, attrs: dict[str, Any]) -> ArgumentError:
-    """Return the error for an attribute that is a tensor, or that no dictionary can hold."""
-    name, value = next(pair for pair in attrs.items() if not _is_plain(pair[1]))
-    if isinstance(value, Tensor):
-        return ArgumentError(
-            f"{kernel}: {name} is a tensor, but it is an attribute: a plain value. "
-            "Pass item() or tolist() of it."
-        )
-    kind = type(value).__name__
-    return ArgumentError(f"{kernel}: {name} is a {kind}; want numbers, strings or a tuple.")
-
-
-def _is_plain(value: Any) -> bool:
-    try:
-        hash(attr_key(value))
-    except Exception:
-        return False
-    return True

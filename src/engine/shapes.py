@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.attributes import integer, integers
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def require_dtype(kernel: str, name: str, spec: Spec, *allowed: DType) -> None:
     """Refuse an input whose dtype is not among ``allowed``.
 
     float64 passes where float32 does, and complex128 where complex64 does: gradients are checked
-    in double precision.
+    in double precision. int8 and uint8, which are computed in int32, pass where that does.
 
     Raises:
         DTypeError: It is not.
@@ -132,6 +133,8 @@ def require_dtype(kernel: str, name: str, spec: Spec, *allowed: DType) -> None:
     if dtype == "complex128" and "complex64" in allowed:
         return
     if dtype == "float16" and "float32" in allowed:
+        return
+    if dtype in BYTES and "int32" in allowed:
         return
     raise DTypeError(f"{kernel}: {name} has dtype {dtype}; want {' or '.join(allowed)}.")
 

@@ -23,11 +23,19 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Input:
-    """One tensor that a kernel takes: its name, whether it may be absent, whether it is a list."""
+    """One tensor that a kernel takes.
+
+    Attributes:
+        name: Its name.
+        optional: Whether it may be absent.
+        is_list: Whether it is a list of tensors.
+        is_float: Whether host integers become floats for it.
+    """
 
     name: str
     optional: bool
     is_list: bool
+    is_float: bool
 
 
 @dataclass(frozen=True)
@@ -183,7 +191,11 @@ def find_signature(name: str) -> Signature | None:
 
 
 def signature(
-    name: str, *, promote: Sequence[str] = (), override: bool = False
+    name: str,
+    *,
+    promote: Sequence[str] = (),
+    floats: Sequence[str] = (),
+    override: bool = False,
 ) -> Callable[[Rule], Rule]:
     """Declare what the kernel ``name`` takes and gives.
 
@@ -199,6 +211,8 @@ def signature(
     Args:
         name: The kernel's name.
         promote: Inputs that are cast to their common dtype before the kernel runs.
+        floats: Inputs for which integers and bools on the host, such as a list of ints, become
+            float32; tensors stay as they are.
         override: Whether an existing signature is replaced.
 
     Raises:
@@ -207,7 +221,9 @@ def signature(
     origin = caller()
 
     def register(rule: Rule) -> Rule:
-        define_signature(name, rule, promote=promote, origin=origin, override=override)
+        define_signature(
+            name, rule, promote=promote, floats=floats, origin=origin, override=override
+        )
         return rule
 
     return register
@@ -218,6 +234,7 @@ def define_signature(
     rule: Rule,
     *,
     promote: Sequence[str] = (),
+    floats: Sequence[str] = (),
     origin: Origin,
     override: bool = False,
 ) -> None:
@@ -228,7 +245,12 @@ def define_signature(
     _signatures[name] = Signature(
         name=name,
         inputs=tuple(
-            Input(one, one in parameters.defaults, _is_list(parameters.annotations.get(one)))
+            Input(
+                one,
+                one in parameters.defaults,
+                _is_list(parameters.annotations.get(one)),
+                one in floats,
+            )
             for one in parameters.positional
         ),
         attrs={one: parameters.defaults.get(one) for one in parameters.keyword_only},

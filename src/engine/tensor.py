@@ -11,6 +11,7 @@ import numpy as np
 
 from wgsl_kernels.engine import context, display, memory
 from wgsl_kernels.engine.backends import active_driver, find_driver
+from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.copies import Copies
 from wgsl_kernels.engine.dtypes import (
     OBJECTS,
@@ -25,7 +26,8 @@ from wgsl_kernels.engine.errors import (
     DTypeError,
     ShapeError,
 )
-from wgsl_kernels.engine.host import Array, default_dtype, reshape_host, to_host
+from wgsl_kernels.engine.fallbacks import note_fallback
+from wgsl_kernels.engine.host import Array, as_array, default_dtype, reshape_host, to_host
 from wgsl_kernels.engine.methods import Methods
 from wgsl_kernels.engine.operators import Assigning, Operators
 from wgsl_kernels.engine.reading import Reading
@@ -253,12 +255,23 @@ def new_tensor(values: Array, dtype: DType) -> Tensor:
     driver = active_driver()
     if not driver.supports(dtype):
         if dtype != "string":
-            raise DTypeError(
-                f"tensor: dtype {dtype} cannot live on backend {driver.name!r}. "
-                'Use use_backend("cpu"), or another dtype.'
-            )
+            _leave_to_cpu(dtype, driver.name)
         driver = find_driver("cpu")
     return made(Tensor(spec, driver.upload(values, spec), driver))
+
+
+def _leave_to_cpu(dtype: DType, backend: str) -> None:
+    """Note that values of a dtype that a backend lacks live on the CPU.
+
+    Raises:
+        DTypeError: ``config.fallback`` forbids it.
+    """
+    if config.fallback == "error":
+        raise DTypeError(
+            f"tensor: dtype {dtype} cannot live on backend {backend!r}. "
+            'Use use_backend("cpu"), or another dtype.'
+        )
+    note_fallback(f"tensor of {dtype}", backend, f"backend {backend!r} has none; it lives on cpu")
 
 
 def made(tensor: Tensor) -> Tensor:
@@ -277,13 +290,16 @@ def tensor(
     Args:
         values: A scalar, nested lists, an array, or a tensor.
         shape: The tensor's shape where it differs from that of ``values``; a scalar fills it.
-        dtype: Without it Python and NumPy floats become float32, integers int32, and bool, str
-            and complex values bool, string and complex64. float64 lives on ``cpu`` only.
+        dtype: Without it Python and NumPy floats become float32, integers int32, but for NumPy's
+            int8 and uint8, and bool, str and complex values bool, string and complex64. What the
+            backend lacks, as float64 all but ``cpu``, lives on ``cpu``, and so does what is
+            computed of it.
 
     Raises:
         ShapeError: ``values`` are ragged or do not fill ``shape``.
-        DTypeError: No tensor can have this dtype, or not on this backend.
-        ArgumentError: An integer does not fit int32.
+        DTypeError: No tensor can have this dtype; or the backend cannot, and ``config.fallback``
+            is "error".
+        ArgumentError: An integer does not fit the dtype.
     """
     if isinstance(values, Tensor):
         values, dtype = values.numpy(), values.dtype if dtype is None else dtype
@@ -338,6 +354,14 @@ def as_tensor(value: TensorLike, dtype: Any = None) -> Tensor:
     if dtype is not None and value.dtype != canonical(dtype):
         raise DTypeError(f"tensor has dtype {value.dtype}; want {canonical(dtype)}. Cast it first.")
     return value
+
+
+def as_floats(value: TensorLike) -> Tensor:
+    """Return ``value`` itself where it is a tensor, else a new one, of floats for integers."""
+    if isinstance(value, Tensor):
+        return value
+    given = as_array(value)
+    return tensor(given, dtype="float32" if given.dtype.kind in "biu" else None)
 
 
 def _dtype_of(host: Array, asked: Any) -> DType:

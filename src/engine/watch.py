@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, TypeVar
 from weakref import ref
 
 from wgsl_kernels.engine import context
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.exchange import Change
     from wgsl_kernels.engine.registrations import Uses
+
+Found = TypeVar("Found")
+_ARRAY = attrgetter("_array", "_driver")
 
 New = tuple[Variable, "Any", "Driver"]
 """A variable, the array that it gets (None where it is disposed), and whose that is."""
@@ -128,6 +132,50 @@ def all_or_none() -> Iterator[None]:
         block.leave()
         watch.put_back()
         raise
+
+
+class _Moment(Watch):
+    """Shows variables as they all were when it was made.
+
+    Attributes:
+        missed: Those read that it was not made with, as they are now.
+    """
+
+    def __init__(self, variables: Sequence[Variable]) -> None:
+        super().__init__()
+        outer = self._outer
+        shown = variables if outer is None else [outer.shown(one) for one in variables]
+        arrays = list(map(_ARRAY, shown))  # one call of a function in C, see `exchange`
+        self._then = {
+            one._id: stand_in(one, *pair) for one, pair in zip(variables, arrays, strict=True)
+        }
+        self.missed: list[Variable] = []
+
+    def shown(self, variable: Variable) -> Tensor:
+        """Return what has a variable's values at that moment."""
+        if variable._id in self.changed:
+            return super().shown(variable)
+        found = self._then.get(variable._id)
+        if found is None:
+            self.missed.append(variable)
+            return super().shown(variable)
+        return found
+
+
+def at_one_moment(look: Callable[[], Found]) -> Found:
+    """Return what ``look`` finds, called until all that it reads of variables is of one moment.
+
+    So it sees them between two steps, though another thread may train them meanwhile.
+    """
+    known: list[Variable] = []
+    while True:
+        moment = _Moment(known)
+        with context.changed(watch=moment):
+            found = look()
+        if not moment.missed:
+            moment.commit()
+            return found
+        known += dict.fromkeys(moment.missed)
 
 
 def assign_all(pairs: Iterable[tuple[Variable, Any]]) -> None:

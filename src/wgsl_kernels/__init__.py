@@ -15,6 +15,7 @@ from wgsl_kernels.backends.webgpu.link import Linked as Linked
 from wgsl_kernels.backends.webgpu.link import link as link
 from wgsl_kernels.backends.webgpu.packages import shader_package as shader_package
 from wgsl_kernels.composed import *  # noqa: F403  it re-exports ops made of others
+from wgsl_kernels.dtypes import *  # noqa: F403  it re-exports dtypes
 from wgsl_kernels.engine.autodiff import GradientTape as GradientTape
 from wgsl_kernels.engine.autodiff import grad as grad
 from wgsl_kernels.engine.autodiff import grads as grads
@@ -39,16 +40,7 @@ from wgsl_kernels.engine.derivatives import vjp as vjp
 from wgsl_kernels.engine.dlpack import from_dlpack as from_dlpack
 from wgsl_kernels.engine.driver import Backend as Backend
 from wgsl_kernels.engine.driver import Usage as Usage
-from wgsl_kernels.engine.dtypes import DTypeLike as DTypeLike
-from wgsl_kernels.engine.dtypes import DTypeName as DTypeName
 from wgsl_kernels.engine.dtypes import bool_ as _bool
-from wgsl_kernels.engine.dtypes import complex64 as complex64
-from wgsl_kernels.engine.dtypes import complex128 as complex128
-from wgsl_kernels.engine.dtypes import float16 as float16
-from wgsl_kernels.engine.dtypes import float32 as float32
-from wgsl_kernels.engine.dtypes import float64 as float64
-from wgsl_kernels.engine.dtypes import int32 as int32
-from wgsl_kernels.engine.dtypes import string as string
 from wgsl_kernels.engine.errors import AlreadyRegistered as AlreadyRegistered
 from wgsl_kernels.engine.errors import ArgumentError as ArgumentError
 from wgsl_kernels.engine.errors import DeviceLostError as DeviceLostError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import threading
 from dataclasses import dataclass, field, replace
@@ -11,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.attributes import function
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.dtypes import numpy_dtype
-from wgsl_kernels.engine.errors import ShaderError, WgslKernelsError
+from wgsl_kernels.engine.errors import ArgumentError, ShaderError, WgslKernelsError
 from wgsl_kernels.engine.plans import plans
 from wgsl_kernels.engine.public import publish
 from wgsl_kernels.engine.registrations import announce_change
 from wgsl_kernels.engine.registry import kernels_for_backend
 from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -148,15 +151,27 @@ def watch(*folders: str | Path, say: Callable[[str], object] | None = None) -> W
     Returns:
         The watch, which ends with `stop`, as a context manager, or with the process.
 
+    Raises:
+        ArgumentError: There is no such folder, or ``say`` is no function.
+
     Example:
         >>> with wk.dev.watch():
         ...     pass  # a training loop
     """
-    watching = Watching(tuple(Path(one) for one in folders))
+    watching = Watching(tuple(map(_folder, folders)))
     if say is not None:
-        watching.say = say
+        watching.say = function("watch", "say", say)
     watching.start()
     return watching
+
+
+def _folder(given: Any) -> Path:
+    if not isinstance(given, (str, os.PathLike)):
+        raise ArgumentError(f"watch: a folder is {shown(given)}; want a path.")
+    folder = Path(given)
+    if not folder.is_dir():
+        raise ArgumentError(f"watch: there is no folder {folder}.")
+    return folder
 
 
 def _own_kernels() -> Iterator[Kernel]:

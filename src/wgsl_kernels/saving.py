@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from wgsl_kernels import tensor_files
+from wgsl_kernels.engine.autodiff import stop_gradient
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DisposedTensorError,
@@ -21,7 +22,7 @@ from wgsl_kernels.engine.errors import (
 )
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable
-from wgsl_kernels.engine.watch import all_or_none
+from wgsl_kernels.engine.watch import all_or_none, at_one_moment
 from wgsl_kernels.tensor_files import Content
 from wgsl_kernels.train.slots import is_counted, name_of
 
@@ -78,6 +79,8 @@ class HasStateOfVariables(Protocol):
 def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> None:
     """Save tensors in a file, all or, if that fails, none: the file appears when it is complete.
 
+    What another thread trains meanwhile is saved as it is between two steps.
+
     Args:
         path: Where; a file that is there is replaced and keeps its mode, and a link is followed.
         obj: Names to variables, tensors and optimizers, or to further such mappings; or one
@@ -99,23 +102,7 @@ def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> Non
         >>> load(path)["w"].tolist()
         [1.0, 2.0]
     """
-    found: dict[str, Tensor] = {}
-    by_path: list[str] = []
-    things = list(_things("save", obj))
-    paths: dict[Variable, str] = {}
-    for name, thing in things:
-        if isinstance(thing, Variable):
-            paths.setdefault(thing, name)
-    for name, thing in things:
-        if isinstance(thing, HasStateOfVariables):
-            by_path.append(name)
-            _check_owners(name, thing, paths)
-            state: Any = thing.state_dict(paths)
-        else:
-            state = thing if isinstance(thing, Tensor) else thing.state_dict()
-        for one, value in _things("save", state, name):
-            _add(found, one, value)
-    tensor_files.write(path, Content(found, by_path))
+    tensor_files.write(path, at_one_moment(lambda: _content(obj)))
 
 
 def load(
@@ -148,6 +135,29 @@ def load(
                 else:
                     holder.load_state_dict(value, owners)
     return content.tensors
+
+
+def _content(obj: Any) -> Content:
+    """Return what ``obj`` holds, by name."""
+    found: dict[str, Tensor] = {}
+    by_path: list[str] = []
+    things = list(_things("save", obj))
+    paths: dict[Variable, str] = {}
+    for name, thing in things:
+        if isinstance(thing, Variable):
+            paths.setdefault(thing, name)
+    for name, thing in things:
+        if isinstance(thing, HasStateOfVariables):
+            by_path.append(name)
+            _check_owners(name, thing, paths)
+            state: Any = thing.state_dict(paths)
+        elif isinstance(thing, Variable):
+            state = stop_gradient(thing)
+        else:
+            state = thing if isinstance(thing, Tensor) else thing.state_dict()
+        for one, value in _things("save", state, name):
+            _add(found, one, value)
+    return Content(found, by_path)
 
 
 def _things(

@@ -1,9 +1,10 @@
 """Safetensors files: named tensors, and what their metadata says about them.
 
-bool, int32, float16, float32 and float64 are stored as they are (BOOL, I32, F16, F32, F64), a
-complex tensor as floats with a last axis of 2, the real and the imaginary part. Two lists of names,
-as JSON, stand in the metadata: under ``complex`` the complex tensors, under ``by_path`` the objects
-whose state names variables by their paths in the file. Any reader of safetensors opens such a file.
+bool, int8, uint8, int32, float16, float32 and float64 are stored as they are (BOOL, I8, U8, I32,
+F16, F32, F64), a complex tensor as floats with a last axis of 2, the real and the imaginary part.
+Two lists of names, as JSON, stand in the metadata: under ``complex`` the complex tensors, under
+``by_path`` the objects whose state names variables by their paths in the file. Any reader of
+safetensors opens such a file.
 """
 
 from __future__ import annotations

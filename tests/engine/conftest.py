@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import backends, gradients, plans, registry, signature
+from wgsl_kernels.engine import backends, fallbacks, gradients, registry, signature
 
 
 @pytest.fixture(params=["cpu", "webgpu"])
@@ -17,7 +17,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def _registries_as_before() -> Iterator[None]:
-    tables = (registry._kernels, signature._signatures, gradients._rules, plans.fallbacks)
+    tables = (registry._kernels, signature._signatures, gradients._rules, fallbacks.fallbacks)
     entries = backends._entries
     before = [dict(one) for one in tables]
     before_entries = dict(entries)

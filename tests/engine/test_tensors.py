@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine import fallbacks
 from wgsl_kernels.ops.methods import ALIASES, METHODS, PROPERTIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(
@@ -23,7 +28,9 @@ from wgsl_kernels.ops.methods import ALIASES, METHODS, PROPERTIES
         ([], "float32", (0,)),
         (np.zeros(2), "float32", (2,)),
         (np.zeros(2, np.int64), "int32", (2,)),
-        (np.zeros(2, np.uint8), "int32", (2,)),
+        (np.zeros(2, np.int16), "int32", (2,)),
+        (np.zeros(2, np.int8), "int8", (2,)),
+        (np.zeros(5, np.uint8), "uint8", (5,)),
         (np.zeros(2, np.complex128), "complex64", (2,)),
         (np.float64(0.5), "float32", ()),
         (range(3), "int32", (3,)),
@@ -53,13 +60,35 @@ def test_a_dtype_may_be_asked_for(backend: str, dtype: Any, name: str) -> None:
     assert wk.tensor([0, 1], dtype=dtype).dtype == name
 
 
-def test_float64_lives_on_cpu_alone(backend: str) -> None:
-    if backend == "cpu":
-        x = wk.tensor([0.1], dtype="float64")
-        assert (x.dtype, x.item()) == ("float64", 0.1)
-    else:
-        with pytest.raises(wk.DTypeError, match="float64 cannot live on backend 'webgpu'"):
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_double_precision_lives_on_cpu_whatever_the_backend(backend: str, dtype: Any) -> None:
+    makers: list[Callable[[], wk.Tensor]] = [
+        lambda: wk.tensor([0.1], dtype=dtype),
+        lambda: wk.variable([0.1], dtype=dtype),
+        lambda: wk.full((1,), 0.1, dtype=dtype),
+        lambda: wk.astype(wk.tensor([1.0]), dtype) / 10.0,
+        lambda: wk.where(wk.tensor([True]), wk.full((1,), 0.1, dtype=dtype), 0.0),
+    ]
+    for make in makers:
+        with wk.config.using(fallback="silent"):
+            x = make()
+            assert (x.dtype, x.backend) == (dtype, "cpu")
+            assert abs(x.item() - 0.1) < 1e-16
+            assert (x + 0.2).dtype == dtype
+        if backend == "webgpu":
+            with wk.config.using(fallback="error"), pytest.raises(wk.WgslKernelsError):
+                make()
+
+
+def test_a_dtype_that_a_backend_lacks_is_said_once(backend: str) -> None:
+    fallbacks.fallbacks.clear()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(2):
             wk.tensor([0.1], dtype="float64")
+    said = [str(one.message) for one in seen]
+    assert len(said) == (backend == "webgpu")
+    assert all("of float64: backend 'webgpu' has none; it lives on cpu" in one for one in said)
 
 
 def test_strings_live_on_cpu_whatever_the_backend(backend: str) -> None:
@@ -90,7 +119,7 @@ def test_ragged_values_are_refused() -> None:
 
 def test_objects_and_unknown_dtypes_are_refused() -> None:
     with pytest.raises(wk.DTypeError, match=r"unknown; did you mean 'int32'\? Want one of"):
-        wk.tensor([1], dtype="int8")  # type: ignore[arg-type]  # a wrong name
+        wk.tensor([1], dtype="int16")  # type: ignore[arg-type]  # a wrong name
     with pytest.raises(wk.DTypeError, match="makes no tensor"):
         wk.tensor([object()])
     with pytest.raises(wk.DTypeError, match="take real first"):
@@ -136,7 +165,7 @@ def test_item_list_and_numbers_read_a_single_element(backend: str) -> None:
     assert [10, 20, 30][wk.tensor(1)] == 20
     with pytest.raises(wk.ShapeError, match=r"item: the tensor has shape \[2\]; want one element"):
         wk.tensor([1, 2]).item()
-    with pytest.raises(wk.DTypeError, match="int32 tensor with one element serves as an index"):
+    with pytest.raises(wk.DTypeError, match="integer tensor with one element serves as an index"):
         range(3)[wk.tensor(1.0)]
 
 

@@ -153,3 +153,25 @@ def test_a_copied_generator_draws_the_same_and_apart() -> None:
     one = wk.random_uniform((2,), generator=first).tolist()
 
     assert wk.random_uniform((2,), generator=second).tolist() == one
+
+
+@pytest.mark.parametrize("row", [[math.nan, 0.0], [0.0, math.inf], [-math.inf, -math.inf]])
+def test_what_is_no_distribution_draws_no_outcome(row: list[float]) -> None:
+    with wk.config.using(small_ops="device"):
+        logits = wk.tensor([row, [0.0, -math.inf]])
+        assert wk.random.categorical(logits, 3).numpy().T.tolist() == [[-1] * 3, [0] * 3]
+        assert wk.multinomial(logits, 2, seed=1).tolist() == [[-1] * 2, [0] * 2]
+        assert wk.random.categorical(wk.tensor([[row[1]]])).item() == (0 if row[1] == 0 else -1)
+        for odd in ([-1.0, 2.0], [0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0], [3e38, 3e38]):
+            weights = wk.tensor([odd, [0.0, 9.0]])
+            found = wk.multinomial(weights, 2, seed=1, normalized=True)
+            assert found.tolist() == [[-1] * 2, [1] * 2]
+
+
+def test_a_probability_is_within_0_and_1_or_counts_as_the_nearer() -> None:
+    for p in (1.5, -0.1, math.nan, [0.5, 2.0]):
+        with pytest.raises(wk.ArgumentError, match=r"bernoulli: p is .*; want probabilities in"):
+            wk.random.bernoulli(p)
+    with wk.config.using(small_ops="device"):
+        found = wk.random.bernoulli(wk.tensor([-1.0, math.nan, 1.0, 2.0]))
+        assert found.tolist() == [False, False, True, True]

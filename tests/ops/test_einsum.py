@@ -50,6 +50,34 @@ def test_an_equation_gives_what_it_gives_in_numpy(
 
 
 @BACKENDS
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [case for case in CASES if case[0] in ("i->", "iij->ji", "ij,jk", "abc,cd,d,ae->be", "ij,kl->")]
+    + [("...ij,...jk->...ik", ((5, 2, 3), (1, 3, 4))), ("ij,jk->ik", ((2, 0), (0, 3)))],
+)
+def test_complex_operands_are_multiplied_as_numpy_does(
+    equation: str, shapes: tuple[tuple[int, ...], ...], backend: str
+) -> None:
+    draw = np.random.default_rng(len(equation))
+    whole = [draw.integers(-9, 9, (2, *shape)).astype(np.float32) for shape in shapes]
+    given: list[np.ndarray] = [(one[0] + 1j * one[1]).astype(np.complex64) for one in whole]
+    with wk.use_backend(backend):
+        for operands in (given, [given[0], *[one[0] for one in whole[1:]]]):
+            found = wk.einsum(equation, *operands)
+            assert found.dtype == "complex64"
+            np.testing.assert_array_equal(found.numpy(), np.einsum(equation, *operands))
+
+
+@BACKENDS
+def test_a_complex_product_has_its_gradient(backend: str) -> None:
+    a, b = (np.array(one, np.complex64) for one in ([[1 + 2j, 3j]], [[2 - 1j], [1j]]))
+    with wk.use_backend(backend):
+        found = wk.grad(lambda x: wk.real(wk.einsum("ij,jk->", x, b)))(wk.tensor(a))
+
+    np.testing.assert_array_equal(found.numpy(), b.conj().T)
+
+
+@BACKENDS
 def test_many_operands_are_contracted_in_a_good_order(backend: str) -> None:
     """From the left a chain would take 10^9 products; the result of one pair is small."""
     shapes = ((1000, 2), (2, 1000), (1000, 2))

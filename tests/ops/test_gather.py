@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,10 +12,12 @@ from wgsl_kernels.ops.gather import take
 from wgsl_kernels.ops.ragged import ragged_gather
 from wgsl_kernels.ops.ranges import arange
 
+BOTH = pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+
 BACKENDS = ["cpu", "webgpu"]
 WORDS = (
-    r"^GatherV2: indices holds 3, which is out of range; x is \[3\], indices is \[4\], "
-    r"y is \[4\]\. Called at .*test_gather\.py:\d+\.$"
+    r"^(take \(kernel GatherV2\)|GatherV2): indices holds 3, which is out of range; "
+    r"x is \[3\], indices is \[4\], y is \[4\]\. Called at .*test_gather\.py:\d+\.$"
 )
 
 
@@ -73,3 +77,24 @@ def test_ragged_gather_follows_nested_splits(backend: str) -> None:
     splits = [one.tolist() for one in found.output_nested_splits]
     assert splits == [[0, 2], [0, 2, 3], [0, 0, 2, 5]]
     assert found.output_dense_values.tolist() == [4.0, 5.0, 1.0, 2.0, 3.0]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, at: x[at][:0],
+        lambda x, at: x[at[:, None], wk.tensor([1, 2])][:0],
+        lambda x, at: x[at] * wk.ones((0, 1, 4)),
+        lambda x, at: x[wk.tensor([False] * 3)][:, at],
+        lambda x, at: wk.gather_nd(wk.ones((3, 0)), wk.expand_dims(at, axis=1)),
+    ],
+)
+def test_an_index_out_of_range_is_reported_by_the_read_of_an_empty_result(
+    f: Any, backend: str
+) -> None:
+    with wk.use_backend(backend), wk.config.using(small_ops="device"):
+        x, at = wk.reshape(wk.arange(12.0), (3, 4)), wk.tensor([8]) + 1
+        with pytest.raises(wk.IndexOutOfRange, match="indices holds 9"):
+            f(x, at).numpy()
+        assert (wk.ones((2,)) + 1.0).tolist() == [2.0, 2.0]

@@ -63,6 +63,58 @@ def test_numbers_out_of_range_are_cut_and_nan_is_black(backend: str) -> None:
     assert found[0, :, 0].tolist() == [0, 0, 255, 255, 0, 2]
 
 
+@BACKENDS
+def test_of_16_bits_the_upper_ones_are_taken_and_a_drawing_fills_them(
+    backend: str, tmp_path: Path
+) -> None:
+    wide = np.array([[0, 255, 256, 0x7FFF, 0x8000, 0xFFFF]], np.uint16)
+    path = tmp_path / "wide.png"
+    Image.fromarray(wide).save(path)
+    canvas = Image.new("I;16", (6, 1))
+    with wk.use_backend(backend):
+        for given in (Image.fromarray(wide), path):
+            assert wk.from_pixels(given, 1).numpy().ravel().tolist() == [0, 0, 1, 127, 128, 255]
+        wk.draw(wide.astype(np.float32) / 0xFFFF, canvas)
+    drawn = np.asarray(canvas)
+    assert drawn[0, 0] == 0
+    assert drawn[0, -1] == 0xFFFF
+    assert np.abs(drawn.astype(int) - wide).max() <= 129
+
+
+@BACKENDS
+def test_pictures_without_pixels_are_empty(backend: str) -> None:
+    with wk.use_backend(backend), wk.config.using(small_ops="device"):
+        for given in (np.zeros((0, 3), np.uint8), Image.new("RGB", (3, 0))):
+            assert wk.from_pixels(given, 2).shape == (0, 3, 2)
+        assert wk.draw(np.zeros((0, 3), np.float32)).shape == (0, 3, 4)
+        canvas = Image.new("RGB", (3, 0))
+        assert wk.draw(np.zeros((0, 3), np.float32), canvas) is canvas
+
+
+def test_files_that_are_no_pictures_are_refused(tmp_path: Path) -> None:
+    whole, damaged, words = (tmp_path / name for name in ("whole.png", "cut.png", "words.png"))
+    Image.fromarray(PIXELS).save(whole)
+    damaged.write_bytes(whole.read_bytes()[:-40])
+    words.write_text("no picture")
+    for path in (damaged, words):
+        with pytest.raises(wk.ArgumentError, match=r"FromPixels: .*png' holds no picture"):
+            wk.from_pixels(path)
+    with pytest.raises(wk.ArgumentError, match=r"FromPixels: .* is a folder"):
+        wk.from_pixels(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        wk.from_pixels(tmp_path / "none.png")
+    with pytest.raises(wk.ArgumentError, match="want a suffix that names a format"):
+        wk.draw([[0.0]], tmp_path / "drawn.words")
+    with pytest.raises(wk.ShapeError, match="a file wants at least one pixel"):
+        wk.draw(np.zeros((0, 3), np.float32), tmp_path / "drawn.png")
+
+
+def _read_only() -> Any:
+    canvas = np.zeros((1, 1, 3), np.uint8)
+    canvas.setflags(write=False)
+    return canvas
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -76,6 +128,9 @@ def test_numbers_out_of_range_are_cut_and_nan_is_black(backend: str) -> None:
         (lambda: wk.draw([[0.0]], np.zeros((2, 1, 3), np.uint8)), wk.ShapeError, "canvas has"),
         (lambda: wk.draw([[0.0]], Image.new("L", (2, 2))), wk.ShapeError, "2 rows and 2 columns"),
         (lambda: wk.draw([[0.0]], 7), wk.ArgumentError, "want a uint8 array"),
+        (lambda: wk.draw([[0.0]], _read_only()), wk.ArgumentError, "canvas is read-only"),
+        (lambda: wk.from_pixels(Image.new("F", (1, 1))), wk.ArgumentError, "of mode 'F'"),
+        (lambda: wk.from_pixels(Image.new("I", (1, 1))), wk.ArgumentError, "of mode 'I'"),
     ],
 )
 def test_what_is_no_picture_is_refused(call: Any, error: type[Exception], words: str) -> None:

@@ -132,6 +132,23 @@ def test_a_captured_function_is_recorded_once_for_many_scans() -> None:
         assert len(calls) <= 2 + 3 + 1  # one look at each call, and one recording of either way
 
 
+@pytest.mark.parametrize("how", ["tape", "captured"])
+def test_a_trainable_variable_may_be_assigned_only_where_no_gradient_is_recorded(how: str) -> None:
+    v = wk.variable(1.0, name="weight")
+
+    def f(carry: wk.Tensor, x: wk.Tensor) -> tuple[wk.Tensor, wk.Tensor]:
+        v.assign(v + x)
+        return carry * v, carry
+
+    xs = np.ones(4, np.float32)
+    slope = wk.grad(lambda y: wk.scan(f, y, xs)[0])
+    with pytest.raises(wk.ArgumentError, match="scan: f assigns the trainable variable 'weight'"):
+        (slope if how == "tape" else wk.capture(slope))(wk.tensor(2.0))
+    assert v.item() == 1.0
+    assert wk.scan(f, 1.0, xs)[0].item() == 120.0
+    assert v.item() == 5.0
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

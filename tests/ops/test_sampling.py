@@ -64,6 +64,39 @@ def test_a_transform_at_infinity_gives_the_fill_value(backend: str) -> None:
 
 
 @BACKENDS
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_a_coordinate_that_is_not_finite_reads_the_fill_value(backend: str, number: float) -> None:
+    with wk.use_backend(backend), wk.config.using(small_ops="device"):
+        for at in range(8):
+            numbers = np.array([[1.0, 0, 0, 0, 1, 0, 0, 0]], np.float32)
+            numbers[0, at] = number
+            for mode in ("constant", "reflect", "wrap", "nearest"):
+                method = "bilinear" if at % 2 else "nearest"
+                found = wk.transform(
+                    IMAGE, numbers, fill_mode=mode, fill_value=5.0, interpolation=method
+                )
+                assert (found.numpy() == 5).all()
+        box = [[0, 0, 1, number]]
+        cut = wk.crop_and_resize(IMAGE, box, [0], (2, 2), extrapolation_value=5.0)
+        assert (cut.numpy() == 5).all()
+
+
+@BACKENDS
+def test_integers_are_filled_with_integers_alone(backend: str) -> None:
+    image, outside = np.arange(4).reshape(1, 2, 2, 1), [[1, 0, 9, 0, 1, 0, 0, 0]]
+    with wk.use_backend(backend), wk.config.using(small_ops="device"):
+        assert (wk.transform(image, outside, fill_value=2**24 + 1).numpy() == 2**24 + 1).all()
+        assert wk.transform(image, outside, interpolation="bilinear", fill_value=0.5).numpy().any()
+        for number in (1e20, 0.7, math.nan, -math.inf, 2**31):
+            with pytest.raises(wk.ArgumentError, match="Transform: fill_value is"):
+                wk.transform(image, outside, fill_value=number)
+            with pytest.raises(wk.ArgumentError, match="RotateWithOffset: fill_value is"):
+                wk.rotate_with_offset(image, 1.0, fill_value=number)
+        with pytest.raises(wk.ArgumentError, match="center is inf; want a finite number"):
+            wk.rotate_with_offset(image, 1.0, center=math.inf)
+
+
+@BACKENDS
 def test_a_box_of_an_image_that_is_not_there_is_reported(backend: str) -> None:
     def cropped() -> wk.Tensor:
         return wk.crop_and_resize(IMAGE, [[0, 0, 1, 1.0]], wk.tensor([0]) + 3, (2, 2))

@@ -87,3 +87,16 @@ def test_bad_input_is_named(
         pytest.raises(error, match=words),
     ):
         call()
+
+
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+def test_a_dense_tensor_larger_than_memory_is_refused(backend: str) -> None:
+    def dense(shape: Any, rows: Any, *kinds: str) -> None:
+        wk.ragged_tensor_to_tensor(shape, [1.0, 2.0], 0.0, rows, kinds)
+
+    with wk.use_backend(backend):
+        for shape in ((10**6, 10**6), (2**31 - 1, 2**31 - 1)):
+            with pytest.raises(wk.OutOfMemoryError, match=r"asked for \d+ bytes"):
+                dense(shape, [[0, 1, 2]], "ROW_SPLITS")
+        with wk.config.using(memory_limit=1 << 22), pytest.raises(wk.OutOfMemoryError):
+            dense(-1, [2**31 - 1, [0, 1]], "FIRST_DIM_SIZE", "VALUE_ROWIDS")

@@ -47,7 +47,7 @@ EXPRESSIONS = {
         ceil(x); floor(x); trunc(x); maximum(x, y); minimum(x, v); less(x, y)
         less_equal(x, y); greater(x, y); greater_equal(x, v); x < y; x >= 1; max(x); max(x, axis=1)
         min(x, axis=0, keepdims=True); argmax(x, axis=1); argmin(x); argmax(x, keepdims=True)
-        clip(x, -1, 1); clip(x, None, 1); clip(x, y, None); clip(x, -9, v); sort(x)
+        clip(x, -1, 1); clip(x, None, 1); clip(x, y, None); clip(x, v, v + 3); sort(x)
         sort(x, axis=0, descending=True); argsort(x, axis=1); floor_divide(x, p); remainder(x, p)
         argsort(x, descending=True, stable=True); searchsorted(sort(v), v); x // p; x % p
         searchsorted(sort(v), x, side='right'); searchsorted(v, v, sorter=argsort(v))
@@ -112,8 +112,9 @@ CASES = [
 def _drawn(draw: np.random.Generator, dtype: str, low: float, high: float, *shape: int) -> Any:
     if dtype == "bool":
         return draw.integers(0, 2, shape).astype(bool)
-    if dtype == "int32":
-        return draw.integers(int(low), int(high) + 2, shape).astype(np.int32)
+    if dtype in ("int32", "int8", "uint8"):
+        least = max(int(low), np.iinfo(dtype).min)
+        return draw.integers(least, int(high) + 2, shape).astype(dtype)
     real = draw.uniform(low, high, shape)
     if dtype == "complex64":
         return (real + 1j * draw.uniform(low, high, shape)).astype(np.complex64)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import wgsl_kernels_pytest
 from wgsl_kernels.cli.new import text_of, wanted
 
 if TYPE_CHECKING:
@@ -30,3 +32,10 @@ def test_two_lines_put_a_projects_kernels_through_every_section(tmp_path: Path) 
     assert "1 failed, 9 passed" in done.stdout
     assert "error[wrong-gradient]" in done.stdout
     assert "Traceback" not in done.stdout
+
+
+def test_a_setting_that_names_no_file_is_refused(tmp_path: Path) -> None:
+    asked: Any = SimpleNamespace(rootpath=tmp_path, getini=lambda _: ["nowhere.py"])
+
+    with pytest.raises(pytest.UsageError, match="there is no file"):
+        wgsl_kernels_pytest.pytest_configure(asked)

@@ -174,3 +174,45 @@ def test_right_kernels_say_nothing_and_give_the_same_bits() -> None:
         plain = step()
         with wk.config.using(debug=True):
             assert step() == plain
+
+
+HELD = "fn op(x: T) -> T {\n  wk_assert(x < 3.0);\n  return x;\n}\n"
+
+
+@pytest.mark.parametrize("fusion", ["always", "never"])
+def test_what_no_read_of_the_block_has_told_is_told_at_its_end(fusion: str) -> None:
+    """Of a dispatch that ran in the block, and of one that would have run behind it."""
+    wk.wgsl_kernel("Rooted", "// y = sqrt(x)\nfn op(x: T) -> T {\n  return sqrt(x);\n}\n")
+    x = wk.tensor([4.0, -1.0])
+    seen: list[wk.Tensor] = []
+
+    def block() -> None:
+        with wk.config.using(debug=True):
+            seen.append(run("Rooted", x * 1.0) + 1.0)
+
+    with wk.use_backend("webgpu"), wk.config.using(fusion=fusion):
+        with pytest.raises(wk.KernelFault, match=r"\[1\] is NaN, and all that"):
+            block()
+        assert seen[0].tolist()[0] == 3.0
+
+        wk.config.debug = True
+        z = run("Rooted", x)
+        with pytest.raises(wk.KernelFault, match="Rooted"):
+            wk.config.debug = False
+        assert not wk.config.debug
+        assert z.tolist()[0] == 2.0
+
+
+def test_a_block_that_raises_has_the_fault_as_a_note() -> None:
+    wk.wgsl_kernel("Held", "fn op(x: T) -> T {\n  wk_assert(x < 3.0);\n  return x;\n}\n")
+
+    def block() -> None:
+        with wk.use_backend("webgpu"), wk.config.using(debug=True):
+            run("Held", wk.tensor([7.0]))
+            _ = 1 / 0
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        block()
+
+    (note,) = caught.value.__notes__
+    assert note.startswith("KernelFault: Held: ")

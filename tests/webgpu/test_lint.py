@@ -9,6 +9,8 @@ from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
 HEAD = """alias T = f32;
+const ONE = 1.0;
+const NONE = 0.0;
 struct Params { n: u32 }
 @group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
@@ -74,6 +76,10 @@ def test_a_barrier_that_all_reach_is_not_found(body: str) -> None:
         ("tile[lane] = x[lane] * 0.0;", "times-zero"),
         ("tile[lane] = 3.5e38f;", "literal-overflow"),
         ("tile[lane] = 1.0 / 0.0;", "literal-overflow"),
+        ("tile[lane] = ONE / (ONE - 1.0);", "literal-overflow"),
+        ("tile[lane] = f32(1) % -NONE;", "literal-overflow"),
+        ("tile[lane] = x[lane] / NONE;", "zero-quotient"),
+        ("tile[lane] = f32(lane / u32(NONE));", "zero-divisor"),
         ("let target = 1.0; tile[lane] = target;", "reserved-word"),
         ("loop { tile[lane] += 1.0; }", "endless-loop"),
         ("var i = 0u; while (i < 3u) { tile[lane] += 1.0; }", "endless-loop"),
@@ -89,6 +95,7 @@ def test_a_hazard_is_found_by_its_code(body: str, code: str) -> None:
     "body",
     [
         "tile[lane] = x[lane] * 0.5;",
+        "let NONE = 2.0; tile[lane] = x[lane] / NONE + x[lane] / ONE;",
         "loop { tile[lane] += 1.0; if (tile[lane] > 3.0) { break; } }",
         "var i = 0u; while (i < 3u) { i += 1u; }",
         "for (var i = 0u; i < 60000u; i++) { tile[lane] += 1.0; }",

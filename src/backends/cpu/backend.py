@@ -131,6 +131,8 @@ class CpuBackend:
                 self._check(*outputs or ())
             try:
                 found = func(*values, **keywords)
+            except OutOfMemoryError:
+                raise
             except MemoryError:
                 raise memory_error(outputs, self._bytes()) from None
             if type(found) is np.ndarray and found.shape == shape and found.dtype is dtype:

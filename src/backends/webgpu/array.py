@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.spec import Shape, Spec
 
-ITEMSIZE = {"float32": 4, "int32": 4, "bool": 4, "float16": 2, "complex64": 8}
+ITEMSIZE = {
+    "float32": 4,
+    "int32": 4,
+    "bool": 4,
+    "float16": 2,
+    "complex64": 8,
+    "int8": 1,
+    "uint8": 1,
+}
 """Bytes of one element in a buffer; the dtypes that live there."""
 
 CHECKED_BYTES = 1 << 18

@@ -27,7 +27,7 @@ from wgsl_kernels.backends.webgpu.host_values import HostValues, PackedValues, h
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
 from wgsl_kernels.backends.webgpu.lowering.call import Call
-from wgsl_kernels.backends.webgpu.lowering.copying import LEAST, copy_call, lower_copy
+from wgsl_kernels.backends.webgpu.lowering.copying import copy_call, has_own_kernel, lower_copy
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.lowering.program import Program
@@ -44,7 +44,7 @@ from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.driver import Launch, Usage
-from wgsl_kernels.engine.dtypes import DType, numpy_dtype
+from wgsl_kernels.engine.dtypes import BYTES, DType, numpy_dtype
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DeviceLostError,
@@ -72,7 +72,7 @@ COPIES_MAX = 512
 class WebGpuBackend:
     """Runs WGSL kernels through wgpu."""
 
-    name, looks_at_results = "webgpu", True  # the latter under config.debug, each dispatch's
+    name = "webgpu"
 
     def __init__(self) -> None:
         self._device: Device | None = None
@@ -81,6 +81,7 @@ class WebGpuBackend:
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self._debugging = Debugging(self.evaluator)
+        self.note_results = self._debugging.note  # under config.debug, which looks at dispatches
         self.open()
 
     def fusion(self) -> str:
@@ -198,11 +199,11 @@ class WebGpuBackend:
     def copy(self, array: GpuArray) -> GpuArray:
         """Return a row-major copy of an array on the device."""
         spec = Spec(array.shape, array.dtype)
-        if array.size >= LEAST:
+        if has_own_kernel(array):
             self.make_resident(array)
             assert array.storage is not None
             device = self.open()
-            if array.storage.nbytes <= device.largest_binding:
+            if array.storage.nbytes <= device.largest_binding or array.dtype in BYTES:
                 self.check_size(spec)
                 return self._copied(device, array, spec)
         launch = self._copies[(spec,)]
@@ -235,6 +236,8 @@ class WebGpuBackend:
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array, waiting for the work that computes them."""
         if array.size == 0:
+            if self._device is not None and self._device.captures.recorder.refusal is None:
+                self._device.read(self._device.spare, 0, 0)  # raises what kernels have reported
             return np.zeros(spec.shape, numpy_dtype(spec.dtype))
         if array.host is not None:
             return np.array(array.host.values.reshape(spec.shape), order="C")

@@ -22,6 +22,7 @@ from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
+from wgsl_kernels.backends.webgpu.lowering.packing import packing_call
 from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
@@ -341,6 +342,17 @@ class Gpu(Chooser):
         else:
             self._trace.dispatched(loaded, given)
 
+    def pack(self, x: GpuArray, dtype: DType) -> GpuArray:
+        """Return int32, int8 or uint8 modulo 256 as bytes; maps before it may be fused with it."""
+        y = Spec(x.shape, dtype)
+        key = ("pack", x.dtype, y)
+        launch = self._forms[key]
+        if launch is None:
+            call = packing_call(self._kernel, y)
+            launch = self._forms.keep(key, FusibleLaunch(self._backend, call, "free"))
+            launch.reads = 1
+        return self._launched(launch, x)
+
     def _formed(
         self, form: DeclaredForm, shader: str, x: GpuArray, y: Spec, attrs: dict[str, Any]
     ) -> GpuArray:
@@ -352,6 +364,9 @@ class Gpu(Chooser):
             )
             call = Call(kernel, ("x",), attrs, (y,), ("y",))
             launch = self._forms.keep(key, FusibleLaunch(self._backend, call, form))
+        return self._launched(launch, x)
+
+    def _launched(self, launch: FusibleLaunch, x: GpuArray) -> GpuArray:
         if self._trace is not None:
             self._trace.has_done(plain=False)  # what it dispatches is not noted
         may_defer = x.immutable or x.op is not None  # else the kernel may write there again

@@ -224,17 +224,7 @@ def wgsl_kernel(
             from wgsl_kernels.backends.webgpu.outputs import look_at_outputs
 
             look_at_outputs(shader)
-        kernel = Kernel(
-            name,
-            "webgpu",
-            shader,
-            origin,
-            allowed,
-            infer=_infer(shader),
-            names=shader.names,
-            files=[shader],
-        )
-        add_kernel(kernel, override=override)
+        add_kernel(kernel_of(shader, allowed), override=override)
         return None
 
     def register(func: F) -> F:
@@ -242,6 +232,20 @@ def wgsl_kernel(
         return func
 
     return register
+
+
+def kernel_of(shader: ShaderKernel, allowed: frozenset[DType] | None = None) -> Kernel:
+    """Return what the registry keeps of a shader.
+
+    Args:
+        shader: The shader.
+        allowed: The dtypes of its first input; by default what its types allow.
+    """
+    infer, names = _infer(shader), shader.names
+    return Kernel(
+        shader.name, "webgpu", shader, shader.origin, allowed,
+        infer=infer, names=names, files=[shader],
+    )  # fmt: skip
 
 
 def _check_form(name: str, form: str | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from wgsl_kernels.backends.webgpu.array import GpuArray, device_bytes
 from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
-from wgsl_kernels.backends.webgpu.lowering.copying import LEAST, copy_call, lower_copy
+from wgsl_kernels.backends.webgpu.lowering.copying import copy_call, has_own_kernel, lower_copy
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.map import lower_map
@@ -190,6 +190,10 @@ class SymbolicGpu(Gpu):
         """Give up: a map is deferred by itself."""
         raise NotSymbolicError("map")
 
+    def pack(self, x: GpuArray, dtype: DType) -> NoReturn:
+        """Give up: it is deferred by itself."""
+        raise NotSymbolicError("pack")
+
     def decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
         """Return the variant that is known, and note it.
 
@@ -246,7 +250,7 @@ class SymbolicGpu(Gpu):
         raise NotSymbolicError("traced")
 
     def _formed(self, *_: Any) -> NoReturn:
-        raise NotSymbolicError("scan")
+        raise NotSymbolicError("a form of its own")
 
     def _known(self, array: GpuArray) -> GpuArray:
         if array.size and not isinstance(array.storage, _Stand):
@@ -277,7 +281,7 @@ class SymbolicGpu(Gpu):
 
     def _copy(self, x: Argument, made: GpuArray) -> None:
         """Note a copy of a view into a new buffer."""
-        if x.size >= LEAST and x.bound_bytes <= self.device.largest_binding:
+        if has_own_kernel(x) and x.bound_bytes <= self.device.largest_binding:
             program = lower_copy(x, self.device)
         else:
             program = lower_map(copy_call(Spec(x.shape, x.dtype)), [x], self.device)

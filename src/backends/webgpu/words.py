@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.attributes import plain
-from wgsl_kernels.engine.dtypes import numpy_dtype
+from wgsl_kernels.engine.dtypes import BYTES, INTEGERS, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def words_of(value: Any, dtype: DType, what: str) -> Words:
     number = check_number(value, what)
     if type(number) is complex and dtype != "complex64":
         raise ArgumentError(f"{what} is {number}; want a real number, the array is {dtype}.")
-    if dtype in ("int32", "bool"):
+    if dtype == "bool" or dtype in INTEGERS:
         return (_whole(number, dtype, what),) * 2
     target = numpy_dtype(dtype)
     most = float(np.finfo(target).max)
@@ -55,16 +55,18 @@ def check_number(value: Any, what: str) -> complex:
 
 
 def _whole(number: Any, dtype: DType, what: str) -> int:
-    """Return the word of an int32 or of a bool."""
+    """Return the word of an integer or of a bool; bytes are in it four times."""
     if dtype == "bool":
         if number not in (0, 1):
             raise ArgumentError(f"{what} is {number}; want True or False.")
         return int(number)
     if not isinstance(number, int) and not math.isfinite(number):
-        raise ArgumentError(f"{what} is {number}; want a finite number, the array is int32.")
+        raise ArgumentError(f"{what} is {number}; want a finite number, the array is {dtype}.")
     if number != int(number):
-        raise ArgumentError(f"{what} is {number}; want a whole number, the array is int32.")
-    least, most = -(1 << 31), (1 << 31) - 1
-    if not least <= number <= most:
-        raise ArgumentError(f"{what} is {number}, but int32 goes from {least} to {most}.")
-    return int(number) & 0xFFFFFFFF
+        raise ArgumentError(f"{what} is {number}; want a whole number, the array is {dtype}.")
+    limits = np.iinfo(numpy_dtype(dtype))
+    if not limits.min <= number <= limits.max:
+        raise ArgumentError(
+            f"{what} is {number}, but {dtype} goes from {limits.min} to {limits.max}."
+        )
+    return (int(number) & 0xFF) * 0x01010101 if dtype in BYTES else int(number) & 0xFFFFFFFF

@@ -1,6 +1,5 @@
 """The commands, as typer reads them; each hands its work to a module of its own."""
 
-import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -114,8 +113,10 @@ def check_kernels(
 ) -> None:
     """Check kernels: do they compile, are they portable, right, safe, fast?"""
     from wgsl_kernels.cli import check
+    from wgsl_kernels.testing.formats import check_format
 
     with telling_errors():
+        check_format(form)
         asked = check.asked_for(only, backend, section, case, strict=strict)
         given = targets or []
         target = given[0] if len(given) == 1 else None
@@ -177,7 +178,7 @@ def bench_kernels(
     compare: Annotated[
         Path | None, typer.Option(help="An earlier run's JSON, to be compared with.")
     ] = None,
-    most: Annotated[int, typer.Option(help="Samples of a kernel, the largest ones.")] = 3,
+    most: Annotated[int, typer.Option(min=1, help="Samples of a kernel, the largest ones.")] = 3,
     as_json: Json = False,
 ) -> None:
     """Time kernels on both backends, beside each other or an earlier run."""
@@ -208,8 +209,8 @@ def check_parity(
     with telling_errors():
         chosen = only or []
         records = parity.parity_everywhere(chosen) if everywhere else [parity.parity_here(chosen)]
-    if out is not None:
-        out.write_text(json.dumps(records, indent=1))
+        if out is not None:
+            parity.write(records, out)
     if as_json:
         print_json(records)
     else:

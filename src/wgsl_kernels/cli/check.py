@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from wgsl_kernels.backends.webgpu.composing.source import load_file
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.products.form import ProductForm
-from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
-from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
 from wgsl_kernels.cli.output import print_findings, print_json
 from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound, ShaderError
+from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.finding_codes import SECTIONS
 from wgsl_kernels.engine.findings import Finding
 from wgsl_kernels.engine.registry import get_kernel, kernel_names
-from wgsl_kernels.testing.checking.placed import placed_finding
+from wgsl_kernels.testing.checking.texts import lint_file, lint_kernel
+from wgsl_kernels.testing.checking.unsampled import check_unsampled, file_findings
 from wgsl_kernels.testing.evidence import keep_evidence
 from wgsl_kernels.testing.formats import printed
 from wgsl_kernels.testing.kernel import check_kernel
@@ -34,10 +30,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from wgsl_kernels.backends.webgpu.wgsl.places import Text as ShaderText
     from wgsl_kernels.engine.finding_codes import Section
 
 SHADERS = (".wgsl", ".wesl")
+_LISTED = 12
+"""Names that an error lists at most."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +66,13 @@ class Verdict:
         reports: A report per kernel.
         others: Findings of no kernel's report.
         seconds: How long it took.
+        known: The kernels that there were to check.
     """
 
     reports: list[Report] = field(default_factory=list[Report])
     others: list[Finding] = field(default_factory=list[Finding])
     seconds: float = 0.0
+    known: list[str] = field(default_factory=list[str])
 
     @property
     def findings(self) -> list[Finding]:
@@ -136,9 +135,11 @@ def check_target(target: str | None, asked: Asked, *, everything: bool = False) 
     begin = time.perf_counter()
     if everything or target is None:
         names = [one for one in kernel_names() if samples_of(one)]
-        verdict = check_names([one for one in names if not asked.only or one in asked.only], asked)
+        verdict = check_names(names, asked)
     elif Path(target).suffix in SHADERS:
-        verdict = Verdict(others=lint_file(Path(target)))
+        if not Path(target).is_file():
+            raise ArgumentError(f"check: there is no file {target}.")
+        verdict = Verdict(others=_of_file(Path(target)))
     elif Path(target).suffix == ".py" or Path(target).is_file():
         verdict = check_program(Program.at(Path(target)), asked)
     elif target in kernel_names():
@@ -154,14 +155,22 @@ def check_targets(targets: Sequence[str], asked: Asked, *, everything: bool = Fa
     """Check several files or kernels, as `check_target` does each; none are all kernels.
 
     Raises:
-        KernelNotFound, ArgumentError: See `check_target`.
+        KernelNotFound: None of them is a kernel that ``only`` names; see also `check_target`.
+        ArgumentError: There are files or names and ``everything``; see also `check_target`.
     """
+    if targets and everything:
+        raise ArgumentError("check: --all is every kernel of the package; name none beside it.")
     whole = Verdict()
     for one in targets or (None,):
         verdict = check_target(one, asked, everything=everything)
         whole.reports += verdict.reports
         whole.others += verdict.others
         whole.seconds += verdict.seconds
+        whole.known += verdict.known
+    missing = [one for one in asked.only if one not in whole.known]
+    if missing and not any(one.code == "file-failed" for one in whole.others):
+        listed = ", ".join(whole.known[:_LISTED]) or "none"
+        raise KernelNotFound(f"check: --only names {missing[0]!r}; there are: {listed}.")
     return whole
 
 
@@ -169,12 +178,17 @@ def check_program(program: Program, asked: Asked) -> Verdict:
     """Run a file and check the kernels that it registers."""
     program.run()
     verdict = check_names([one for one in program.kernels if samples_of(one)], asked)
+    verdict.known = list(program.kernels)
     verdict.others += [*program.findings, *program.unsampled()]
     if choose_adapter() is None:  # then nothing is composed
         verdict.others += [found for one in program.kernels for found in lint_kernel(one)]
+    elif "webgpu" in asked.backends:
+        bare = [one for one in program.kernels if not samples_of(one) and _is_asked(one, asked)]
+        found = [check_unsampled(one, asked.sections) for one in bare]
+        verdict.reports += [one for one in found if one.rows]
     if not program.kernels and not program.findings:
-        words = "registers no kernel."
-        verdict.others.append(Finding("no-samples", words, "", str(program.path)))
+        words = "the file registers no kernel."
+        verdict.others.append(Finding("no-kernel", words, "", str(program.path)))
     return verdict
 
 
@@ -185,56 +199,19 @@ def check_names(names: Sequence[str], asked: Asked) -> Verdict:
         [
             check_kernel(one, None, usable, asked.sections, asked.case, rows_only=asked.rows_only)
             for one in names
-            if not asked.only or one in asked.only
-        ]
+            if _is_asked(one, asked)
+        ],
+        known=list(names),
     )
 
 
-def lint_file(path: Path) -> list[Finding]:
-    """Return what can be said of a shader file by itself, without a GPU."""
-    try:
-        text = load_file(path.resolve()).facts.text
-    except ShaderError as error:
-        found = placed_finding(error)
-        return [found or Finding("syntax", str(error), "", str(path))]
-    return [replace(one, file=str(path)) for one in lint_text(text)]
+def _is_asked(name: str, asked: Asked) -> bool:
+    return not asked.only or name in asked.only
 
 
-def lint_kernel(name: str) -> list[Finding]:
-    """Return what can be said of a registered kernel's own text without a GPU.
-
-    That of a function with full control is not known before it runs.
-    """
-    kernel = get_kernel(name, "webgpu")
-    func = None if kernel is None else kernel.func
-    try:
-        if isinstance(func, ShaderKernel):
-            return lint_text(func.source.facts.text, name)
-        return lint_text(func.file().text, name) if isinstance(func, ProductForm) else []
-    except ShaderError as error:
-        found = placed_finding(error, name)
-        return [found or Finding("syntax", str(error), name)]
-
-
-def lint_text(text: ShaderText, kernel: str = "") -> list[Finding]:
-    """Return what can be said of one file of a shader, or of text in a Python file, by itself."""
-    found: list[Finding] = []
-    for one in diagnose(text, _AnyName()) or lint(text):
-        place = text.place(one.span.begin)
-        width = one.span.end - one.span.begin
-        where = (place.file, place.line, place.column, width, text.line(place.line))
-        found.append(Finding(one.code, one.words, kernel, *where))
-    return found
-
-
-class _AnyName(frozenset[str]):
-    """All names: a file by itself does not tell which ones the composer has."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __bool__(self) -> bool:
-        return True
+def _of_file(path: Path) -> list[Finding]:
+    """Return what is wrong with a shader file: compiled where there is an adapter, else read."""
+    return lint_file(path) if choose_adapter() is None else file_findings(path)
 
 
 def show(to: Console, verdict: Verdict, form: str, *, verbose: bool = False) -> None:

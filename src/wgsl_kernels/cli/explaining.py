@@ -25,7 +25,7 @@ def explained(name: str, shapes: Sequence[str] = (), dtype: str = "float32") -> 
     Raises:
         ArgumentError, KernelNotFound: See ``show``.
     """
-    f, fusion = called(name, shapes, dtype)
+    f, fusion = called(name, shapes, dtype, "explain")
     with (
         wk.use_backend("webgpu"),
         wk.config.using(fusion=fusion, small_ops="device", fallback="error"),

@@ -50,10 +50,9 @@ def ledger(
         sys.path.insert(0, str(Path.cwd()))  # as `python -m` would
         try:
             importlib.import_module(module)
-        except ImportError as error:
-            raise ArgumentError(
-                f"kernels: module {module!r} cannot be imported: {error}."
-            ) from None
+        except (Exception, SystemExit) as error:  # what a module does is its author's
+            what = f"{type(error).__name__}: {error}"
+            raise ArgumentError(f"kernels: module {module!r} cannot be imported: {what}.") from None
         finally:
             sys.path.pop(0)
     evidence = last_evidence()
@@ -83,9 +82,15 @@ def ledger(
                 "origin": str(one.origin) if one.origin else "",
             }
         )
-    if name and not rows and not missing:
+    if module and not any(one.name not in before for one in coverage()):
+        raise ArgumentError(f"kernels: module {module!r} registers no kernel.")
+    if name and not rows and not (missing and _is_in_a_name(name)):
         raise KernelNotFound(f"kernels: no kernel has {name!r} in its name.")
     return rows
+
+
+def _is_in_a_name(part: str) -> bool:
+    return any(part.lower() in one.name.lower() for one in coverage())
 
 
 def _dtypes(served: tuple[str, ...] | None) -> list[str] | None:

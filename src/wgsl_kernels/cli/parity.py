@@ -18,13 +18,14 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, list_adapters
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.registry import kernel_names
 from wgsl_kernels.testing.checks import check_forward, check_gradient_parity, has_gradient
 from wgsl_kernels.testing.registered import samples_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from rich.console import Console
 
@@ -41,7 +42,9 @@ def parity_here(only: Sequence[str] = ()) -> dict[str, Any]:
 
     Raises:
         ArgumentError: There is no adapter.
+        KernelNotFound: One has no samples.
     """
+    _check_names(only)
     choice = choose_adapter()
     if choice is None:
         raise ArgumentError("parity: this machine has no WebGPU adapter.")
@@ -82,9 +85,18 @@ def parity_here(only: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def parity_everywhere(only: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return a record per adapter of this machine; one that ends its process has a failure."""
+    """Return a record per adapter of this machine; one that ends its process has a failure.
+
+    Raises:
+        ArgumentError: There is no adapter.
+        KernelNotFound: A kernel has no samples.
+    """
+    _check_names(only)
     records: list[dict[str, Any]] = []
-    for adapter in list_adapters():
+    adapters = list_adapters()
+    if not adapters:
+        raise ArgumentError("parity: this machine has no WebGPU adapter.")
+    for adapter in adapters:
         command = [sys.executable, "-m", "wgsl_kernels", "parity", "--json"]
         for one in only:
             command += ["--only", one]
@@ -103,6 +115,24 @@ def parity_everywhere(only: Sequence[str] = ()) -> list[dict[str, Any]]:
             failure = {"kernel": "", "sample": "", "what": f"the process ended: {last}"}
             records.append({**facts, "worst_ulp": {}, "failures": [failure]})
     return records
+
+
+def write(records: Sequence[dict[str, Any]], out: Path) -> None:
+    """Write records as JSON.
+
+    Raises:
+        ArgumentError: The file cannot be written.
+    """
+    try:
+        out.write_text(json.dumps(records, indent=1), encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(f"parity: {out} cannot be written: {error.strerror}.") from None
+
+
+def _check_names(only: Sequence[str]) -> None:
+    for name in only:
+        if not samples_of(name):
+            raise KernelNotFound(f"parity: {name!r} has no samples; known kernels: see kernels.")
 
 
 def show(to: Console, records: Sequence[dict[str, Any]]) -> None:

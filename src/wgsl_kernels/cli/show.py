@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import runpy
+import traceback
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,13 @@ import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.engine.dtypes import OBJECTS, canonical
-from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, KernelNotFound
 from wgsl_kernels.engine.signature import find_signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.explain import Explanation
     from wgsl_kernels.engine.profile import DispatchRow
     from wgsl_kernels.engine.spec import Shape
@@ -89,7 +91,9 @@ def facts_of(row: DispatchRow) -> dict[str, Any]:
     }
 
 
-def called(name: str, shapes: Sequence[str], dtype: str) -> tuple[Callable[[], Any], str]:
+def called(
+    name: str, shapes: Sequence[str], dtype: str, command: str = "show"
+) -> tuple[Callable[[], Any], str]:
     """Return what a name stands for as a function without parameters, and how it is fused.
 
     Raises:
@@ -98,8 +102,8 @@ def called(name: str, shapes: Sequence[str], dtype: str) -> tuple[Callable[[], A
     """
     path, colon, function = name.rpartition(":")
     if colon and Path(path).suffix == ".py":
-        return function_of(path, function), "always"
-    return _kernel(name, shapes, dtype), "never"
+        return function_of(path, function, command), "always"
+    return _kernel(name, shapes, dtype, command), "never"
 
 
 def _check_variant(name: str, config: str, f: Callable[[], Any]) -> None:
@@ -124,6 +128,11 @@ def function_of(path: str, name: str, command: str = "show") -> Callable[[], Any
     except SyntaxError as error:
         message = f"{command}: {error.filename}:{error.lineno} is no Python: {error.msg}."
         raise ArgumentError(message) from None
+    except (Exception, SystemExit) as error:  # what a file does is its author's
+        frames = traceback.extract_tb(error.__traceback__)
+        line = next((one.lineno for one in reversed(frames) if one.filename == path), 1)
+        message = f"{command}: {path}:{line} raised {type(error).__name__}: {error}."
+        raise ArgumentError(message) from None
     if not callable(found):
         raise ArgumentError(f"{command}: {path} defines no function {name}.")
     with contextlib.suppress(ValueError):  # some built-in ones do not tell
@@ -139,23 +148,26 @@ def function_of(path: str, name: str, command: str = "show") -> Callable[[], Any
     return called
 
 
-def _kernel(name: str, shapes: Sequence[str], dtype: str) -> Callable[[], Any]:
+def _kernel(name: str, shapes: Sequence[str], dtype: str, command: str) -> Callable[[], Any]:
     if wk.get_kernel(name, "webgpu") is None:
-        raise KernelNotFound(f"show: there is no kernel {name!r} on the webgpu backend.")
+        raise KernelNotFound(f"{command}: there is no kernel {name!r} on the webgpu backend.")
     if not shapes:
-        return _sampled(name)
+        return _sampled(name, command)
     declared = find_signature(name)
     kernel = wk.get_kernel(name, "webgpu")
     assert kernel is not None
     names = tuple([one.name for one in declared.inputs]) if declared else tuple(kernel.input_names)
     if len(shapes) > len(names):
-        raise ArgumentError(f"show: {name} has {len(names)} inputs, {', '.join(names)}.")
+        raise ArgumentError(f"{command}: {name} has {len(names)} inputs, {', '.join(names)}.")
+    sizes = [_shape(one, command) for one in shapes]
     try:
-        ones = [np.ones(_shape(one), np.float32) for one in shapes]
+        ones = [np.ones(one, np.float32) for one in sizes]
     except (MemoryError, ValueError) as error:
-        raise ArgumentError(f"show: there is no room for {'; '.join(shapes)}: {error}.") from None
+        raise ArgumentError(
+            f"{command}: there is no room for {'; '.join(shapes)}: {error}."
+        ) from None
     with wk.use_backend("cpu"):
-        wanted = OBJECTS[canonical(dtype)]
+        wanted = OBJECTS[_dtype(dtype, command)]
         inputs = [
             wk.tensor(wk.astype(wk.tensor(one), wanted).numpy(), dtype=wanted) for one in ones
         ]
@@ -164,20 +176,29 @@ def _kernel(name: str, shapes: Sequence[str], dtype: str) -> Callable[[], Any]:
     return lambda: wk.engine().run_kernel(name, given, {})
 
 
-def _sampled(name: str) -> Callable[[], Any]:
+def _dtype(given: str, command: str) -> DType:
+    try:
+        return canonical(given)
+    except DTypeError as error:
+        raise ArgumentError(f"{command}: {error}") from None
+
+
+def _sampled(name: str, command: str) -> Callable[[], Any]:
     from wgsl_kernels.testing.inputs import arrays_for
     from wgsl_kernels.testing.registered import samples_of
 
     sample = next(iter(samples_of(name)), None)
     if sample is None:
-        raise ArgumentError(f"show: {name} has no sample; give the shapes of its inputs, as 64x64.")
+        raise ArgumentError(
+            f"{command}: {name} has no sample; give the shapes of its inputs, as 64x64."
+        )
     tensors = [wk.tensor(one) for one in arrays_for(sample)]
     return partial(sample.f, *tensors, **sample.attrs)
 
 
-def _shape(text: str) -> Shape:
+def _shape(text: str, command: str) -> Shape:
     with contextlib.suppress(ValueError):
         sizes = tuple([int(one) for one in text.split("x")]) if text != "scalar" else ()
         if all(one >= 0 for one in sizes):
             return sizes
-    raise ArgumentError(f"show: {text!r} is no shape; want sizes, as 64x32, or scalar.")
+    raise ArgumentError(f"{command}: {text!r} is no shape; want sizes, as 64x32, or scalar.")

@@ -16,6 +16,7 @@ from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import file_for
 from wgsl_kernels.cli.show import function_of
 from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,7 +81,7 @@ def tune(console: Console, only: str = "", functions: Sequence[str] = ()) -> Tun
         functions: ``file.py:function`` each; what these run is measured instead of usual shapes.
 
     Raises:
-        ArgumentError: There is no such function.
+        ArgumentError: There is no such function, or no item with ``only`` in its name.
     """
     given = [_given(one) for one in functions]
     with wk.use_backend("webgpu"), wk.config.using(tuning="on", deterministic=False):
@@ -90,6 +91,8 @@ def tune(console: Console, only: str = "", functions: Sequence[str] = ()) -> Tun
         info, largest = device.info, device.policy.largest_tuned
         sizes = [size for size in SIZES if size <= largest]
         chosen = [item for item in given or _items(sizes) if only in item[0]]
+        if not chosen:
+            raise ArgumentError(f"tune: no item has {only!r} in its name.")
         found: list[tuple[str, Measurement]] = []
         with tuner.renewing(SECONDS):
             for name, make in track(chosen, "measuring", console=console, transient=True):
@@ -102,7 +105,9 @@ def tune(console: Console, only: str = "", functions: Sequence[str] = ()) -> Tun
 
 
 def _given(name: str) -> Item:
-    path, _, function = name.rpartition(":")
+    path, colon, function = name.rpartition(":")
+    if not colon:
+        raise ArgumentError(f"tune: {name!r} is no function; want file.py:function.")
     return name, function_of(path, function, "tune")
 
 

@@ -11,7 +11,6 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import sequence
-from wgsl_kernels.engine.dtypes import is_float
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -183,7 +182,7 @@ def _floor_divide_signature(a: Spec, b: Spec, /, *, as_int32: bool = True) -> Sp
     # TensorFlow.js, and so the kernel by default, gives int32 for floats too, 0 where that is none.
     require_dtype("FloorDiv", "a", a, *NUMBERS)
     require_dtype("FloorDiv", "b", b, *NUMBERS)
-    kept = is_float(a.dtype) and not as_int32
+    kept = a.dtype != "bool" and not as_int32
     return Spec(broadcast("FloorDiv", a=a, b=b), a.dtype if kept else "int32")
 
 

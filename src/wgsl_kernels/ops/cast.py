@@ -11,13 +11,21 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import flag
 from wgsl_kernels.engine.backends import use_backend
-from wgsl_kernels.engine.dtypes import DType, canonical, is_differentiable, numpy_dtype
+from wgsl_kernels.engine.dtypes import (
+    BYTES,
+    DType,
+    canonical,
+    is_differentiable,
+    is_float,
+    numpy_dtype,
+)
 from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike
+from wgsl_kernels.engine.widening import declare_takes_bytes
 from wgsl_kernels.ops.elementwise import NUMBERS, as_int32
 
 if TYPE_CHECKING:
@@ -27,13 +35,18 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Spec
 
 
+INDICES = 512
+"""Bytes up to which what the host has becomes int32 there: indices that are known are checked where
+an op is called, not at the next read."""
+
+
 def astype(
     x: TensorLike, dtype: DTypeLike, *, copy: bool = True, device: str | None = None
 ) -> Tensor:
     """Return ``x`` in another dtype.
 
-    Floats become int32 cut toward zero and saturated, NaN 0; what is not 0 becomes True; of
-    complex numbers the real part is taken.
+    Floats become int32 cut toward zero and saturated, NaN 0; int8 and uint8 are that modulo 256.
+    What is not 0 becomes True; of complex numbers the real part is taken.
 
     Args:
         x: Any dtype but strings.
@@ -58,6 +71,12 @@ def astype(
     return run("Cast", x, dtype=wanted)
 
 
+def as_asked(total: Tensor, dtype: DTypeLike | None) -> Tensor:
+    """Return a sum or product in the bytes that its caller asked for; it was counted in int32."""
+    is_narrow = dtype is not None and canonical(dtype) in BYTES
+    return astype(total, dtype) if dtype is not None and is_narrow else total
+
+
 @signature("Cast")
 def _cast_signature(x: Spec, /, *, dtype: DType) -> Spec:
     wanted = canonical(dtype)
@@ -72,7 +91,7 @@ def _cast_cpu(x: Array, *, dtype: DType) -> Array:
     wanted = numpy_dtype(canonical(dtype))
     if np.iscomplexobj(x) and wanted.kind != "c":
         x = np.real(x)
-    return as_int32(x) if wanted == np.int32 else x.astype(wanted)
+    return as_int32(x).astype(wanted) if wanted.kind in "iu" else x.astype(wanted)
 
 
 @wgsl_kernel("Cast")
@@ -88,7 +107,11 @@ def converted(gpu: Gpu, x: GpuArray, wanted: DType) -> GpuArray:
         return converted(gpu, _converted(gpu, "from_complex.wgsl", x, "float32"), wanted)
     if wanted == "complex64":
         return _converted(gpu, "to_complex.wgsl", x, wanted)
-    if wanted == "bool" or (wanted == "int32" and x.dtype != "bool"):
+    if x.dtype in BYTES and wanted == "int32" and x.host is not None and x.size <= INDICES:
+        return gpu.upload(as_int32(x.host.values).reshape(x.shape), wanted)
+    if wanted in BYTES:
+        return gpu.pack(x if x.dtype in BYTES else converted(gpu, x, "int32"), wanted)
+    if wanted == "bool" or (wanted == "int32" and is_float(x.dtype)):
         return _converted(gpu, f"to_{wanted}.wesl", x, wanted)
     return _converted(gpu, "to_real.wgsl", x, wanted)
 
@@ -103,4 +126,5 @@ def _cast_grad(dy: Tensor, x_dtype: DType) -> Tensor:
 
 
 # Rounded once, or not at all.
-declare_exact(("Cast",), NUMBERS)
+declare_exact(("Cast",), (*NUMBERS, *BYTES))
+declare_takes_bytes(("Cast",))

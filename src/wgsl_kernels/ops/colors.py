@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.attributes import flag, number, text
+from wgsl_kernels.engine.dtypes import INTEGERS
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.tensor import as_tensor
@@ -73,7 +74,7 @@ def _check_channels(name: str, image: Tensor, channels: int) -> None:
 
 def _gray(image: Tensor) -> Tensor:
     """Return the weighted sum of three channels, as floats."""
-    whole = cast.astype(image, "float32") if image.dtype == "int32" else image
+    whole = cast.astype(image, "float32") if image.dtype in INTEGERS else image
     return reductions.sum(whole * _LUMA, axis=-1, keepdims=True)
 
 
@@ -83,7 +84,7 @@ def threshold(
     """Return an image in black and white: 255 where it is brighter than a threshold, else 0.
 
     Args:
-        image: [height, width, 1 or 3], float32 or int32, from 0 to 255.
+        image: [height, width, 1 or 3], float32, int32 or uint8, from 0 to 255.
         method: ``"binary"``: the threshold is ``255 * thresh_value``; ``"otsu"``: the one that
             parts the levels of the image, 0 to 255, into two classes that differ most.
         inverted: Whether black and white change places.

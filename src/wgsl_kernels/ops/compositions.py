@@ -14,6 +14,7 @@ from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import activation as activations
 from wgsl_kernels.ops import (
     binary,
+    cast,
     compare,
     complex,
     counting,
@@ -367,4 +368,5 @@ def vecdot(x1: TensorLike, x2: TensorLike, axis: int = -1) -> Tensor:
         >>> vecdot(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 1.0])).tolist()
         [3.0, 7.0]
     """
-    return reductions.sum(binary.multiply(complex.conj(x1), x2), axis=axis)
+    products = binary.multiply(complex.conj(x1), x2)
+    return cast.as_asked(reductions.sum(products, axis=axis), products.dtype)

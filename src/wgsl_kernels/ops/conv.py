@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.ops.conv_kernels import declare_kernels
 from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
 from wgsl_kernels.ops.windows import convolved
@@ -59,7 +59,7 @@ def conv2d(
     """
     return on_batch(
         "Conv2D",
-        as_tensor(x),
+        as_floats(x),
         filter,
         strides=strides,
         pad=pad,
@@ -117,7 +117,7 @@ def conv2d_transpose(
         >>> wk.conv2d_transpose(x, filter, (1, 4, 4, 3), strides=2).shape
         (1, 4, 4, 3)
     """
-    images = as_tensor(x)
+    images = as_floats(x)
     shape = lengths("Conv2DBackpropInput", "output_shape", output_shape)
     return on_batch(
         "Conv2DBackpropInput",

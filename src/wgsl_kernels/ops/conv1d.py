@@ -8,7 +8,7 @@ from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths, show
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.ops.conv import conv2d, conv2d_transpose
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def conv1d(
         [[[-1.0], [-2.0]]]
     """
     options = _options("conv1d", stride, pad, data_format, dilation, dim_rounding_mode)
-    image, kernel = _of_one_row("conv1d", as_tensor(x), as_tensor(filter), data_format)
+    image, kernel = _of_one_row("conv1d", as_floats(x), as_floats(filter), data_format)
     return _without_row(conv2d(image, kernel, **options), data_format)
 
 
@@ -94,7 +94,7 @@ def conv1d_transpose(
     """
     name = "conv1d_transpose"
     options = _options(name, stride, pad, data_format, dilation, dim_rounding_mode)
-    image, kernel = _of_one_row(name, as_tensor(x), as_tensor(filter), data_format)
+    image, kernel = _of_one_row(name, as_floats(x), as_floats(filter), data_format)
     shape = lengths(name, "output_shape", output_shape)
     row = _WIDTH[data_format]
     shape = (*shape[:row], 1, *shape[row:])

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.shapes import lengths
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.ops.conv import on_batch
 from wgsl_kernels.ops.conv_kernels import declare_kernels
 from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
@@ -67,7 +67,7 @@ def conv3d(
     """
     return on_batch(
         "Conv3D",
-        as_tensor(x),
+        as_floats(x),
         filter,
         axes=3,
         strides=strides,
@@ -110,7 +110,7 @@ def conv3d_transpose(
         >>> wk.conv3d_transpose(x, filter, (1, 2, 2, 2, 3)).shape
         (1, 2, 2, 2, 3)
     """
-    volumes = as_tensor(x)
+    volumes = as_floats(x)
     shape = lengths(CONVOLUTION.to_input, "output_shape", output_shape)
     return on_batch(
         CONVOLUTION.to_input,

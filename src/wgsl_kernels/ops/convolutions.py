@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.windows import Padding, Pair
 
 
+_FUSED = ("x", "filter", "bias", "prelu_activation_weights")
+
+
 @dataclass(frozen=True, slots=True)
 class Convolution:
     """One kind of convolution.
@@ -56,7 +59,7 @@ def declare_convolution(kind: Convolution) -> None:
 
 
 def _declare_forward(kind: Convolution) -> None:
-    @signature(kind.forward, promote=("x", "filter"))
+    @signature(kind.forward, promote=("x", "filter"), floats=("x", "filter"))
     def forward_signature(
         x: Spec,
         filter: Spec,
@@ -173,7 +176,7 @@ def declare_fused(kernel: str, kind: Convolution, convolve: Callable[..., Array]
         convolve: The CPU kernel of ``kind``.
     """
 
-    @signature(kernel, promote=("x", "filter", "bias", "prelu_activation_weights"))
+    @signature(kernel, promote=_FUSED, floats=_FUSED)
     def fused_signature(
         x: Spec,
         filter: Spec,

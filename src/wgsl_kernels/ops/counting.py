@@ -30,7 +30,7 @@ from wgsl_kernels.ops import (
 )
 from wgsl_kernels.ops import reduce as reductions
 from wgsl_kernels.ops import shape as shapes
-from wgsl_kernels.ops.elementwise import COMPLEX
+from wgsl_kernels.ops.elementwise import COMPLEX, counted
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -88,7 +88,7 @@ def _check_counted(kernel: str, x: Spec, weights: Spec, size: int) -> None:
 @signature("Bincount")
 def _bincount_signature(x: Spec, weights: Spec, /, *, size: int) -> Spec:
     _check_counted("Bincount", x, weights, size)
-    return weights.like(shape=(size,))
+    return weights.like(shape=(size,), dtype=counted(weights.dtype))
 
 
 def _counted(kernel: str, x: Array, weights: Array, bins: _Bins) -> Array:
@@ -209,7 +209,7 @@ def _dense_bincount_signature(
     _check_counted("DenseBincount", x, weights, size)
     if x.ndim not in (1, 2):
         raise ShapeError(f"DenseBincount: x has shape {show(x.shape)}; want one axis or two.")
-    return weights.like(shape=(*x.shape[:-1], size))
+    return weights.like(shape=(*x.shape[:-1], size), dtype=counted(weights.dtype))
 
 
 def _rows(x_shape: Shape, size: int, is_binary: bool) -> _Bins:

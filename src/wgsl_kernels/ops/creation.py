@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import integer, plain
 from wgsl_kernels.engine.backends import use_backend
 from wgsl_kernels.engine.context import current
-from wgsl_kernels.engine.dtypes import WIDE, DType, canonical, is_float, numpy_dtype
+from wgsl_kernels.engine.dtypes import INTEGERS, WIDE, DType, canonical, is_float, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, no_gradient
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 Scalar = bool | int | float | complex
 NUMERIC = ("float32", "int32", "bool", "complex64")
-_INT32 = np.iinfo(np.int32)
 
 
 def chosen_dtype(dtype: Any, default: DType) -> DType:
@@ -363,8 +362,9 @@ def fitting(kernel: str, name: str, value: Any, dtype: DType) -> None:
         fits, want = False, "a number"
     elif dtype == "bool":
         fits, want = value in (0, 1), "True or False"
-    elif dtype == "int32":
-        fits, want = _is_int32(value), "a whole number of 32 bits"
+    elif dtype in INTEGERS:
+        bits = numpy_dtype(dtype).itemsize * 8
+        fits, want = _fits(value, dtype), f"a whole number of {bits} bits"
     else:
         fits, want = _is_float(value, dtype), "a real number"
     if not fits:
@@ -381,10 +381,12 @@ def _is_float(value: Scalar, dtype: DType) -> bool:
     return True
 
 
-def _is_int32(value: Scalar) -> bool:
+def _fits(value: Scalar, dtype: DType) -> bool:
+    """Say whether a number is whole and within an integer dtype."""
     if isinstance(value, complex) or value != value // 1:
         return False
-    return bool(_INT32.min <= value <= _INT32.max)
+    limits = np.iinfo(numpy_dtype(dtype))
+    return bool(limits.min <= value <= limits.max)
 
 
 def stored(value: Scalar, dtype: DType) -> Scalar:

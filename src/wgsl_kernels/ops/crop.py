@@ -90,7 +90,7 @@ def crop_and_resize(
     )
 
 
-@signature("CropAndResize")
+@signature("CropAndResize", floats=("boxes",))
 def _crop_and_resize_signature(
     image: Spec,
     boxes: Spec,
@@ -159,7 +159,8 @@ def _crop_and_resize_webgpu(
         {"image": image, "boxes": boxes, "box_ind": box_ind},
         (box_ind.size, *crop_size),
         {"BOXES": True, "LINEAR": method == "bilinear"},
-        {"fill": (extrapolation_value,) * 4},
+        (extrapolation_value,) * 4,
+        {},
         between_dtype(image.dtype, boxes.dtype),
     )
 

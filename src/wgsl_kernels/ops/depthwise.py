@@ -9,7 +9,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.ops.conv import conv2d, on_batch
 from wgsl_kernels.ops.convolutions import Convolution, declare_convolution
 from wgsl_kernels.ops.depthwise_gradients import TO_FILTER, TO_INPUT
@@ -71,7 +71,7 @@ def depthwise_conv2d(
     """
     return on_batch(
         "DepthwiseConv2dNative",
-        as_tensor(x),
+        as_floats(x),
         filter,
         strides=strides,
         pad=pad,
@@ -133,7 +133,7 @@ def separable_conv2d(
         >>> wk.separable_conv2d(x, filter, wk.ones((1, 1, 6, 8))).shape
         (1, 2, 2, 8)
     """
-    mix = as_tensor(pointwise_filter)
+    mix = as_floats(pointwise_filter)
     if mix.shape[:2] != (1, 1):
         raise ShapeError(
             f"separable_conv2d: pointwise_filter has shape {show(mix.shape)}; want "

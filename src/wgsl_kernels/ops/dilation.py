@@ -18,7 +18,7 @@ from wgsl_kernels.engine.gradients import gradient, no_gradient
 from wgsl_kernels.engine.run import run, run_many
 from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.engine.windows import Padding, Pair, Sliding, slide
 from wgsl_kernels.ops import binary, gather, logical, segment
 from wgsl_kernels.ops import shape as shapes
@@ -61,7 +61,7 @@ def dilation2d(
         >>> dilation2d(tensor([[[[1.0], [2.0]]]]), tensor([[[0.5], [0.0]]])).tolist()
         [[[[2.0]]]]
     """
-    given = as_tensor(x)
+    given = as_floats(x)
     single = given.ndim == 3
     batch = shapes.expand_dims(given) if single else given
     y = run("Dilation2D", batch, filter, strides=strides, pad=pad, dilations=dilations)
@@ -86,7 +86,7 @@ def _checked(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
     return _sliding(kernel, x.shape, filter.shape, geometry).out_shape
 
 
-@signature("Dilation2D")
+@signature("Dilation2D", floats=("x", "filter"))
 def _dilation2d_signature(
     x: Spec, filter: Spec, /, *, strides: Pair, pad: Padding, dilations: Pair = 1
 ) -> Spec:

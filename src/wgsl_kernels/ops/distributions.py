@@ -10,10 +10,12 @@ from wgsl_kernels.engine.dtypes import canonical
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import broadcast, lengths, normalize_axis, open_lengths, show
 from wgsl_kernels.engine.spec import Spec
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats, as_tensor
+from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import (
     binary,
     cast,
+    classify,
     compare,
     creation,
     exponential,
@@ -56,18 +58,23 @@ def bernoulli(
     """Return bools that are True with probability ``p``, each on its own.
 
     Args:
-        p: Probabilities, broadcast to ``shape``.
+        p: Probabilities, broadcast to ``shape``. In a tensor what is below 0 or NaN counts as 0,
+            what is above 1 as 1.
         shape: The result's shape; that of ``p``, if left out.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
 
     Raises:
         ShapeError: ``p`` does not broadcast to ``shape``.
+        ArgumentError: ``p`` is no tensor and not within [0, 1].
 
     Example:
         >>> wk.random.bernoulli(tensor([0.0, 1.0])).tolist()
         [False, True]
     """
     given = as_tensor(p)
+    values = None if isinstance(p, Tensor) else given.numpy()
+    if values is not None and not ((values >= 0) & (values <= 1)).all():
+        raise ArgumentError(f"bernoulli: p is {shown(p)}; want probabilities in [0, 1].")
     uniform = _uniform(_shape_for("bernoulli", "p", given, shape), generator)
     return compare.less(uniform, given)
 
@@ -78,12 +85,13 @@ def categorical(
     """Return classes, drawn with the probabilities that are the softmax of ``logits``.
 
     Args:
-        logits: [..., classes]; -infinity for classes that do not occur.
+        logits: [..., classes], real; -infinity for classes that do not occur.
         num_samples: How many to draw for each row; without it one, and no axis for it.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
 
     Returns:
-        [...], or [num_samples, ...], int32.
+        [...], or [num_samples, ...], int32; -1 for rows with NaN or +infinity, or without a class
+        that occurs.
 
     Raises:
         ShapeError: ``logits`` is a scalar, or there are no classes.
@@ -92,14 +100,15 @@ def categorical(
         >>> wk.random.categorical(tensor([[0.0, -inf], [-inf, 0.0]])).tolist()
         [0, 1]
     """
-    given = as_tensor(logits)
+    given = as_floats(logits)
     if not given.ndim or not given.shape[-1]:
         raise ShapeError(f"categorical: logits has shape {show(given.shape)}; want [..., classes].")
     *leading, classes = given.shape
     count = 1 if num_samples is None else integer("categorical", "num_samples", num_samples)
     rows = shapes.reshape(given, (math.prod(leading), classes))
     if classes == 1:
-        found = creation.zeros((math.prod(leading), count), dtype="int32")
+        exists = classify.isfinite(rows)
+        found = shapes.broadcast_to(cast.astype(exists, "int32") - 1, (math.prod(leading), count))
     else:
         found = drawn("Multinomial", rows, generator=generator, num_samples=count)
     if num_samples is None:

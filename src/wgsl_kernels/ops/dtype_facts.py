@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from wgsl_kernels.engine.dtypes import COMPLEXES, FLOATS, DType, canonical, numpy_dtype, promote
+from wgsl_kernels.engine.dtypes import (
+    COMPLEXES,
+    FLOATS,
+    INTEGERS,
+    DType,
+    canonical,
+    numpy_dtype,
+    promote,
+)
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.host import weak_dtype
 from wgsl_kernels.engine.tensor import Tensor
@@ -15,12 +23,12 @@ from wgsl_kernels.engine.words import shown
 
 KINDS: dict[str, frozenset[DType]] = {
     "bool": frozenset({"bool"}),
-    "signed integer": frozenset({"int32"}),
-    "unsigned integer": frozenset(),
-    "integral": frozenset({"int32"}),
+    "signed integer": frozenset({"int8", "int32"}),
+    "unsigned integer": frozenset({"uint8"}),
+    "integral": INTEGERS,
     "real floating": FLOATS,
     "complex floating": COMPLEXES,
-    "numeric": FLOATS | COMPLEXES | {"int32"},
+    "numeric": FLOATS | COMPLEXES | INTEGERS,
 }
 """The dtypes of each kind that the array API standard names."""
 

@@ -12,12 +12,16 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import declare_product
+from wgsl_kernels.engine.attributes import text
+from wgsl_kernels.engine.dtypes import COMPLEXES
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.gradients import gradient
+from wgsl_kernels.engine.host import as_array
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops import creation, matrix
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.ops import complex, creation, matrix
 from wgsl_kernels.ops import shape as shapes
 from wgsl_kernels.ops.contraction import Groups, contract, read_equation
 
@@ -26,7 +30,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.gpu import Gpu
     from wgsl_kernels.engine.spec import Shape, Spec
     from wgsl_kernels.engine.tape import Lazy
-    from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 declare_product("Einsum")
 
@@ -39,7 +42,7 @@ def einsum(equation: str, *tensors: TensorLike) -> Tensor:
             ``->`` the letters of the result; without it, those that occur once, in alphabetical
             order. A letter that occurs twice in a tensor is its diagonal; ``...`` stands for
             further axes, which broadcast.
-        *tensors: Real tensors; their dtypes are promoted.
+        *tensors: Their dtypes are promoted; complex ones are multiplied by their parts.
 
     Raises:
         ArgumentError: The equation cannot be read, or is of another number of tensors.
@@ -49,7 +52,59 @@ def einsum(equation: str, *tensors: TensorLike) -> Tensor:
         >>> einsum("ij,j->i", tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 10.0])).tolist()
         [21.0, 43.0]
     """
+    if any(map(_is_complex, tensors)):
+        return _of_complex(
+            text("Einsum", "equation", equation), [as_tensor(one) for one in tensors]
+        )
     return run("Einsum", list(tensors), equation=equation)
+
+
+def _is_complex(value: TensorLike) -> bool:
+    if isinstance(value, Tensor):
+        return value.spec.dtype in COMPLEXES
+    return not isinstance(value, float | int | None) and as_array(value).dtype.kind == "c"
+
+
+def _of_complex(equation: str, tensors: list[Tensor]) -> Tensor:
+    """Return the contraction of tensors some of which are complex, a pair at a time."""
+    read = read_equation(equation, tuple(one.shape for one in tensors))
+    left = list(zip(tensors, read.inputs, strict=True))
+    for taken in read.path:
+        found, *others = [left[place] for place in taken]
+        left = [one for place, one in enumerate(left) if place not in taken]
+        for place, other in enumerate(others or [None]):
+            after = "".join(letters for _, letters in [*others[place + 1 :], *left])
+            those = [found] if other is None else [found, other]
+            is_last = not left and place + 1 >= len(others)
+            present = dict.fromkeys("".join(letters for _, letters in those))
+            kept = "".join(one for one in present if one in read.output + after)
+            found = _pair_of_complex(those, read.output if is_last else kept)
+        left.append(found)
+    ((result, _),) = left
+    return result
+
+
+def _pair_of_complex(operands: list[tuple[Tensor, str]], letters: str) -> tuple[Tensor, str]:
+    """Return the contraction to ``letters`` of one or two tensors from those of their parts."""
+    equation = ",".join(own for _, own in operands) + "->" + letters
+
+    def product(*parts: Tensor) -> Tensor:
+        return run("Einsum", list(parts), equation=equation)
+
+    kinds = [one.dtype in COMPLEXES for one, _ in operands]
+    whole = [
+        (complex.real(one), complex.imag(one)) if is_complex else (one, one)
+        for (one, _), is_complex in zip(operands, kinds, strict=True)
+    ]
+    real, imag = [one[0] for one in whole], [one[1] for one in whole]
+    if not any(kinds):
+        return product(*real), letters
+    if not all(kinds) or len(whole) == 1:
+        return complex.complex(product(*real), product(*imag)), letters
+    (a_re, a_im), (b_re, b_im) = whole
+    return complex.complex(
+        product(a_re, b_re) - product(a_im, b_im), product(a_re, b_im) + product(a_im, b_re)
+    ), letters
 
 
 @signature("Einsum", promote=("inputs",))
@@ -141,8 +196,8 @@ def _einsum_grad(dy: Tensor, inputs: list[Tensor], equation: str) -> list[Lazy]:
         lengths = {letter: n for letter, n in zip(own, x.shape, strict=True) if n > 1}
         known = {*read.output, *"".join(others)}
         found = "".join(letter for letter in lengths if letter in known)
-        text = ",".join([read.output, *others])
-        y = einsum(f"{text}->{found}", dy, *given)
+        before = ",".join([read.output, *others])
+        y = einsum(f"{before}->{found}", dy, *given)
         return _spread_out(y, found, own, x.shape)
 
     return [functools.partial(of, place) for place in range(len(inputs))]

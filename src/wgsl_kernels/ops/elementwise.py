@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.engine.dtypes import DType, is_float
+from wgsl_kernels.engine.dtypes import BYTES, DType, is_float
 from wgsl_kernels.engine.shapes import broadcast, require_dtype
 from wgsl_kernels.engine.spec import Spec
 
@@ -68,6 +68,11 @@ def broadcast_pair(
 def float_dtype(dtype: DType) -> DType:
     """Return ``dtype`` if it is a float, else float32."""
     return dtype if is_float(dtype) else "float32"
+
+
+def counted(dtype: DType) -> DType:
+    """Return the dtype in which values are summed: int32 for bool, int8 and uint8."""
+    return "int32" if dtype == "bool" or dtype in BYTES else dtype
 
 
 def as_float(x: Array) -> Array:

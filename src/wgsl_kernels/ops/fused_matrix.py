@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 declare_product("_FusedMatMul")
 
+_INPUTS = ("a", "b", "bias", "prelu_activation_weights")
+
 
 def fused_mat_mul(
     a: TensorLike,
@@ -85,7 +87,7 @@ def fused_mat_mul(
     return after(y)
 
 
-@signature("_FusedMatMul", promote=("a", "b", "bias", "prelu_activation_weights"))
+@signature("_FusedMatMul", promote=_INPUTS, floats=_INPUTS)
 def _fused_mat_mul_signature(
     a: Spec,
     b: Spec,

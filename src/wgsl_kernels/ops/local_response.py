@@ -14,7 +14,7 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.ops import binary, cast, compare, matrix, ranges, unary
 from wgsl_kernels.ops import shape as shapes
 
@@ -56,7 +56,7 @@ def local_response_normalization(
     Source: Krizhevsky, Sutskever, Hinton, ImageNet Classification with Deep Convolutional Neural
     Networks, 2012, section 3.3.
     """
-    given = as_tensor(x)
+    given = as_floats(x)
     single = given.ndim == 3
     images = shapes.expand_dims(given) if single else given
     attrs = {"depth_radius": depth_radius, "bias": bias, "alpha": alpha, "beta": beta}
@@ -75,7 +75,7 @@ def _check(kernel: str, x: Spec, depth_radius: int) -> None:
         )
 
 
-@signature("LRN")
+@signature("LRN", floats=("x",))
 def _lrn_signature(
     x: Spec, /, *, depth_radius: int, bias: float, alpha: float, beta: float
 ) -> Spec:

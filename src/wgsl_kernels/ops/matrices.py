@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.dtypes import is_exact
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
@@ -23,7 +24,7 @@ def as_matrices(op: str, x: TensorLike) -> Tensor:
     given = as_tensor(x)
     if given.ndim < 2:
         raise ShapeError(f"{op}: x has shape {show(given.shape)}; want [..., rows, cols].")
-    return cast.astype(given, "float32") if given.dtype in ("int32", "bool") else given
+    return cast.astype(given, "float32") if is_exact(given.dtype) else given
 
 
 def require_square(kernel: str, name: str, spec: Spec) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import integers
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, no_gradient
@@ -22,6 +23,7 @@ from wgsl_kernels.engine.shapes import (
 )
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.widening import declare_takes_bytes
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import gather, joining, slicing
 from wgsl_kernels.ops import shape as shapes
@@ -326,4 +328,5 @@ def _roll_grad(dy: Tensor, shift: Sequence[int], axis: Sequence[int]) -> Tensor:
 
 # They move numbers.
 declare_exact(("MirrorPad", "Roll"), NUMBERS)
-declare_exact(("FlipLeftRight",), NUMBERS, moves=True)
+declare_exact(("FlipLeftRight",), (*NUMBERS, *BYTES), moves=True)
+declare_takes_bytes(("FlipLeftRight",))

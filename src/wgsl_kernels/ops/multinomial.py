@@ -18,7 +18,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Spec
-from wgsl_kernels.engine.tensor import as_tensor
+from wgsl_kernels.engine.tensor import as_floats
 from wgsl_kernels.ops import shape as shapes
 from wgsl_kernels.ops.streams import Generator, check_key, drawn
 
@@ -52,7 +52,9 @@ def multinomial(
         generator: Without a seed, the stream to draw from; that of ``wk.random.key``, if left out.
 
     Returns:
-        int32, [num_samples] or [batch, num_samples]: outcomes by their places.
+        int32, [num_samples] or [batch, num_samples]: outcomes by their places; -1 throughout a row
+        that is no distribution: with NaN or +infinity, a probability below 0, or no outcome that
+        can occur.
 
     Raises:
         ShapeError: ``logits`` has another rank, or other than 2 to 2^21 outcomes.
@@ -62,7 +64,7 @@ def multinomial(
         >>> multinomial([0.0, 1.0], 3, seed=1, normalized=True).tolist()
         [1, 1, 1]
     """
-    given = as_tensor(logits)
+    given = as_floats(logits)
     rows = shapes.expand_dims(given) if given.ndim == 1 else given
     attrs = {"num_samples": integer("Multinomial", "num_samples", num_samples)}
     if seed is not None:
@@ -72,7 +74,7 @@ def multinomial(
     return shapes.reshape(found, found.shape[1:]) if given.ndim == 1 else found
 
 
-@signature("Multinomial")
+@signature("Multinomial", floats=("logits",))
 def _multinomial_signature(
     logits: Spec,
     key: Spec | None = None,
@@ -110,9 +112,11 @@ def _multinomial_cpu(
     rows, outcomes = logits.shape
     wide = logits.astype(np.float64)
     weights = wide if normalized else np.exp(wide - wide.max(axis=1, keepdims=True))
-    shares = weights / weights.sum(axis=1, keepdims=True)
-    shares = np.where(np.isfinite(shares).all(axis=1, keepdims=True), shares, 0)
-    cumulative = np.cumsum((np.maximum(shares, 0) * _WHOLE).astype(np.uint64), axis=1)
+    total = weights.sum(axis=1, keepdims=True)
+    exists = (weights >= 0).all(axis=1, keepdims=True) & (total > 0)
+    exists &= np.isfinite(total.astype(np.float32))
+    shares = np.where(exists, weights / total, 0)
+    cumulative = np.cumsum((shares * _WHOLE).astype(np.uint64), axis=1)
     bits = random_bits(_key_of(seed) if key is None else key, rows * num_samples)
     drawn = (bits.reshape(rows, num_samples).astype(np.uint64) * cumulative[:, -1:]) >> np.uint64(
         32
@@ -122,7 +126,7 @@ def _multinomial_cpu(
         for whole, some in zip(cumulative, drawn, strict=True)
     ]
     found = np.array(places, np.int32).reshape(rows, num_samples)
-    return np.minimum(found, np.int32(outcomes - 1))
+    return np.where(exists, np.minimum(found, outcomes - 1), -1).astype(np.int32)
 
 
 @wgsl_kernel("Multinomial", dtypes=("float32", "float16"))

@@ -66,7 +66,11 @@ def batch_norm(
     )
 
 
-@signature("FusedBatchNorm", promote=("x", "mean", "variance", "offset", "scale"))
+@signature(
+    "FusedBatchNorm",
+    promote=("x", "mean", "variance", "offset", "scale"),
+    floats=("x", "mean", "variance", "offset", "scale"),
+)
 def _batch_norm_signature(
     x: Spec,
     mean: Spec,
@@ -238,7 +242,7 @@ def layer_norm(
     return run("LayerNorm", x, scale, offset, axis=axis, epsilon=epsilon)
 
 
-@signature("LayerNorm", promote=("x", "scale", "offset"))
+@signature("LayerNorm", promote=("x", "scale", "offset"), floats=("x", "scale", "offset"))
 def _layer_norm_signature(
     x: Spec,
     scale: Spec | None = None,

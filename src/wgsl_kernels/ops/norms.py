@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.attributes import integer, number
-from wgsl_kernels.engine.dtypes import COMPLEXES
+from wgsl_kernels.engine.dtypes import COMPLEXES, is_exact
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import normalize_axis, show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
@@ -124,7 +124,7 @@ def vector_norm(
         5.0
     """
     given = as_tensor(x)
-    if given.dtype in ("int32", "bool"):
+    if is_exact(given.dtype):
         given = cast.astype(given, "float32")
     power = number("vector_norm", "ord", ord)
     if math.isnan(power):

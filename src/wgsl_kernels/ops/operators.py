@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wgsl_kernels.engine.attributes import integer
+from wgsl_kernels.engine.dtypes import INTEGERS
 from wgsl_kernels.engine.operators import provide
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.tensor import Tensor
@@ -53,7 +54,7 @@ def _may_equal(a: Tensor, b: object) -> bool:
 def _round(x: Tensor, ndigits: int | None = None) -> Tensor:
     """Return ``x`` rounded to ``ndigits`` decimal digits, to whole numbers where none is given."""
     digits = 0 if ndigits is None else integer("round", "ndigits", ndigits)
-    if not digits or x.dtype == "int32":
+    if not digits or x.dtype in INTEGERS:
         return unary.round(x)
     scale = 10.0**digits
     return unary.round(x * scale) / scale

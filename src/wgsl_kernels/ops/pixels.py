@@ -14,23 +14,28 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError, WgslKernelsError
+from wgsl_kernels.engine.files import path_of
 from wgsl_kernels.engine.gradients import no_gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.words import shown
+from wgsl_kernels.ops import cast
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
-    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.dtypes import DType, DTypeLike
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 _OPAQUE = 255
+_WIDE_STEP = 257
+"""Of a 16-bit number for each step of a byte: 255 of these are 65535."""
 
 
 def draw(image: TensorLike, canvas: Any = None, *, alpha: float = 1.0) -> Any:
@@ -50,7 +55,9 @@ def draw(image: TensorLike, canvas: Any = None, *, alpha: float = 1.0) -> Any:
 
     Raises:
         ShapeError: The shapes do not fit.
-        ArgumentError: ``alpha`` is out of range, the canvas is none of these, or Pillow is missing.
+        ArgumentError: ``alpha`` is out of range, the canvas is none of these or cannot be written,
+            or Pillow is missing.
+        OSError: The file cannot be written.
 
     Example:
         >>> draw([[0.0, 1.0]]).tolist()
@@ -63,8 +70,7 @@ def draw(image: TensorLike, canvas: Any = None, *, alpha: float = 1.0) -> Any:
     if isinstance(canvas, np.ndarray):
         return _written(pixels, canvas)
     if isinstance(canvas, str | os.PathLike):
-        picture = _pillow("Draw").fromarray(pixels)
-        picture.save(canvas) if _keeps_opacity(canvas) else picture.convert("RGB").save(canvas)
+        _save(pixels, path_of("Draw", canvas))
         return pixels
     if not _is_picture(canvas):
         raise ArgumentError(
@@ -75,7 +81,8 @@ def draw(image: TensorLike, canvas: Any = None, *, alpha: float = 1.0) -> Any:
             f"Draw: canvas is of {canvas.size[1]} rows and {canvas.size[0]} columns; want "
             f"{pixels.shape[0]} and {pixels.shape[1]}."
         )
-    canvas.paste(_pillow("Draw").fromarray(pixels).convert(canvas.mode))
+    if pixels.size:
+        canvas.paste(_picture_of(pixels, canvas.mode))
     return canvas
 
 
@@ -87,12 +94,41 @@ def _written(pixels: Array, canvas: Array) -> Array:
             f"Draw: canvas has shape {show(canvas.shape)}; want {show(pixels.shape)}, or 3 "
             "channels."
         )
+    if not canvas.flags.writeable:
+        raise ArgumentError("Draw: canvas is read-only; want an array that can be written.")
     canvas[...] = pixels[..., : canvas.shape[2]]
     return canvas
 
 
-def _keeps_opacity(path: Any) -> bool:
-    return not os.fspath(path).lower().endswith((".jpg", ".jpeg", ".bmp", ".ppm"))
+def _picture_of(pixels: Array, mode: str) -> Any:
+    """Return pixels as a Pillow image; what has 16 bits goes from 0 to 65535."""
+    picture = _pillow("Draw").fromarray(pixels)
+    if not mode.startswith("I;16"):
+        return picture.convert(mode)
+    gray = np.asarray(picture.convert("L")).astype(np.uint16) * _WIDE_STEP
+    return _pillow("Draw").fromarray(gray).convert(mode)
+
+
+def _save(pixels: Array, path: Path) -> None:
+    """Write a file in the format that its suffix names.
+
+    Raises:
+        ShapeError: There are no pixels.
+        ArgumentError: There is no such format.
+        OSError: The file cannot be written.
+    """
+    pillow = _pillow("Draw")
+    if not pixels.size:
+        raise ShapeError(
+            f"Draw: image has shape {show(pixels.shape[:2])}; a file wants at least one pixel."
+        )
+    if path.suffix.lower() not in pillow.registered_extensions():
+        raise ArgumentError(
+            f"Draw: canvas is {str(path)!r}; want a suffix that names a format, such as .png."
+        )
+    picture = pillow.fromarray(pixels)
+    has_opacity = path.suffix.lower() not in (".jpg", ".jpeg", ".bmp", ".ppm")
+    (picture if has_opacity else picture.convert("RGB")).save(path)
 
 
 @signature("Draw")
@@ -116,7 +152,7 @@ def _scale(dtype: str) -> float:
 @silent
 def _draw_cpu(image: Array, *, alpha: float) -> Array:
     height, width = image.shape[:2]
-    values = image.reshape(height, width, -1)
+    values = image if image.ndim == 3 else image[..., np.newaxis]
     wide = np.result_type(image.dtype, np.float32).type
     scaled = values if image.dtype == np.int32 else values.astype(wide) * wide(_OPAQUE)
     drawn = np.nan_to_num(np.rint(np.clip(scaled, 0, _OPAQUE)), nan=0)
@@ -146,37 +182,40 @@ def _draw_webgpu(gpu: Gpu, image: GpuArray, *, alpha: float) -> GpuArray:
 no_gradient("Draw", because="its pixels are whole numbers")
 
 
-def from_pixels(pixels: Any, num_channels: int = 3) -> Tensor:
-    """Return a picture as a tensor of whole numbers.
+def from_pixels(pixels: Any, num_channels: int = 3, *, dtype: DTypeLike = "int32") -> Tensor:
+    """Return a picture as a tensor, of whole numbers unless told.
 
     Args:
         pixels: A uint8 array, [height, width] or [height, width, channels], one, three or four of
-            them; a Pillow image; or the path of a file.
+            them; a Pillow image; or the path of a file. Of 16 bits the upper 8 are taken.
         num_channels: How many channels the tensor has, from 1 to 4: red, green, blue, opacity.
+        dtype: The result's dtype; uint8 takes a quarter of the memory.
 
     Returns:
-        int32, [height, width, num_channels], from 0 to 255.
+        [height, width, num_channels], from 0 to 255.
 
     Raises:
         DTypeError, ShapeError: An array is of another dtype or shape.
-        ArgumentError: There can be no so many channels, ``pixels`` is none of these, or Pillow is
-            missing.
+        ArgumentError: There can be no so many channels, ``pixels`` is none of these, a file holds
+            no picture, an image's numbers have no range (those of Pillow's modes F and I), or
+            Pillow is missing.
+        OSError: The file cannot be read.
 
     Example:
         >>> import numpy as np
         >>> from_pixels(np.array([[[7, 8, 9]]], np.uint8), 4).tolist()
         [[[7, 8, 9, 255]]]
     """
-    return run("FromPixels", _packed(pixels), num_channels=num_channels)
+    found = run("FromPixels", _packed(pixels), num_channels=num_channels)
+    return cast.astype(found, dtype, copy=False)
 
 
 def _packed(pixels: Any) -> Array:
     """Return a picture as a number for each pixel."""
     if isinstance(pixels, str | os.PathLike):
-        with _pillow("FromPixels").open(pixels) as picture:
-            return _packed(np.asarray(picture.convert("RGBA")))
+        return _read(path_of("FromPixels", pixels))
     if _is_picture(pixels):
-        return _packed(np.asarray(pixels.convert("RGBA")))
+        return _packed(_bytes_of(pixels))
     if not isinstance(pixels, np.ndarray):
         raise ArgumentError(
             f"FromPixels: pixels is {shown(pixels)}; want a uint8 array, a Pillow image or a path."
@@ -189,11 +228,37 @@ def _packed(pixels: Any) -> Array:
             "three or four channels behind."
         )
     height, width = pixels.shape[:2]
-    given = pixels.reshape(height, width, -1)
+    given = pixels if pixels.ndim == 3 else pixels[..., np.newaxis]
     bytes_of = np.full((height, width, 4), _OPAQUE, np.uint8)
     count = given.shape[2]
     bytes_of[..., : max(count, 3)] = given  # one channel broadcasts
     return bytes_of.view("<i4").reshape(height, width).astype(np.int32, copy=False)
+
+
+def _read(path: Path) -> Array:
+    """Return the picture in a file as a number for each pixel."""
+    pillow = _pillow("FromPixels")
+    with path.open("rb") as file:
+        try:
+            with pillow.open(file) as picture:
+                return _packed(_bytes_of(picture))
+        except (OSError, SyntaxError, ValueError) as error:  # what Pillow says of damaged files
+            if isinstance(error, WgslKernelsError):
+                raise
+            raise ArgumentError(f"FromPixels: {str(path)!r} holds no picture: {error}.") from None
+
+
+def _bytes_of(picture: Any) -> Array:
+    """Return a Pillow image's red, green, blue and opacity; of 16 bits the upper 8."""
+    if picture.mode.startswith("I;16") or (picture.mode == "I" and picture.format == "PNG"):
+        wide = np.asarray(picture).astype(np.uint16)
+        return (wide >> 8).astype(np.uint8)
+    if picture.mode in ("F", "I"):
+        raise ArgumentError(
+            f"FromPixels: pixels is an image of mode {picture.mode!r}, whose numbers have no "
+            "range; want bytes. Scale them to 0 to 255 and give a uint8 array."
+        )
+    return np.asarray(picture.convert("RGBA"))
 
 
 def _is_picture(value: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats, as_tensor
 from wgsl_kernels.ops.conv import on_batch
 from wgsl_kernels.ops.poolings import Pooling, declare_pooling
 
@@ -52,7 +52,7 @@ def avg_pool(
     """
     return on_batch(
         "AvgPool",
-        as_tensor(x),
+        as_floats(x),
         filter_size=filter_size,
         strides=filter_size if strides is None else strides,
         pad=pad,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats, as_tensor
 from wgsl_kernels.ops.conv import on_batch
 from wgsl_kernels.ops.poolings import Pooling, declare_pooling
 
@@ -54,7 +54,7 @@ def avg_pool3d(
     """
     return on_batch(
         POOLING.avg,
-        as_tensor(x),
+        as_floats(x),
         axes=3,
         filter_size=filter_size,
         strides=filter_size if strides is None else strides,

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.attributes import text
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_floats, as_tensor
 from wgsl_kernels.engine.windows import each_axis, sliding_by
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import pool as pool2d
@@ -67,10 +68,11 @@ def pool(
         >>> pool([[[1.0], [2.0], [3.0]]], (1, 2), "max", dilations=2).tolist()
         [[[3.0]]]
     """
+    takes_floats = text("Pool", "pooling_type", pooling_type) == "avg"
     is_volume = isinstance(window_shape, (tuple, list)) and len(window_shape) == 3
     return on_batch(
         "Pool",
-        as_tensor(input),
+        as_floats(input) if takes_floats else as_tensor(input),
         axes=3 if is_volume else 2,
         window_shape=window_shape,
         pooling_type=pooling_type,

@@ -76,6 +76,8 @@ def spread_on(
     params, grid = _units(gpu, y, sliding, 4 if vec4 else 1)
     reach = zip(params["window"], params["dilation"], strict=True)
     params["span"] = tuple([(window - 1) * apart + 1 for window, apart in reach])
+    if not y.size:
+        return y
     covering = zip(params["places"], params["span"], params["step"], strict=True)
     visited = [min(out, math.ceil(span / step)) for out, span, step in covering]
     for begin, end in _bands(params["places"], visited):

@@ -67,7 +67,7 @@ def max_pool_with_argmax(
     return y, indices
 
 
-@signature("MaxPoolWithArgmax")
+@signature("MaxPoolWithArgmax", floats=("x",))
 def _max_pool_with_argmax_signature(
     x: Spec,
     /,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.tape import Tape, active_tapes, flat, hidden_from_tapes
-from wgsl_kernels.engine.tensor import Tensor, Variable
-from wgsl_kernels.engine.watch import Watch
+from wgsl_kernels.engine.tensor import Tensor, Variable, variables
+from wgsl_kernels.engine.watch import Watch, assign_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from wgsl_kernels.engine.run import Call, Proceed, Result
 
@@ -43,6 +45,42 @@ def needs_of(f: Callable[[], object]) -> Needs:
     assigned = [variable for variable, _ in watch.changed.values()]
     own = {one._id for one in assigned}
     return Needs([one for key, one in seen.found.items() if key not in own], assigned)
+
+
+def loses_gradient(variable: Variable) -> ArgumentError:
+    """Return the error for a trainable variable that a step assigns."""
+    return ArgumentError(
+        f"scan: f assigns the trainable variable {variable.name!r}, whose gradient would be "
+        "lost. Put it in the carry, or make it trainable=False."
+    )
+
+
+@contextmanager
+def trainable_variables_kept() -> Iterator[None]:
+    """A block after which trainable variables have the values that they had.
+
+    Raises:
+        ArgumentError: One was assigned; it is put back.
+    """
+    before = [(one, values_of(one)) for one in variables.values() if _is_in_use(one)]
+    yield
+    changed = [
+        (one, values)
+        for one, values in before
+        if not one.is_disposed and values_of(one)._array is not values._array
+    ]
+    if changed:
+        assign_all(changed)
+        raise loses_gradient(changed[0][0])
+
+
+def _is_in_use(variable: Variable) -> bool:
+    return variable.trainable and not variable.is_disposed
+
+
+def values_of(variable: Variable) -> Tensor:
+    """Return the values that a variable has now."""
+    return Tensor(variable.spec, variable._array_on(variable._driver), variable._driver)
 
 
 class _Seen:

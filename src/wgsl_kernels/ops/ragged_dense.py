@@ -12,10 +12,12 @@ from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import sequence
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
-from wgsl_kernels.engine.host import weak_dtype
+from wgsl_kernels.engine.host import default_dtype, weak_dtype
+from wgsl_kernels.engine.room import check_room
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, require_rank, show
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.tensor import tensor as new_tensor
 from wgsl_kernels.engine.words import shown
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
-    from wgsl_kernels.engine.spec import Shape, Spec
+    from wgsl_kernels.engine.spec import Shape
 
 NAME = "RaggedTensorToTensor"
 FIRST, IDS, SPLITS = "FIRST_DIM_SIZE", "VALUE_ROWIDS", "ROW_SPLITS"
@@ -62,6 +64,7 @@ def ragged_tensor_to_tensor(
     Raises:
         ShapeError: The shapes do not fit.
         ArgumentError: The partitions contradict each other, or ``shape``, or there is no such type.
+        OutOfMemoryError: The result is larger than the backend may hold.
 
     Example:
         >>> ragged_tensor_to_tensor(-1, [1, 2, 3], 0, [[0, 2, 3]], ["ROW_SPLITS"]).tolist()
@@ -172,9 +175,10 @@ def _level(partition: Array, kind: str, count: int) -> _Level:
 
 
 def _placed(
-    shape: Array, values_shape: Shape, partitions: Sequence[Array], types: Sequence[str]
+    shape: Array, values: Spec, partitions: Sequence[Array], types: Sequence[str]
 ) -> tuple[Shape, Array]:
     """Return the result's shape, and for each of its rows that of ``values``, or -1."""
+    values_shape = values.shape
     first = int(partitions[0]) if types[0] == FIRST else partitions[0].size - 1
     start = 1 if types[0] == FIRST else 0
     levels: list[_Level] = []
@@ -198,11 +202,17 @@ def _placed(
         )
     whole = tuple(b if a < 0 else a for a, b in zip(wanted, found, strict=True))
     outer = whole[:inner]
-    numbers = np.where(np.arange(first) < outer[0], np.arange(first), -1)
+    check_room(whole, values.dtype)
+    check_room(outer, "int32")
+    numbers: Array | None = None
     for level, length in zip(levels, outer[1:], strict=True):
-        parents = numbers[level.rows]
+        if numbers is None:
+            parents = np.where(level.rows < outer[0], level.rows, -1)
+        else:
+            parents = numbers[level.rows]
         inside = (parents >= 0) & (level.places < length)
         numbers = np.where(inside, parents * length + level.places, -1)
+    assert numbers is not None  # there is at least one ragged axis
     rows = np.full(math.prod(outer), -1, np.int32)
     rows[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0)
     return whole, rows
@@ -217,7 +227,8 @@ def _ragged_tensor_to_tensor_cpu(
     *,
     row_partition_types: tuple[str, ...],
 ) -> Array:
-    whole, rows = _placed(shape, values.shape, row_partition_tensors, row_partition_types)
+    spec = Spec(values.shape, default_dtype(values))
+    whole, rows = _placed(shape, spec, row_partition_tensors, row_partition_types)
     inner = values.shape[1:]
     y = np.empty((rows.size, *inner), values.dtype)
     y[:] = default_value
@@ -236,7 +247,8 @@ def _ragged_tensor_to_tensor_webgpu(
     row_partition_types: tuple[str, ...],
 ) -> GpuArray:
     partitions = [gpu.read(one) for one in row_partition_tensors]
-    whole, rows = _placed(gpu.read(shape), values.shape, partitions, row_partition_types)
+    spec = Spec(values.shape, values.dtype)
+    whole, rows = _placed(gpu.read(shape), spec, partitions, row_partition_types)
     y = gpu.empty(whole, values.dtype)
     if not y.size:
         return y

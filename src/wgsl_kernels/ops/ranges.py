@@ -12,7 +12,7 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import flag, integer, number, plain
 from wgsl_kernels.engine.backends import use_backend
-from wgsl_kernels.engine.dtypes import OBJECTS, DType, is_float, numpy_dtype
+from wgsl_kernels.engine.dtypes import INTEGERS, OBJECTS, DType, is_float, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.gradients import no_gradient
 from wgsl_kernels.engine.room import check_room, too_large
@@ -203,13 +203,13 @@ def _range_signature(
     *, start: float, stop: float, step: float = 1, dtype: DType = "float32"
 ) -> Spec:
     count, used = _steps(start, stop, step)
-    if dtype != "int32" and not is_float(dtype):
-        raise DTypeError(f"Range: dtype is {dtype}; want float32 or int32.")
+    if dtype not in INTEGERS and not is_float(dtype):
+        raise DTypeError(f"Range: dtype is {dtype}; want float32 or an integer one.")
     creation.fitting("Range", "start", start, dtype)
     creation.fitting("Range", "step", step, dtype)
     if dtype != "float64" and abs(used) > np.finfo(np.float32).max:
         raise ArgumentError(f"Range: step is {step} and dtype {dtype}; want one that this holds.")
-    if dtype == "int32" and count:
+    if dtype in INTEGERS and count:
         creation.fitting("Range", "the last number", start + (count - 1) * int(used), dtype)
     return Spec((count,), dtype)
 

@@ -8,8 +8,9 @@ docs/decisions/0073-a-scan-is-a-captured-step.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from wgsl_kernels.engine import context
@@ -27,10 +28,14 @@ from wgsl_kernels.engine.tensor import Tensor, as_tensor, tensor
 from wgsl_kernels.engine.watch import assign_all
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import gather, joining, slicing
-from wgsl_kernels.ops.purity import Needs, Pure, needs_of
-
-if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensor import Variable
+from wgsl_kernels.ops.purity import (
+    Needs,
+    Pure,
+    loses_gradient,
+    needs_of,
+    trainable_variables_kept,
+    values_of,
+)
 
 Leaves = list[Tensor]
 Body = Callable[[Leaves, Leaves, Leaves], tuple[Leaves, Leaves]]
@@ -81,7 +86,8 @@ def scan(
 
     Raises:
         ShapeError: The lengths differ or are 0, or a carry has another shape than the first.
-        ArgumentError: ``f`` does not return a pair, or a carry has another form or dtype.
+        ArgumentError: ``f`` does not return a pair, a carry has another form or dtype, or ``f``
+            assigns a trainable variable while gradients are recorded.
 
     Example:
         >>> carry, sums = scan(lambda total, x: (total + x, total + x), 0.0, [1.0, 2.0, 3.0])
@@ -98,7 +104,10 @@ def scan(
     if not active_tapes() or not _can_replay():
         # without replays the tapes see each step itself, and no step runs twice
         run = _replayed if _can_replay() and steps >= SHORTEST else _one_by_one
-        carry, ys, _ = run(structure, first.tensors, inputs.tensors, [], steps, backwards, False)
+        with trainable_variables_kept() if active_tapes() else nullcontext():
+            carry, ys, _ = run(
+                structure, first.tensors, inputs.tensors, [], steps, backwards, False
+            )
     else:
         carry, ys = _differentiable(structure, first.tensors, inputs.tensors, steps, backwards)
     outputs = structure.outputs
@@ -118,12 +127,9 @@ def _differentiable(
     needs = needs_of(lambda: structure(carry, probe, []))
     for one in needs.assigned:
         if one.trainable:
-            raise ArgumentError(
-                f"scan: f assigns the trainable variable {one.name!r}, whose gradient would be "
-                "lost. Put it in the carry, or make it trainable=False."
-            )
+            raise loses_gradient(one)
     body = structure.pure(needs)
-    state = [_values(variable) for variable in needs.assigned]
+    state = [values_of(variable) for variable in needs.assigned]
     final, ys = recurrence_gradient.recorded(
         body, [*carry, *state], xs, needs.closed_over, steps, reverse
     )
@@ -310,11 +316,6 @@ def _can_replay() -> bool:
 def _stacked(rows: list[Leaves], reverse: bool) -> Leaves:
     columns = zip(*(reversed(rows) if reverse else rows), strict=True)
     return [joining.stack(column) for column in columns]
-
-
-def _values(variable: Variable) -> Tensor:
-    """Return the values that a variable has now."""
-    return Tensor(variable.spec, variable._array_on(variable._driver), variable._driver)
 
 
 def _taken_apart(name: str, value: Any) -> Template:

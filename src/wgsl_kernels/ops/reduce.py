@@ -24,10 +24,10 @@ from wgsl_kernels.engine.shapes import normalize_axes, reduced, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import cast, complex_maps, joining, shape
-from wgsl_kernels.ops.elementwise import NUMBERS
+from wgsl_kernels.ops.elementwise import NUMBERS, counted
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.dtypes import DType, DTypeLike
+    from wgsl_kernels.engine.dtypes import DTypeLike
     from wgsl_kernels.engine.spec import Shape, Spec
 
 Axes = int | Sequence[int] | None
@@ -148,7 +148,7 @@ def prod(
     Args:
         x: Any shape, real or bool.
         axis: One axis, several, or None for all.
-        dtype: What ``x`` is cast to first; without it bool counts as int32.
+        dtype: What ``x`` is cast to first; without it bool, int8 and uint8 count as int32.
         keepdims: Whether the reduced axes stay, of length 1.
 
     Example:
@@ -157,7 +157,7 @@ def prod(
     """
     given = x if dtype is None else cast.astype(x, dtype, copy=False)
     try:
-        return run("Prod", given, axis=axis, keep_dims=keepdims)
+        return cast.as_asked(run("Prod", given, axis=axis, keep_dims=keepdims), dtype)
     except DTypeError:
         return complex_maps.product(given, axis, keepdims)
 
@@ -165,7 +165,7 @@ def prod(
 @signature("Prod")
 def _prod_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
     require_dtype("Prod", "x", x, "float32", "int32", "bool")
-    return spec_without("Prod", x, axis, keep_dims).like(dtype=_counted(x.dtype))
+    return spec_without("Prod", x, axis, keep_dims).like(dtype=counted(x.dtype))
 
 
 @cpu_kernel("Prod")
@@ -221,7 +221,7 @@ def sum(
     Args:
         x: Any shape, any dtype but string.
         axis: One axis, several, or None for all.
-        dtype: What ``x`` is cast to first; without it bool counts as int32.
+        dtype: What ``x`` is cast to first; without it bool, int8 and uint8 count as int32.
         keepdims: Whether the reduced axes stay, of length 1.
 
     Example:
@@ -229,13 +229,13 @@ def sum(
         [4.0, 6.0]
     """
     given = x if dtype is None else cast.astype(x, dtype, copy=False)
-    return run("Sum", given, axis=axis, keep_dims=keepdims)
+    return cast.as_asked(run("Sum", given, axis=axis, keep_dims=keepdims), dtype)
 
 
 @signature("Sum")
 def _sum_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
     require_dtype("Sum", "x", x, "float32", "int32", "bool", "complex64")
-    return spec_without("Sum", x, axis, keep_dims).like(dtype=_counted(x.dtype))
+    return spec_without("Sum", x, axis, keep_dims).like(dtype=counted(x.dtype))
 
 
 @cpu_kernel("Sum")
@@ -260,10 +260,6 @@ def _sum_grad(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
 def spec_without(kernel: str, x: Spec, axis: Axes, keep_dims: bool, name: str = "axis") -> Spec:
     """Return what is left of ``x`` without ``axis``, the attribute ``name`` of ``kernel``."""
     return x.like(shape=reduced(x.shape, normalize_axes(kernel, axis, x.ndim, name), keep_dims))
-
-
-def _counted(dtype: DType) -> DType:
-    return "int32" if dtype == "bool" else dtype
 
 
 def axes_of(axis: Axes, x: Array) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.cpu.threads import each
 from wgsl_kernels.engine.dtypes import is_float
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.shapes import require_dtype, require_rank, show
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 FILL_MODES = ("constant", "reflect", "wrap", "nearest")
 METHODS = ("nearest", "bilinear")
 _GROUP = 64
+_PART = 1 << 16
+"""Elements that a thread of the CPU reads at a time."""
 
 
 class Places(NamedTuple):
@@ -68,6 +71,20 @@ def check_word(kernel: str, name: str, value: str, known: Sequence[str]) -> None
         raise ArgumentError(f"{kernel}: {name} is {value!r}; want {want}.")
 
 
+def check_fill(kernel: str, name: str, image: Spec, *numbers: float) -> None:
+    """Refuse numbers for outside of an image that its elements cannot be.
+
+    Raises:
+        ArgumentError: The image is of int32, and one of them is not.
+    """
+    for one in numbers if image.dtype == "int32" else ():
+        if not -(2**31) <= one < 2**31 or one != math.floor(one):
+            raise ArgumentError(
+                f"{kernel}: {name} is {one} and image has dtype int32; want whole numbers in "
+                f"[{-(2**31)}, {2**31 - 1}]."
+            )
+
+
 def between_dtype(dtype: DType, places: DType) -> DType:
     """Return the dtype of what lies between elements of images, given that of the places."""
     if is_float(dtype):
@@ -102,10 +119,14 @@ def places_in_boxes(begin: Array, end: Array, length: int, size: int, linear: bo
 
 @silent
 def places_at(place: Array, length: int, fill_mode: str, linear: bool) -> Places:
-    """Return places that may lie outside of an axis, where the fill mode has the last word."""
+    """Return places that may lie outside of an axis, where the fill mode has the last word.
+
+    One that is not finite is outside in every mode.
+    """
     kind = place.dtype.type
+    inside = np.isfinite(place)
+    place = np.where(inside, place, kind(0))
     x = np.clip(_within(place, length, fill_mode), kind(-2), kind(length + 1))
-    inside = ~np.isnan(place)
     low = np.floor(x)
     if linear:
         return Places(low, x - low, inside)
@@ -150,30 +171,82 @@ def sampled(
         linear: Whether places lie between elements.
     """
     _, height, width, channels = images.shape
-    numbers = numbers.reshape(-1, 1, 1)
+    shape = np.broadcast_shapes((len(numbers), 1, 1), rows.low.shape, columns.low.shape)
+    dtype = np.result_type(rows.share, np.float32) if linear and _is_whole(images) else images.dtype
+    y = np.empty((*shape, channels), dtype)
+    flat = images.reshape(math.prod(images.shape[:3]), channels)
     filling = np.broadcast_to(fill, (channels,))
+    lines = _lines(rows, numbers.reshape(-1, 1, 1) * height, height, linear)
+    across = _lines(columns, np.zeros((), np.intp), width, linear)
 
-    def element(down: int, across: int) -> Array:
-        row, column = rows.low + down, columns.low + across
-        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-        row, column = (np.where(inside, one, 0).astype(np.intp) for one in (row, column))
-        found = images[numbers, row, column]
-        return np.where(inside[..., np.newaxis], found, filling.astype(found.dtype))
+    def fill_part(part: slice) -> None:
+        own = [one.of(part, width) for one in lines]
+        found = [
+            [_elements(flat, line, column.of(part, 1), filling) for column in across]
+            for line in own
+        ]
+        here = y[:, part]
+        inside = _cut(rows.is_inside, part) & _cut(columns.is_inside, part)
+        here[...] = _blended(found, _cut(rows.share, part), _cut(columns.share, part))
+        if not inside.all():
+            here[~np.broadcast_to(inside, here.shape[:3])] = filling
 
-    inside = (rows.is_inside & columns.is_inside)[..., np.newaxis]
-    if not linear:
-        return np.where(inside, element(0, 0), filling.astype(images.dtype))
-    down, across = rows.share[..., np.newaxis], columns.share[..., np.newaxis]
+    step = max(_PART // max(shape[0] * shape[2] * channels, 1), 1)
+    each(fill_part, [slice(at, at + step) for at in range(0, shape[1], step)])
+    return y
 
-    def line(row: int) -> Array:
-        first, second = element(row, 0).astype(down.dtype), element(row, 1).astype(down.dtype)
-        return np.where(across == 0, first, first * (1 - across) + second * across)
 
-    upper, lower = line(0), line(1)
-    y = np.where(down == 0, upper, upper * (1 - down) + lower * down)
-    return np.where(inside, y, filling).astype(
-        down.dtype if images.dtype.kind == "i" else images.dtype
-    )
+def _is_whole(images: Array) -> bool:
+    return images.dtype.kind == "i"
+
+
+class _Line(NamedTuple):
+    """Elements along one axis: their places, cut to the axis, and which of these lie in it."""
+
+    place: Array
+    is_inside: Array
+
+    def of(self, part: slice, step: int) -> _Line:
+        """Return those of some rows of the result; places are ``step`` elements apart."""
+        return _Line(_cut(self.place, part) * step, _cut(self.is_inside, part))
+
+
+def _lines(places: Places, first: Array, length: int, linear: bool) -> list[_Line]:
+    """Return the element at each place and, if ``linear``, the one behind it."""
+    low = places.low.astype(np.intp)
+    found: list[_Line] = []
+    for one in (low, low + 1) if linear else (low,):
+        cut = np.clip(one, 0, length - 1)
+        found.append(_Line(cut + first, cut == one))
+    return found
+
+
+def _cut(x: Array, part: slice) -> Array:
+    """Return what of an array that broadcasts to [images, height, width] is of some rows."""
+    return x if x.ndim < 2 or x.shape[-2] == 1 else x[..., part, :]
+
+
+def _elements(flat: Array, line: _Line, column: _Line, filling: Array) -> Array:
+    found = np.take(flat, line.place + column.place, axis=0)
+    inside = line.is_inside & column.is_inside
+    if not inside.all():
+        found[~np.broadcast_to(inside, found.shape[:-1])] = filling
+    return found
+
+
+def _blended(found: list[list[Array]], down: Array, across: Array) -> Array:
+    """Return what lies between elements; one without a share is not looked at."""
+    if len(found) == 1:
+        return found[0][0]
+    upper, lower = (_between(one[0], one[1], across[..., np.newaxis]) for one in found)
+    return _between(upper, lower, down[..., np.newaxis])
+
+
+def _between(a: Array, b: Array, share: Array) -> Array:
+    a, b = a.astype(share.dtype, copy=False), b.astype(share.dtype, copy=False)
+    y = a * (1 - share)
+    y += b * share
+    return y if (share != 0).all() else np.where(share == 0, a, y)
 
 
 def sampled_on_device(
@@ -181,6 +254,7 @@ def sampled_on_device(
     arrays: dict[str, GpuArray],
     shape: Shape,
     configuration: dict[str, bool],
+    fill: tuple[float, ...],
     params: dict[str, object],
     dtype: DType,
 ) -> GpuArray:
@@ -193,6 +267,7 @@ def sampled_on_device(
             "count": count,
             "shape": (height, width),
             "size": shape[1:],
+            "fill": tuple(map(int, fill)) if dtype == "int32" else fill,
             "fill_mode": 0,
             "transforms": 0,
             "turn": (0.0, 0.0),

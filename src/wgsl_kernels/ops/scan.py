@@ -20,6 +20,7 @@ from wgsl_kernels.engine.shapes import normalize_axis, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import cast, complex_maps, creation, joining, shape
+from wgsl_kernels.ops.elementwise import counted
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -43,10 +44,10 @@ def cumulative_prod(
     is beyond float32, as long as none is beyond float64.
 
     Args:
-        x: Any shape, real or bool, which counts as int32.
+        x: Any shape, real or bool; bool, int8 and uint8 count as int32.
         axis: The axis; may be left out where there is only one, since NumPy would flatten more
             than one and TensorFlow.js would take the first.
-        dtype: What ``x`` is cast to first.
+        dtype: What ``x`` is cast to first, and the result's dtype.
         include_initial: Whether a 1 comes first: the result is longer by one.
         exclusive: Whether an element itself is left out: the first result is 1.
         reverse: Whether to go from the last element to the first.
@@ -62,6 +63,7 @@ def cumulative_prod(
     at = _only_axis("Cumprod", given) if axis is None else axis
     try:
         y = run("Cumprod", given, axis=at, exclusive=exclusive, reverse=reverse)
+        y = cast.as_asked(y, dtype)
     except DTypeError:
         y = complex_maps.cumulative("Cumprod", given, at, exclusive, reverse)
     if include_initial is False or not flag("Cumprod", "include_initial", include_initial):
@@ -188,10 +190,10 @@ def cumulative_sum(
     ``|x|`` up to there, n being the axis's length.
 
     Args:
-        x: Any shape, real or bool, which counts as int32.
+        x: Any shape, real or bool; bool, int8 and uint8 count as int32.
         axis: The axis; may be left out where there is only one, since NumPy would flatten more
             than one and TensorFlow.js would take the first.
-        dtype: What ``x`` is cast to first.
+        dtype: What ``x`` is cast to first, and the result's dtype.
         include_initial: Whether a 0 comes first: the result is longer by one.
         exclusive: Whether an element itself is left out: the first result is 0.
         reverse: Whether to go from the last element to the first.
@@ -207,6 +209,7 @@ def cumulative_sum(
     at = _only_axis("Cumsum", given) if axis is None else axis
     try:
         y = run("Cumsum", given, axis=at, exclusive=exclusive, reverse=reverse)
+        y = cast.as_asked(y, dtype)
     except DTypeError:
         y = complex_maps.cumulative("Cumsum", given, at, exclusive, reverse)
     if include_initial is False or not flag("Cumsum", "include_initial", include_initial):
@@ -246,7 +249,7 @@ def _cumsum_grad(dy: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tenso
 def _scanned(kernel: str, x: Spec, axis: int) -> Spec:
     require_dtype(kernel, "x", x, "float32", "int32", "bool")
     normalize_axis(kernel, axis, max(x.ndim, 1))  # a scalar stands for one element
-    return x.like(dtype="int32") if x.dtype == "bool" else x
+    return x.like(dtype=counted(x.dtype))
 
 
 def _counted(x: Array) -> np.dtype[np.generic]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.dtypes import INTEGERS
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.host import Array, as_array
 from wgsl_kernels.engine.shapes import broadcast_shapes, show
@@ -35,7 +36,7 @@ class Positions:
         name = str(found.dtype)
         if isinstance(found, np.ndarray) and name != "bool":
             name = "int32" if found.dtype.kind in "iu" or not found.size else name
-        if name not in ("bool", "int32"):
+        if name != "bool" and name not in INTEGERS:
             raise DTypeError(f"getitem: an index has dtype {name}; want int32 or bool.")
         self.is_mask = name == "bool"
         self.axes = found.ndim if self.is_mask else 1

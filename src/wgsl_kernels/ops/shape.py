@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.engine.attributes import flag
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
@@ -19,6 +20,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths, normalize_axes, normalize_axis, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.widening import declare_takes_bytes
 from wgsl_kernels.ops.elementwise import NUMBERS
 
 if TYPE_CHECKING:
@@ -361,8 +363,6 @@ def reshaped_strides(shape: Shape, strides: Shape, new_shape: Shape) -> Shape | 
 
 
 # They move numbers; on the device some only look at these in another way.
-declare_exact(
-    ("BroadcastTo", "ExpandDims", "Identity", "Reshape", "Reverse", "Transpose"),
-    NUMBERS,
-    moves=True,
-)
+_MOVES = ("BroadcastTo", "ExpandDims", "Identity", "Reshape", "Reverse", "Transpose")
+declare_exact(_MOVES, (*NUMBERS, *BYTES), moves=True)
+declare_takes_bytes(_MOVES)

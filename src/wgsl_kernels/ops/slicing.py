@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run, run_many
 from wgsl_kernels.engine.shapes import normalize_axis, show
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.widening import declare_takes_bytes
 from wgsl_kernels.ops import creation, joining, shape
 from wgsl_kernels.ops.cuts import Cut, strided_cut
 from wgsl_kernels.ops.elementwise import NUMBERS
@@ -388,4 +390,6 @@ def _cut_view(gpu: Gpu, x: GpuArray, cut: Cut) -> GpuArray:
 
 
 # They move numbers; on the device some only look at these in another way.
-declare_exact(("Slice", "SplitV", "StridedSlice", "Unpack"), NUMBERS, moves=True)
+_MOVES = ("Slice", "SplitV", "StridedSlice", "Unpack")
+declare_exact(_MOVES, (*NUMBERS, *BYTES), moves=True)
+declare_takes_bytes(_MOVES)

@@ -35,7 +35,7 @@ def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     return run("LogSoftmax", logits, axis=axis)
 
 
-@signature("LogSoftmax")
+@signature("LogSoftmax", floats=("logits",))
 def _log_softmax_signature(logits: Spec, /, *, axis: int = -1) -> Spec:
     require_dtype("LogSoftmax", "logits", logits, "float32")
     normalize_axis("LogSoftmax", axis, logits.ndim)
@@ -70,7 +70,7 @@ def logsumexp(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Te
     return run("LogSumExp", x, axis=axis, keep_dims=keepdims)
 
 
-@signature("LogSumExp")
+@signature("LogSumExp", floats=("x",))
 def _logsumexp_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
     require_dtype("LogSumExp", "x", x, "float32")
     return reduce.spec_without("LogSumExp", x, axis, keep_dims)
@@ -106,7 +106,7 @@ def softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     return run("Softmax", logits, dim=axis)
 
 
-@signature("Softmax")
+@signature("Softmax", floats=("logits",))
 def _softmax_signature(logits: Spec, /, *, dim: int = -1) -> Spec:
     require_dtype("Softmax", "logits", logits, "float32")
     normalize_axis("Softmax", dim, logits.ndim, "dim")

@@ -11,10 +11,10 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.errors import ShapeError
+from wgsl_kernels.engine.dtypes import COMPLEXES
+from wgsl_kernels.engine.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.shapes import require_dtype
 from wgsl_kernels.engine.signature import signature
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def fft(input: TensorLike) -> Tensor:
         input: [..., n], complex64.
 
     Raises:
-        DTypeError: It is not complex; ``complex(x, zeros_like(x))`` makes it so.
+        DTypeError: It is not complex; ``wk.fft.fft`` takes real numbers too, and any axis.
 
     Example:
         >>> fft([1 + 0j, 2 + 0j, 1 + 0j, 2 + 0j]).tolist()
@@ -113,7 +113,11 @@ def _ifft_grad(dy: Tensor, input_shape: Shape) -> Tensor:
 
 
 def _transformed(kernel: str, input: Spec) -> Spec:
-    require_dtype(kernel, "input", input, "complex64")
+    if input.dtype not in COMPLEXES:
+        raise DTypeError(
+            f"{kernel}: input has dtype {input.dtype}; want complex64. "
+            f"Use wk.fft.{kernel.lower()}, which takes real numbers too."
+        )
     if input.ndim == 0:
         raise ShapeError(f"{kernel}: input is a scalar; want [..., length].")
     return input

@@ -82,7 +82,7 @@ def non_max_suppression(
     )
 
 
-@signature("NonMaxSuppressionV3")
+@signature("NonMaxSuppressionV3", floats=("boxes", "scores"))
 def _v3_signature(
     boxes: Spec,
     scores: Spec,
@@ -162,7 +162,7 @@ def non_max_suppression_padded(
     )
 
 
-@signature("NonMaxSuppressionV4")
+@signature("NonMaxSuppressionV4", floats=("boxes", "scores"))
 def _v4_signature(
     boxes: Spec,
     scores: Spec,
@@ -252,7 +252,7 @@ def non_max_suppression_with_score(
     )
 
 
-@signature("NonMaxSuppressionV5")
+@signature("NonMaxSuppressionV5", floats=("boxes", "scores"))
 def _v5_signature(
     boxes: Spec,
     scores: Spec,

@@ -12,7 +12,7 @@ import numpy as np
 from wgsl_kernels.engine import CalledModule
 from wgsl_kernels.engine.attributes import integer, integers, number
 from wgsl_kernels.engine.backends import use_backend
-from wgsl_kernels.engine.dtypes import COMPLEXES, OBJECTS, canonical, is_float
+from wgsl_kernels.engine.dtypes import COMPLEXES, OBJECTS, canonical, is_exact, is_float
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis
@@ -346,7 +346,7 @@ def _real(op: str, x: TensorLike) -> Tensor:
     given = as_tensor(x)
     if given.dtype in COMPLEXES:
         raise DTypeError(f"{op}: x has dtype {given.dtype}; want real numbers. Use {op[:-4]}fft.")
-    return cast.astype(given, "float32") if given.dtype in ("int32", "bool") else given
+    return cast.astype(given, "float32") if is_exact(given.dtype) else given
 
 
 def _length(op: str, n: Any) -> int:

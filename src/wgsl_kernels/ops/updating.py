@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.engine.dtypes import float32
+from wgsl_kernels.engine.dtypes import INTEGERS, float32
 from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops import binary, indexing, ranges, segment, updates
@@ -67,7 +67,8 @@ class Part:
             IndexOutOfRange: As for ``x[index]``.
         """
         dtype = as_tensor(values).dtype
-        if not np.can_cast(dtype, self._x.dtype, "same_kind"):
+        are_whole = {dtype, self._x.dtype} <= INTEGERS
+        if not are_whole and not np.can_cast(dtype, self._x.dtype, "same_kind"):
             raise DTypeError(
                 f"add: x has dtype {self._x.dtype}, values {dtype}; want values of that kind, or "
                 f'x.astype("{dtype}") before.'

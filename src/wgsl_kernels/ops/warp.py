@@ -16,13 +16,14 @@ from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.signature import signature
-from wgsl_kernels.ops import binary, creation, logical, ranges, unary
+from wgsl_kernels.ops import binary, classify, creation, logical, ranges, unary
 from wgsl_kernels.ops import shape as shapes
 from wgsl_kernels.ops.compositions import trunc
 from wgsl_kernels.ops.sampling import (
     FILL_MODES,
     METHODS,
     between_dtype,
+    check_fill,
     check_images,
     check_word,
     places_at,
@@ -65,7 +66,7 @@ def rotate_with_offset(
         image: [images, height, width, channels], real.
         radians: The angle.
         fill_value: What lies outside: a number, or one for each of the first three channels; the
-            fourth is 255 then.
+            fourth is 255 then. Whole numbers for int32.
         center: What stays in place: the part of width and height before it, a number for both or
             one for each.
 
@@ -74,7 +75,8 @@ def rotate_with_offset(
 
     Raises:
         ShapeError: ``image`` has another rank, or more channels than are filled.
-        ArgumentError: There are other than two numbers for the center, or none to fill with.
+        ArgumentError: There are other than two finite numbers for the center, none to fill with, or
+            such as int32 cannot have.
 
     Example:
         >>> image = tensor([[[[1.0], [2.0]], [[3.0], [4.0]]]])
@@ -102,8 +104,10 @@ def _rotate_with_offset_signature(
             f"{name}: image has shape {show(image.shape)}; want at most 4 channels, or one "
             "fill_value for all."
         )
-    if not isinstance(center, float | int) and _count("center", center) != 2:
-        raise ArgumentError(f"{name}: center is {center}; want a number, or two.")
+    check_fill(name, "fill_value", image, *_filling(fill_value)[:channels])
+    across_and_down = center if isinstance(center, tuple) else (center, center)
+    if _count("center", across_and_down) != 2 or not all(map(math.isfinite, across_and_down)):
+        raise ArgumentError(f"{name}: center is {center}; want a finite number, or two.")
     if not math.isfinite(radians):
         raise ArgumentError(f"{name}: radians is {radians}; want a finite number.")
     return image
@@ -152,8 +156,8 @@ def _rotate_with_offset_webgpu(
         {"image": image},
         image.shape[:3],
         {"ROTATED": True},
+        _filling(fill_value),
         {
-            "fill": _filling(fill_value),
             "turn": (math.cos(radians), math.sin(radians)),
             "centre": _pivot(image.shape, center),
         },
@@ -195,9 +199,11 @@ def transform(
         transforms: float32, [1, 8] or [images, 8]: (a0, a1, a2, b0, b1, b2, c0, c1).
         interpolation: ``"nearest"``, or ``"bilinear"`` between the four elements around a place.
         fill_mode: What lies outside of the image: ``"constant"``, the ``fill_value``;
-            ``"reflect"``, the image mirrored at its edges; ``"wrap"``, the image again;
-            ``"nearest"``, its edge.
-        fill_value: For ``"constant"``, and where k is 0.
+            ``"reflect"``, the image mirrored at its edges; ``"nearest"``, its edge; ``"wrap"``,
+            the image again by TensorFlow's formula, which cuts what is left outside to the edge:
+            a repeat for the row and column next to the image only.
+        fill_value: For ``"constant"``, and in every mode where k is 0 or a coordinate is not
+            finite; a whole number where the result is int32.
         output_shape: Height and width of the result; those of the image without it.
 
     Returns:
@@ -206,8 +212,8 @@ def transform(
 
     Raises:
         ShapeError: The shapes do not fit.
-        ArgumentError: ``output_shape`` is not two lengths in [1, 16384], or there is no such
-            option.
+        ArgumentError: ``output_shape`` is not two lengths in [1, 16384], there is no such option,
+            or ``fill_value`` is no int32 as the result is.
 
     Example:
         >>> image = tensor([[[[1.0], [2.0], [3.0]]]])
@@ -225,7 +231,7 @@ def transform(
     )
 
 
-@signature("Transform")
+@signature("Transform", floats=("transforms",))
 def _transform_signature(
     image: Spec,
     transforms: Spec,
@@ -236,7 +242,6 @@ def _transform_signature(
     fill_value: float = 0.0,
     output_shape: Shape | None = None,
 ) -> Spec:
-    del fill_value
     name = "Transform"
     size = image.shape[1:3] if output_shape is None else output_shape
     check_images(name, image, size, "output_shape")
@@ -250,6 +255,7 @@ def _transform_signature(
         )
     is_linear = interpolation == "bilinear"
     dtype = between_dtype(image.dtype, transforms.dtype) if is_linear else image.dtype
+    check_fill(name, "fill_value", image.like(dtype=dtype), fill_value)
     return image.like(shape=(image.shape[0], *size, image.shape[3]), dtype=dtype)
 
 
@@ -273,11 +279,13 @@ def _transform_cpu(
     x = np.arange(size[1], dtype=kind)[np.newaxis, :]
     depth = c0 * x + c1 * y + 1
     column, row = a0 * x + a1 * y + a2, b0 * x + b1 * y + b2
-    column = np.where(depth == 0, np.nan, column / depth)
-    row = np.where(depth == 0, np.nan, row / depth)
+    exists = (depth != 0) & np.isfinite(depth)
+    column = np.where(exists, column / depth, np.nan)
+    row = np.where(exists, row / depth, np.nan)
     rows = places_at(row.astype(kind), height, fill_mode, linear)
     columns = places_at(column.astype(kind), width, fill_mode, linear)
-    return sampled(image, np.arange(count), rows, columns, np.asarray(fill_value), linear)
+    source = image.astype(kind) if linear and image.dtype.kind == "i" else image
+    return sampled(source, np.arange(count), rows, columns, np.asarray(fill_value), linear)
 
 
 @wgsl_kernel("Transform")
@@ -298,8 +306,8 @@ def _transform_webgpu(
         {"image": image, "transforms": transforms},
         (image.shape[0], *size),
         {"LINEAR": linear},
+        (fill_value,) * 4,
         {
-            "fill": (fill_value,) * 4,
             "fill_mode": FILL_MODES.index(fill_mode),
             "transforms": transforms.shape[0],
         },
@@ -351,10 +359,12 @@ def _places(transforms: Tensor, size: Shape) -> tuple[Tensor, Tensor, Tensor]:
     y = shapes.reshape(ranges.arange(size[0], dtype=transforms.dtype), (size[0], 1))
     x = ranges.arange(size[1], dtype=transforms.dtype)
     depth = numbers[6] * x + numbers[7] * y + 1.0
-    inside = logical.logical_not(depth == 0.0)
+    inside = logical.logical_and(depth != 0.0, classify.isfinite(depth))
     divisor = logical.where(inside, depth, 1.0)
-    columns = (numbers[0] * x + numbers[1] * y + numbers[2]) / divisor
-    rows = (numbers[3] * x + numbers[4] * y + numbers[5]) / divisor
+    found = [(numbers[k] * x + numbers[k + 1] * y + numbers[k + 2]) / divisor for k in (3, 0)]
+    for one in found:
+        inside = logical.logical_and(inside, classify.isfinite(one))
+    rows, columns = (logical.where(inside, one, 0.0) for one in found)
     return rows, columns, inside
 
 

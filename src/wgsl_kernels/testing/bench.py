@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from wgsl_kernels.engine.attributes import function, sequence
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError
@@ -88,14 +89,19 @@ def bench(
             arithmetic is reached, as a large map and a loop of multiplies and adds reach them.
 
     Raises:
-        ArgumentError: A shape is none, or a backend is unknown.
+        ArgumentError: ``op`` is no function, a shape is none, there is no shape, or a backend is
+            unknown.
 
     Example:
         >>> found = wk.testing.bench(wk.exp, [(4,), (64, 64)], backends=("cpu",))
         >>> [row.shapes for row in found]
         [((4,),), ((64, 64),)]
     """
-    for one in backends:
+    function("bench", "op", op)
+    rows = sequence("bench", "shapes", shapes, "shapes")
+    if not rows:
+        raise ArgumentError("bench: shapes is empty; want a shape, or several.")
+    for one in sequence("bench", "backends", backends, "backends' names"):
         find_driver(one)
     draw = np.random.default_rng(0)
     named = getattr(op, "__name__", "op")
@@ -104,7 +110,7 @@ def bench(
         return op(*xs, **(attrs or {}))
 
     found = Bench()
-    for given in shapes:
+    for given in rows:
         sizes = _several(given)
         arrays = [np.asarray(draw.random(one)).astype(numpy_dtype(dtype)) for one in sizes]
         times = tuple(timed(call, arrays, one, named) for one in backends)
@@ -125,5 +131,5 @@ def _several(given: Any) -> tuple[tuple[int, ...], ...]:
         if all(isinstance(one, (int, np.integer)) for one in parts):
             return (tuple(map(int, parts)),)
         return tuple(tuple(map(int, one)) for one in parts)
-    except TypeError:
+    except (TypeError, ValueError):
         raise ArgumentError(f"bench: shapes has {given!r}; want a shape, or several.") from None

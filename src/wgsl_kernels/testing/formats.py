@@ -82,9 +82,18 @@ def printed(findings: Sequence[Finding], form: str) -> str:
     Raises:
         ArgumentError: There is no such format.
     """
+    check_format(form)
+    return FORMATS[form](findings)
+
+
+def check_format(form: str) -> None:
+    """Refuse a format that there is not.
+
+    Raises:
+        ArgumentError: There is no such format.
+    """
     if form not in FORMATS:
         raise ArgumentError(f"format is {form!r}; want one of {', '.join(FORMATS)}.")
-    return FORMATS[form](findings)
 
 
 def _place(one: Finding) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.dtypes import numpy_dtype
+from wgsl_kernels.engine.dtypes import INTEGERS, numpy_dtype
 from wgsl_kernels.engine.tensor import Tensor, tensor
 from wgsl_kernels.ops import shape
 
@@ -47,8 +47,8 @@ def _drawn(
         return words
     if dtype == "bool":
         return draw.integers(0, 2, shape).astype(bool)
-    if dtype == "int32":
-        return draw.integers(int(low), int(high), shape).astype(np.int32)
+    if dtype in INTEGERS:
+        return draw.integers(int(low), int(high), shape).astype(numpy_dtype(dtype))
     real = draw.uniform(low, high, shape)
     values = real + 1j * draw.uniform(low, high, shape) if dtype.startswith("complex") else real
     return np.asarray(values).astype(numpy_dtype(dtype))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.attributes import sequence, text
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.finding_codes import SECTIONS
 from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.engine.words import shown
 from wgsl_kernels.testing.checking import cases, fast, gradient, right, safe
 from wgsl_kernels.testing.checking.compiles import compile_findings
 from wgsl_kernels.testing.checking.portable import lint_findings
@@ -18,13 +21,13 @@ from wgsl_kernels.testing.checking.subject import Subject, findings_of, with_cas
 from wgsl_kernels.testing.checks import check_forward, check_leaks, has_gradient
 from wgsl_kernels.testing.registered import samples_of
 from wgsl_kernels.testing.report import Report, Row
+from wgsl_kernels.testing.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from wgsl_kernels.engine.finding_codes import Section
     from wgsl_kernels.engine.findings import Finding
-    from wgsl_kernels.testing.sample import Sample
 
 THOROUGH = 6
 """Samples of a kernel from which cases are made, and whose accesses are watched; all are compared
@@ -62,13 +65,22 @@ def check_kernel(
         rows_only: Whether samples are tried as they stand alone, without cases made from them.
 
     Raises:
-        ArgumentError: There are no samples, or a section is unknown.
+        ArgumentError: There are no samples, or some of another kernel; or a section or a backend
+            is unknown, or there is none; or no case has ``case`` in its name.
     """
+    text("check_kernel", "name", name)
+    text("check_kernel", "case", case)
+    several: Any
+    for word, several in (("sections", sections), ("backends", backends)):
+        if isinstance(several, str) or not isinstance(several, Sequence) or not several:
+            raise ArgumentError(f"check_kernel: {word} is {shown(several)}; want some, in a tuple.")
     unknown = [one for one in sections if one not in SECTIONS]
     if unknown:
         known = ", ".join(SECTIONS)
         raise ArgumentError(f"check_kernel: section is {unknown[0]!r}; want some of {known}.")
-    given = samples_of(name) if samples is None else samples
+    for one in backends:
+        find_driver(one)
+    given = samples_of(name) if samples is None else _samples(name, samples)
     own = tuple(row for one in given for row in one.rows())
     if not own:
         raise ArgumentError(
@@ -77,7 +89,24 @@ def check_kernel(
     check = _Check(name, own, tuple(backends), sections, case)
     if rows_only:
         check.thorough = set()
-    return Report(name, list(check.rows()))
+    rows = list(check.rows())
+    if case and not rows:
+        raise ArgumentError(f"check_kernel: {name} has no case with {case!r} in its name.")
+    return Report(name, rows)
+
+
+def _samples(name: str, given: Any) -> list[Sample]:
+    """Return the samples that a caller gave.
+
+    Raises:
+        ArgumentError: They are none, or of another kernel.
+    """
+    found = sequence("check_kernel", "samples", given, "samples")
+    for one in found:
+        if not isinstance(one, Sample) or one.kernel != name:
+            what = f"a sample of {one.kernel!r}" if isinstance(one, Sample) else shown(one)
+            raise ArgumentError(f"check_kernel: samples has {what}; want Sample({name!r}, f, …).")
+    return found
 
 
 class _Check:

@@ -41,19 +41,21 @@ class KernelFile(pytest.File):
         """Yield a test for each section of each kernel that has samples.
 
         Raises:
-            pytest.Collector.CollectError: The file does not run.
+            pytest.Collector.CollectError: The file does not run, or has no such kernel.
         """
         program = Program.at(self.path)
         program.run()
         if program.findings:
             raise self.CollectError("\n".join(map(str, program.findings)))
-        for name in program.kernels:
-            if samples_of(name):
-                for section in CHECKED:
-                    item: SectionItem = SectionItem.from_parent(
-                        self, name=f"{name}-{section}", kernel=name, section=section
-                    )
-                    yield item
+        sampled = [one for one in program.kernels if samples_of(one)]
+        if not sampled:
+            raise self.CollectError(f"{self.path} registers no kernel with samples.")
+        for name in sampled:
+            for section in CHECKED:
+                item: SectionItem = SectionItem.from_parent(
+                    self, name=f"{name}-{section}", kernel=name, section=section
+                )
+                yield item
 
 
 class SectionItem(pytest.Item):

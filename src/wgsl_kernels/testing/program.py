@@ -76,8 +76,6 @@ class Program:
         try:
             with _beside(self.path.parent):
                 runpy.run_path(str(self.path), run_name=RUN_NAME)
-        except SystemExit:
-            pass  # it said so itself
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
@@ -138,9 +136,10 @@ def _raised(error: BaseException, path: Path) -> Finding:
         source = (error.text or "").rstrip("\n")
         return Finding("file-failed", words, "", error.filename, line, column, 1, source)
     line, source = _last_line(error.__traceback__, path)
-    return Finding(
-        "file-failed", f"{type(error).__name__}: {error}", "", str(path), line, 1, 1, source
-    )
+    words = f"{type(error).__name__}: {error}"
+    if isinstance(error, SystemExit):
+        words += ". The file ends the process; write what ends it under __name__ == '__main__'."
+    return Finding("file-failed", words, "", str(path), line, 1, 1, source)
 
 
 def _last_line(trace: TracebackType | None, path: Path) -> tuple[int, str]:

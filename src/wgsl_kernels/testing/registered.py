@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.words import shown
+from wgsl_kernels.testing.sample import Sample
 from wgsl_kernels.testing.samples import all_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from wgsl_kernels.testing.sample import Sample
 
 _added: dict[str, list[Sample]] = {}
 
@@ -30,6 +30,10 @@ def add_samples(name: str, *samples: Sample) -> None:
     if not samples:
         raise ArgumentError(f"add_samples: {name!r} got no samples; want Sample({name!r}, f, …).")
     for one in samples:
+        if not isinstance(one, Sample):
+            raise ArgumentError(
+                f"add_samples: {name!r} got {shown(one)}; want Sample({name!r}, …)."
+            )
         if one.kernel != name:
             raise ArgumentError(f"add_samples: got a sample of {one.kernel!r}; want {name!r}.")
     rows = [row for one in samples for row in one.rows()]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.testing.sample_facts import check_facts
 
 Bound = Callable[..., tuple[np.ndarray, np.ndarray]]
 """Called with the inputs and the exact result, and the attributes that it names as keywords."""
@@ -62,12 +63,14 @@ class Sample:
     tries: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse facts that contradict each other.
+        """Refuse facts of the wrong kind, and those that contradict each other.
 
         Raises:
-            ArgumentError: There is a bound and a tolerance, or not as many values as shapes, or an
-                attribute is given twice, or the values to try make no row, or too many.
+            ArgumentError: A fact is none of its kind, or there is a bound and a tolerance, or not
+                as many values as shapes, or an attribute is given twice, or the values to try make
+                no row, or too many.
         """
+        check_facts(self)
         if self.bound is not None and self.has_tolerance:
             raise ArgumentError(f"Sample: {self.kernel} has a bound and a tolerance; want one.")
         if self.values is not None and len(self.values) != len(self.shapes):

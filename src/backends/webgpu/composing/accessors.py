@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.indexing import dot, ravel, unravel
 from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
 from wgsl_kernels.backends.webgpu.wgsl.types import template_of
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -77,9 +78,8 @@ def _load(composer: Composer, operand: Operand, name: str) -> str:
         lines = [f"return {composer.loaded(operand, 'wk_i')};"]
     elif operand.access == "strided":
         lines, coordinates = unravel("wk_i", _sizes(composer, operand), "wk_c")
-        lines.append(
-            f"return {composer.variable(operand)}[{_place(composer, operand, coordinates)}];"
-        )
+        element = composer.loaded(operand, _place(composer, operand, coordinates))
+        lines.append(f"return {element};")
     else:
         lines = [_without_array(composer, operand)]
     return _function(f"load_{name}(wk_i: u32) -> {operand.storage_type}", lines)
@@ -91,7 +91,7 @@ def _load_at(composer: Composer, operand: Operand, name: str) -> str:
         place = ravel(coordinates, _sizes(composer, operand))
         line = f"return {composer.loaded(operand, place)};"
     elif operand.access == "strided":
-        line = f"return {composer.variable(operand)}[{_place(composer, operand, coordinates)}];"
+        line = f"return {composer.loaded(operand, _place(composer, operand, coordinates))};"
     else:
         line = _without_array(composer, operand)
     return _function(f"load_{name}_at(wk_c: Coords_{name}) -> {operand.storage_type}", [line])
@@ -100,6 +100,7 @@ def _load_at(composer: Composer, operand: Operand, name: str) -> str:
 def _load4(composer: Composer, operand: Operand, name: str) -> str:
     element = f"vec4<{operand.storage_type}>"
     is_plain = operand.access == "flat" and operand.name not in composer.before
+    is_plain = is_plain and operand.dtype not in BYTES
     if is_plain and _in_fours(composer, operand, "load"):
         line = f"return {composer.variable(operand, element)}[wk_i / 4u];"
     else:

@@ -14,7 +14,8 @@ from wgsl_kernels.backends.webgpu.composing.accessors import declared_in_fours
 from wgsl_kernels.backends.webgpu.composing.expressions import Expressions
 from wgsl_kernels.backends.webgpu.composing.fields import Offered
 from wgsl_kernels.backends.webgpu.composing.functions import Functions
-from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES, Operand
+from wgsl_kernels.backends.webgpu.composing.operands import BOUND_TYPES, Operand
+from wgsl_kernels.engine.dtypes import BYTES
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composer import Composer
@@ -131,8 +132,9 @@ def _expressions(composer: Composer, structure: Structure, prefix: str) -> Expre
 
     def array(number: int) -> str:
         leaf = structure.leaves[number]
-        element = STORAGE_TYPES[leaf.dtype]
-        wide = structure.vec4 and leaf.mode in ("flat", "wide")
+        element = BOUND_TYPES[leaf.dtype]
+        is_word = leaf.dtype in BYTES  # which holds all four
+        wide = structure.vec4 and leaf.mode in ("flat", "wide") and not is_word
         operand = operands[f"{prefix}l{number}"]
         return composer.variable(operand, f"vec4<{element}>" if wide else element)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.backends.webgpu.composing.params import Packer
-from wgsl_kernels.backends.webgpu.wgsl.explain import explain
+from wgsl_kernels.backends.webgpu.wgsl.explain import explain, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,6 +134,11 @@ class Composed:
     def explain(self, compiler_text: str) -> ShaderError:
         """Return the error that shows the author where the compiler's refusal belongs."""
         return explain(self.kernel, compiler_text, self.source_map, self.start)
+
+    @functools.cached_property
+    def refusal(self) -> ShaderError | None:
+        """Why browsers refuse the text though the compiler here takes it, if they do."""
+        return refusal(self.kernel, self.source_map)
 
     @functools.cached_property
     def _packer(self) -> Packer:

@@ -10,6 +10,7 @@ from wgsl_kernels.backends.webgpu.composing.assembly import Assembly, Offer
 from wgsl_kernels.backends.webgpu.composing.source import load_file, shaders_folder
 from wgsl_kernels.backends.webgpu.wgsl.predeclared import is_predeclared
 from wgsl_kernels.backends.webgpu.wgsl.types import Types
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.operands import Form, Operand
     from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.wgsl.facts import Function
+    from wgsl_kernels.engine.dtypes import DType
 
 VALUE_FIELDS = {
     "float32": "f32",
     "float16": "f32",
     "int32": "i32",
+    "int8": "i32",
+    "uint8": "i32",
     "bool": "u32",
     "complex64": "vec2<f32>",
 }
@@ -141,14 +145,14 @@ class Composer:
         variable = self.source.variables.get(operand.wgsl)
         if variable is not None and variable.space == "storage":
             return operand.wgsl
-        self.bound[operand.wgsl] = element or operand.storage_type
+        self.bound[operand.wgsl] = element or operand.bound_type
         return self.name_of(operand)
 
     def loaded(self, operand: Operand, place: str) -> str:
         """Return the expression of the element at a place of a row-major or strided array."""
         if operand.name in self.before:
             return f"wk_get_{operand.wgsl}({place})"
-        return f"{self.variable(operand)}[{place}]"
+        return element_at(self.variable(operand), operand.dtype, place)
 
     def stored(self, operand: Operand, place: str, value: str) -> str:
         """Return the statement that writes an element, of the type in which buffers have it."""
@@ -225,6 +229,13 @@ class Composer:
             f"{self.kernel}: {self.source.file} calls report_index, but no input is called "
             f"'indices'; call report_index_of_<input>."
         )
+
+
+def element_at(array: str, dtype: DType, place: str) -> str:
+    """Return the expression of an element of an array, out of its word where that holds four."""
+    if dtype in BYTES:
+        return f"wk_{dtype}({array}[({place}) / 4u], {place})"
+    return f"{array}[{place}]"
 
 
 def _alias(name: str, type_: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.composer import VALUE_FIELDS
+from wgsl_kernels.backends.webgpu.composing.composer import VALUE_FIELDS, element_at
 from wgsl_kernels.backends.webgpu.composing.indexing import dot, unravel
 from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
+from wgsl_kernels.engine.dtypes import BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,9 +103,10 @@ class Expressions:
                 return [f"({lane} != 0u)" for lane in lanes]
             return [self._held(lane, leaf.dtype) for lane in lanes]
         array, name = self.array(number), f"wk_v{number}"
+        if leaf.dtype in BYTES:
+            self.functions.need(f"wk_{leaf.dtype}")
         if leaf.mode == "flat":
-            self.lines.append(f"let {name} = {array}[wk_i];")
-            raw = [name] if self.lanes == 1 else [f"{name}.{lane}" for lane in LANES]
+            raw = self._item(array, name, leaf.dtype, "wk_i")
         else:
             coordinates = self._space(leaf.space)
             strides = self.fields.words(f"wk_t{number}", len(coordinates))
@@ -116,12 +118,23 @@ class Expressions:
                 places = [f"wk_p{number} + {lane}u * {step}" for lane in range(4)]
                 raw = [f"{name}{lane}" for lane in LANES]
                 for one, where in zip(raw, places, strict=True):
-                    self.lines.append(f"let {one} = {array}[{where}];")
+                    self.lines.append(f"let {one} = {element_at(array, leaf.dtype, where)};")
+            elif leaf.mode == "wide":
+                raw = self._item(array, name, leaf.dtype, place)
             else:
-                self.lines.append(f"let {name} = {array}[{place}];")
-                wide = leaf.mode == "wide"
-                raw = [f"{name}.{lane}" for lane in LANES] if wide else [name] * self.lanes
+                self.lines.append(f"let {name} = {element_at(array, leaf.dtype, place)};")
+                raw = [name] * self.lanes
         return [f"({one} != 0u)" for one in raw] if leaf.dtype == "bool" else raw
+
+    def _item(self, array: str, name: str, dtype: DType, place: str) -> list[str]:
+        """Write what loads the item at a place; return the expressions of its lanes."""
+        if self.lanes == 1:
+            self.lines.append(f"let {name} = {element_at(array, dtype, place)};")
+            return [name]
+        self.lines.append(f"let {name} = {array}[{place}];")
+        if dtype in BYTES:  # the four are one word
+            return [f"wk_{dtype}({name}, {lane}u)" for lane in range(self.lanes)]
+        return [f"{name}.{lane}" for lane in LANES]
 
     def _value(self, number: int, leaf: Leaf) -> str:
         expression = self.fields.word(f"wk_x{number}", VALUE_FIELDS[leaf.dtype])

@@ -13,9 +13,10 @@ from wgsl_kernels.backends.webgpu.composing.composed import (
 from wgsl_kernels.backends.webgpu.composing.expressions import Expressions
 from wgsl_kernels.backends.webgpu.composing.fields import Fields
 from wgsl_kernels.backends.webgpu.composing.functions import Functions
-from wgsl_kernels.backends.webgpu.composing.operands import STORAGE_TYPES
+from wgsl_kernels.backends.webgpu.composing.operands import BOUND_TYPES, STORAGE_TYPES
 from wgsl_kernels.backends.webgpu.composing.skeletons import MAP
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
+from wgsl_kernels.engine.dtypes import BYTES
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composed import BindingAccess
@@ -94,7 +95,7 @@ def _bindings(structure: Structure) -> tuple[tuple[BoundBuffer, ...], str]:
 
     for number, leaf in enumerate(structure.leaves):
         if leaf.is_bound:
-            add(f"wk_l{number}", STORAGE_TYPES[leaf.dtype], "read", _width(structure, leaf))
+            add(f"wk_l{number}", BOUND_TYPES[leaf.dtype], "read", _width(structure, leaf))
     for number in structure.outputs:
         element = STORAGE_TYPES[structure.steps[number].kind.output]
         add(f"wk_y{number}", element, "read_write", 4 if structure.vec4 else 1)
@@ -105,4 +106,5 @@ def _bindings(structure: Structure) -> tuple[tuple[BoundBuffer, ...], str]:
 
 
 def _width(structure: Structure, leaf: Leaf) -> int:
-    return 4 if structure.vec4 and leaf.mode in ("flat", "wide") else 1
+    is_word = leaf.dtype in BYTES  # which holds all four
+    return 4 if structure.vec4 and leaf.mode in ("flat", "wide") and not is_word else 1

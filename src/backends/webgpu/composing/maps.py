@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.indexing import dot, unravel
 from wgsl_kernels.backends.webgpu.composing.operands import OP_NAMES, VARIANTS
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _one_item(
         elif argument.access == "value":
             loads.append(composer.value(argument))
         else:
-            raw = f"{composer.variable(argument)}[{places[argument.name]}]"
+            raw = composer.loaded(argument, places[argument.name])
             loads.append(_held(_loaded(raw, argument), argument, held))
     result = _stored(f"{op.name}({', '.join(loads)})", output)
     body.append(f"{composer.variable(output)}[wk_i] = {result};")
@@ -109,7 +110,9 @@ def _four_items(
         if argument.access == "value":
             loads[argument.name] = composer.value(argument)
             continue
-        array = composer.variable(argument, f"vec4<{argument.storage_type}>")
+        is_word = argument.dtype in BYTES  # which holds all four
+        wide = argument.bound_type if is_word else f"vec4<{argument.storage_type}>"
+        array = composer.variable(argument, wide)
         body.append(f"let wk_{argument.wgsl} = {array}[wk_i];")
         loads[argument.name] = f"wk_{argument.wgsl}"
     results: list[str] = []
@@ -134,6 +137,8 @@ def _lane(
         return f"{first} + wk_i * 4u + {number}u"
     if argument.access == "value":
         return loads[argument.name]
+    if argument.dtype in BYTES:
+        return f"wk_{argument.dtype}({loads[argument.name]}, {number}u)"
     return _held(_loaded(f"{loads[argument.name]}.{LANES[number]}", argument), argument, held)
 
 

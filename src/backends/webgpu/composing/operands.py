@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
 from wgsl_kernels.backends.webgpu.wgsl.types import template_of
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -25,18 +26,25 @@ VALUE_TYPES: Mapping[str, str] = MappingProxyType(
         "float32": "f32",
         "float16": "f16",
         "int32": "i32",
+        "int8": "i32",
+        "uint8": "i32",
         "bool": "bool",
         "complex64": "vec2<f32>",
     }
 )
+"""What kernels compute each dtype in."""
 STORAGE_TYPES: Mapping[str, str] = MappingProxyType({**VALUE_TYPES, "bool": "u32"})
-"""How each dtype lies in a buffer: a bool is a u32 of 0 or 1, a complex number a pair."""
+"""What accessors give and take: a bool is a u32 of 0 or 1, a complex number a pair."""
+BOUND_TYPES: Mapping[str, str] = MappingProxyType({**STORAGE_TYPES, **dict.fromkeys(BYTES, "u32")})
+"""The elements of a buffer: of bytes a word holds four."""
 
 VARIANTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "float32": ("op_f32",),
         "float16": ("op_f16", "op_f32"),
         "int32": ("op_i32",),
+        "int8": ("op_i32",),
+        "uint8": ("op_i32",),
         "bool": ("op_bool",),
         "complex64": ("op_complex",),
     }
@@ -80,8 +88,13 @@ class Operand:
 
     @property
     def storage_type(self) -> str:
-        """The WGSL type of one element in a buffer."""
+        """The WGSL type of one element as accessors give and take it."""
         return STORAGE_TYPES[self.dtype]
+
+    @property
+    def bound_type(self) -> str:
+        """The WGSL type of what a buffer is made of: an element, or a word of four bytes."""
+        return BOUND_TYPES[self.dtype]
 
 
 def classify(source: Source, declared: DeclaredForm | None = None) -> Form:
@@ -150,8 +163,8 @@ def allowed_dtypes(
 ) -> frozenset[str]:
     """Return the dtypes that the file's written types allow for the tensor ``name``.
 
-    ``T`` and ``T_<name>`` allow every dtype, except that a map serves complex64 only through
-    ``op_complex``; a u32 in a buffer may hold the bits of any 4-byte dtype.
+    ``T`` and ``T_<name>`` allow every dtype that kernels compute in, except that a map serves
+    complex64 only through ``op_complex``; a u32 in a buffer may hold the bits of any 4-byte dtype.
     """
     form = classify(source, declared)
     if form == "free":
@@ -163,7 +176,8 @@ def allowed_dtypes(
         written = _parameter_type(source, "lift", 0) if name != "y" else ""
         return _dtypes_of(written)
     found: frozenset[str] = frozenset()
-    for dtype, variants in VARIANTS.items():
+    for dtype in VARIANTS.keys() - BYTES:
+        variants = VARIANTS[dtype]
         special = next((v for v in variants if v in ops), None)
         if special is not None or ("op" in ops and dtype != "complex64"):
             written = _named_type(source, special or "op", wgsl_name(name))
@@ -192,4 +206,4 @@ def _dtypes_of(written: str) -> frozenset[str]:
     for scalar in ("f32", "f16", "i32"):
         if scalar in written:
             return frozenset({exact[scalar]})
-    return frozenset(VALUE_TYPES)
+    return frozenset(VALUE_TYPES) - BYTES

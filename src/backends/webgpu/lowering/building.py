@@ -228,8 +228,11 @@ def folding_at(most: int) -> Iterator[None]:
 
 
 def fold(total: int, most: int = 0) -> Grid:
-    """Return a grid of at least ``total`` workgroups, ``most`` along an axis (0: as devices do)."""
-    most = most or _most_groups[0]
+    """Return a grid of at least ``total`` workgroups, ``most`` along an axis (0: as devices do).
+
+    There are more along the first axis where the second would have more than devices allow.
+    """
+    most = max(most or _most_groups[0], -(-total // FOLD))
     if total <= most:
         return (total, 1, 1)
     rows = -(-total // most)

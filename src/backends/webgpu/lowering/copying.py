@@ -13,13 +13,17 @@ from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.lowering.dispatching import own_dispatch
+from wgsl_kernels.backends.webgpu.lowering.free import lower_free
+from wgsl_kernels.backends.webgpu.lowering.packing import packing_call
 from wgsl_kernels.backends.webgpu.lowering.program import Program
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.origin import Origin
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
 
 _COPY = ShaderKernel("Copy", "copy/copy.wgsl", Origin(__name__, __file__, 0))
@@ -57,6 +61,11 @@ def copy_call(spec: Spec) -> Call:
     return Call(_COPY, ("x",), {}, (spec,), ("y",))
 
 
+def has_own_kernel(x: Argument | GpuArray) -> bool:
+    """Say whether `lower_copy` serves a view, not the copying map."""
+    return x.size >= LEAST or x.dtype in BYTES
+
+
 def lower_copy(x: Argument, adapter: Adapter) -> Program:
     """Return the program that copies a view's elements to a new contiguous tensor.
 
@@ -67,8 +76,10 @@ def lower_copy(x: Argument, adapter: Adapter) -> Program:
         x: A view with at least one element.
         adapter: What it is for.
     """
-    walk = _walk(x)
     spec = Spec(x.shape, x.dtype)
+    if x.dtype in BYTES:
+        return lower_free(packing_call("Copy", spec), [x], adapter)[0]
+    walk = _walk(x)
     is_whole = walk.offset == 0 and is_row_major(walk.shape, walk.steps_x)
     layout = None if is_whole else (walk.steps_x, walk.offset)
     view = Argument(walk.shape, x.dtype, layout, x.place)

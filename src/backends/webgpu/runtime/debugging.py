@@ -1,4 +1,6 @@
-"""What `config.debug` does on a device: every dispatch watches itself, and tells at the next read.
+"""What `config.debug` does on a device: every dispatch watches itself.
+
+What was found is told at the next read, or where the switch goes off.
 
 It stands on a device only while the switch is on for the process or for a block of some thread;
 blocks of others are left alone.
@@ -7,6 +9,9 @@ blocks of others are left alone.
 from __future__ import annotations
 
 import struct
+import threading
+import weakref
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +24,7 @@ from wgsl_kernels.backends.webgpu.runtime.watching import allocate_poisoned, wat
 from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.errors import KernelFault
+from wgsl_kernels.engine.errors import KernelFault, WgslKernelsError
 from wgsl_kernels.engine.findings import Finding
 from wgsl_kernels.engine.origin import line_of, user_line
 
@@ -53,7 +58,8 @@ class Debugging:
         self._plain: Any = None
         self._called: str | None = None
         self._writers: dict[int, Dispatch] = {}
-        config.follow("debug", self.follow)
+        self._noted = threading.local()
+        config.follow("debug", self.follow, self.settle)
 
     def attach(self, device: Device) -> None:
         """Go on with another device, as after a loss."""
@@ -80,6 +86,27 @@ class Debugging:
                 vars(self._evaluator).pop("make", None)
                 self.faults.clear()
                 self._writers.clear()
+
+    def settle(self) -> None:
+        """Run what this thread has deferred, and tell what nobody has read: the block ends.
+
+        Raises:
+            KernelFault: A dispatch did what it must not.
+        """
+        if self._plain is not None and config.is_on("debug", context.current()):
+            noted, self._noted.arrays = getattr(self._noted, "arrays", []), []
+            for one in reversed(noted):  # the last first: what it needs is fused with it
+                array = one()
+                if array is not None and array.op is not None:
+                    with suppress(WgslKernelsError):  # left to whoever needs it
+                        self._evaluator.make(array, "config.debug goes off")
+            self._tell()
+
+    def note(self, arrays: Sequence[GpuArray]) -> None:
+        """Note results of kernels that this thread runs while the switch is on."""
+        kept = getattr(self._noted, "arrays", [])
+        self._noted.arrays = [one for one in kept if one() is not None]
+        self._noted.arrays += [weakref.ref(one) for one in arrays if one.op is not None]
 
     def _run(self, ready: Ready, storages: Sequence[Storage]) -> None:
         if ready.origin is None or not config.is_on("debug", context.current()):

@@ -12,7 +12,9 @@ from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.results import check_arrays, check_results
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.runtime.trace import Trace, with_result
+from wgsl_kernels.engine.errors import OutOfMemoryError
 from wgsl_kernels.engine.recent import Recent
+from wgsl_kernels.engine.room import too_large
 from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
@@ -265,7 +267,12 @@ class FunctionLaunch:
             elif one is not None:
                 for each in one:
                     each.immutable = True
-        found = self.func(gpu, *arrays, **self.keywords)
+        try:
+            found = self.func(gpu, *arrays, **self.keywords)
+        except OutOfMemoryError:
+            raise
+        except MemoryError:  # of values that the function makes on the host
+            raise too_large(*self.outputs or ()) from None
         several = list(found) if isinstance(found, (tuple, list)) else [found]
         check_arrays(self.kernel, several)
         if self.outputs is None:

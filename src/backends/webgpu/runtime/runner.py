@@ -269,6 +269,8 @@ def ready_of(device: Device, program: Program, dispatch: Dispatch) -> Ready:
     module = dispatch.module
     composed = module.composed
     slots = [one for one in composed.bindings if one.role != "params"]
+    if composed.refusal is not None:
+        raise composed.refusal
     immediates = composed.immediate_size if composed.immediate_size <= device.immediates else 0
     try:
         pipeline = device.pipeline(

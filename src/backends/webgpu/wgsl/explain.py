@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.wgsl.inference.infer import infer
 from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
+from wgsl_kernels.backends.webgpu.wgsl.lint.sizes import may_be_large, size_remarks
+from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Place, Text, caret
 from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED, SourceMap
 from wgsl_kernels.engine.errors import ShaderError
@@ -61,6 +64,29 @@ def explain(
     first = _finding(kernel, code, f"{words}{note}", (text, place), span, said)
     others = [_of_remark(kernel, one, source_map) for one in remarks if one is not own]
     return ShaderError(message, findings=(first, *others))
+
+
+def refusal(kernel: str, source_map: SourceMap) -> ShaderError | None:
+    """Return why no browser takes a text though this compiler does, None where all take it.
+
+    Args:
+        kernel: The kernel's name, which leads the message.
+        source_map: The text, with its origins.
+    """
+    composed = source_map.composed
+    if not may_be_large(composed.text):
+        return None
+    module = parse(composed)
+    found = [
+        _of_remark(kernel, one, source_map)
+        for one in size_remarks(module, infer(module.declarations))
+    ]
+    if not found:
+        return None
+    first = found[0]
+    line = caret(first.source, first.column, first.span)
+    message = f"{kernel}: {first.place}: {first.words}\n{line}"
+    return ShaderError(message, findings=tuple(found))
 
 
 def _closest(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.composing.files import shaders_folder
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED
 from wgsl_kernels.engine.config import config
@@ -90,7 +91,7 @@ class Subject:
             return False
         if self.origin is not None and self.origin.is_ours:
             return not file.startswith(("templates/", "lib/", "operands/", "families/"))
-        return file.startswith("<") or Path(file).is_absolute()
+        return Path(file).is_absolute() or not (shaders_folder() / file).is_file()
 
     def dispatches(self, sample: Sample) -> list[Dispatch]:
         """Return what a sample has the device do."""

@@ -6,8 +6,12 @@ import wgsl_kernels as wk
 from wgsl_kernels.engine.dtypes import WIDE
 from wgsl_kernels.testing.sample import Sample
 
-LOW = {"bool": 0, "int32": -3, "float32": -3.0, "complex64": -3.0}
-HIGH = {"bool": 2, "int32": 4, "float32": 3.0, "complex64": 3.0}
+LOW = {"bool": 0, "int32": -3, "float32": -3.0, "complex64": -3.0, "int8": -128, "uint8": 0}
+HIGH = {"bool": 2, "int32": 4, "float32": 3.0, "complex64": 3.0, "int8": 128, "uint8": 256}
+WORDS = ("bool", "int32", "float32", "complex64")
+PAIRS = [(given, wanted) for given in WORDS for wanted in WORDS]
+PAIRS += [("uint8", "float32"), ("int8", "float32"), ("uint8", "int8"), ("int8", "bool")]
+PAIRS += [("float32", "uint8"), ("int32", "int8")]
 
 
 def _astype(x: wk.Tensor, *, dtype: Any) -> wk.Tensor:
@@ -26,6 +30,5 @@ SAMPLES = [
         low=LOW[given],
         high=HIGH[given],
     )
-    for given in LOW
-    for wanted in LOW
+    for given, wanted in PAIRS
 ]

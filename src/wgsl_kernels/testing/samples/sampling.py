@@ -14,12 +14,13 @@ Size = tuple[int, int]
 EPS = float(np.finfo(np.float32).eps)
 
 
-def between(places: float) -> Bound:
-    """Allow the error of weights: a few roundings of places of at most this size."""
+def between(places: float | None = None) -> Bound:
+    """Allow the error of weights: a few roundings of places, at most this or the image's size."""
 
     def error(image: Array, *others: Array) -> Array:
         del others
-        return np.asarray(2 * (12 + 8 * places) * EPS * np.max(np.abs(image), initial=1))
+        most = max(image.shape) if places is None else places
+        return np.asarray(2 * (12 + 8 * most) * EPS * np.max(np.abs(image), initial=1))
 
     return absolute(error)
 
@@ -35,7 +36,7 @@ def _crop(shape: Shape, boxes: int, size: Size, dtype: str = "float32", **attrs:
         {"crop_size": size, **attrs},
         (-9 if dtype == "int32" else -2.0, 0.0 - wide, 0),
         (9 if dtype == "int32" else 2.0, 1.0 + wide, shape[0]),
-        between(max(shape)) if linear else exact(),
+        between() if linear else exact(),
     )
 
 

@@ -25,6 +25,7 @@ from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import (
     is_behind_pointer,
     root_of,
 )
+from wgsl_kernels.backends.webgpu.wgsl.lint.sizes import size_remarks
 from wgsl_kernels.backends.webgpu.wgsl.lint.spellings import remedy_for
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
 from wgsl_kernels.backends.webgpu.wgsl.places import Span
@@ -59,7 +60,7 @@ def diagnose(text: Text, known: Collection[str] = ()) -> list[Remark]:
     found += _immutable(module, names)
     found += _without_return(module)
     types = infer(module.declarations)
-    found += overflow_remarks(module, types)
+    found += [*overflow_remarks(module, types), *size_remarks(module, types)]
     if not known:
         found += _misfits(module, types)
     return sorted(found, key=_begin)

@@ -17,7 +17,9 @@ from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import (
     Scalar,
     scalar_of,
 )
+from wgsl_kernels.backends.webgpu.wgsl.lint.constants import Constants, constants_of
 from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import Remark, bare, functions_of
+from wgsl_kernels.backends.webgpu.wgsl.printer import spell
 from wgsl_kernels.backends.webgpu.wgsl.walk import descendants
 
 if TYPE_CHECKING:
@@ -31,16 +33,19 @@ _LARGEST = {F32.name: 3.4028234663852886e38, F16.name: 65504.0, "u32": 2**32 - 1
 
 def hazard_remarks(module: tree.Module, types: Types) -> Iterator[Remark]:
     """Yield a remark for each expression that does not mean what it says everywhere."""
+    constants = constants_of(module)
     for function in functions_of(module):
         for node in descendants(function.body):
             if isinstance(node, tree.Binary):
                 yield from _of_binary(node, types)
+                yield from _of_quotient(node, types, constants)
 
 
 def overflow_remarks(module: tree.Module, types: Types) -> Iterator[Remark]:
     """Yield a remark for each constant that its type cannot hold."""
+    constants = constants_of(module)
     for node in module.declarations:
-        yield from _overflows(node, types)
+        yield from _overflows(node, types, constants)
 
 
 def _of_binary(node: tree.Binary, types: Types) -> Iterator[Remark]:
@@ -62,6 +67,25 @@ def _of_binary(node: tree.Binary, types: Types) -> Iterator[Remark]:
         yield Remark("times-zero", words, node.span)
 
 
+def _of_quotient(node: tree.Binary, types: Types, constants: Constants) -> Iterator[Remark]:
+    """Yield what is wrong with a value that is divided by a constant 0."""
+    if node.operator not in ("/", "%") or constants.value(node.right) != 0:
+        return
+    scalar = _scalar(types, node.left)
+    if scalar is None or constants.value(node.left) is not None:
+        return  # where both are constant it does not compile, which is said elsewhere
+    shown = spell(node.right)
+    if scalar.name in _FLOATS:
+        words = (
+            f"{shown} is 0: what the quotient is, is undefined, and some compilers leave the "
+            "output unwritten. Use wk_inf() or wk_nan() where that is meant."
+        )
+        yield Remark("zero-quotient", words, node.span)
+    else:
+        words = f"{shown} is 0, and WGSL refuses an integer that is divided by a constant 0."
+        yield Remark("zero-divisor", words, node.span)
+
+
 def _scalar(types: Types, node: tree.Expression) -> Scalar | None:
     found = types.value_of(node)
     return None if found is None else scalar_of(found)
@@ -75,7 +99,7 @@ def _is_zero(node: tree.Expression) -> bool:
     return False
 
 
-def _overflows(node: tree.Declaration, types: Types) -> Iterator[Remark]:
+def _overflows(node: tree.Declaration, types: Types, constants: Constants) -> Iterator[Remark]:
     """Yield constants that their type cannot hold; browsers refuse them."""
     for one in descendants(node):
         if isinstance(one, tree.Literal) and one.text not in ("true", "false"):
@@ -85,15 +109,16 @@ def _overflows(node: tree.Declaration, types: Types) -> Iterator[Remark]:
                 value = bare(argument)
                 if isinstance(value, tree.Literal) and _above(value.text, "f16"):
                     yield _overflow(value, "f16")
-        elif isinstance(one, tree.Binary) and _is_infinite(one):
+        elif isinstance(one, tree.Binary) and _is_infinite(one, constants):
             words = "a constant divided by 0 does not compile. Use wk_inf() or wk_nan()."
             yield Remark("literal-overflow", words, one.span)
 
 
-def _is_infinite(node: tree.Binary) -> bool:
-    """Say whether an expression is a number divided by 0."""
-    is_number = isinstance(bare(node.left), tree.Literal)
-    return node.operator == "/" and is_number and _is_zero(bare(node.right))
+def _is_infinite(node: tree.Binary, constants: Constants) -> bool:
+    """Say whether an expression is a constant divided by 0."""
+    if node.operator not in ("/", "%") or constants.value(node.right) != 0:
+        return False
+    return constants.value(node.left) is not None
 
 
 def _too_large(node: tree.Literal, text: str, types: Types) -> Iterator[Remark]:

@@ -1,0 +1,104 @@
+"""Checking a kernel that has no samples: its shaders compile and pass the lint, or they do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composing.files import shaders_folder
+from wgsl_kernels.backends.webgpu.kernel import ShaderKernel, kernel_of
+from wgsl_kernels.engine.errors import WgslKernelsError
+from wgsl_kernels.engine.finding_codes import SECTIONS
+from wgsl_kernels.engine.origin import Origin
+from wgsl_kernels.engine.registry import add_kernel
+from wgsl_kernels.engine.snapshot import take_snapshot
+from wgsl_kernels.testing.checking.compiles import compile_findings
+from wgsl_kernels.testing.checking.portable import lint_findings
+from wgsl_kernels.testing.checking.representatives import representatives, with_signature
+from wgsl_kernels.testing.checking.subject import Subject
+from wgsl_kernels.testing.checking.texts import lint_file, lint_kernel
+from wgsl_kernels.testing.report import Report, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from wgsl_kernels.engine.finding_codes import Section
+    from wgsl_kernels.engine.findings import Finding
+
+_FROM_PYTHON = frozenset({"unknown-field", "no-kernel"})
+"""What a file by itself may lack: the Python beside it gives it."""
+
+
+def check_unsampled(name: str, sections: Sequence[Section] = SECTIONS) -> Report:
+    """Check a kernel on a call that is made up from its signature, or from its shader's text.
+
+    *compiles* and *portable* alone are answered, as for samples: ranks and dtypes are tried until
+    the shader compiles; where it never does, what all tries have in common is told. A kernel that
+    no made-up call fits is looked through as text.
+
+    Args:
+        name: The kernel's name.
+        sections: Which sections run.
+    """
+    found = _findings(name)
+    rows: list[Row] = []
+    for section, check in (("compiles", "compiles"), ("portable", "lint")):
+        if section in sections:
+            own = tuple([one for one in found if one.section == section])
+            passed = not any(one.severity == "error" for one in own)
+            note = own[0].words if own and not passed else ""
+            row = Row(
+                check, "", "webgpu", passed, note=note, section=SECTIONS[len(rows)], findings=own
+            )
+            rows.append(row)
+    return Report(name, rows)
+
+
+def file_findings(path: Path) -> list[Finding]:
+    """Return what is wrong with a shader file, compiled as a kernel where it is one by itself."""
+    found = lint_file(path)
+    if path.resolve().is_relative_to(shaders_folder()) or any(
+        one.severity == "error" for one in found
+    ):
+        return found  # a part of the package's kernels, or known to be broken
+    name = path.name
+    origin = Origin(f"<{name}>", str(path.resolve()), 1)
+    shader = ShaderKernel(name, str(path.resolve()), origin)
+    before = take_snapshot()
+    try:
+        add_kernel(kernel_of(shader), override=True)
+        compiled = _findings(name)
+    except WgslKernelsError:  # it is no kernel by itself
+        return found
+    finally:
+        before.restore()
+    known = {(one.code, one.line) for one in found}
+    more = [
+        replace(one, kernel="", file=str(path))
+        for one in compiled
+        if (one.code, one.line) not in known and one.code not in _FROM_PYTHON
+    ]
+    return [*found, *more]
+
+
+def _findings(name: str) -> list[Finding]:
+    """Return what is wrong with a kernel's shaders, as far as a made-up call tells."""
+    failed: list[list[Finding]] = []
+    try:
+        with with_signature(name):
+            for sample in representatives(name):
+                subject = Subject(name, (sample,), ("webgpu",))
+                found = compile_findings(subject)
+                errors = [one for one in found if one.severity == "error"]
+                if not errors:
+                    return [*found, *lint_findings(subject)]
+                if all(one.column for one in errors):  # else it may be the made-up call's fault
+                    failed.append(found)
+    except WgslKernelsError:
+        pass  # said below, with its place
+    if failed:
+        common = [one for one in failed[0] if all(one in several for several in failed)]
+        if common:
+            return common
+    return lint_kernel(name)
