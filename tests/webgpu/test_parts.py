@@ -138,3 +138,20 @@ def test_a_gather_binds_windows_of_its_table(width: int, dtype: Any) -> None:
         assert np.array_equal(wk.take(held, wk.tensor(rows)).numpy(), table[rows])
         with pytest.raises(wk.IndexOutOfRange):
             wk.take(held, wk.tensor([5, 3001]) + 0).numpy()
+
+
+@pytest.mark.parametrize("width", [12, 5])
+@pytest.mark.parametrize("count", [6, 200])
+def test_the_gradient_of_a_gather_binds_windows_of_its_table(width: int, count: int) -> None:
+    table = np.zeros((3001, width), np.float32)
+    rows = np.random.default_rng(0).integers(0, 3001, count).astype(np.int32)
+    rows[:5] = [0, 3000, 3000, 1365, 1366]
+    upstream = np.arange(count * width, dtype=np.float32).reshape(count, width)
+    want = table.copy()
+    np.add.at(want, rows, upstream)
+    with wk.use_backend("webgpu"), wk.config.using(small_ops="device"):
+        w = wk.variable(table)
+        slope = wk.grad(lambda x: wk.take(x, rows))(w, dy=wk.tensor(upstream))
+        assert np.array_equal(slope.numpy(), want)
+        wk.train.SGD(1.0).apply_gradients([(slope, w)])
+        assert np.array_equal(w.numpy(), -want)

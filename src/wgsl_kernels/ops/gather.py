@@ -178,7 +178,7 @@ def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
     whole = max(sizes.batch * sizes.outer * sizes.length, 1)
     rows, row_bytes, arrays = whole, 0, dict(arrays)
     if arrays["x"].size * LARGEST_ELEMENT > gpu.device.largest_binding:
-        arrays["x"], rows, row_bytes = _in_windows(gpu, arrays["x"], sizes)
+        arrays["x"], rows, row_bytes = in_windows(gpu, arrays["x"], whole, sizes.inner)
     is_windowed = rows < whole
     for first in range(0, whole, rows):
         kept = min(rows, whole - first)
@@ -198,17 +198,23 @@ def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
         )
 
 
-def _in_windows(gpu: Gpu, x: GpuArray, sizes: Sizes) -> tuple[GpuArray, int, int]:
-    """Return ``x``, and of how many rows a window is that can be bound, and a row's bytes."""
+def in_windows(gpu: Gpu, x: GpuArray, rows: int, inner: int) -> tuple[GpuArray, int, int]:
+    """Return ``x``, and of how many rows a window is that can be bound, and a row's bytes.
+
+    Args:
+        gpu: The device.
+        x: [rows, inner], in any shape.
+        rows: How many rows it has.
+        inner: The elements of a row.
+    """
     from wgsl_kernels.backends.webgpu.array import ITEMSIZE
     from wgsl_kernels.backends.webgpu.lowering.arguments import bound_bytes
 
-    largest, row_bytes = gpu.device.largest_binding, sizes.inner * ITEMSIZE[x.dtype]
-    whole = sizes.batch * sizes.outer * sizes.length
+    largest, row_bytes = gpu.device.largest_binding, inner * ITEMSIZE[x.dtype]
     if bound_bytes(x.shape, x.dtype, x.layout) <= largest:
-        return x, whole, row_bytes
+        return x, rows, row_bytes
     step = ALIGNMENT // math.gcd(ALIGNMENT, row_bytes)
-    return gpu.contiguous(x), largest // row_bytes // step * step or whole, row_bytes
+    return gpu.contiguous(x), largest // row_bytes // step * step or rows, row_bytes
 
 
 @gradient("GatherV2")
