@@ -12,6 +12,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -32,14 +33,23 @@ class Tree:
     Attributes:
         leaves: What is in it, in order.
         is_bare: Whether it is a leaf by itself.
+
+    Raises:
+        ArgumentError: It holds itself, or is nested too deep.
     """
 
     def __init__(self, value: Any) -> None:
-        self.is_bare = _is_leaf(value)
         self.leaves: list[Any] = [value]
         self._spec: Any = None
-        if not self.is_bare:
-            self.leaves, self._spec = _flatten(value)
+        try:
+            self.is_bare = _is_leaf(value)
+            if not self.is_bare:
+                self.leaves, self._spec = _flatten(value)
+        except RecursionError:
+            raise ArgumentError(
+                f"an argument is a {type(value).__name__} that holds itself, or is nested beyond "
+                "any use; want a tensor, or a tree of them."
+            ) from None
 
     def filled(self, leaves: Sequence[Any]) -> Any:
         """Return the same form with other leaves."""
