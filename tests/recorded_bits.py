@@ -44,6 +44,7 @@ def recording_file() -> Path:
     if choice is None:
         raise RuntimeError("no adapter; there is nothing to record")
     words = f"{choice.info.name} {choice.info.backend} {choice.info.driver}".lower()
+    words = re.sub(r", \d+ bits", "", words)  # how many lanes llvmpipe has changes none
     return FOLDER / (re.sub(r"[^a-z0-9]+", "-", words).strip("-") + ".json")
 
 
