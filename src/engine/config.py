@@ -222,8 +222,8 @@ def _add_notes(error: BaseException, names: list[str]) -> None:
     for name in names:
         try:
             _end(name)
-        except WgslKernelsError as told:
-            error.add_note(f"{type(told).__name__}: {told}")
+        except WgslKernelsError as other:
+            error.add_note(f"{type(other).__name__}: {other}")
 
 
 def _tuning() -> str:
