@@ -22,16 +22,17 @@ struct Params { x_shape: vec2<u32> }
 @group(0) @binding(3) var<uniform> params: Params;
 
 @compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  if (id.x >= params.x_shape.x) { return; }
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let row = id.x + id.y * groups.x * 64u;
+  if (row >= params.x_shape.x) { return; }
   let cols = params.x_shape.y;
   var sum = 0.0;
-  for (var j = 0u; j < cols; j++) { sum += x[id.x * cols + j]; }
+  for (var j = 0u; j < cols; j++) { sum += x[row * cols + j]; }
   let middle = sum / f32(cols);
   var spread = 0.0;
-  for (var j = 0u; j < cols; j++) { let d = x[id.x * cols + j] - middle; spread += d * d; }
-  mean[id.x] = middle;
-  variance[id.x] = spread / f32(cols);
+  for (var j = 0u; j < cols; j++) { let d = x[row * cols + j] - middle; spread += d * d; }
+  mean[row] = middle;
+  variance[row] = spread / f32(cols);
 }
 """
 wk.wgsl_kernel("RowMoments", SHADER)

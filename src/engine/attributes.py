@@ -242,3 +242,31 @@ def converter(annotation: str) -> Converter:
     if found is None:
         return _is
     return _or_none(found) if "None" in kinds else found
+
+
+def converter_like(default: Any) -> Converter:
+    """Return what brings a value into the kind of a default, where that is a number or a bool."""
+    kind = type(default)
+    if kind is float:
+        return number
+    if kind is bool:
+        return flag
+    return _numbers if kind is int else _is
+
+
+def _numbers(kernel: str, name: str, value: Any) -> Any:
+    """Return a number, numbers in sequences, or None.
+
+    Raises:
+        ArgumentError: It is none of these.
+    """
+    given = plain(value)
+    if not _is_numbers(given):
+        raise ArgumentError(f"{kernel}: {name} is {shown(value)}; want a number, or several.")
+    return given
+
+
+def _is_numbers(given: Any) -> bool:
+    if isinstance(given, tuple):
+        return all(map(_is_numbers, given))
+    return given is None or isinstance(given, (int, float))

@@ -164,7 +164,7 @@ class Config:
         Raises:
             ArgumentError: A switch is unknown or its value is not allowed.
             KernelFault: At its end, of ``debug``: what the block's kernels did wrong and no read
-                has told; a block that raises has it as a note of its error.
+                has reported; a block that raises has it as a note of its error.
         """
         for name, value in values.items():
             _check(name, value)
@@ -222,8 +222,8 @@ def _add_notes(error: BaseException, names: list[str]) -> None:
     for name in names:
         try:
             _end(name)
-        except WgslKernelsError as other:
-            error.add_note(f"{type(other).__name__}: {other}")
+        except WgslKernelsError as fault:
+            error.add_note(f"{type(fault).__name__}: {fault}")
 
 
 def _tuning() -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.attributes import text
+from wgsl_kernels.engine.declaring import implementation, kernel_name
 from wgsl_kernels.engine.errors import ArgumentError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
@@ -85,10 +86,13 @@ def gradient(
 
     Raises:
         AlreadyRegistered: Another place has registered one.
+        ArgumentError: The name is no string, or what is decorated is no function.
     """
     origin = caller()
+    kernel_name("gradient", name)
 
     def register(func: GradientFunction) -> GradientFunction:
+        implementation("gradient", name, func)
         _add(_rule(name, func, origin, none), override)
         return func
 
@@ -99,11 +103,14 @@ def register_gradient(
     name: str, func: GradientFunction, *, none: bool = False, override: bool = False
 ) -> None:
     """Register ``func`` as the gradient of the kernel ``name``; see `gradient`."""
+    implementation("register_gradient", kernel_name("register_gradient", name), func)
     _add(_rule(name, func, caller(), none), override)
 
 
 def no_gradient(name: str, *, because: str) -> None:
     """Say that the kernel ``name`` has no gradient, and why; asking for one raises with that."""
+    text("no_gradient", "because", because)
+    kernel_name("no_gradient", name)
     _add(GradientRule(name, None, (), caller(), because), override=False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.declaring import implementation, kernel_name
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import caller
 from wgsl_kernels.engine.run import run
@@ -35,7 +36,8 @@ def op(
 
     Raises:
         AlreadyRegistered: Another place declares the same name.
-        ArgumentError: The function takes no tensor.
+        ArgumentError: The name is no string, the function takes no tensor, or ``*x`` or ``**x``,
+            or ``promote`` names none of its inputs.
 
     Example:
         >>> @wk.op("Cube of the guide")
@@ -48,6 +50,7 @@ def op(
         [1.0, 8.0]
     """
     origin = caller()
+    kernel_name("op", name)
 
     def declare(rule: Callable[..., Any]) -> Callable[..., Tensor]:
         shaped = _ShapeRule(name, rule)
@@ -66,9 +69,7 @@ class _ShapeRule:
     """The body of an op, with the rule of elementwise ops where it says nothing."""
 
     def __init__(self, name: str, rule: Callable[..., Any]) -> None:
-        if not callable(rule):
-            raise ArgumentError(f"op: {name}: got a {type(rule).__name__}; want a function.")
-        self.__wrapped__ = rule  # so that its parameters are found
+        self.__wrapped__ = implementation("op", name, rule)  # so that its parameters are found
         self._name = name
 
     def __call__(self, *specs: Any, **attrs: Any) -> Any:

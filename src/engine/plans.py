@@ -155,6 +155,7 @@ def _planned(
     attrs: dict[str, Any],
     names: tuple[str, ...],
 ) -> Plan:
+    registry.look_again_if_failed(name)
     plan = Plan()
     plan.name = name
     plan.form = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wgsl_kernels.engine.attributes import text
+from wgsl_kernels.engine.declaring import implementation, kernel_name
 from wgsl_kernels.engine.errors import AlreadyRegistered, ArgumentError, KernelNotFound
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
@@ -141,8 +142,12 @@ def register_kernel(
 
     Raises:
         AlreadyRegistered: The name is taken on this backend, by another place.
+        ArgumentError: A name is no string, or ``func`` no function.
     """
     origin = caller()
+    kernel_name("register_kernel", name)
+    text("register_kernel", "backend", backend)
+    implementation("register_kernel", name, func)
     if signature is not None:
         from wgsl_kernels.engine.signature import define_signature
 
@@ -172,8 +177,10 @@ def unregister_kernel(name: str, backend: str) -> None:
 
     Raises:
         KernelNotFound: There is none.
+        ArgumentError: One of the names is no string.
     """
-    kernel = _kernels.pop((name, backend), None)
+    key = (text("unregister_kernel", "name", name), text("unregister_kernel", "backend", backend))
+    kernel = _kernels.pop(key, None)
     if kernel is None:
         raise KernelNotFound(not_found_message(name, backend))
     announce_change(("kernel", name, backend))
@@ -202,6 +209,30 @@ def reload_kernels() -> list[str]:
     if found:
         announce_change(*[("kernel", one.name, one.backend) for one in found])
     return sorted({one.name for one in found})
+
+
+_failed: set[str] = set()
+
+
+def note_failure(name: str) -> None:
+    """Have the next call of a kernel whose shader failed look at its files again.
+
+    Where they have been mended meanwhile, it runs as they are then.
+    """
+    keys = [key for key, one in _kernels.items() if one.name == name and one.files]
+    if keys:
+        _failed.add(name)
+        announce_change(*[("kernel", *key) for key in keys])
+
+
+def look_again_if_failed(name: str) -> None:
+    """Read the files of a kernel again if it has failed since they were read."""
+    if name in _failed:
+        _failed.discard(name)
+        for one in tuple(_kernels.values()):
+            if one.name == name:
+                for files in one.files:
+                    files.look_again()
 
 
 def get_kernel(name: str, backend: str) -> Kernel | None:

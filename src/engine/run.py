@@ -10,13 +10,20 @@ from wgsl_kernels.engine.attributes import attr_key, text
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.dtypes import BYTES
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError, WgslKernelsError
+from wgsl_kernels.engine.errors import (
+    ArgumentError,
+    DTypeError,
+    ShaderError,
+    ShapeError,
+    WgslKernelsError,
+)
 from wgsl_kernels.engine.host import weak_dtype
+from wgsl_kernels.engine.input_order import in_kernels_order
 from wgsl_kernels.engine.numerics import check_results
 from wgsl_kernels.engine.odd_attributes import odd_attribute
 from wgsl_kernels.engine.op_names import name_op
 from wgsl_kernels.engine.plans import Plan, check_pattern, find_plan, make_plan, plans
-from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.engine.registry import note_failure
 from wgsl_kernels.engine.scalars import scalar_tensor
 from wgsl_kernels.engine.signature import find_signature
 from wgsl_kernels.engine.tensor import Tensor, as_floats, tensor
@@ -152,29 +159,11 @@ def run_kernel(
         raise ArgumentError(f"{name}: inputs is a {type(inputs).__name__}; want a dict by name.")
     declared = find_signature(name)
     if declared is None:
-        inputs = _in_kernels_order(name, inputs)
+        inputs = in_kernels_order(name, inputs)
     given = tuple(inputs.values()) if declared is None else declared.order(inputs)
     if not isinstance(attrs, Mapping) and attrs is not None:
         raise ArgumentError(f"{name}: attrs is {shown(attrs)}; want a dict by name.")
     return _dispatch(name, given, {} if attrs is None else dict(attrs), tuple(inputs))
-
-
-def _in_kernels_order(name: str, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return inputs of a kernel without a signature in the order of its own parameters.
-
-    Raises:
-        ArgumentError: A shader has no input of that name.
-    """
-    driver = context.current().driver or default_driver()
-    kernel = get_kernel(name, driver.name) or get_kernel(name, "cpu")
-    names = () if kernel is None else kernel.input_names
-    unknown = next((one for one in inputs if one not in names), None)
-    if unknown is None:
-        return {one: inputs[one] for one in names if one in inputs}
-    if kernel is not None and kernel.names is not None:
-        known = ", ".join(names)
-        raise ArgumentError(f"{name}: input {unknown!r} is unknown; known: {known}.")
-    return inputs
 
 
 def _dispatch(
@@ -184,16 +173,20 @@ def _dispatch(
         if not isinstance(value, Tensor):
             inputs = _converted(name, inputs)
             break
-    interceptors = context.current().interceptors
-    if not interceptors:
-        return _execute(name, inputs, attrs, names, None)
-    if len(interceptors) == 1:
-        one = interceptors[0]
-        if isinstance(one, Observer):
-            observer = one if one.depends(inputs) else None
-            return _execute(name, inputs, attrs, names, None, observer)
-        return one(Call(name, inputs, attrs, names), _execute_call)
-    return _chain(interceptors, len(interceptors) - 1)(Call(name, inputs, attrs, names))
+    try:
+        interceptors = context.current().interceptors
+        if not interceptors:
+            return _execute(name, inputs, attrs, names, None)
+        if len(interceptors) == 1:
+            one = interceptors[0]
+            if isinstance(one, Observer):
+                observer = one if one.depends(inputs) else None
+                return _execute(name, inputs, attrs, names, None, observer)
+            return one(Call(name, inputs, attrs, names), _execute_call)
+        return _chain(interceptors, len(interceptors) - 1)(Call(name, inputs, attrs, names))
+    except ShaderError:
+        note_failure(name)
+        raise
 
 
 def _chain(interceptors: tuple[Interceptor, ...], last: int) -> Proceed:

@@ -6,11 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wgsl_kernels.engine.attributes import Converter, converter, plain
+from wgsl_kernels.engine.attributes import (
+    Converter,
+    converter,
+    converter_like,
+    flag,
+    plain,
+)
+from wgsl_kernels.engine.declaring import (
+    check_parameters,
+    implementation,
+    kernel_name,
+    promoted,
+)
 from wgsl_kernels.engine.dtypes import DType, promote
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.origin import Origin, caller
-from wgsl_kernels.engine.parameters import parameters_of
+from wgsl_kernels.engine.parameters import Parameters, parameters_of
 from wgsl_kernels.engine.registrations import announce_change
 from wgsl_kernels.engine.registry import check_free
 from wgsl_kernels.engine.shapes import show
@@ -206,7 +218,9 @@ def signature(
     An attribute annotated ``float``, ``int``, ``bool``, ``str``, ``DType``, ``Sequence[int]`` (or
     ``Shape``), ``int | Sequence[int]`` or ``Axes`` (``int | Sequence[int] | None``), each also with
     ``| None``, is plain Python of that kind in rule, kernels and gradient, or was refused: ints are
-    no bools, a single int is a sequence of one, and a sequence is a tuple.
+    no bools, a single int is a sequence of one, and a sequence is a tuple. Without an annotation a
+    default of ``float`` or ``bool`` tells the kind, and beside an ``int`` stand numbers alone, in
+    sequences too, or None.
 
     Args:
         name: The kernel's name.
@@ -217,10 +231,14 @@ def signature(
 
     Raises:
         AlreadyRegistered: Another place declares the same name.
+        ArgumentError: The name is no string, ``promote`` names no inputs, or the function takes
+            ``*x`` or ``**x``.
     """
     origin = caller()
+    kernel_name("signature", name)
 
     def register(rule: Rule) -> Rule:
+        implementation("signature", name, rule)
         define_signature(
             name, rule, promote=promote, floats=floats, origin=origin, override=override
         )
@@ -240,6 +258,9 @@ def define_signature(
 ) -> None:
     """Put a signature into the table; ``@signature`` and ``register_kernel`` end here."""
     parameters = parameters_of(rule)
+    check_parameters(name, parameters)
+    flag(name, "override", override)
+    promote = promoted(name, promote, parameters)
     present = _signatures.get(name)
     check_free(f"signature {name!r}", None if present is None else present.origin, origin, override)
     _signatures[name] = Signature(
@@ -255,11 +276,8 @@ def define_signature(
         ),
         attrs={one: parameters.defaults.get(one) for one in parameters.keyword_only},
         required=frozenset(set(parameters.keyword_only) - set(parameters.defaults)),
-        kinds={
-            one: converter(_written(parameters.annotations.get(one)))
-            for one in parameters.keyword_only
-        },
-        promote=tuple(promote),
+        kinds={one: _kind(parameters, one) for one in parameters.keyword_only},
+        promote=promote,
         rule=rule,
         origin=origin,
     )
@@ -275,6 +293,13 @@ def forget_signature(name: str) -> None:
     """Take a signature out of the table, where there is one."""
     if _signatures.pop(name, None) is not None:
         announce_change(("signature", name))
+
+
+def _kind(parameters: Parameters, name: str) -> Converter:
+    """Return what brings an attribute into its kind: its annotation's, else its default's."""
+    if name in parameters.annotations:
+        return converter(_written(parameters.annotations[name]))
+    return converter_like(parameters.defaults.get(name))
 
 
 def _written(annotation: Any) -> str:

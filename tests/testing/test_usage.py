@@ -10,6 +10,7 @@ import pytest
 from tests.testing.commands import RIGHT, run, written
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine.snapshot import take_snapshot
 from wgsl_kernels.testing import Sample, add_samples, bench, check_kernel
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ WRONG_CALLS = (
     "explain ends.py:f",
     "show fails.py:f",
     "show empty.py:f",
+    "show tinted.py:tinted",
+    "explain tinted.py:Toned",
     "bench Nope",
     "bench Exp --most 0",
     "parity --only Nope",
@@ -142,3 +145,16 @@ ODD_CALLS: dict[str, Callable[[], object]] = {
 def test_odd_arguments_are_refused_where_they_are_given(words: str) -> None:
     with pytest.raises(wk.ArgumentError, match=re.escape(words)):
         ODD_CALLS[words]()
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("here")
+def test_show_and_explain_take_a_kernel_of_a_file() -> None:
+    before = take_snapshot()
+    (one,) = json.loads(run("explain", "tinted.py:Tinted", "--json").output)["dispatches"]
+
+    assert one["kernels"] == ["Tinted"]
+    before.restore()  # each command is a process of its own
+    assert "x * attrs.alpha + z" in run("show", "tinted.py:Tinted", "3x4", "3x4").output
+    wanted = run("show", "tinted.py:tinted")
+    assert "tinted wants arguments (missing a required argument: 'x')" in wanted.output

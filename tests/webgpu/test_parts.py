@@ -82,6 +82,16 @@ def test_fills_and_draws_and_copies_go_on_where_a_part_ends(fusion: Any) -> None
 
 
 @FUSION
+def test_bytes_go_in_parts_as_well(fusion: Any) -> None:
+    values = (np.arange(SIZE) * 7 % 251).astype(np.uint8)
+    x = wk.tensor(values)
+    with wk.config.using(fusion=fusion):
+        for _ in range(2):
+            assert np.array_equal((x + x).numpy(), values + values)
+            assert np.array_equal((x.astype("float32") * 0.5).numpy(), values * np.float32(0.5))
+
+
+@FUSION
 def test_reductions_over_leading_axes_know_where_an_element_is(fusion: Any) -> None:
     values = np.zeros((700, 20), np.float32)
     places = (np.arange(20) * 37 + 3) % 700

@@ -180,3 +180,58 @@ def test_pipelines_and_texts_of_a_kernel_that_is_replaced_go(folder: Path) -> No
         assert mine(x).numpy()[0] == by
         held.append(len(device.pipelines))
     assert max(held[100:]) <= held[100]
+
+
+GOOD = "import package::by::BY;\nfn op(x: T) -> T { return x + T(BY); }\n"
+SUM = """import package::by::BY;
+fn init() -> f32 { return 0.0; }
+fn lift(x: f32) -> f32 { return x + f32(BY); }
+fn combine(a: f32, b: f32) -> f32 { return a + b; }
+"""
+BROKEN = {
+    "no WGSL": (GOOD.replace(";\nfn", ";\nfn fn"), "const BY = 1.0;\n"),
+    "an unknown name": (GOOD.replace("T(BY)", "nowhere"), "const BY = 1.0;\n"),
+    "a wrong type": (GOOD.replace("x + T(BY)", "x + 1u"), "const BY = 1.0;\n"),
+    "no such name in the import": (GOOD, "const BYE = 1.0;\n"),
+    "an import that is no WGSL": (GOOD, "const BY = ;\n"),
+    "an import of a wrong type": (GOOD, "const BY = 1u + 1.0f;\n"),
+    "no file": (None, "const BY = 1.0;\n"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_file_that_is_mended_runs_at_the_next_call(case: str, folder: Path) -> None:
+    own, imported = BROKEN[case]
+    file, by = folder / "mine.wesl", folder / "by.wgsl"
+    by.write_text(imported)
+    if own is None:
+        file.unlink()
+    else:
+        file.write_text(own)
+    register(folder)
+    x = wk.tensor(np.zeros(3, np.float32))
+    with wk.use_backend("webgpu"):
+        for _ in range(2):
+            with pytest.raises(wk.ShaderError):
+                mine(x).numpy()
+        file.write_text(GOOD)
+        by.write_text("const BY = 4.0;\n")
+
+        assert mine(x).tolist() == [4.0] * 3
+
+
+def test_a_broken_reduction_that_is_deferred_runs_at_the_next_call_when_mended(
+    folder: Path,
+) -> None:
+    file = folder / "mine.wesl"
+    file.write_text(SUM.replace("a + b", "a + 1u"))
+    wk.signature("Mine")(lambda x, /, *, axis=-1: x.like(()))
+    register(folder)
+    x = wk.tensor(np.zeros(3, np.float32))
+    with wk.use_backend("webgpu"), wk.config.using(fusion="always"):
+        for _ in range(2):
+            with pytest.raises(wk.ShaderError):
+                (mine(x) * 2.0).numpy()
+        file.write_text(SUM)
+
+        assert (mine(x) * 2.0).item() == 6.0

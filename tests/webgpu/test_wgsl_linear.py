@@ -12,6 +12,8 @@ import pytest
 from wgsl_kernels.backends.webgpu.composing.compose import compose
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.source import load_text
+from wgsl_kernels.backends.webgpu.wgsl.linking.conditions import translate
+from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
 from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, Edit
 from wgsl_kernels.engine.errors import ShaderError
@@ -86,6 +88,27 @@ def _work(what: str, count: int) -> int:
 def test_twice_the_text_takes_twice_the_work(what: str) -> None:
     _work(what, 3)  # reads the skeleton
     assert _work(what, 400) < 2.2 * _work(what, 200)
+
+
+def test_a_chain_of_conditions_is_linear() -> None:
+    def linked(count: int) -> int:
+        names = [f"C{one}" for one in range(count)]
+        rows = [f"@elif({name})\nconst value = {n};\n" for n, name in enumerate(names)]
+        text = "".join(rows).replace("@elif", "@if", 1) + "@else\nconst value = -1;\n"
+        source = parse_source(Text("a.wesl", text))
+
+        def run() -> None:
+            parse_source(Text("a.wesl", text))
+            for chosen in (names[-1], "none"):
+                module, _ = translate(source, {name: name == chosen for name in names})
+                (one,) = module.declarations
+                kept = text[one.begin : one.end]
+                assert kept == f"const value = {count - 1 if chosen != 'none' else -1};"
+
+        return _lines(run)
+
+    linked(2)
+    assert linked(400) < 2.2 * linked(200)
 
 
 def test_quoting_many_pieces_of_a_file_with_many_edits_is_linear() -> None:

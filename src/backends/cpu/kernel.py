@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from wgsl_kernels.engine.declaring import dtypes_given, implementation, kernel_name
 from wgsl_kernels.engine.host import Array as Array
 from wgsl_kernels.engine.origin import caller
 from wgsl_kernels.engine.registry import Kernel, add_kernel, keywords
@@ -31,11 +32,14 @@ def cpu_kernel(
 
     Raises:
         AlreadyRegistered: Another place has registered one.
+        ArgumentError: The name is no string, ``dtypes`` are none, or what is decorated is no
+            function.
     """
     origin = caller()
+    allowed = dtypes_given("cpu_kernel", kernel_name("cpu_kernel", name), dtypes)
 
     def register(func: F) -> F:
-        allowed = None if dtypes is None else frozenset(dtypes)
+        implementation("cpu_kernel", name, func)
         kernel = Kernel(name, "cpu", func, origin, dtypes=allowed, takes=keywords(func))
         add_kernel(kernel, override=override)
         return func

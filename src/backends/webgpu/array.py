@@ -12,6 +12,7 @@ from wgsl_kernels.engine.attributes import integers
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,6 +193,12 @@ def view_of(array: GpuArray, shape: Shape, strides: tuple[int, ...], offset: int
     return view
 
 
+def words_of_bytes(array: GpuArray) -> GpuArray:
+    """Return a contiguous array of bytes, a multiple of four, as the int32 words that hold them."""
+    count = array.size // 4
+    return GpuArray((count,), "int32", count, array.storage, array.device)
+
+
 def to_device_values(values: Array, dtype: DType) -> Array:
     """Return host values as they lie in a buffer: a bool is a u32."""
     return values.astype(np.uint32) if dtype == "bool" else np.ascontiguousarray(values)
@@ -205,18 +212,27 @@ def to_host_values(raw: Array, spec: Spec) -> Array:
     return raw[:nbytes].view(numpy_dtype(spec.dtype)).reshape(spec.shape)
 
 
-@functools.lru_cache(maxsize=4096)
 def extent(kernel: str, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
     """Return the shape as plain ints, elements, bytes and words of an array.
 
     Raises:
         ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
     """
+    try:
+        return _extent(kernel, shape, dtype)
+    except TypeError as error:
+        if isinstance(error, DTypeError):
+            raise
+    return _extent.__wrapped__(kernel, shape, dtype)  # lists and arrays are not remembered
+
+
+@functools.lru_cache(maxsize=4096)
+def _extent(kernel: str, shape: Shape, dtype: Any) -> tuple[Shape, int, int, str]:
     shape = integers(f"{kernel}: empty", "shape", shape)
     if any(length < 0 for length in shape):
         raise ShapeError(f"{kernel}: empty got shape {show(shape)}; want lengths from 0.")
-    if dtype not in ITEMSIZE:
+    if not isinstance(dtype, str) or dtype not in ITEMSIZE:
         known = ", ".join(ITEMSIZE)
-        raise DTypeError(f"{kernel}: empty got dtype {dtype!r}; on webgpu live {known}.")
+        raise DTypeError(f"{kernel}: empty got dtype {shown(dtype)}; on webgpu live {known}.")
     size = math.prod(shape)
     return shape, size, device_bytes(size, dtype), f"{show(shape)} {dtype}"

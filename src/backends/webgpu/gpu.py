@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 import copy
-import functools
-import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import (
-    GpuArray,
-    extent,
-    is_row_major,
-    view_of,
-)
-from wgsl_kernels.backends.webgpu.choosing import Chooser
-from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
+from wgsl_kernels.backends.webgpu import doors
+from wgsl_kernels.backends.webgpu.array import GpuArray, extent
+from wgsl_kernels.backends.webgpu.array_making import ArrayMaker
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
-from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
-from wgsl_kernels.backends.webgpu.lowering.packing import packing_call
 from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
+from wgsl_kernels.backends.webgpu.runtime.packing import PackingLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.words import words_of
 from wgsl_kernels.engine.attributes import field_key, plain
+from wgsl_kernels.engine.dtypes import canonical
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.windows import sliding_by
-from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm
@@ -47,18 +36,16 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.backends.webgpu.runtime.trace import Trace
     from wgsl_kernels.backends.webgpu.sources import Sources
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.engine.dtypes import DType
-    from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.origin import Origin
 
 _ARRAYS = {GpuArray}
 DISPATCHES_MAX = 512
 """Dispatches of one function for certain shapes that are kept at least: a sort has hundreds."""
-REMEMBERED = 1024
-"""Shapes and layouts whose facts are kept at hand."""
 
 
-class Gpu(Chooser):
+class Gpu(ArrayMaker):
     """The device, to a kernel registered with ``@wgsl_kernel`` or ``register_kernel``.
 
     Arrays have ``shape``, ``dtype``, ``size``, ``strides`` and ``offset`` (in elements).
@@ -85,69 +72,6 @@ class Gpu(Chooser):
         """What our own kernels do on this kind of adapter and not on another."""
         return self._backend.open().policy
 
-    def empty(self, shape: Shape, dtype: DType) -> GpuArray:
-        """Return a new array with undefined values."""
-        shape, size, nbytes, what = extent(self._kernel, tuple(shape), dtype)
-        device = self._backend.open()
-        storage = device.storage(nbytes, self._kernel, what) if nbytes else None
-        return GpuArray(shape, dtype, size, storage, device)
-
-    def full(self, shape: Shape, dtype: DType, value: complex) -> GpuArray:
-        """Return a new array of one number, cast to ``dtype``; a shader may write into it.
-
-        Raises:
-            ArgumentError: ``value`` is no number, or none that ``dtype`` can hold.
-            ShapeError, DTypeError: There can be no array of that shape or dtype.
-        """
-        array = self.empty(shape, dtype)
-        words = words_of(value, dtype, f"{self._kernel}: value")
-        if self._trace is not None:  # what an epilogue does not store must keep the number
-            self._trace.fills(array)
-        self._backend.fill(array, words)
-        return array
-
-    def upload(self, values: Array, dtype: DType) -> GpuArray:
-        """Return a new array with host values of ``dtype``."""
-        return self._backend.upload(values, Spec(values.shape, dtype))
-
-    def read(self, array: GpuArray) -> Array:
-        """Return the values of ``array``, waiting for the work that computes them."""
-        if not isinstance(array, GpuArray):
-            raise self._no_array(array)
-        if self._trace is not None:
-            self._trace.has_done(plain=False)
-        return self._backend.download(array, Spec(array.shape, array.dtype))
-
-    def contiguous(self, array: GpuArray) -> GpuArray:
-        """Return ``array`` row-major from its buffer's beginning: itself, or a copy."""
-        if self._trace is not None:
-            self._trace.has_done(plain=True)
-        return self._backend.contiguous(array)
-
-    def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
-        """Return another view of the same buffer; strides and offset count elements."""
-        if not isinstance(array, GpuArray):
-            raise self._no_array(array)
-        shape, strides = tuple(shape), tuple(strides)
-        is_whole = array.layout is None and offset == 0 and array.shape == shape
-        if is_whole and _is_row_major(shape, strides):
-            return array
-        if array.op is not None:
-            if offset == 0 and math.prod(shape) == array.size and _is_row_major(shape, strides):
-                return pending_view(array, shape)
-            self._backend.make_resident(array, f"{self._kernel} makes a view of it")
-        one_to_one = array.size == 1 and math.prod(shape) == 1  # still travels as a parameter
-        if array.storage is None and array.host is not None and not one_to_one:
-            self._backend.make_resident(array)
-        return view_of(array, shape, strides, offset)
-
-    def grid(self, invocations: int, group: int) -> tuple[int, int, int]:
-        """Return the workgroup counts for that many invocations in workgroups of ``group``.
-
-        Past 65,535 workgroups they fold in two: ``i = id.x + id.y * groups.x * group``.
-        """
-        return fold(-(-invocations // group))
-
     def map(
         self, shader: str, arrays: Mapping[str, GpuArray], shape: Shape, dtype: DType
     ) -> GpuArray:
@@ -163,12 +87,17 @@ class Gpu(Chooser):
             ShaderError: The shader does not compose or compile.
             ShapeError: The arrays do not broadcast to ``shape``.
         """
+        if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
+            doors.check_arrays(self._kernel, arrays)
+        shape = shape if type(shape) is tuple else doors.plain_shape(self._kernel, shape)
         specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
+        if type(shader) is not str or type(dtype) is not str:
+            shader, dtype = plain_path(self._kernel, "shader", shader), canonical(dtype)
         key = (shader, specs, shape, dtype)
         launch = self._maps[key]
         if launch is None:
             kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
-            outputs = (Spec(tuple(shape), dtype),)
+            outputs = (Spec(shape, dtype),)
             call = Call(kernel, tuple(arrays), {}, outputs, ("y",))
             check_fit("map", call, [Spec(one.shape, one.dtype) for one in arrays.values()])
             launch = self._maps.keep(key, MapLaunch(self._backend, call))
@@ -199,7 +128,7 @@ class Gpu(Chooser):
         Raises:
             ShaderError: The shader does not compose or compile.
         """
-        attrs = {"axis": axis, "exclusive": exclusive, "reverse": reverse}
+        attrs = doors.scan_attrs(self._kernel, x, axis, exclusive, reverse)
         return self._formed("scan", shader, x, Spec(x.shape, dtype), attrs)
 
     def window(self, shader: str, x: GpuArray, dtype: DType, **attrs: Any) -> GpuArray:
@@ -215,7 +144,9 @@ class Gpu(Chooser):
             ShaderError: The shader does not compose or compile.
             ArgumentError, ShapeError: An attribute is wrong.
         """
-        attrs = {name: plain(value) for name, value in attrs.items()}
+        if type(x) is not GpuArray:
+            raise doors.no_array(self._kernel, x, "x")
+        attrs = doors.window_attrs(self._kernel, attrs)
         shape = sliding_by(self._kernel, x.shape, attrs).out_shape
         return self._formed("window", shader, x, Spec(shape, dtype), attrs)
 
@@ -255,7 +186,7 @@ class Gpu(Chooser):
         """
         device = self._backend.open()
         if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
-            self._check_arrays(arrays)
+            doors.check_arrays(self._kernel, arrays)
         layouts: list[Any] = []
         for name, array in arrays.items():
             is_value = array.host is not None and array.size == 1
@@ -264,45 +195,39 @@ class Gpu(Chooser):
             if key is None:
                 layouts.append((name, array.shape, array.dtype, array.layout, is_value))
         fields = params or {}
-        key = (key, device) if key is not None else (
-            shader,
-            slots,
-            None if configuration is None else tuple(configuration.items()),
-            device,
-            tuple(layouts),
-            _keyed(fields),
-            tuple(groups) if isinstance(groups, (tuple, list)) else groups,
-            None if constants is None else _keyed(constants),
-            None if windows is None else tuple(windows.items()),
-        )  # fmt: skip
         try:
-            loaded = self._programs[key]
-        except TypeError:  # lists or arrays among the fields
+            given_key = (key, device) if key is not None else (
+                shader,
+                slots,
+                None if configuration is None else tuple(configuration.items()),
+                device,
+                tuple(layouts),
+                _keyed(fields),
+                tuple(groups) if isinstance(groups, (tuple, list)) else groups,
+                None if constants is None else _keyed(constants),
+                None if windows is None else tuple(windows.items()),
+            )  # fmt: skip
+            loaded = self._programs[given_key]
+        except (TypeError, AttributeError):  # lists or arrays among the fields
+            options = configuration, groups, constants, windows, key, notes
+            doors.check_options(self._kernel, fields, *options)
             self.dispatch(
-                shader, arrays, slots=slots, configuration=configuration, notes=notes,
-                params=self.plain_fields(fields), groups=groups, constants=constants,
-                windows=windows,
+                plain_path(self._kernel, "shader", shader), arrays, groups=groups,
+                slots=doors.slots(self._kernel, slots), configuration=configuration,
+                params=self.plain_fields(fields), constants=constants, windows=windows, notes=notes,
             )  # fmt: skip
             return
         if loaded is None:
+            options = configuration, groups, constants, windows, key, notes
+            doors.check_options(self._kernel, fields, *options)
             given = {name: Argument.of(one, n) for n, (name, one) in enumerate(arrays.items())}
             program = lower_custom(
                 self._kernel, self._source(shader, slots, configuration), given, device,
                 params=fields, groups=groups, constants=constants, windows=windows,
                 is_ours=self._origin.is_ours, is_whole=slots is not None, notes=notes,
             )  # fmt: skip
-            loaded = self._programs.keep(key, Loaded(device, program))
+            loaded = self._programs.keep(given_key, Loaded(device, program))
         self._run(loaded, arrays)
-
-    def _check_arrays(self, arrays: Any) -> None:
-        if not isinstance(arrays, Mapping):
-            raise ArgumentError(f"{self._kernel}: arrays is {shown(arrays)}; want them by name.")
-        for name, array in arrays.items():
-            if not isinstance(array, GpuArray):
-                raise self._no_array(array, name)
-
-    def _no_array(self, given: object, name: str = "array") -> ArgumentError:
-        return ArgumentError(f"{self._kernel}: {name} is {shown(given)}; want an array of the gpu.")
 
     def repeats(self) -> None:
         """Promise that this run does what any other would on arrays of these layouts.
@@ -348,14 +273,14 @@ class Gpu(Chooser):
         key = ("pack", x.dtype, y)
         launch = self._forms[key]
         if launch is None:
-            call = packing_call(self._kernel, y)
-            launch = self._forms.keep(key, FusibleLaunch(self._backend, call, "free"))
-            launch.reads = 1
+            launch = self._forms.keep(key, PackingLaunch(self._backend, self._kernel, y))
         return self._launched(launch, x)
 
     def _formed(
         self, form: DeclaredForm, shader: str, x: GpuArray, y: Spec, attrs: dict[str, Any]
     ) -> GpuArray:
+        if type(shader) is not str:
+            shader = plain_path(self._kernel, "shader", shader)
         key = (form, shader, x.shape, x.dtype, y, tuple(attrs.items()))
         launch = self._forms[key]
         if launch is None:
@@ -388,12 +313,7 @@ class Gpu(Chooser):
         self, shader: str, slots: str | Text | None, configuration: Mapping[str, bool | int] | None
     ) -> Source:
         shader = plain_path(self._kernel, "shader", shader)
-        if slots is not None and not isinstance(slots, Text):
-            slots = plain_path(self._kernel, "slots", slots)
-        return self._sources.find(shader, slots, configuration)
-
-
-_is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)
+        return self._sources.find(shader, doors.slots(self._kernel, slots), configuration)
 
 
 def _keyed(fields: Mapping[str, Any]) -> tuple[Any, ...]:

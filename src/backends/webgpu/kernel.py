@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from wgsl_kernels.backends.webgpu.packages import plain_path
-from wgsl_kernels.engine.attributes import function
+from wgsl_kernels.engine.attributes import flag, function
+from wgsl_kernels.engine.declaring import dtypes_given, implementation, kernel_name
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.origin import Origin, caller
 from wgsl_kernels.engine.parameters import parameters_of
@@ -193,14 +194,16 @@ def wgsl_kernel(
 
     Raises:
         AlreadyRegistered: Another place has registered one.
-        ArgumentError: ``form`` is unknown, or ``init`` is not numbers by output, or the shader
-            has no ``main``.
+        ArgumentError: The name is no string, ``dtypes`` are none, ``form`` is unknown, or
+            ``init`` is not numbers by output, or the shader has no ``main``.
 
     Warns:
         RuntimeWarning: An output is atomic, and ``init`` does not name it.
     """
     origin = caller()
-    allowed = None if dtypes is None else frozenset(dtypes)
+    allowed = dtypes_given("wgsl_kernel", kernel_name("wgsl_kernel", name), dtypes)
+    for word, is_on in (("accepts_epilogue", accepts_epilogue), ("override", override)):
+        flag(f"wgsl_kernel: {name}", word, is_on)
     _check_form(name, form)
     for word, asked in (("groups", groups), ("params", params)):
         if asked is not None:
@@ -218,7 +221,7 @@ def wgsl_kernel(
         add_kernel(_forms[form](name, source, origin, allowed, params), override=override)
         return None
     if source is not None:
-        given = plain_path(name, "source", source)
+        given = plain_path(f"wgsl_kernel: {name}", "source", source)
         shader = ShaderKernel(name, given, origin, groups, params, form, init or {})
         if init is not None or not origin.is_ours:
             from wgsl_kernels.backends.webgpu.outputs import look_at_outputs
@@ -228,6 +231,7 @@ def wgsl_kernel(
         return None
 
     def register(func: F) -> F:
+        implementation("wgsl_kernel", name, func)
         add_kernel(_with_control(name, func, origin, allowed, accepts_epilogue), override=override)
         return func
 

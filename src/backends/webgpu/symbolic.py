@@ -143,7 +143,7 @@ class SymbolicGpu(Gpu):
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new buffer of the program."""
-        shape, size, nbytes, _ = self.extent(tuple(shape), dtype)
+        shape, size, nbytes, _ = self.extent(shape, dtype)
         if not nbytes:
             return GpuArray(shape, dtype, 0, None, None)
         buffers = self._record.buffers
@@ -189,6 +189,10 @@ class SymbolicGpu(Gpu):
     ) -> NoReturn:
         """Give up: a map is deferred by itself."""
         raise NotSymbolicError("map")
+
+    def resident(self, array: GpuArray) -> GpuArray:
+        """Return ``array``, which will be on the device."""
+        return self._known(array)
 
     def pack(self, x: GpuArray, dtype: DType) -> NoReturn:
         """Give up: it is deferred by itself."""

@@ -154,7 +154,10 @@ def print_prelude(
 
 @app.command("explain")
 def explain_call(
-    name: Annotated[str, typer.Argument(help="A kernel, or file.py:function without parameters.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="A kernel, file.py:Kernel, or file.py:function without parameters."),
+    ],
     shapes: Annotated[
         list[str] | None, typer.Argument(help="Of a kernel's inputs, as 64x32.")
     ] = None,
@@ -241,7 +244,10 @@ def tune_kernels(
 
 @app.command("show")
 def show_program(
-    name: Annotated[str, typer.Argument(help="A kernel, or file.py:function without parameters.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="A kernel, file.py:Kernel, or file.py:function without parameters."),
+    ],
     shapes: Annotated[
         list[str] | None, typer.Argument(help="Of a kernel's inputs, as 64x32.")
     ] = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.lowering.work import work_of
 from wgsl_kernels.cli.show import called
 from wgsl_kernels.engine.shapes import show as show_shape
 
@@ -18,7 +19,8 @@ def explained(name: str, shapes: Sequence[str] = (), dtype: str = "float32") -> 
     """Return what a call does: its dispatches with grid, bindings, traffic, and what was chosen.
 
     Args:
-        name: A kernel's name, or ``file.py:function``: a function without parameters.
+        name: A kernel's name, or ``file.py:function``: a function without parameters, or
+            ``file.py:Name``: a kernel that the file registers.
         shapes: Of a kernel's inputs, as ``64x32``; by default those of its first sample.
         dtype: Of these inputs.
 
@@ -53,6 +55,7 @@ def _row(one: Dispatch, cause: str, device_ms: float | None, program: Any) -> di
         "bindings": [str(binding) for binding in one.bindings],
         "bytes_read": read,
         "bytes_written": written,
+        "operations": work_of(one),
         "workgroup_memory": composed.workgroup_bytes,
         "parameters": len(one.params.data),
         "makes": buffers,
@@ -78,6 +81,9 @@ def words_of(found: dict[str, Any]) -> str:
         lines.append(f"   grid      {grid} workgroups of {group} invocations")
         lines += [f"   binding   {binding}" for binding in one["bindings"]]
         lines.append(f"   traffic   {one['bytes_read']} bytes in, {one['bytes_written']} out")
+        if one["operations"] is not None:
+            rate = one["operations"] / max(one["bytes_read"] + one["bytes_written"], 1)
+            lines.append(f"   work      {one['operations']} operations, {rate:.2g} a byte")
         chosen = ", ".join(f"{key} {value}" for key, value in one["configuration"].items())
         lines.append(f"   chosen    {chosen or 'nothing: there is one way'}")
         lines += [f"   note      {note}" for note in one["notes"]]

@@ -37,7 +37,8 @@ def shown(
     """Return what runs; its ``show()`` has each line of the shaders with its origin.
 
     Args:
-        name: A kernel's name, or ``file.py:function``: a function without parameters.
+        name: A kernel's name, or ``file.py:function``: a function without parameters, or
+            ``file.py:Name``: a kernel that the file registers.
         shapes: Of a kernel's inputs, as ``64x32``; by default those of its first sample.
         dtype: Of these inputs.
         config: The variant that a kernel runs as, instead of the one that would be taken.
@@ -102,7 +103,10 @@ def called(
     """
     path, colon, function = name.rpartition(":")
     if colon and Path(path).suffix == ".py":
-        return function_of(path, function, command), "always"
+        found = _run(path, command).get(function)
+        if found is None and wk.get_kernel(function, "webgpu") is not None:
+            return _kernel(function, shapes, dtype, command), "never"
+        return _without_parameters(found, path, function, command), "always"
     return _kernel(name, shapes, dtype, command), "never"
 
 
@@ -121,26 +125,48 @@ def function_of(path: str, name: str, command: str = "show") -> Callable[[], Any
     Raises:
         ArgumentError: There is no such file, or it defines no such function.
     """
+    return _without_parameters(_run(path, command).get(name), path, name, command)
+
+
+def _run(path: str, command: str) -> dict[str, Any]:
+    """Return what a Python file defines.
+
+    Raises:
+        ArgumentError: There is no such file, or it does not run to its end.
+    """
     if not Path(path).is_file():
         raise ArgumentError(f"{command}: there is no file {path}.")
     try:
-        found = runpy.run_path(path, run_name=f"<{command}>").get(name)
+        return runpy.run_path(path, run_name=f"<{command}>")
     except SyntaxError as error:
         message = f"{command}: {error.filename}:{error.lineno} is no Python: {error.msg}."
         raise ArgumentError(message) from None
     except (Exception, SystemExit) as error:  # what a file does is its author's
         frames = traceback.extract_tb(error.__traceback__)
         line = next((one.lineno for one in reversed(frames) if one.filename == path), 1)
-        message = f"{command}: {path}:{line} raised {type(error).__name__}: {error}."
+        what = str(error).rstrip(".")
+        message = f"{command}: {path}:{line} raised {type(error).__name__}: {what}."
         raise ArgumentError(message) from None
+
+
+def _without_parameters(found: Any, path: str, name: str, command: str) -> Callable[[], Any]:
+    """Return what a file has under a name as a function without parameters.
+
+    Raises:
+        ArgumentError: It is none.
+    """
     if not callable(found):
-        raise ArgumentError(f"{command}: {path} defines no function {name}.")
-    with contextlib.suppress(ValueError):  # some built-in ones do not tell
-        try:
-            inspect.signature(found).bind()
-        except TypeError as error:
-            message = f"{command}: {name} wants arguments ({error}); want a function of none."
-            raise ArgumentError(message) from None
+        raise ArgumentError(f"{command}: {path} defines no function and no kernel {name}.")
+    declared = None
+    with contextlib.suppress(ValueError, TypeError):  # some built-in ones do not tell
+        declared = inspect.signature(found)
+    try:
+        if declared is not None:
+            declared.bind()
+    except TypeError as error:
+        want = "a function of none, or a kernel's name"
+        message = f"{command}: {name} wants arguments ({error}); want {want}."
+        raise ArgumentError(message) from None
 
     def called() -> Any:
         return found()

@@ -296,7 +296,8 @@ def sign(x: TensorLike) -> Tensor:
     given = as_tensor(x)
     if given.dtype in COMPLEXES:
         size = abs(given)
-        return given / logical.where(size == 0.0, 1.0, size)
+        is_zero = size == 0.0
+        return logical.where(is_zero, 0.0, given / logical.where(is_zero, 1.0, size))
     return run("Sign", given)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,10 +124,10 @@ class Packer:
             raise ShaderError(unfilled(self._kernel, field.name, tuple(facts)))
         numbers = _sequence(value)
         if len(numbers) > field.slots:
-            shown = ", ".join(str(number) for number in numbers)
+            listed = ", ".join(str(number) for number in numbers)
             raise ShaderError(
                 f"{self._kernel}: shader field '{field.name}' has room for {field.slots} numbers; "
-                f"{field.fact} is [{shown}]. Use array<vec4<u32>, 2> for any rank."
+                f"{field.fact} is [{listed}]. Use array<vec4<u32>, 2> for any rank."
             )
         if field.is_exact and len(numbers) < field.slots:
             raise ShaderError(
@@ -159,10 +160,10 @@ class Packer:
         )
 
     def _number(self, field: Field, number: Any) -> Any:
-        if isinstance(number, str) or number is None:
+        if not isinstance(number, (int, float, complex, np.generic)):
             raise ShaderError(
                 f"{self._kernel}: shader field '{field.name}' is a number; {field.fact} is "
-                f"{number!r}. Return the field from params=."
+                f"{shown(number)}. Return the field from params=."
             )
         return number
 

@@ -21,6 +21,7 @@ from wgsl_kernels.engine.errors import (
 )
 from wgsl_kernels.engine.origin import line_of
 from wgsl_kernels.engine.recent import Recent
+from wgsl_kernels.engine.registry import note_failure
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
@@ -77,6 +78,8 @@ class Evaluator:
                     elif not op.run_alone(device, root):
                         self._run_group(device, root)
             except LATE as error:
+                if isinstance(error, ShaderError) and root.op is not None:
+                    note_failure(getattr(root.op, "kernel", ""))
                 if root.place is None or CALLED in str(error):
                     raise
                 raise type(error)(f"{error}\n{CALLED} {line_of(root.place)}.") from None

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.wgsl.lint.work import operations
-from wgsl_kernels.backends.webgpu.wgsl.parser import parse
+from wgsl_kernels.backends.webgpu.lowering.work import work_of
 from wgsl_kernels.engine.backends import use_backend
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.explain import explain
@@ -67,18 +66,9 @@ def ceilings() -> Ceilings:
 def operations_of(f: Callable[[], Any]) -> int | None:
     """Return about how many operations the dispatches of a call do, None where loops do not tell.
 
-    They are counted as the shaders are written; see `lint.work.operations`.
+    See `lowering.work.work_of`.
     """
     with use_backend("webgpu"), config.using(small_ops="device", fusion="never"):
         seen = explain(f)
-    total = 0
-    for row in seen.dispatches:
-        if row.dispatch is not None:
-            composed = row.dispatch.module.composed
-            invocations = int(np.prod(row.dispatch.grid) * np.prod(composed.workgroup_size))
-            module = parse(composed.source_map.composed)
-            each = operations(module, row.dispatch.params.facts)
-            if each is None:
-                return None
-            total += invocations * each
-    return total
+    found = [work_of(row.dispatch) for row in seen.dispatches if row.dispatch is not None]
+    return None if None in found else sum(one for one in found if one is not None)

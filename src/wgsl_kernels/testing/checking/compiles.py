@@ -10,6 +10,7 @@ from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
 from wgsl_kernels.engine.errors import WgslKernelsError
 from wgsl_kernels.engine.findings import Finding
 from wgsl_kernels.testing.checking.subject import Subject, findings_of, once
+from wgsl_kernels.testing.checking.tint import tint_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ def compile_findings(subject: Subject) -> list[Finding]:
     for sample in subject.samples:
         try:
             for one in subject.dispatches(sample):
-                found += _over_limits(subject, one)
+                found += [*_over_limits(subject, one), *tint_findings(subject, one)]
         except WgslKernelsError as error:
             found += findings_of(error, subject, "raises")
             found += _in_the_file(subject, known={one.place for one in found})

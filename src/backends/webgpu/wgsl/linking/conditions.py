@@ -49,15 +49,30 @@ class _Pruning:
         self.guards = guards
         self.conditions = conditions
         self.begins = sorted(guards)
+        self.taken: dict[int, bool] = {}  # whether a chain is, up to one of its conditions
 
     def keeps(self, begin: int) -> bool:
         """Say whether the element that begins there stays."""
         guard = self.guards.get(begin)
         if guard is None:
             return True
-        earlier = [self.is_true(one) for one in guard.earlier]
+        was_taken = guard.before is not None and self.is_taken(guard.before)
         own = guard.condition is None or self.is_true(guard.condition)
-        return own and not any(earlier)
+        self.taken[id(guard)] = own or was_taken
+        return own and not was_taken
+
+    def is_taken(self, guard: Guard) -> bool:
+        """Say whether a condition or one before it in its chain is true; each is read once."""
+        pending: list[Guard] = []
+        at: Guard | None = guard
+        while at is not None and id(at) not in self.taken:
+            pending.append(at)
+            at = at.before
+        found = at is not None and self.taken[id(at)]
+        for one in reversed(pending):
+            found = (one.condition is not None and self.is_true(one.condition)) or found
+            self.taken[id(one)] = found
+        return found
 
     def is_true(self, node: tree.Expression) -> bool:
         """Return a condition's value; both sides of ``&&`` and ``||`` must be known."""

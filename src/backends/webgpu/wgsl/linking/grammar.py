@@ -57,14 +57,14 @@ def parse_source(text: Text) -> Source:
 class _WeslParser(Parser):
     """WGSL's parser with what WESL adds.
 
-    ``chain`` holds the conditions that an ``@elif`` or ``@else`` at the cursor would follow, None
-    where there are none; ``open_guards`` where attributes of conditions stand that no element of
-    a list has taken.
+    ``chain`` is the condition that an ``@elif`` or ``@else`` at the cursor would follow, None where
+    there is none; ``open_guards`` where attributes of conditions stand that no element of a list
+    has taken.
     """
 
     def __init__(self, text: Text, *, is_balanced: bool = True) -> None:
         super().__init__(text, is_balanced=is_balanced)
-        self.chain: tuple[tree.Expression, ...] | None = None
+        self.chain: Guard | None = None
         self.open_guards: set[int] = set()
         self.guards: dict[int, Guard] = {}
         self.conditions: set[str] = set()
@@ -295,15 +295,15 @@ class _WeslParser(Parser):
             return begin, rest
         guard = conditions[0]
         self.open_guards.discard(guard.begin)
-        earlier: tuple[tree.Expression, ...] = ()
+        before: Guard | None = None
         if guard.name != "if":
             if self.chain is None:
                 message = f"@{guard.name} wants an @if or @elif on what stands before it."
                 raise WantedError(message, guard.begin)
-            earlier = self.chain
+            before = self.chain
         condition = guard.arguments[0] if guard.arguments else None
-        self.chain = None if condition is None else (*earlier, condition)
-        self.guards[begin] = Guard(condition, earlier)
+        self.guards[begin] = found = Guard(condition, before)
+        self.chain = None if condition is None else found
         return begin, rest
 
     # Each list has siblings of its own.

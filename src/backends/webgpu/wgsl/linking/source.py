@@ -49,13 +49,14 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """When an element stays: ``condition`` is true and none of ``earlier`` is.
+    """When an element stays: ``condition`` is true and none before it in its chain is.
 
-    ``condition`` is None for ``@else``; ``earlier`` are those of the ``@if`` and ``@elif`` before.
+    ``condition`` is None for ``@else``; ``before`` is the ``@if`` or ``@elif`` before, of an
+    ``@if`` None.
     """
 
     condition: tree.Expression | None
-    earlier: tuple[tree.Expression, ...]
+    before: Guard | None = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,14 +35,27 @@ def operations(module: tree.Module, fields: Mapping[str, Any]) -> int | None:
     gives; ``fma`` is two. Both branches of a condition count; a loop counts as often as it runs,
     where its bounds follow from constants and ``fields`` of the parameters.
     """
-    functions = {
-        one.ident.name: one for one in module.declarations if isinstance(one, tree.Function)
-    }
-    counting = _Counting(functions, fields, infer(module.declarations))
+    counting = _Counting(module, fields, infer(module.declarations))
     try:
         return sum(counting.of(one.body) for one in entries_of(module))
     except _UnknownError:
         return None
+
+
+def operations_of_calls(module: tree.Module, fields: Mapping[str, Any]) -> dict[str, int | None]:
+    """Return what a call of each function of a module takes, None where loops do not tell."""
+    counting = _Counting(module, fields, infer(module.declarations))
+    found: dict[str, int | None] = {}
+    for name, function in counting.functions.items():
+        try:
+            found[name] = counting.of(function.body)
+        except _UnknownError:
+            found[name] = None
+    return found
+
+
+def _functions(module: tree.Module) -> dict[str, tree.Function]:
+    return {one.ident.name: one for one in module.declarations if isinstance(one, tree.Function)}
 
 
 class _UnknownError(Exception):
@@ -50,13 +63,16 @@ class _UnknownError(Exception):
 
 
 class _Counting:
-    def __init__(
-        self, functions: Mapping[str, tree.Function], fields: Mapping[str, Any], types: Types
-    ) -> None:
-        self.functions = functions
+    def __init__(self, module: tree.Module, fields: Mapping[str, Any], types: Types) -> None:
+        self.functions = functions = _functions(module)
         self.types = types
         self.fields = fields
         self.known: dict[str, int] = {}
+        self.types_named = {
+            one.ident.name
+            for one in module.declarations
+            if isinstance(one, (tree.Alias, tree.Struct))
+        }
         self.lets = {
             one.ident.name: one.value
             for function in functions.values()
@@ -127,7 +143,13 @@ class _Counting:
         name = node.callee.name
         function = self.functions.get(name)
         if function is None:
-            each = 0 if _MADE.fullmatch(name) else 2 if name == "fma" else 1
+            each = (
+                0
+                if name in self.types_named or _MADE.fullmatch(name)
+                else 2
+                if name == "fma"
+                else 1
+            )
             return each * self.width(node)
         if name not in self.known:
             self.known[name] = 0  # WGSL has no recursion
