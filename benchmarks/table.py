@@ -146,6 +146,12 @@ def _measures(results: Results) -> Iterator[tuple[str, str]]:
             f"{ceilings['copy_gb_per_s']:.1f} GB/s, read and written",
         )
         yield "the device's float32 multiply-adds", f"{ceilings['fma_gflop_per_s']:.0f} GFLOP/s"
+    if recurrence := results.get("recurrence"):
+        ms = recurrence["ms"]
+        for what in ("values", "gradient"):
+            ratio = ms[f"loop {what}"] / ms[f"scan {what}"]
+            words = f"an LSTM of {recurrence['steps']} steps by scan, its {what}: of a loop's speed"
+            yield words, f"{ratio:.2f}×"
     if first := results.get("first_result"):
         yield from _starts(first)
 

@@ -1,5 +1,6 @@
 """What the pages show runs as it stands; what the docstrings show gives what they say."""
 
+import codeop
 import doctest
 import importlib
 import inspect
@@ -38,6 +39,22 @@ def test_the_code_of_a_page_runs_in_a_process_of_its_own(page: Path, tmp_path: P
     )
 
     assert run.returncode == 0, run.stderr
+
+
+GUIDE = ("README", "index", "quickstart", "tensors", "training", "saving", "random-numbers", "gpus")
+
+
+@pytest.mark.parametrize("page", [one for one in SHOWING if one.stem in GUIDE], ids=str)
+def test_the_guide_can_be_typed_line_by_line(page: Path) -> None:
+    """As Python's prompt takes it: an empty line ends a block, and has to stand there."""
+    for block in CODE.findall(page.read_text()):
+        typed: list[str] = []
+        for line in (*block.splitlines(), ""):
+            typed.append(line)
+            done = codeop.compile_command("\n".join(typed), str(page), "single")
+            if done is not None:
+                typed.clear()
+        assert not typed, block
 
 
 @pytest.mark.parametrize("page", SESSIONS, ids=lambda page: page.stem)

@@ -69,15 +69,32 @@ class PublicNames(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the documentation of each name, through autodoc."""
         prefixes = tuple(self.arguments[0].split())
-        lines = ["```{eval-rst}", ".. currentmodule:: wgsl_kernels", ""]
+        entries, rows = [], []
         for name, value in sorted(public_names().items(), key=lambda item: item[0].lower()):
             home = home_of(value)
             if any(home == prefix or home.startswith(f"{prefix}.") for prefix in prefixes):
-                lines += _entry(name, value)
+                entries += _entry(name, value)
+                rows += _summary(name, value)
                 _documented(self.env).setdefault(self.env.docname, set()).add(name)
-        lines.append("```")
+        table = [".. list-table::", "   :class: wk-table", "   :widths: auto", "", *rows, ""]
+        lines = ["```{eval-rst}", ".. currentmodule:: wgsl_kernels", ""]
+        lines += [*(table if len(rows) >= SUMMARISED else []), *entries, "```"]
         self.env.note_reread()
         return self.parse_text_to_nodes("\n".join(lines))
+
+
+SUMMARISED = 8
+"""The lines of the table that a page begins with, at least: two for each name."""
+
+
+def _summary(name: str, value: Any) -> list[str]:
+    """Return the row of a name in the table that a page begins with."""
+    if not callable(value):
+        return []
+    said = (inspect.getdoc(value) or "").split("\n\n")[0].split("\n")
+    first = [" ".join(said)]
+    keep_bars(None, "", "", None, None, first)
+    return [f"   * - :py:obj:`~wgsl_kernels.{name}`", f"     - {first[0]}"]
 
 
 def _entry(name: str, value: Any) -> list[str]:
@@ -100,6 +117,11 @@ def _documented(env: Any) -> dict[str, set[str]]:
     return found
 
 
+def forget_documented(_app: Sphinx, env: Any, page: str) -> None:
+    """Forget what a page documented before it is read again."""
+    _documented(env).pop(page, None)
+
+
 def check_all_documented(_app: Sphinx, env: Any) -> None:
     """Warn of public names that no page documents, or that two pages do."""
     pages = defaultdict(list)
@@ -113,7 +135,7 @@ def check_all_documented(_app: Sphinx, env: Any) -> None:
 
 
 def keep_bars(
-    _app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]
+    _app: Sphinx | None, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]
 ) -> None:
     """Keep |x| in a docstring as it is written; reStructuredText would look for a substitution."""
     for place, line in enumerate(lines):
@@ -290,5 +312,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("accuracy-table", AccuracyTable)
     app.add_directive("ledger-counts", LedgerCounts)
     app.connect("autodoc-process-docstring", keep_bars)
+    app.connect("env-purge-doc", forget_documented)
     app.connect("env-check-consistency", check_all_documented)
     return {"parallel_read_safe": False}

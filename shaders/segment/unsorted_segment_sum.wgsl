@@ -3,13 +3,15 @@
 // The ids come sorted, so that a segment is a run of pairs. `lanes` invocations share an element of
 // y: each sums every lanes-th row of the run in blocks of 128, and a tree sums the lanes. So the
 // result does not depend on timing. A dispatch takes the pairs from `first` to `last` only, fewer
-// than the 65,535 loop turns after which some drivers stop silently; later ones add to y.
+// than the 65,535 loop turns after which some drivers stop silently; later ones add to y. Of a y above
+// the binding limit a dispatch binds the rows of `segments` segments only, behind `skipped` others.
 
 const GROUP = 64u;
 const BLOCK = 128u;
 
 struct Params {
-  y_size: u32,
+  segments: u32,
+  skipped: u32,
   inner: u32,
   lanes: u32, // a power of two, at most GROUP
   first: u32,
@@ -32,10 +34,12 @@ fn main(
   let lane = local % params.lanes;
   let o = (group.x + group.y * groups.x) * (GROUP / params.lanes) + local / params.lanes;
   var total = T_x(0);
-  if (o < params.y_size) {
+  let is_element = o < params.segments * params.inner;
+  if (is_element) {
     let column = o % params.inner;
-    let begin = max(u32(starts[o / params.inner]), params.first);
-    let end = min(u32(starts[o / params.inner + 1u]), params.last);
+    let segment = params.skipped + o / params.inner;
+    let begin = max(u32(starts[segment]), params.first);
+    let end = min(u32(starts[segment + 1u]), params.last);
     let stride = BLOCK * params.lanes;
     for (var block = begin + lane; block < end; block += stride) {
       var part = T_x(0);
@@ -52,7 +56,7 @@ fn main(
       totals[local] += totals[local + half];
     }
   }
-  if (lane == 0u && o < params.y_size) {
+  if (lane == 0u && is_element) {
     if (params.first > 0u) {
       y[o] += totals[local];
     } else {

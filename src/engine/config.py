@@ -164,7 +164,7 @@ class Config:
         Raises:
             ArgumentError: A switch is unknown or its value is not allowed.
             KernelFault: At its end, of ``debug``: what the block's kernels did wrong and no read
-                has told; a block that raises has it as a note of its error.
+                has reported; a block that raises has it as a note of its error.
         """
         for name, value in values.items():
             _check(name, value)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.engine.suggestions import advice
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
 _UNKNOWN = re.compile(r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'")
 _before = sys.excepthook
 
 
-def note_for(error: BaseException, functions: dict[str, object]) -> str:
+def note_for(error: BaseException, functions: Mapping[str, object]) -> str:
     """Return what to write in place of the keyword that an error names, or nothing.
 
     Args:

@@ -56,11 +56,19 @@ class Reading:
         values = self.numpy()
         return values if dtype is None else values.astype(dtype)
 
-    def __dlpack__(self: Tensor, *, copy: bool | None = None, **options: Any) -> Any:  # type: ignore[misc]  # as above
+    def __dlpack__(  # type: ignore[misc]  # as above
+        self: Tensor,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         """Return a DLPack capsule of a copy in host memory, whichever backend has the values."""
         if copy is False:
             raise BufferError("a tensor's values cannot be had without a copy")
-        return self.numpy().__dlpack__(**options)
+        values = self.numpy()
+        return values.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
     def __dlpack_device__(self: Tensor) -> tuple[int, int]:  # type: ignore[misc]  # as above
         return (1, 0)  # kDLCPU

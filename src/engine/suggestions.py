@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
     It begins with the same letter: other names are seldom what a slip of the fingers meant.
     """
+    return _nearest(name, tuple(known))
+
+
+@functools.lru_cache(maxsize=512)  # libraries ask by hasattr for names that are not there
+def _nearest(name: str, known: tuple[str, ...]) -> str | None:
     import difflib
 
     alike = [one for one in known if one[:1].lower() == name[:1].lower()]

@@ -120,6 +120,14 @@ def test_the_page_of_an_adapter_says_what_its_results_say(path: Path) -> None:
     assert (PAGES / f"{path.stem}.md").read_text(encoding="utf-8") == table.markdown(load(path))
 
 
+def test_a_scan_is_shown_beside_a_loop() -> None:
+    ms = {"scan values": 2.0, "loop values": 3.0, "scan gradient": 4.0, "loop gradient": 10.0}
+    shown = list(table.measures(results(recurrence={"steps": 32, "ms": ms, "peak_bytes": {}})))
+
+    assert "| an LSTM of 32 steps by scan, its values: of a loop's speed | 1.50× |" in shown
+    assert "| an LSTM of 32 steps by scan, its gradient: of a loop's speed | 2.50× |" in shown
+
+
 def test_a_new_process_may_take_as_long_as_tensorflow_js_and_if_warm_as_opening_too() -> None:
     def met(state: str, ours: float, **peers: float) -> tuple[str, bool | None]:
         samples = {"ours": ours, "opening": 0.5, **peers}

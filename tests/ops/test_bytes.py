@@ -55,6 +55,10 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda a, b: np.pad(a, ((1, 2),) * a.ndim),
     ),
     "take": (lambda a, b: wk.take(a, np.array([1, 0]), 0), lambda a, b: a[[1, 0]]),
+    "rows": (
+        lambda a, b: wk.take(a.T, np.array([[1], [0]], np.uint8), -1),
+        lambda a, b: np.take(a.T, [[1], [0]], -1),
+    ),
     "product": (lambda a, b: a @ b.T, lambda a, b: a @ b.T),
     "repeated": (
         lambda a, b: wk.broadcast_to(a[..., :1], a.shape) + b,
@@ -248,8 +252,9 @@ def test_what_is_behind_the_last_byte_is_zero_whatever_the_buffer_held() -> None
         (lambda x: wk.sum(x, axis=0), 1),
         (lambda x: (wk.sqrt(x.astype(wk.float32)) * 16.0).astype(wk.uint8), 1),
         (lambda x: wk.flip(x[:, 1:])[::2], 0),
+        (lambda x: wk.take(x, np.array([3, 0])), 1),
     ],
-    ids=["scaled", "turned", "sum of bytes", "reduced", "to bytes", "view"],
+    ids=["scaled", "turned", "sum of bytes", "reduced", "to bytes", "view", "rows"],
 )
 def test_bytes_are_unpacked_by_who_reads_them(f: Callable[[Any], wk.Tensor], count: int) -> None:
     with wk.use_backend("webgpu"):
@@ -258,6 +263,23 @@ def test_bytes_are_unpacked_by_who_reads_them(f: Callable[[Any], wk.Tensor], cou
         for _ in range(2):
             wk.evaluate(f(x))
         assert len(wk.profile(lambda: wk.evaluate(f(x))).dispatches) == count
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(9, 2, 10), (9, 7)], ids=["whole words", "odd rows"])
+def test_rows_of_bytes_are_taken_from_every_layout(shape: tuple[int, ...]) -> None:
+    whole = numbers((2, *shape), "uint8")
+    with wk.use_backend("webgpu"):
+        held = wk.tensor(whole)
+        rows = wk.tensor(np.array([8, 0, 5], np.uint8))
+        for _ in range(2):
+            views = [(held[0], whole[0]), (held[1], whole[1]), (wk.flip(held[1]), whole[1])]
+            for n, (x, values) in enumerate(views):
+                expected = (np.flip(values) if n == 2 else values)[[8, 0, 5]]
+                np.testing.assert_array_equal(wk.take(x, rows).numpy(), expected)
+                np.testing.assert_array_equal(wk.take(x + 0, rows + 0).numpy(), expected)
+        with pytest.raises(wk.IndexOutOfRange, match="indices holds 9, which is out of range"):
+            wk.take(held[0], rows + 1).numpy()
 
 
 @pytest.mark.gpu

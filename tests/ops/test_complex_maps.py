@@ -63,3 +63,11 @@ def test_roots_and_powers_keep_to_their_branch() -> None:
         assert wk.sqrt([-4 + 0j, below, 0j]).tolist() == [2j, -2j, 0j]
         assert wk.pow([0j, 0j], [0j, 2 + 0j]).tolist() == [1 + 0j, 0j]
         np.testing.assert_allclose(wk.tanh([400 + 1j]).numpy(), [1], atol=1e-6)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+def test_the_sign_of_a_complex_zero_is_zero_without_a_sign(backend: str) -> None:
+    zeros = [complex(0.0, 0.0), complex(-0.0, 0.0), complex(0.0, -0.0), complex(-0.0, -0.0)]
+    with wk.use_backend(backend):
+        found = wk.sign(wk.tensor([*zeros, -3j])).numpy()
+    assert found.tobytes() == np.array([0, 0, 0, 0, -1j], np.complex64).tobytes()

@@ -150,7 +150,7 @@ def test_a_gradient_reaches_only_the_elements_taken(backend: str) -> None:
         (([0], [3]), wk.IndexOutOfRange, "indices holds 3"),
         (np.array([True]), wk.ShapeError, r"a bool mask has shape \[1\]; want \[2\]"),
         (True, wk.ArgumentError, "True is no index"),
-        (np.array(True), wk.ArgumentError, "a bool mask is a scalar"),
+        ((0, np.array(True)), wk.ArgumentError, "a bool mask is a scalar"),
         ([0.5], wk.DTypeError, "an index has dtype float64; want int32 or bool"),
         ("a", wk.ArgumentError, "'a' is no index"),
         (slice(0, 2, 0), wk.ArgumentError, r"strides\[0\] is 0"),
@@ -162,6 +162,17 @@ def test_an_index_that_cannot_be_is_refused_with_advice(
 ) -> None:
     with wk.use_backend(backend), pytest.raises(error, match=words):
         getitem(wk.tensor(VALUES), index)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_mask_of_no_axes_takes_the_whole_or_nothing(backend: str) -> None:
+    with wk.use_backend(backend):
+        for values in (VALUES, VALUES[0, 0, 0, 0]):
+            for chosen in (True, False):
+                expected = values[np.array(chosen)]
+                for mask in (np.array(chosen), wk.tensor(chosen)):
+                    found = getitem(wk.tensor(values), mask)
+                    np.testing.assert_array_equal(found.numpy(), expected)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -82,6 +82,16 @@ def test_fills_and_draws_and_copies_go_on_where_a_part_ends(fusion: Any) -> None
 
 
 @FUSION
+def test_bytes_go_in_parts_as_well(fusion: Any) -> None:
+    values = (np.arange(SIZE) * 7 % 251).astype(np.uint8)
+    x = wk.tensor(values)
+    with wk.config.using(fusion=fusion):
+        for _ in range(2):
+            assert np.array_equal((x + x).numpy(), values + values)
+            assert np.array_equal((x.astype("float32") * 0.5).numpy(), values * np.float32(0.5))
+
+
+@FUSION
 def test_reductions_over_leading_axes_know_where_an_element_is(fusion: Any) -> None:
     values = np.zeros((700, 20), np.float32)
     places = (np.arange(20) * 37 + 3) % 700
@@ -128,3 +138,20 @@ def test_a_gather_binds_windows_of_its_table(width: int, dtype: Any) -> None:
         assert np.array_equal(wk.take(held, wk.tensor(rows)).numpy(), table[rows])
         with pytest.raises(wk.IndexOutOfRange):
             wk.take(held, wk.tensor([5, 3001]) + 0).numpy()
+
+
+@pytest.mark.parametrize("width", [12, 5])
+@pytest.mark.parametrize("count", [6, 200])
+def test_the_gradient_of_a_gather_binds_windows_of_its_table(width: int, count: int) -> None:
+    table = np.zeros((3001, width), np.float32)
+    rows = np.random.default_rng(0).integers(0, 3001, count).astype(np.int32)
+    rows[:5] = [0, 3000, 3000, 1365, 1366]
+    upstream = np.arange(count * width, dtype=np.float32).reshape(count, width)
+    want = table.copy()
+    np.add.at(want, rows, upstream)
+    with wk.use_backend("webgpu"), wk.config.using(small_ops="device"):
+        w = wk.variable(table)
+        slope = wk.grad(lambda x: wk.take(x, rows))(w, dy=wk.tensor(upstream))
+        assert np.array_equal(slope.numpy(), want)
+        wk.train.SGD(1.0).apply_gradients([(slope, w)])
+        assert np.array_equal(w.numpy(), -want)

@@ -193,6 +193,12 @@ def view_of(array: GpuArray, shape: Shape, strides: tuple[int, ...], offset: int
     return view
 
 
+def words_of_bytes(array: GpuArray) -> GpuArray:
+    """Return a contiguous array of bytes, a multiple of four, as the int32 words that hold them."""
+    count = array.size // 4
+    return GpuArray((count,), "int32", count, array.storage, array.device)
+
+
 def to_device_values(values: Array, dtype: DType) -> Array:
     """Return host values as they lie in a buffer: a bool is a u32."""
     return values.astype(np.uint32) if dtype == "bool" else np.ascontiguousarray(values)

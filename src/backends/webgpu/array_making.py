@@ -77,6 +77,11 @@ class ArrayMaker(Chooser):
             self._trace.has_done(plain=True)
         return self._backend.contiguous(array)
 
+    def resident(self, array: GpuArray) -> GpuArray:
+        """Return ``array`` when its buffer is on the device; for the library's own parts."""
+        self._backend.make_resident(array, f"{self._kernel} takes buffers")
+        return array
+
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer; strides and offset count elements."""
         if not isinstance(array, GpuArray):

@@ -13,11 +13,11 @@ from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
 from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
-from wgsl_kernels.backends.webgpu.lowering.packing import packing_call
 from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
+from wgsl_kernels.backends.webgpu.runtime.packing import PackingLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.engine.attributes import field_key, plain
 from wgsl_kernels.engine.dtypes import canonical
@@ -273,9 +273,7 @@ class Gpu(ArrayMaker):
         key = ("pack", x.dtype, y)
         launch = self._forms[key]
         if launch is None:
-            call = packing_call(self._kernel, y)
-            launch = self._forms.keep(key, FusibleLaunch(self._backend, call, "free"))
-            launch.reads = 1
+            launch = self._forms.keep(key, PackingLaunch(self._backend, self._kernel, y))
         return self._launched(launch, x)
 
     def _formed(

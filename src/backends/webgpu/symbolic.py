@@ -190,6 +190,10 @@ class SymbolicGpu(Gpu):
         """Give up: a map is deferred by itself."""
         raise NotSymbolicError("map")
 
+    def resident(self, array: GpuArray) -> GpuArray:
+        """Return ``array``, which will be on the device."""
+        return self._known(array)
+
     def pack(self, x: GpuArray, dtype: DType) -> NoReturn:
         """Give up: it is deferred by itself."""
         raise NotSymbolicError("pack")

@@ -1,4 +1,4 @@
-"""Activation functions, element by element."""
+"""Activation functions, elementwise."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def _selu_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def sigmoid(x: TensorLike) -> Tensor:
-    """Return ``1 / (1 + exp(-x))``, element by element.
+    """Return ``1 / (1 + exp(-x))``, elementwise.
 
     Example:
         >>> wk.sigmoid([0.0, 1.0]).numpy().round(3)
@@ -287,7 +287,7 @@ def _sigmoid_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def softplus(x: TensorLike) -> Tensor:
-    """Return ``log(1 + exp(x))``, element by element; of integers cut toward zero.
+    """Return ``log(1 + exp(x))``, elementwise; of integers cut toward zero.
 
     Example:
         >>> wk.softplus([0.0, 100.0]).numpy().round(3)

@@ -1,4 +1,4 @@
-"""Arithmetic of two tensors, element by element, with broadcasting; sums of several."""
+"""Arithmetic of two tensors, elementwise, with broadcasting; sums of several."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Pair = tuple[Lazy, Lazy]
 
 
 def add(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a + b``; int32 wraps, of bools it is "or".
+    """Return ``a + b``; int32 wraps; logical or for bool.
 
     Example:
         >>> wk.add([1.0, 2.0], 0.5).tolist()
@@ -277,7 +277,7 @@ def _minimum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
 
 
 def multiply(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a * b``; int32 wraps, of bools it is "and".
+    """Return ``a * b``; int32 wraps; logical and for bool.
 
     Example:
         >>> wk.multiply([1.0, 2.0], [[3.0], [4.0]]).tolist()
@@ -352,7 +352,7 @@ def _pow_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
 
 
 def subtract(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a - b``; int32 wraps, of bools it is "not equal".
+    """Return ``a - b``; int32 wraps; logical xor for bool.
 
     Example:
         >>> wk.subtract([1.0, 2.0], 0.5).tolist()

@@ -1,4 +1,4 @@
-"""Comparisons of two tensors, element by element, with broadcasting."""
+"""Comparisons of two tensors, elementwise, with broadcasting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of complex numbers, element by element, as compositions of functions of their parts.
+"""Functions of complex numbers, elementwise, as compositions of functions of their parts.
 
 Those that run a kernel of real numbers come here when it refuses complex ones, so that real ones
 pay nothing. Branch cuts are C99's. Source of the forms: Kahan, Branch Cuts for Complex Elementary

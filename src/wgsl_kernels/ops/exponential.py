@@ -1,4 +1,4 @@
-"""Exponentials, logarithms, circular and hyperbolic functions, element by element."""
+"""Exponentials, logarithms, circular and hyperbolic functions, elementwise."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def cos(x: TensorLike) -> Tensor:
-    """Return the cosine of ``x`` in radians, element by element.
+    """Return the cosine of ``x`` in radians, elementwise.
 
     Example:
         >>> wk.cos([0.0, wk.pi]).tolist()
@@ -81,7 +81,7 @@ def _erf_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def exp(x: TensorLike) -> Tensor:
-    """Return e to the power ``x``, element by element.
+    """Return e to the power ``x``, elementwise.
 
     Example:
         >>> wk.exp([0.0, 1.0]).numpy().round(3)
@@ -140,7 +140,7 @@ def _expm1_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def log(x: TensorLike) -> Tensor:
-    """Return the natural logarithm, element by element; -infinity at 0, NaN below it.
+    """Return the natural logarithm, elementwise; -infinity at 0, NaN below it.
 
     Example:
         >>> wk.log([1.0, 0.0]).tolist()
@@ -199,7 +199,7 @@ def _log1p_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def sin(x: TensorLike) -> Tensor:
-    """Return the sine of ``x`` in radians, element by element.
+    """Return the sine of ``x`` in radians, elementwise.
 
     Example:
         >>> wk.sin([0.0, 0.5]).numpy().round(3)
@@ -228,7 +228,7 @@ def _sin_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def tan(x: TensorLike) -> Tensor:
-    """Return the tangent of ``x`` in radians, element by element.
+    """Return the tangent of ``x`` in radians, elementwise.
 
     Example:
         >>> wk.tan([0.0, 0.5]).numpy().round(3)
@@ -257,7 +257,7 @@ def _tan_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def tanh(x: TensorLike) -> Tensor:
-    """Return the hyperbolic tangent, element by element.
+    """Return the hyperbolic tangent, elementwise.
 
     Example:
         >>> wk.tanh([0.0, 0.5]).numpy().round(3)

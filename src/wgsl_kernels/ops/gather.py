@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
 from wgsl_kernels.engine.gradients import gradient
@@ -19,7 +20,8 @@ from wgsl_kernels.engine.shapes import broadcast, normalize_axis, require_dtype,
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import as_tensor
-from wgsl_kernels.ops import creation, ranges, segment
+from wgsl_kernels.engine.widening import declare_takes_bytes
+from wgsl_kernels.ops import cast, creation, ranges, segment
 from wgsl_kernels.ops import shape as shapes
 from wgsl_kernels.ops.elementwise import NUMBERS
 
@@ -41,8 +43,8 @@ def take(x: TensorLike, indices: TensorLike, axis: int = 0, *, batch_dims: int =
 
     Args:
         x: Any tensor.
-        indices: int32, any shape, in [0, length of ``axis``). In the result its axes (all but the
-            batch's) stand where ``axis`` stood.
+        indices: Integers of any shape, in [0, length of ``axis``). In the result its axes (all but
+            the batch's) stand where ``axis`` stood.
         axis: The axis along which to take.
         batch_dims: How many leading axes ``x`` and ``indices`` share, each batch being taken from
             separately; a negative number counts from the rank of ``indices``.
@@ -135,8 +137,14 @@ def _gather_v2_cpu(x: Array, indices: Array, *, axis: int, batch_dims: int) -> A
 def _gather_v2_webgpu(
     gpu: Gpu, x: GpuArray, indices: GpuArray, *, axis: int, batch_dims: int
 ) -> GpuArray:
-    y = gpu.empty(_taken(x.shape, indices.shape, axis, batch_dims), x.dtype)
+    indices = cast.converted(gpu, indices, "int32")
+    y_shape = _taken(x.shape, indices.shape, axis, batch_dims)
     sizes = _sizes(x.shape, indices.shape, axis, batch_dims)
+    if x.dtype in BYTES and sizes.inner % 4:
+        whole = cast.converted(gpu, x, "int32")
+        y = _gather_v2_webgpu(gpu, whole, indices, axis=axis, batch_dims=batch_dims)
+        return gpu.pack(y, x.dtype)
+    y = gpu.empty(y_shape, x.dtype)
     arrays = {"x": x, "indices": indices, "y": y}
     values = None if indices.host is None else indices.host.values
     if values is None and indices.size and not y.size:  # no shader looks at them
@@ -144,8 +152,17 @@ def _gather_v2_webgpu(
     if values is not None:
         shapes_of = {name: one.shape for name, one in arrays.items()}
         check_indices("GatherV2", "indices", values, sizes.length, shapes_of)
+    if x.dtype in BYTES and x.size and y.size:  # rows are whole words, and moved as such
+        arrays |= {"x": _words(gpu.resident(gpu.contiguous(x))), "y": _words(y)}
+        sizes = replace(sizes, inner=sizes.inner // 4)
     take_rows(gpu, arrays, sizes)
     return y
+
+
+def _words(array: GpuArray) -> GpuArray:
+    from wgsl_kernels.backends.webgpu.array import words_of_bytes
+
+    return words_of_bytes(array)
 
 
 def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
@@ -161,7 +178,7 @@ def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
     whole = max(sizes.batch * sizes.outer * sizes.length, 1)
     rows, row_bytes, arrays = whole, 0, dict(arrays)
     if arrays["x"].size * LARGEST_ELEMENT > gpu.device.largest_binding:
-        arrays["x"], rows, row_bytes = _in_windows(gpu, arrays["x"], sizes)
+        arrays["x"], rows, row_bytes = in_windows(gpu, arrays["x"], whole, sizes.inner)
     is_windowed = rows < whole
     for first in range(0, whole, rows):
         kept = min(rows, whole - first)
@@ -181,17 +198,23 @@ def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
         )
 
 
-def _in_windows(gpu: Gpu, x: GpuArray, sizes: Sizes) -> tuple[GpuArray, int, int]:
-    """Return ``x``, and of how many rows a window is that can be bound, and a row's bytes."""
+def in_windows(gpu: Gpu, x: GpuArray, rows: int, inner: int) -> tuple[GpuArray, int, int]:
+    """Return ``x``, and of how many rows a window is that can be bound, and a row's bytes.
+
+    Args:
+        gpu: The device.
+        x: [rows, inner], in any shape.
+        rows: How many rows it has.
+        inner: The elements of a row.
+    """
     from wgsl_kernels.backends.webgpu.array import ITEMSIZE
     from wgsl_kernels.backends.webgpu.lowering.arguments import bound_bytes
 
-    largest, row_bytes = gpu.device.largest_binding, sizes.inner * ITEMSIZE[x.dtype]
-    whole = sizes.batch * sizes.outer * sizes.length
+    largest, row_bytes = gpu.device.largest_binding, inner * ITEMSIZE[x.dtype]
     if bound_bytes(x.shape, x.dtype, x.layout) <= largest:
-        return x, whole, row_bytes
+        return x, rows, row_bytes
     step = ALIGNMENT // math.gcd(ALIGNMENT, row_bytes)
-    return gpu.contiguous(x), largest // row_bytes // step * step or whole, row_bytes
+    return gpu.contiguous(x), largest // row_bytes // step * step or rows, row_bytes
 
 
 @gradient("GatherV2")
@@ -319,3 +342,4 @@ def _take_along_axis_grad(
 
 # They move numbers.
 declare_exact(("GatherV2", "TakeAlongAxis"), NUMBERS)
+declare_takes_bytes(("GatherV2",))

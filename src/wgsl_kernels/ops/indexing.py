@@ -30,7 +30,8 @@ def getitem(x: TensorLike, index: Index | tuple[Index, ...]) -> Tensor:
         x: Any tensor.
         index: Per axis an integer, a slice with any step, or int32 values to gather along that
             axis; several of these broadcast against each other. A bool mask stands for as many
-            axes as it has and selects where it is true; it is read to know how many these are.
+            axes as it has and selects where it is true; it is read to know how many these are. One
+            of no axes, alone, takes the whole as one row, or none.
             ``...`` stands for all axes left out, ``None`` makes a new axis. On the host negative
             integers count from the end; an int32 tensor holds none.
 
@@ -43,6 +44,9 @@ def getitem(x: TensorLike, index: Index | tuple[Index, ...]) -> Tensor:
     """
     given = as_tensor(x)
     entries = index if isinstance(index, tuple) else (index,)
+    if len(entries) == 1 and _is_scalar_mask(entries[0]):
+        row = run("ExpandDims", given, dim=0)
+        return select(row, [Positions(_as_row(entries[0])), *[slice(None)] * given.ndim])
     if any(isinstance(entry, (Tensor, np.ndarray, list)) for entry in entries):
         found = [
             Positions(entry) if isinstance(entry, (Tensor, np.ndarray, list)) else entry
@@ -55,6 +59,15 @@ def getitem(x: TensorLike, index: Index | tuple[Index, ...]) -> Tensor:
     _check(entries, given.shape, sum(one is not None and one is not Ellipsis for one in entries))
     part = strided(given, entries)
     return part if part is not given else run("Identity", given)
+
+
+def _is_scalar_mask(entry: Any) -> bool:
+    """Say whether an entry is a mask of no axes, which takes the whole or nothing."""
+    return isinstance(entry, (Tensor, np.ndarray)) and not entry.shape and entry.dtype == "bool"
+
+
+def _as_row(mask: Any) -> Any:
+    return run("ExpandDims", mask, dim=0) if isinstance(mask, Tensor) else mask[np.newaxis]
 
 
 def _is_integer(entry: Any) -> bool:

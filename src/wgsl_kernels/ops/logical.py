@@ -1,4 +1,4 @@
-"""Logic of bools, and the choice between two tensors, element by element, with broadcasting."""
+"""Logic of bools, and the choice between two tensors, elementwise, with broadcasting."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _MULTIPLY: np.ufunc = np.multiply
 
 
 def all(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """Return whether every element of bool ``x`` along ``axis`` is true; true of none.
+    """Return whether every element of bool ``x`` along ``axis`` is true; True for empty input.
 
     Args:
         x: Any shape, bool.
@@ -66,7 +66,7 @@ no_gradient("All", because="its input is bool")
 
 
 def any(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """Return whether some element of bool ``x`` along ``axis`` is true; false of none.
+    """Return whether some element of bool ``x`` along ``axis`` is true; False for empty input.
 
     Args:
         x: Any shape, bool.

@@ -153,23 +153,28 @@ def summed_on_device(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments:
 
 
 def _sum_runs(gpu: Gpu, arrays: dict[str, GpuArray], columns: int) -> None:
-    """Fill ``y`` with the sums of the rows of ``x`` that a segment's run of pairs names."""
+    """Fill ``y`` with the sums of the rows of ``x`` that a segment's run of pairs names.
+
+    Of a ``y`` above the binding limit one window after the other is bound, and its segments summed.
+    """
     y, count = arrays["y"], arrays["pairs"].shape[1]
     segments = y.shape[0]
     lanes = _lanes(count // segments, columns)
-    invocations = y.size * lanes
-    shader = "segment/unsorted_segment_sum.wgsl"
-    if lanes == 1 and columns % 4 == 0 and y.dtype != "complex64":
-        shader = "segment/unsorted_segment_sum_vec4.wgsl"
-        invocations = segments * math.ceil(columns / 16)
-    params = {"inner": columns, "segments": segments, "lanes": lanes}
-    for first in range(0, max(count, 1), lanes * _TURNS):
-        gpu.dispatch(
-            shader,
-            arrays,
-            params={**params, "first": first, "last": first + lanes * _TURNS},
-            groups=gpu.grid(invocations, _GROUP),
-        )
+    is_vec4 = lanes == 1 and columns % 4 == 0 and y.dtype != "complex64"
+    shader = f"segment/unsorted_segment_sum{'_vec4' if is_vec4 else ''}.wgsl"
+    _, most, row_bytes = gather.in_windows(gpu, y, segments, columns)
+    for skipped in range(0, segments, most):
+        kept = min(most, segments - skipped)
+        params = {"inner": columns, "lanes": lanes, "skipped": skipped, "segments": kept}
+        invocations = kept * (math.ceil(columns / 16) if is_vec4 else columns * lanes)
+        for first in range(0, max(count, 1), lanes * _TURNS):
+            gpu.dispatch(
+                shader,
+                arrays,
+                params={**params, "first": first, "last": first + lanes * _TURNS},
+                groups=gpu.grid(invocations, _GROUP),
+                windows={"y": (skipped * row_bytes, kept * row_bytes)} if most < segments else None,
+            )
 
 
 @gradient("UnsortedSegmentSum")

@@ -1,4 +1,4 @@
-"""Ops of one tensor, element by element: absolute value, sign, rounding, roots, clipping."""
+"""Ops of one tensor, elementwise: absolute value, sign, rounding, roots, clipping."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def abs(x: TensorLike) -> Tensor:
-    """Return the absolute value, element by element; of complex numbers a float.
+    """Return the absolute value, elementwise; of complex numbers a float.
 
     The gradient at 0 is 0.
 
@@ -67,7 +67,7 @@ def _abs_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def ceil(x: TensorLike) -> Tensor:
-    """Return the smallest whole number that is not below ``x``, element by element.
+    """Return the smallest whole number that is not below ``x``, elementwise.
 
     Example:
         >>> wk.ceil([1.2, -1.2]).tolist()
@@ -151,7 +151,7 @@ def _clip_grad(dy: Tensor, x: Tensor, clip_value_min: float, clip_value_max: flo
 
 
 def floor(x: TensorLike) -> Tensor:
-    """Return the largest whole number that is not above ``x``, element by element.
+    """Return the largest whole number that is not above ``x``, elementwise.
 
     Example:
         >>> wk.floor([1.2, -1.2]).tolist()
@@ -177,7 +177,7 @@ def _floor_grad(dy: Tensor) -> Tensor:
 
 
 def negative(x: TensorLike) -> Tensor:
-    """Return ``-x``, element by element; bools stay as they are.
+    """Return ``-x``, elementwise; bools stay as they are.
 
     Example:
         >>> wk.negative([1.0, -2.0]).tolist()
@@ -204,7 +204,7 @@ def _neg_grad(dy: Tensor) -> Tensor:
 
 
 def reciprocal(x: TensorLike) -> Tensor:
-    """Return ``1 / x``, element by element; of integers cut toward zero, and 0 for 0.
+    """Return ``1 / x``, elementwise; of integers cut toward zero, and 0 for 0.
 
     Example:
         >>> wk.reciprocal([2.0, -4.0]).tolist()
@@ -232,7 +232,7 @@ def _reciprocal_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def round(x: TensorLike) -> Tensor:
-    """Return the nearest whole number, the even one of two, element by element.
+    """Return the nearest whole number, the even one of two, elementwise.
 
     Example:
         >>> wk.round([0.5, 1.5, -2.7]).tolist()
@@ -261,7 +261,7 @@ def _round_grad(dy: Tensor) -> Tensor:
 
 
 def rsqrt(x: TensorLike) -> Tensor:
-    """Return ``1 / sqrt(x)``, element by element; infinity at 0, NaN below it.
+    """Return ``1 / sqrt(x)``, elementwise; infinity at 0, NaN below it.
 
     Example:
         >>> wk.rsqrt([4.0, 0.25]).tolist()
@@ -296,7 +296,8 @@ def sign(x: TensorLike) -> Tensor:
     given = as_tensor(x)
     if given.dtype in COMPLEXES:
         size = abs(given)
-        return given / logical.where(size == 0.0, 1.0, size)
+        is_zero = size == 0.0
+        return logical.where(is_zero, 0.0, given / logical.where(is_zero, 1.0, size))
     return run("Sign", given)
 
 
@@ -318,7 +319,7 @@ def _sign_grad(dy: Tensor) -> Tensor:
 
 
 def sqrt(x: TensorLike) -> Tensor:
-    """Return the square root, element by element; NaN below 0.
+    """Return the square root, elementwise; NaN below 0.
 
     Example:
         >>> wk.sqrt([4.0, -1.0]).tolist()
@@ -348,7 +349,7 @@ def _sqrt_grad(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def square(x: TensorLike) -> Tensor:
-    """Return ``x * x``, element by element; int32 wraps.
+    """Return ``x * x``, elementwise; int32 wraps.
 
     Example:
         >>> wk.square([-3.0, 2.0]).tolist()

@@ -13,8 +13,7 @@ from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.lowering.dispatching import own_dispatch
-from wgsl_kernels.backends.webgpu.lowering.free import lower_free
-from wgsl_kernels.backends.webgpu.lowering.packing import packing_call
+from wgsl_kernels.backends.webgpu.lowering.packing import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.lowering.program import Program
 from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.origin import Origin
@@ -78,7 +77,7 @@ def lower_copy(x: Argument, adapter: Adapter) -> Program:
     """
     spec = Spec(x.shape, x.dtype)
     if x.dtype in BYTES:
-        return lower_free(packing_call("Copy", spec), [x], adapter)[0]
+        return lower_packing(packing_call("Copy", spec), [x], adapter)[0]
     walk = _walk(x)
     is_whole = walk.offset == 0 and is_row_major(walk.shape, walk.steps_x)
     layout = None if is_whole else (walk.steps_x, walk.offset)
