@@ -66,7 +66,7 @@ def flowing_gradients(sample: Sample) -> Callable[..., list[Any]]:
     return gradients
 
 
-@pytest.mark.parametrize("sample", some(SAMPLES, 3, "fused"), ids=lambda sample: sample.id)
+@pytest.mark.parametrize("sample", some(SAMPLES, 6, "fused"), ids=lambda sample: sample.id)
 def test_a_kernel_between_maps_has_the_same_bits(sample: Sample) -> None:
     def between(*inputs: wk.Tensor) -> list[Any]:
         given = [unchanged(one) for one in inputs]

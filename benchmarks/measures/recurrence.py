@@ -48,7 +48,7 @@ def measure() -> dict[str, Any]:
             return list(wk.variable_grads(lambda: values(scan, f))[1].values())
 
         ways = {"scan": (wk.scan, kept), "loop": (_looped, step)}
-        calls = {
+        calls: dict[str, Callable[[], Any]] = {
             f"{way} {what}": lambda f=f, own=own: f(*own)
             for way, own in ways.items()
             for what, f in (("values", values), ("gradient", slopes))
