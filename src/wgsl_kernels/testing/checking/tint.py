@@ -11,8 +11,7 @@ import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wgsl_kernels.backends.webgpu.wgsl.lint.uniformity import barrier_remarks
-from wgsl_kernels.backends.webgpu.wgsl.parser import parse
+from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
 from wgsl_kernels.backends.webgpu.wgsl.places import Span
 
 if TYPE_CHECKING:
@@ -42,15 +41,17 @@ def is_installed() -> bool:
 def tint_findings(subject: Subject, dispatch: Dispatch) -> Iterator[Finding]:
     """Yield what Tint refuses of a dispatch's shader; nothing where it is not installed.
 
-    Barriers in control flow that is not uniform are left to the lint, where that finds them.
+    What the lint says of the same line is left to it: its words tell what to write.
     """
     if not is_installed():
         return
     module = dispatch.module
     composed = module.source_map.composed
-    for one in compiled(composed.text):
+    errors = compiled(composed.text)
+    known = {composed.place(one.span.begin).line for one in lint(composed)} if errors else set()
+    for one in errors:
         first = one.words.split("\n", 1)[0]
-        if "uniform control flow" in first and list(barrier_remarks(parse(composed))):
+        if composed.place(one.span.begin).line in known:
             continue
         words = f"browsers refuse this: {first}."
         said = (("Tint", one.words),)
