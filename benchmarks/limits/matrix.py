@@ -5,6 +5,7 @@ from functools import partial
 
 from benchmarks.items.item import Array
 from benchmarks.limits.raw import (
+    FOUR_WIDE,
     GLOBAL,
     LANE,
     Builder,
@@ -197,8 +198,8 @@ def _shared(raw: Raw, arrays: Arrays, *, tall: int) -> Limit:
     For adapters that load lane by lane. The grid goes down before it goes across, so that what is
     read of b stays in a cache.
     """
-    if "subgroup" not in raw.features:
-        raise UnfitError("no subgroups")
+    if "subgroup" not in raw.features or FOUR_WIDE in raw.info["device"]:
+        raise UnfitError("no subgroups of eight")
     batch, rows, terms, columns = _sizes(arrays)
     sizes = {
         "ROWS": rows,

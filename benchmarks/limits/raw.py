@@ -11,6 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from benchmarks.items.item import Array
 
+EIGHT_WIDE, FOUR_WIDE = "256 bits", "128 bits"
+"""What llvmpipe's name says where its subgroups have eight invocations, or four."""
+
 FEATURES = ("subgroup", "timestamp-query")
 LIMITS = (
     "max-storage-buffer-binding-size",

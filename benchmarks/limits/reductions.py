@@ -5,6 +5,7 @@ from functools import partial
 
 from benchmarks.items.item import Array
 from benchmarks.limits.raw import (
+    EIGHT_WIDE,
     GLOBAL,
     GROUP,
     LANE,
@@ -103,7 +104,7 @@ def _rows(raw: Raw, arrays: Arrays, *, op: str, way: str) -> Limit:
 
 def _needs_eight(raw: Raw) -> None:
     """Refuse an adapter whose subgroups are not, or need not be, eight wide."""
-    if "subgroup" not in raw.features or "llvmpipe" not in raw.info["device"]:
+    if "subgroup" not in raw.features or EIGHT_WIDE not in raw.info["device"]:
         raise UnfitError("subgroups of eight")
 
 

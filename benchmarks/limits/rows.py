@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 from benchmarks.items.item import Array
 from benchmarks.limits.raw import (
+    EIGHT_WIDE,
     GLOBAL,
     GROUP,
     LANE,
@@ -51,7 +52,7 @@ def _row_program(
 ) -> tuple[str, int]:
     """Return the shader for ``body``, which goes from ``lane`` in steps of LANES, and its grid."""
     if how == "subgroup" and (
-        "subgroup" not in raw.features or "llvmpipe" not in raw.info["device"]
+        "subgroup" not in raw.features or EIGHT_WIDE not in raw.info["device"]
     ):
         raise UnfitError("subgroups of eight")
     if how:

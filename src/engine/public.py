@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import inspect
 import sys
 from types import CodeType, FunctionType, ModuleType
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
 
 
 _published: list[str] = []
+_aliases: set[str] = set()
 
 
-def publish(name: str, lazy: Iterable[str] = (), of: str = "") -> None:
+def publish(name: str, lazy: Iterable[str] = (), of: str = "", aliases: str = "") -> None:
     """Set ``__all__`` and ``__dir__`` of the module ``name``; call it where the module ends.
 
     A package's names are all that it imports; a module's are those that it defines or annotates.
@@ -27,6 +29,7 @@ def publish(name: str, lazy: Iterable[str] = (), of: str = "") -> None:
     Args:
         name: The module's ``__name__``.
         lazy: Further names, which its ``__getattr__`` gives.
+        aliases: A module, imported when it is asked for, with other names of the same functions.
         of: A package whose functions and classes are a module's own, too, where it imports them.
     """
     module = sys.modules[name]
@@ -35,6 +38,7 @@ def publish(name: str, lazy: Iterable[str] = (), of: str = "") -> None:
     contents["__dir__"] = lambda: names
     contents["__all__"] = [one for one in names if not hasattr(builtins, one)]
     _published.append(name)
+    _aliases.update([aliases] if aliases else [])
     contents.setdefault("__getattr__", _advising(name, names))
 
 
@@ -59,6 +63,8 @@ def public_functions() -> dict[CodeType, list[str]]:
 
     That of its definition comes first, then shorter ones before longer ones.
     """
+    for name in _aliases:
+        importlib.import_module(name)
     found: dict[CodeType, list[str]] = {}
     for name in sorted(_published, key=len):
         contents = vars(sys.modules[name])

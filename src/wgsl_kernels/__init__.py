@@ -389,4 +389,4 @@ def _lazily(name: str) -> _Any:
 
 if not _TYPE_CHECKING:  # checkers know the names
     __getattr__ = _lazily
-_publish(__name__, lazy=_LAZY)
+_publish(__name__, lazy=_LAZY, aliases="wgsl_kernels.tfjs")

@@ -296,7 +296,7 @@ REFUSALS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "want rank 4",
     ),
     (
-        lambda: wk.depthwise_conv2d(np.ones((1, 4, 4, 1), np.int32), np.ones((2, 2, 1, 1), int)),
+        lambda: wk.depthwise_conv2d(wk.ones((1, 4, 4, 1), "int32"), wk.ones((2, 2, 1, 1), "int32")),
         wk.DTypeError,
         r"^depthwise_conv2d \(kernel DepthwiseConv2dNative\): x has dtype int32; want float32",
     ),

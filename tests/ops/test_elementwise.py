@@ -189,7 +189,7 @@ def test_a_complex_gradient_is_that_to_the_conjugate() -> None:
             wk.DTypeError,
             r"where \(kernel Select\): condition has dtype float32",
         ),
-        (lambda: wk.astype("q", "float32"), wk.DTypeError, r"kernel Cast\): x has dtype string"),
+        (lambda: wk.astype("q", "float32"), wk.DTypeError, "Cast: x has dtype string"),
         (lambda: wk.complex([1.0], [1.0, 2.0]), wk.ShapeError, r"Complex: real has shape \[1\]"),
         (lambda: wk.sin("q"), wk.DTypeError, "Sin: x has dtype string"),
     ],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu import gpu as gpu_module
+from wgsl_kernels.backends.webgpu import array_making
 from wgsl_kernels.backends.webgpu.adapter import policy
 from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
@@ -73,7 +73,7 @@ def _by_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "DIGITS_LEAST", 1)
     monkeypatch.setattr(pairs, "DIGITS_LEAST", 1)
     monkeypatch.setattr(pairs, "_PART", 600)
-    monkeypatch.setattr(gpu_module, "fold", lambda total: fold(total, 5))
+    monkeypatch.setattr(array_making, "fold", lambda total: fold(total, 5))
 
 
 @pytest.mark.usefixtures("_by_digits")

@@ -322,7 +322,7 @@ REFUSALS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "MaxPool: dim_rounding_mode is 'up'; want None, 'floor', 'round' or 'ceil'",
     ),
     (
-        lambda: wk.avg_pool(np.ones((1, 4, 4, 1), np.int32), 2),
+        lambda: wk.avg_pool(wk.ones((1, 4, 4, 1), "int32"), 2),
         wk.DTypeError,
         "AvgPool: x has dtype int32; want float32",
     ),
