@@ -18,6 +18,8 @@ A = np.array([[1.0, -2.0, 3.5], [0.25, 5.0, -6.0]], np.float32)
 B = np.array([3.0, 1.0, 2.0, 1.0, 3.0, 3.0], np.float32)
 G = np.array([0.0, 1.0, 2.0, 4.0], np.float32)
 H = np.array([1.0, 3.0, -1.0, 0.0], np.float32)
+K = np.array([-(2**31), 2**31 - 128, 2**30, 7], np.int32)
+E = np.array([np.inf, 2.0, 5.0], np.float32)
 N = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, -6.0]], np.float32)
 
 CALLS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = [
@@ -63,6 +65,14 @@ CALLS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = [
     ("trace", np.trace, (A,)),
     ("trapezoid", lambda a: np.trapezoid(a, dx=0.5, axis=0), (A,)),
     ("trapezoid of places", lambda a, g: np.trapezoid(a, g[:3]), (A, G)),
+    ("median of far integers", np.median, (K,)),
+    ("histogram of far integers", lambda i: np.histogram(i, bins=4)[0], (K,)),
+    ("histogram of one number", lambda i: np.histogram(i[:1] * 0, bins=2)[1], (K,)),
+    ("average of far integers", lambda i: np.average(i, weights=i), (K,)),
+    ("interp of far integers", lambda i: np.interp(0.25, [0, 1], i[:2]), (K,)),
+    ("isclose of far integers", lambda i: np.isclose(i, i[::-1], atol=2, rtol=0), (K,)),
+    ("interp beside infinity", lambda e: np.interp([0, 1], [0.0, 1.0], e[:2]), (E,)),
+    ("median beside infinity", lambda e: np.median(e[:1]), (E,)),
     ("unique", np.unique, (B,)),
     ("unique's counts", lambda b: np.unique(b, return_counts=True)[1], (B,)),
     ("unique's inverse", lambda a: np.unique(a, return_inverse=True)[1], (A,)),
@@ -93,5 +103,14 @@ def test_gradients_flow_through_interpolation_and_quantiles() -> None:
 def test_what_is_no_quantile_and_no_mode_is_refused() -> None:
     with pytest.raises(wk.ArgumentError, match=r"quantile: q is 2"):
         np.quantile(wk.ones(3), 2)
+    for call, words in (
+        (lambda: np.histogram(wk.ones(3), bins=0), "histogram: bins is 0"),
+        (lambda: np.histogram(wk.ones(3), bins=[3.0, 2.0]), "histogram: bins is"),
+        (lambda: np.histogram(wk.ones(3), range=(3, 1)), "histogram: range is"),
+        (lambda: np.interp(wk.ones(3), wk.zeros(0), wk.zeros(0)), "interp: xp has shape"),
+        (lambda: np.median(wk.zeros(0)), "quantile: a has shape"),
+    ):
+        with pytest.raises(wk.ArgumentError, match=words):
+            call()
     with pytest.raises(wk.ArgumentError, match=r"np.pad: mode is 'wrap'"):
         np.pad(wk.ones(3), 1, mode="wrap")

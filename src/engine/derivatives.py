@@ -234,6 +234,8 @@ def _by_places(
             "arguments."
         )
     chosen = [place % len(xs) for place in places]
+    if len(set(chosen)) < len(chosen):
+        raise ArgumentError(f"{op}: argnums is {tuple(places)}; want each argument once.")
 
     def of_chosen(*some: Any) -> Any:
         args = list(xs)

@@ -168,6 +168,9 @@ def test_arguments_may_be_trees_in_every_derivative() -> None:
         mixed = wk.hessian(f, argnums=(0, 1))(p, wk.tensor(2.0))
         assert mixed[1][0]["b"].item() == mixed[0]["b"][1].item() == 13.0
         assert wk.hessian(f, argnums=1)(p, wk.tensor(2.0)).item() == 0.0
+        for derivative in (wk.jacobian, wk.hessian):
+            with pytest.raises(wk.ArgumentError, match="want each argument once"):
+                derivative(f, argnums=(0, -2))(p, wk.tensor(2.0))
         with pytest.raises(wk.ArgumentError, match="jacobian: argnums has 2"):
             wk.jacobian(f, 2)(p, 1.0)
         with pytest.raises(wk.ArgumentError, match=r"jvp: tangents is .*; want 2 tensors"):

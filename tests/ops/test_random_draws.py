@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -117,3 +119,21 @@ def test_outcomes_of_a_seed_are_the_same_on_every_backend() -> None:
     here = wk.multinomial(logits, 50, seed=9).numpy()
     with wk.use_backend("cpu"):
         np.testing.assert_array_equal(here, wk.multinomial(logits, 50, seed=9).numpy())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"maxval": 300, "dtype": "uint8"},
+        {"minval": -5, "maxval": 0, "dtype": "uint8"},
+        {"minval": -129, "dtype": "int8"},
+        {"minval": -2e38, "maxval": 2e38},
+        {"maxval": np.inf},
+    ],
+)
+def test_ends_beyond_the_dtype_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(wk.ArgumentError, match="minval is"):
+        wk.random_uniform((3,), **options)
+
+    drawn = wk.random_uniform((4000,), minval=250, maxval=256, dtype="uint8").numpy()
+    assert set(drawn) == set(range(250, 256))

@@ -200,3 +200,14 @@ def test_show_prints_json() -> None:
     assert [line["file"] for line in one["lines"] if "safe_exp(f32(x))" in line["wgsl"]] == [
         "unary/exp.wesl"
     ]
+
+
+@pytest.mark.gpu
+def test_a_cpu_kernel_that_raises_is_a_finding_in_every_section(tmp_path: Path) -> None:
+    raising = RIGHT.replace("return x * alpha + z\n", "return np.no_such(x) * alpha + z\n")
+
+    for section in ("right", "fast"):
+        done = run("check", written(tmp_path, raising), "--section", section, "--json")
+
+        assert done.exit_code == 1
+        assert "no_such" in json.dumps(json.loads(done.stdout)["findings"])

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, as_tensor
 from wgsl_kernels.ops import (
     binary,
+    cast,
     classify,
     compare,
     compositions,
@@ -39,9 +41,26 @@ def _flat(x: Any) -> Tensor:
     return shapes.reshape(as_tensor(x), (-1,))
 
 
+def _floats(x: Any) -> Tensor:
+    """Return integers and bools as float32: NumPy goes to doubles here, where nothing wraps."""
+    given = as_tensor(x)
+    whole = given.dtype in ("bool", "int8", "uint8", "int32")
+    return cast.astype(given, "float32") if whole else given
+
+
+def _between(first: Tensor, second: Tensor, part: Any) -> Tensor:
+    """Return what lies that part of the way; at an end that end, though the other is infinite."""
+    inside = first + (second - first) * part
+    lost = classify.isnan(inside)
+    at_first = logical.logical_and(lost, compare.equal(part, 0.0))
+    at_second = logical.logical_and(lost, compare.equal(part, 1.0))
+    return logical.where(at_first, first, logical.where(at_second, second, inside))
+
+
 def _isclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
+    a, b = _floats(a), _floats(b)
     near = compare.less_equal(unary.abs(binary.subtract(a, b)), atol + rtol * unary.abs(b))
     found = logical.logical_or(
         compare.equal(a, b), logical.logical_and(near, classify.isfinite(as_tensor(b)))
@@ -53,7 +72,12 @@ def _isclose(
 
 
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Tensor:
-    x, xp, fp = as_tensor(x), as_tensor(xp), as_tensor(fp)
+    x, xp, fp = _floats(x), _floats(xp), _floats(fp)
+    if xp.shape != fp.shape or xp.ndim != 1 or xp.size == 0:
+        raise ArgumentError(
+            f"interp: xp has shape {show(xp.shape)}, fp {show(fp.shape)}; want one axis of equal "
+            "lengths, of at least 1."
+        )
     last = xp.shape[0] - 1
     at = ordered.searchsorted(xp, _flat(x), side="right") - 1
     low = shapes.reshape(at, x.shape).clip(0, max(last - 1, 0))
@@ -61,23 +85,25 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Te
     x0, x1 = gather.take(xp, low), gather.take(xp, high)
     y0, y1 = gather.take(fp, low), gather.take(fp, high)
     part = (x - x0) / logical.where(compare.equal(x0, x1), 1.0, x1 - x0)
-    y = y0 + (y1 - y0) * part
+    y = _between(y0, y1, part)
     y = logical.where(x < xp[0], fp[0] if left is None else left, y)
     return logical.where(x > xp[last], fp[last] if right is None else right, y)
 
 
 def _quantile(a: Any, q: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    x, many = as_tensor(a), np.asarray(q, np.float64)
+    x, many = _floats(a), np.asarray(q, np.float64)
     if many.size and not (many.min() >= 0 and many.max() <= 1):
         raise ArgumentError(f"quantile: q is {q!r}; want numbers in [0, 1].")
     rank = x.ndim
     rows = _flat(x) if axis is None else moving.moveaxis(x, axis, -1)
+    if rows.shape[-1] == 0:
+        raise ArgumentError(f"quantile: a has shape {show(x.shape)}; want numbers to choose from.")
     place = many.reshape(-1) * (rows.shape[-1] - 1)
     low = np.floor(place).astype(np.int32)
     high = np.minimum(low + 1, max(rows.shape[-1] - 1, 0))
     inorder = ordered.sort(rows, -1)
     first, second = (gather.take(inorder, one, rows.ndim - 1) for one in (low, high))
-    y = first + (second - first) * (place - low).astype(np.float32)
+    y = _between(first, second, (place - low).astype(np.float32))
     lost = reduce.any(classify.isnan(rows), -1, keepdims=True)
     y = moving.moveaxis(logical.where(lost, np.nan, y), -1, 0)
     if keepdims:
@@ -98,16 +124,28 @@ def _median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tenso
     return _quantile(a, 0.5, axis, keepdims=keepdims)
 
 
+def _ends(x: Tensor) -> tuple[Any, Any]:
+    return (extremes.min(x), extremes.max(x)) if x.size else (0.0, 1.0)
+
+
 def _histogram(
     a: Any, bins: Any = 10, range: Any = None, *, density: bool = False, weights: Any = None
 ) -> tuple[Tensor, Tensor]:
-    x = _flat(a)
+    x = _floats(_flat(a))
     if isinstance(bins, int):
-        low, high = (extremes.min(x), extremes.max(x)) if range is None else range
+        if bins < 1:
+            raise ArgumentError(f"histogram: bins is {bins}; want at least 1.")
+        low, high = _ends(x) if range is None else range
+        if range is not None and not low <= high:
+            raise ArgumentError(f"histogram: range is {range!r}; want its ends in order.")
+        wider = logical.where(compare.equal(low, high), 0.5, 0.0)
+        low, high = low - wider, high + wider
         grid = ranges.arange(bins + 1) / bins
         edges = low + (high - low) * grid
     else:
-        edges = as_tensor(bins)
+        edges = _floats(bins)
+        if not isinstance(bins, Tensor) and np.any(np.diff(np.asarray(bins)) < 0):
+            raise ArgumentError(f"histogram: bins is {bins!r}; want edges that do not fall.")
     count = edges.shape[0] - 1
     last = edges[count]
     at = ordered.searchsorted(edges, x, side="right") - 1
@@ -193,7 +231,7 @@ def _inner(a: Any, b: Any) -> Tensor:
 def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Tensor:
     if weights is None:
         return reduce.mean(a, axis, keepdims=keepdims)
-    w = as_tensor(weights)
+    a, w = _floats(a), _floats(weights)
     if w.ndim == 1 and isinstance(axis, int):
         w = shapes.reshape(w, [-1 if at == axis % a.ndim else 1 for at in range(a.ndim)])
     total = reduce.sum(a * w, axis, keepdims=keepdims)

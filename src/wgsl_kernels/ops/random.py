@@ -147,10 +147,22 @@ def random_uniform(
             as they are: a fair coin); float32, if left out.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
 
+    Raises:
+        ArgumentError: ``minval`` is not below ``maxval``, the dtype cannot hold them, or their
+            distance is beyond float32.
+
     Example:
         >>> (wk.random_uniform(100, minval=2.0, maxval=3.0) >= 2.0).all().item()
         True
     """
+    name = None if dtype is None else canonical(dtype)
+    if name in ("int8", "uint8"):
+        limits = np.iinfo(name)
+        if not (limits.min <= minval and maxval <= limits.max + 1):
+            raise ArgumentError(
+                f"random_uniform: minval is {minval}, maxval {maxval}; want them in "
+                f"[{limits.min}, {limits.max + 1}] of {name}, the dtype."
+            )
     return _draw("RandomUniform", shape, dtype, generator, minval=minval, maxval=maxval)
 
 
@@ -170,6 +182,11 @@ def _random_uniform_signature(
     if not minval < maxval:
         raise ArgumentError(
             f"RandomUniform: minval is {minval}, maxval {maxval}; want minval below maxval."
+        )
+    if y.dtype == "float32" and not maxval - minval <= float(np.finfo(np.float32).max):
+        raise ArgumentError(
+            f"RandomUniform: minval is {minval}, maxval {maxval}; want a distance that float32 "
+            "can hold."
         )
     if y.dtype == "int32" and not (_is_int32(minval) and _is_int32(maxval)):
         raise ArgumentError(

@@ -172,7 +172,7 @@ class _Check:
         if "safe" in self.sections and "webgpu" in backends and id(sample) in self.thorough:
             yield from self._safe(sample)
         if "fast" in self.sections and not self.case:
-            yield self._fast(sample, backends)
+            yield self.timed("fast", "time", sample, "all", lambda: self._fast(sample, backends))
 
     def _forward(self, sample: Sample, backend: str) -> Row:
         row = self.timed(
