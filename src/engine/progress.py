@@ -26,19 +26,32 @@ _ADVICE = {
 
 
 class _Spell:
-    """Blocks that follow each other closely: said once, after a second of them."""
+    """Blocks that follow each other closely: said once, after a second of them.
+
+    Attributes:
+        expected: How many kernels are known to be needed in it.
+        done: How many of them are there.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.began = 0.0
         self.ended = -PATIENCE
         self.is_said = False
+        self.expected = self.done = 0
+
+    def count(self, expected: int, done: int) -> None:
+        """Count kernels that are needed, and those that are there."""
+        with self._lock:
+            self.expected += expected
+            self.done += done
 
     def begin(self, now: float) -> float:
         """Return how many seconds are left until it is to be said; forget what was long ago."""
         with self._lock:
             if now - self.ended > PATIENCE:
                 self.began, self.is_said = now, False
+                self.expected, self.done = max(0, self.expected - self.done), 0
             return self.began + PATIENCE - now
 
     def say(self, what: str) -> None:
@@ -47,13 +60,19 @@ class _Spell:
             if self.is_said:
                 return
             self.is_said = True
+            counted = f"{self.done} of {self.expected} " if self.expected else ""
         _write(
-            f"wgsl-kernels: {what} kernels; {_ADVICE[what]}. "
+            f"wgsl-kernels: {what} {counted}kernels; {_ADVICE[what]}. "
             "wk.config.progress = 'off' hides this line."
         )
 
 
 _spells = {what: _Spell() for what in _ADVICE}
+
+
+def count(what: str, expected: int = 0, done: int = 0) -> None:
+    """Count kernels that are known to be needed, and those that are there."""
+    _spells[what].count(expected, done)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -40,6 +41,24 @@ def test_many_short_waits_are_one_long_wait(capsys: pytest.CaptureFixture[str]) 
             with progress.busy("measuring"):
                 time.sleep(0.01)
     assert capsys.readouterr().err.count("wgsl-kernels tune") == 1
+
+
+def test_the_line_says_how_many_kernels_there_are_of_those_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(progress, "_write", lines.append)
+    now = [100.0]
+    monkeypatch.setattr("wgsl_kernels.engine.progress.clock.monotonic", lambda: now[0])
+    monkeypatch.setattr("wgsl_kernels.engine.progress.threading.Timer", Mock())  # of that clock
+    with wk.config.using(progress="on"):
+        for _ in range(40):
+            progress.count("compiling", expected=1)
+        for _ in range(20):
+            with progress.busy("compiling"):
+                now[0] += 0.0045
+            progress.count("compiling", done=1)
+    assert [line.split(";")[0] for line in lines] == ["wgsl-kernels: compiling 12 of 40 kernels"]
 
 
 @pytest.mark.parametrize("switch", ["auto", "off"])

@@ -23,7 +23,7 @@ from wgsl_kernels.backends.webgpu.devices.compiled import Compiled, mesa_cache
 from wgsl_kernels.backends.webgpu.devices.native import load_calls
 from wgsl_kernels.backends.webgpu.devices.roomy import start_roomy
 from wgsl_kernels.engine.machine import cores
-from wgsl_kernels.engine.progress import busy
+from wgsl_kernels.engine.progress import busy, count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +129,10 @@ class Ahead:
 
     def _start(self, crew: ThreadPoolExecutor, shader: Shader) -> None:
         def start() -> None:
-            self._asked.append((shader, crew.submit(self._compile, shader)))
+            count("compiling", expected=1)
+            future = crew.submit(self._compile, shader)
+            future.add_done_callback(lambda _: count("compiling", done=1))
+            self._asked.append((shader, future))
 
         start_roomy(start)  # the crew may make a thread
 

@@ -16,7 +16,7 @@ from wgsl_kernels.backends.webgpu.devices.ready import Fitting, Ready
 from wgsl_kernels.backends.webgpu.devices.recorder import is_empty, shown
 from wgsl_kernels.backends.webgpu.devices.roomy import on_roomy_stack
 from wgsl_kernels.engine.errors import ArgumentError, ShaderError
-from wgsl_kernels.engine.progress import busy, logger
+from wgsl_kernels.engine.progress import busy, count, logger
 from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
@@ -136,8 +136,11 @@ class PipelineCache:
         pipeline = self._latest.pop(key, None) or self._alive.get(key)
         if pipeline is None:
             self._check_limits(label, order, workgroup_bytes, workgroup_size)
+            own = int(self.ahead is None)  # else that counts them, and takes longer
+            count("compiling", expected=own)
             with busy("compiling"):
                 pipeline = self._compile(text, order, label, dict(values), entry, immediates)
+            count("compiling", done=own)
             logger.debug("Compiled %s.", label)
             if self.ahead is not None:
                 self.ahead.add(Shader(text, entry, values, order, self._immediates))
