@@ -66,23 +66,24 @@ def test_the_extremes_of_a_dtype_and_nan_have_numpys_places(backend: str, dtype:
     drawn = np.random.default_rng(3).choice(ends, 40)
     rows = [drawn, *(np.full(3, one) for one in ends)]
     with wk.use_backend(backend):
-        ours = [wk.tensor(row, dtype=dtype) for row in rows]
+        ours = [wk.tensor(row) for row in rows]
+        assert ours[0].dtype == dtype
         order = [wk.argsort(row) for row in ours]
         down = [wk.topk(row, 3)[1] for row in ours]
         best = [(wk.argmax(row), wk.argmin(row), wk.max(row), wk.min(row)) for row in ours]
-        wanted = wk.tensor(ends, dtype=dtype)
+        wanted = wk.tensor(ends)
         sides = {
             side: [wk.searchsorted(wk.sort(row), wanted, side=side) for row in ours]
             for side in ("left", "right")
         }
         bounds = wk.lower_bound(wk.sort(ours[0]), wanted), wk.upper_bound(wk.sort(ours[0]), wanted)
 
-    for row, up, top, found in zip(rows, order, down, best, strict=True):
+    for row, up, top, four in zip(rows, order, down, best, strict=True):
         np.testing.assert_array_equal(up.numpy(), np.argsort(row, kind="stable"))
         last = len(row) - 1 - np.argsort(row[::-1], kind="stable")[::-1]
         np.testing.assert_array_equal(top.numpy(), last[:3])
-        want = (np.argmax(row), np.argmin(row), np.max(row), np.min(row))
-        np.testing.assert_array_equal([one.numpy() for one in found], want)
+        whole = (np.argmax(row), np.argmin(row), np.max(row), np.min(row))
+        np.testing.assert_array_equal([one.numpy() for one in four], whole)
     for side, places in sides.items():
         for row, found in zip(rows, places, strict=True):
             want = np.searchsorted(np.sort(row), ends, "right" if side == "right" else "left")
