@@ -124,7 +124,8 @@ def lower_bound(sorted_sequence: TensorLike, values: TensorLike) -> Tensor:
         values: [..., count], the leading axes those of ``sorted_sequence``.
 
     Returns:
-        int32 of the shape of ``values``, in [0, length]. NaN belongs to the beginning.
+        int32 of the shape of ``values``, in [0, length]. NaN is above all numbers, as `sort` puts
+        it, and equals NaN.
 
     Raises:
         ShapeError: The leading axes differ.
@@ -148,7 +149,8 @@ def searchsorted(
         sorter: int32 [length], indices that put ``x1`` in order.
 
     Returns:
-        int32 of the shape of ``x2``, in [0, length]. NaN belongs to the beginning.
+        int32 of the shape of ``x2``, in [0, length]. NaN is above all numbers, as `sort` puts it,
+        and equals NaN.
 
     Raises:
         ShapeError: The leading axes differ.
@@ -209,13 +211,18 @@ def _bound_spec(kernel: str, sorted_sequence: Spec, values: Spec) -> Spec:
 
 
 def _bound_cpu(sequence: Array, values: Array, side: str) -> Array:
-    """Halve as TensorFlow.js does it, for all values at once."""
+    """Halve as TensorFlow.js does it, for all values at once; NaN is above all numbers."""
+    is_nan = np.isnan(values)
     low = np.zeros(values.shape, np.int64)
     high = np.full(values.shape, sequence.shape[1], np.int64)
     while (low < high).any():
         middle = (low + high) // 2
         found = np.take_along_axis(sequence, np.minimum(middle, sequence.shape[1] - 1), 1)
-        comes_before = (found <= values) if side == "right" else (found < values)
+        comes_before = (
+            (found <= values) | is_nan
+            if side == "right"
+            else (found < values) | (is_nan & (found == found))
+        )
         goes_on = low < high
         low = np.where(goes_on & comes_before, middle + 1, low)
         high = np.where(goes_on & ~comes_before, middle, high)
