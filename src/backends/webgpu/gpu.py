@@ -220,7 +220,11 @@ class Gpu(ArrayMaker):
         if loaded is None:
             options = configuration, groups, constants, windows, key, notes
             doors.check_options(self._kernel, fields, *options)
-            given = {name: Argument.of(one, n) for n, (name, one) in enumerate(arrays.items())}
+            largest = device.largest_binding
+            given = {
+                name: Argument.of(one, n).within(largest)
+                for n, (name, one) in enumerate(arrays.items())
+            }
             program = lower_custom(
                 self._kernel, self._source(shader, slots, configuration), given, device,
                 params=fields, groups=groups, constants=constants, windows=windows,

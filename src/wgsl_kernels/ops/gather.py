@@ -10,6 +10,8 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.lowering.arguments import ALIGNMENT
+from wgsl_kernels.backends.webgpu.parts import LARGEST_ELEMENT
 from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
@@ -31,11 +33,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
-
-ALIGNMENT = 256
-"""Bytes that a window of a buffer begins at a multiple of."""
-LARGEST_ELEMENT = 8
-"""Bytes of the largest element on a device."""
 
 
 def take(x: TensorLike, indices: TensorLike, axis: int = 0, *, batch_dims: int = 0) -> Tensor:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.dtypes import INTEGERS
+from wgsl_kernels.engine.dtypes import BYTES, INTEGERS
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.host import Array, as_array
 from wgsl_kernels.engine.shapes import broadcast_shapes, show
 from wgsl_kernels.engine.tensor import Tensor, tensor
-from wgsl_kernels.ops import counting, gather, joining, places
+from wgsl_kernels.ops import cast, counting, gather, joining, places
 from wgsl_kernels.ops import shape as shapes
 from wgsl_kernels.ops.strided_index import plain_index, strided
 
@@ -31,13 +31,14 @@ class Positions:
     """
 
     def __init__(self, entry: Any) -> None:
-        self.values: Tensor | Array = entry if isinstance(entry, Tensor) else as_array(entry)
-        found = self.values
+        found: Tensor | Array = entry if isinstance(entry, Tensor) else as_array(entry)
         name = str(found.dtype)
         if isinstance(found, np.ndarray) and name != "bool":
             name = "int32" if found.dtype.kind in "iu" or not found.size else name
         if name != "bool" and name not in INTEGERS:
             raise DTypeError(f"getitem: an index has dtype {name}; want int32 or bool.")
+        is_narrow = isinstance(found, Tensor) and name in BYTES
+        self.values = cast.astype(found, "int32") if is_narrow else found
         self.is_mask = name == "bool"
         self.axes = found.ndim if self.is_mask else 1
         if not self.axes:
