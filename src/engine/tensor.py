@@ -35,6 +35,7 @@ from wgsl_kernels.engine.room import check_room, too_large
 from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.standard import Standard
+from wgsl_kernels.engine.watched_reads import note_explicit_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,8 +139,13 @@ class Tensor(Copies, Methods, Operators, Reading, Standard):
 
     def numpy(self) -> Array:
         """Return the values as a new NumPy array, waiting for the work that computes them."""
-        array = self._array_on(self._driver)
-        return self._driver.download(array, self.spec)
+        if context.current().interceptors:
+            note_explicit_read(self)
+        return self._values()
+
+    def _values(self) -> Array:
+        """Return the values as `numpy` does, in a reading that tapes need not know of."""
+        return self._driver.download(self._array_on(self._driver), self.spec)
 
     def __repr__(self) -> str:
         return display.as_text(self)
