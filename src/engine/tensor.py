@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from wgsl_kernels.engine import context, display, memory
-from wgsl_kernels.engine.backends import active_driver, find_driver
+from wgsl_kernels.engine.backends import active_driver, find_driver, use_backend
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.copies import Copies
 from wgsl_kernels.engine.dtypes import (
@@ -289,7 +289,11 @@ def made(tensor: Tensor) -> Tensor:
 
 
 def tensor(
-    values: TensorLike, shape: int | Sequence[int] | None = None, dtype: DTypeLike | None = None
+    values: TensorLike,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    device: str | None = None,
 ) -> Tensor:
     """Return a new tensor with a copy of ``values``.
 
@@ -300,13 +304,17 @@ def tensor(
             int8 and uint8, and bool, str and complex values bool, string and complex64. What the
             backend lacks, as float64 all but ``cpu``, lives on ``cpu``, and so does what is
             computed of it.
+        device: The backend that it is on; without one the backend in force.
 
     Raises:
         ShapeError: ``values`` are ragged or do not fill ``shape``.
         DTypeError: No tensor can have this dtype; or the backend cannot, and ``config.fallback``
             is "error".
-        ArgumentError: An integer does not fit the dtype.
+        ArgumentError: An integer does not fit the dtype, or no backend has that name.
     """
+    if device is not None:
+        with use_backend(device):
+            return tensor(values, shape, dtype)
     if isinstance(values, Tensor):
         values, dtype = values.numpy(), values.dtype if dtype is None else dtype
     wanted = None if shape is None else lengths("tensor", "shape", shape)

@@ -67,6 +67,7 @@ from wgsl_kernels.engine.gradients import unbroadcast as unbroadcast
 from wgsl_kernels.engine.gradients import unregister_gradient as unregister_gradient
 from wgsl_kernels.engine.memory import empty_cache as empty_cache
 from wgsl_kernels.engine.memory import memory as memory
+from wgsl_kernels.engine.objective import to_scipy as to_scipy
 from wgsl_kernels.engine.op import op as op
 from wgsl_kernels.engine.profile import evaluate as evaluate
 from wgsl_kernels.engine.profile import flush as flush

@@ -228,7 +228,6 @@ METHODS = {
     "swapaxes": "x.permute_dims(axes)",
     "t": "x.T",
     "to": "x.astype(dtype), or x.to_device(name)",
-    "tobytes": "x.numpy().tobytes()",
     "trace": "wk.linalg.trace(x)",
     "type": "x.astype(dtype); x.dtype says which",
     "type_as": "x.astype(y.dtype)",
