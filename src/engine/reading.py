@@ -51,10 +51,6 @@ class Reading:
         """Return the values as nested Python lists."""
         return self.numpy().tolist()
 
-    def tobytes(self: Tensor) -> bytes:  # type: ignore[misc]  # as above
-        """Return the bytes of the values in row-major order."""
-        return self.numpy().tobytes()
-
     def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Array:  # type: ignore[misc]  # as above
         if copy is False:
             raise ValueError("a tensor's values cannot be had without a copy")

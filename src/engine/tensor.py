@@ -100,6 +100,12 @@ class Tensor(Copies, Methods, Operators, Reading, Standard):
         return self.spec.nbytes
 
     @property
+    def strides(self) -> tuple[int, ...]:
+        """The bytes from element to element along each axis of what `numpy` returns."""
+        steps = itertools.accumulate(self.shape[:0:-1], operator.mul, initial=self.dtype.itemsize)
+        return tuple(steps)[self.ndim - 1 :: -1] if self.ndim else ()
+
+    @property
     def backend(self) -> str:
         """The name of the backend that holds the values."""
         return self._driver.name

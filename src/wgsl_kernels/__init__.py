@@ -46,6 +46,7 @@ from wgsl_kernels.engine.errors import ArgumentError as ArgumentError
 from wgsl_kernels.engine.errors import DeviceLostError as DeviceLostError
 from wgsl_kernels.engine.errors import DisposedTensorError as DisposedTensorError
 from wgsl_kernels.engine.errors import DTypeError as DTypeError
+from wgsl_kernels.engine.errors import FallbackWarning as FallbackWarning
 from wgsl_kernels.engine.errors import GradientNotFound as GradientNotFound
 from wgsl_kernels.engine.errors import IndexOutOfRange as IndexOutOfRange
 from wgsl_kernels.engine.errors import KernelFault as KernelFault

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.errors import WgslKernelsError
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.tensor import Tensor, as_tensor
 from wgsl_kernels.ops import (
     activation,
@@ -259,6 +260,10 @@ def _function(home: str, name: str) -> Callable[..., Any] | None:
     return FUNCTIONS.get(name) if home == "np" else None
 
 
+_ABSENT = ("dtype", "out")
+"""Keywords that libraries pass as None, which is to leave them out."""
+
+
 def _call(
     name: str,
     op: Callable[..., Any] | None,
@@ -269,10 +274,13 @@ def _call(
     """Return what our op gives; what NumPy gives where there is none for these arguments."""
     if op is None:
         return on_host(name, func, args, options)
+    given = {key: one for key, one in options.items() if one is not None or key not in _ABSENT}
     try:
-        found = op(*args, **options)
-    except WgslKernelsError:
-        raise
+        found = op(*args, **given)
+    except DTypeError:  # NumPy has more dtypes, and objects
+        if config.fallback == "error":
+            raise
+        found = NotImplemented
     except TypeError as error:
         where = error.__traceback__
         if where is None or where.tb_next is not None:  # raised inside the op

@@ -66,7 +66,7 @@ def on_host(
                 "arguments; read them with numpy()."
             )
         what = (
-            "no op does this, so tensors are read and the result is NumPy's; "
+            "no op takes these arguments, so tensors are read and the result is NumPy's; "
             "write x.numpy() where that is meant"
         )
         note_fallback(name, "numpy", what)
