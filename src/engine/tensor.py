@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from wgsl_kernels.engine import context, display, memory
-from wgsl_kernels.engine.backends import active_driver, find_driver
+from wgsl_kernels.engine.backends import active_driver, find_driver, use_backend
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.copies import Copies
 from wgsl_kernels.engine.dtypes import (
@@ -35,6 +35,7 @@ from wgsl_kernels.engine.room import check_room, too_large
 from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.standard import Standard
+from wgsl_kernels.engine.watched_reads import note_explicit_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,6 +100,12 @@ class Tensor(Copies, Methods, Operators, Reading, Standard):
         return self.spec.nbytes
 
     @property
+    def strides(self) -> tuple[int, ...]:
+        """The bytes from element to element along each axis of what `numpy` returns."""
+        steps = itertools.accumulate(self.shape[:0:-1], operator.mul, initial=self.dtype.itemsize)
+        return tuple(steps)[self.ndim - 1 :: -1] if self.ndim else ()
+
+    @property
     def backend(self) -> str:
         """The name of the backend that holds the values."""
         return self._driver.name
@@ -138,8 +145,13 @@ class Tensor(Copies, Methods, Operators, Reading, Standard):
 
     def numpy(self) -> Array:
         """Return the values as a new NumPy array, waiting for the work that computes them."""
-        array = self._array_on(self._driver)
-        return self._driver.download(array, self.spec)
+        if context.current().interceptors:
+            note_explicit_read(self)
+        return self._values()
+
+    def _values(self) -> Array:
+        """Return the values as `numpy` does, in a reading that tapes need not know of."""
+        return self._driver.download(self._array_on(self._driver), self.spec)
 
     def __repr__(self) -> str:
         return display.as_text(self)
@@ -283,7 +295,11 @@ def made(tensor: Tensor) -> Tensor:
 
 
 def tensor(
-    values: TensorLike, shape: int | Sequence[int] | None = None, dtype: DTypeLike | None = None
+    values: TensorLike,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    device: str | None = None,
 ) -> Tensor:
     """Return a new tensor with a copy of ``values``.
 
@@ -294,13 +310,17 @@ def tensor(
             int8 and uint8, and bool, str and complex values bool, string and complex64. What the
             backend lacks, as float64 all but ``cpu``, lives on ``cpu``, and so does what is
             computed of it.
+        device: The backend that it is on; without one the backend in force.
 
     Raises:
         ShapeError: ``values`` are ragged or do not fill ``shape``.
         DTypeError: No tensor can have this dtype; or the backend cannot, and ``config.fallback``
             is "error".
-        ArgumentError: An integer does not fit the dtype.
+        ArgumentError: An integer does not fit the dtype, or no backend has that name.
     """
+    if device is not None:
+        with use_backend(device):
+            return tensor(values, shape, dtype)
     if isinstance(values, Tensor):
         values, dtype = values.numpy(), values.dtype if dtype is None else dtype
     wanted = None if shape is None else lengths("tensor", "shape", shape)
