@@ -40,7 +40,7 @@ def keep_file(path: Path, content: bytes) -> None:
         OSError, ArgumentError: It cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path_of("cache", path), content)
+    write_whole(path_of("cache", path), [content])
 
 
 def _home() -> Path:
