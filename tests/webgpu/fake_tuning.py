@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
@@ -14,6 +13,9 @@ from wgsl_kernels.backends.webgpu.devices.timing import Noted
 from wgsl_kernels.backends.webgpu.tuning.choice import Choice, choice_by_name
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, Tuner
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import file_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 INFO = AdapterInfo(
     index=0,
