@@ -9,8 +9,9 @@ docs/decisions/0030-state-is-saved-under-the-paths-of-its-variables.md for the n
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from wgsl_kernels import tensor_files
 from wgsl_kernels.engine.autodiff import stop_gradient
@@ -23,11 +24,9 @@ from wgsl_kernels.engine.errors import (
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable
 from wgsl_kernels.engine.watch import all_or_none, at_one_moment
+from wgsl_kernels.engine.words import shown
 from wgsl_kernels.tensor_files import Content
 from wgsl_kernels.train.slots import is_counted, name_of
-
-if TYPE_CHECKING:
-    import os
 
 DEEPEST = 100
 """How many mappings may stand in one another."""
@@ -76,7 +75,12 @@ class HasStateOfVariables(Protocol):
         ...
 
 
-def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> None:
+def save(
+    path: str | os.PathLike[str],
+    obj: Mapping[str, Any] | HasState,
+    *,
+    dtype: Literal["bfloat16", "float16"] | None = None,
+) -> None:
     """Save tensors in a file, all or, if that fails, none: the file appears when it is complete.
 
     What another thread trains meanwhile is saved as it is between two steps.
@@ -86,11 +90,15 @@ def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> Non
         obj: Names to variables, tensors and optimizers, or to further such mappings; or one
             optimizer. An optimizer's state is kept under the paths of its variables here; those
             that stand nowhere in ``obj`` need names.
+        dtype: ``"bfloat16"`` or ``"float16"``: what float32 and float64 tensors and variables are
+            rounded to in the file, to the nearest; state of optimizers is kept as it is. `load`
+            gives bfloat16 as float32.
 
     Raises:
         ArgumentError: ``obj`` holds something else, itself, two things under one name, or an
             optimizer with state of a variable that has neither path nor name. Or ``path`` is none,
-            or leads to what is no regular file.
+            or leads to what is no regular file, or has another format's name, such as ``.npz``. Or
+            a number is beyond ``dtype``.
         DTypeError: A tensor holds strings.
         OSError: The file cannot be written.
 
@@ -102,7 +110,11 @@ def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> Non
         >>> load(path)["w"].tolist()
         [1.0, 2.0]
     """
-    tensor_files.write(path, at_one_moment(lambda: _content(obj)))
+    _check_order("save", path, obj)
+    if dtype is not None and dtype not in tensor_files.NARROW:
+        known = " or ".join(map(repr, tensor_files.NARROW))
+        raise ArgumentError(f"save: dtype is {shown(dtype)}; want {known}, or None.")
+    tensor_files.write(path, at_one_moment(lambda: _content(obj)), dtype)
 
 
 def load(
@@ -123,6 +135,7 @@ def load(
         ShapeError, DTypeError: A variable has another shape or dtype; the message names it.
         OSError: The file cannot be read.
     """
+    _check_order("load", path, into)
     content = tensor_files.read(path)
     if into is not None:
         planned = _assignments(into, content)
@@ -137,10 +150,20 @@ def load(
     return content.tensors
 
 
+def _check_order(caller: str, path: Any, obj: Any) -> None:
+    is_path = isinstance(path, (str, bytes, os.PathLike))
+    if not is_path and isinstance(obj, (str, bytes, os.PathLike)):
+        raise ArgumentError(
+            f"{caller}: the path is a {type(path).__name__} and what is to be {caller}d a "
+            f"{type(obj).__name__}; did you swap the two?"
+        )
+
+
 def _content(obj: Any) -> Content:
     """Return what ``obj`` holds, by name."""
     found: dict[str, Tensor] = {}
     by_path: list[str] = []
+    narrowed: set[str] = set()
     things = list(_things("save", obj))
     paths: dict[Variable, str] = {}
     for name, thing in things:
@@ -155,9 +178,11 @@ def _content(obj: Any) -> Content:
             state = stop_gradient(thing)
         else:
             state = thing if isinstance(thing, Tensor) else thing.state_dict()
+        if isinstance(thing, Tensor):
+            narrowed.add(name)
         for one, value in _things("save", state, name):
             _add(found, one, value)
-    return Content(found, by_path)
+    return Content(found, by_path, narrowed)
 
 
 def _things(
@@ -184,6 +209,7 @@ def _things(
 def _joined(caller: str, path: str, name: Any) -> str:
     if not isinstance(name, str) or not name:
         raise ArgumentError(f"{caller}: {name!r} is no name; want a string.")
+    tensor_files.check_name(caller, name)
     return f"{path}/{name}" if path else name
 
 
