@@ -13,6 +13,7 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import Tape, hidden_from_tapes, recording
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, made
 from wgsl_kernels.engine.trees import Tree
+from wgsl_kernels.engine.watched_reads import lines_read
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
@@ -346,7 +347,7 @@ def _differentiate(
         which = ", ".join(names[index] if names else str(index) for index in lost)
         raise GradientNotFound(
             f"{caller}: the value does not depend on input {which}, or only through "
-            "integers, comparisons or stop_gradient."
+            f"integers, comparisons or stop_gradient.{lines_read(tape)}"
         )
     return value, tuple(found[x._id] for x in inputs)
 

@@ -31,11 +31,12 @@ from wgsl_kernels.engine.host import Array, as_array, default_dtype, reshape_hos
 from wgsl_kernels.engine.methods import Methods
 from wgsl_kernels.engine.operators import Assigning, Operators
 from wgsl_kernels.engine.reading import Reading
+from wgsl_kernels.engine.recorded_values import any_watched, of_watched
 from wgsl_kernels.engine.room import check_room, too_large
 from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.standard import Standard
-from wgsl_kernels.engine.watched_reads import note_explicit_read
+from wgsl_kernels.engine.watched_reads import note_explicit_read, warn_of_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -303,6 +304,9 @@ def tensor(
 ) -> Tensor:
     """Return a new tensor with a copy of ``values``.
 
+    Where a tape watches ``values``, or a tensor in these lists, the copy is made on the device and
+    gradients go on through it; `variable` makes a leaf, where they end.
+
     Args:
         values: A scalar, nested lists, an array, or a tensor.
         shape: The tensor's shape where it differs from that of ``values``; a scalar fills it.
@@ -321,9 +325,11 @@ def tensor(
     if device is not None:
         with use_backend(device):
             return tensor(values, shape, dtype)
+    wanted = None if shape is None else lengths("tensor", "shape", shape)
+    if context.current().interceptors and any_watched(values):
+        return of_watched(values, wanted, dtype)
     if isinstance(values, Tensor):
         values, dtype = values.numpy(), values.dtype if dtype is None else dtype
-    wanted = None if shape is None else lengths("tensor", "shape", shape)
     host = to_host(values, dtype, double=context.current().double, room=check_room)
     name = _dtype_of(host, dtype)
     if wanted and not host.ndim:
@@ -349,7 +355,9 @@ def variable(
         name: For messages and saved files; without it ``variable_1``, ``variable_2``, …
         dtype: As for `tensor`.
     """
-    with context.changed(scope=None):
+    if context.current().interceptors and any_watched(values):
+        warn_of_end("variable")
+    with context.changed(scope=None, interceptors=()):
         first = tensor(values, dtype=dtype)
     label = name if name is not None else f"variable_{_next_variable()}"
     made = Variable(first.spec, first._array, first._driver, trainable=trainable, name=label)

@@ -35,6 +35,11 @@ def note_implicit_read(tensor: Tensor, what: str) -> None:
     if not is_watched(tensor):
         return
     note_explicit_read(tensor)
+    warn_of_end(what)
+
+
+def warn_of_end(what: str) -> None:
+    """Warn, once per line, that the gradient of a tensor that a tape watches ends at ``what``."""
     warn_user(
         f"{what}: a tape watches this tensor, and its gradient ends here. Write "
         "stop_gradient(x) where that is meant."

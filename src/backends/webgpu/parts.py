@@ -14,7 +14,7 @@ from wgsl_kernels.backends.webgpu.lowering.blocks import blocks_of
 from wgsl_kernels.engine.dtypes import BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
