@@ -2,8 +2,9 @@
 
 A file holds named tensors. What `save` is given is a model: tensors, variables and objects with
 state (optimizers) in dicts, lists, tuples, dataclasses and other objects; a name in the file is the
-path to it, joined by ``/``: ``model/w``, ``optimizer/step``. What an optimizer keeps of a variable is called by
-the variable's path: ``optimizer/model/w/m``. See `wgsl_kernels.tensor_files` for the format and
+path to it, joined by ``/``: ``model/w``, ``optimizer/step``. What an optimizer keeps of a
+variable is called by the variable's path: ``optimizer/model/w/m``. See
+`wgsl_kernels.tensor_files` for the format and
 docs/decisions/0030-state-is-saved-under-the-paths-of-its-variables.md for the names.
 """
 
