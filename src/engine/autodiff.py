@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, overload
 
 from wgsl_kernels.engine.attributes import function, sequence
@@ -163,10 +164,9 @@ def variable_grads(f: Callable[[], Tensor], variables: Any = None) -> tuple[Tens
 
 def _variables(variables: Any) -> tuple[Tree | None, list[Variable]]:
     """Return variables, and the tree that they are in where it is more than a sequence of them."""
-    is_tree = isinstance(variables, Mapping) or (
-        isinstance(variables, (list, tuple))
-        and any(not isinstance(one, Tensor) for one in variables)
-    )
+    is_tree = isinstance(variables, Mapping) or is_dataclass(variables)
+    if isinstance(variables, (list, tuple)):
+        is_tree = any(not isinstance(one, Tensor) for one in variables)
     tree = Tree(variables) if is_tree else None
     found = tree.leaves if tree else sequence("variable_grads", "variables", variables, "variables")
     for one in found:

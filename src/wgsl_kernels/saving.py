@@ -1,9 +1,10 @@
 """Saving and loading: variables, tensors, optimizers and the random key, in safetensors files.
 
-A file holds named tensors. What `save` is given is a mapping of names to tensors, variables and
-objects with state (optimizers), or to further mappings; a name in the file is the path to it,
-joined by ``/``: ``model/w``, ``optimizer/step``. What an optimizer keeps of a variable is called by
-the variable's path: ``optimizer/model/w/m``. See `wgsl_kernels.tensor_files` for the format and
+A file holds named tensors. What `save` is given is a model: tensors, variables and objects with
+state (optimizers) in dicts, lists, tuples, dataclasses and other objects; a name in the file is the
+path to it, joined by ``/``: ``model/w``, ``optimizer/step``. What an optimizer keeps of a
+variable is called by the variable's path: ``optimizer/model/w/m``. See
+`wgsl_kernels.tensor_files` for the format and
 docs/decisions/0030-state-is-saved-under-the-paths-of-its-variables.md for the names.
 """
 
@@ -23,17 +24,15 @@ from wgsl_kernels.engine.errors import (
 )
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable
+from wgsl_kernels.engine.trees import leaves_of
 from wgsl_kernels.engine.watch import all_or_none, at_one_moment
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.tensor_files import Content
 from wgsl_kernels.train.slots import is_counted, name_of
 
-DEEPEST = 100
-"""How many mappings may stand in one another."""
-
 WANTED = {
-    "save": "a tensor, an optimizer, or a mapping of names to these",
-    "load": "a variable, an optimizer, or a mapping of names to these",
+    "save": "a tensor, an optimizer, or a model of these: mappings, lists, objects",
+    "load": "a variable, an optimizer, or a model of these: mappings, lists, objects",
 }
 
 
@@ -77,7 +76,7 @@ class HasStateOfVariables(Protocol):
 
 def save(
     path: str | os.PathLike[str],
-    obj: Mapping[str, Any] | HasState,
+    obj: Any,
     *,
     dtype: Literal["bfloat16", "float16"] | None = None,
 ) -> None:
@@ -87,9 +86,9 @@ def save(
 
     Args:
         path: Where; a file that is there is replaced and keeps its mode, and a link is followed.
-        obj: Names to variables, tensors and optimizers, or to further such mappings; or one
-            optimizer. An optimizer's state is kept under the paths of its variables here; those
-            that stand nowhere in ``obj`` need names.
+        obj: A model: variables, tensors and optimizers in dicts, lists, tuples, dataclasses and
+            other objects; or one optimizer. An optimizer's state is kept under the paths of its
+            variables here; those that stand nowhere in ``obj`` need names.
         dtype: ``"bfloat16"`` or ``"float16"``: what float32 and float64 tensors and variables are
             rounded to in the file, to the nearest; state of optimizers is kept as it is. `load`
             gives bfloat16 as float32.
@@ -117,9 +116,7 @@ def save(
     tensor_files.write(path, at_one_moment(lambda: _content(obj)), dtype)
 
 
-def load(
-    path: str | os.PathLike[str], into: Mapping[str, Any] | HasState | None = None
-) -> dict[str, Tensor]:
+def load(path: str | os.PathLike[str], into: Any = None) -> dict[str, Tensor]:
     """Return the tensors of a file by name, and assign them if ``into`` says where.
 
     Args:
@@ -185,25 +182,23 @@ def _content(obj: Any) -> Content:
     return Content(found, by_path, narrowed)
 
 
-def _things(
-    caller: str, obj: Any, path: str = "", above: tuple[int, ...] = ()
-) -> Iterator[tuple[str, Any]]:
+def _things(caller: str, obj: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield tensors and objects with state that ``obj`` leads to, with their names in the file."""
     kind = Variable if caller == "load" else Tensor
-    if isinstance(obj, (kind, HasStateOfVariables, HasState)):
-        yield path, obj
-        return
-    if not isinstance(obj, Mapping):
-        where = f"under {path!r} " if path else ""
-        raise ArgumentError(
-            f"{caller}: {where}stands a {type(obj).__name__}; want {WANTED[caller]}."
-        )
-    if id(obj) in above:
-        raise ArgumentError(f"{caller}: under {path!r} stands a mapping that holds itself.")
-    if len(above) == DEEPEST:
-        raise ArgumentError(f"{caller}: mappings stand in one another more than {DEEPEST} deep.")
-    for name, value in obj.items():
-        yield from _things(caller, value, _joined(caller, path, name), (*above, id(obj)))
+
+    def is_thing(one: Any) -> bool:
+        return isinstance(one, (kind, HasStateOfVariables, HasState))
+
+    for names, thing in leaves_of(caller, obj, is_thing):
+        name = path
+        for one in names:
+            name = _joined(caller, name, one)
+        if not is_thing(thing):
+            where = f"under {name!r} " if name else ""
+            raise ArgumentError(
+                f"{caller}: {where}stands a {type(thing).__name__}; want {WANTED[caller]}."
+            )
+        yield name, thing
 
 
 def _joined(caller: str, path: str, name: Any) -> str:
