@@ -73,7 +73,7 @@ def as_array(values: Any) -> Array:
     """
     try:
         found = np.asarray(values)
-        if found.dtype != object or isinstance(values, np.ndarray) or not found.size:
+        if found.dtype.kind != "O" or isinstance(values, np.ndarray) or not found.size:
             return found
         is_table = all(isinstance(one, NUMBERS) for one in found.flat)  # of several dtypes
         return np.asarray(found.tolist()) if is_table else found
