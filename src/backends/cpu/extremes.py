@@ -15,11 +15,31 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
+BLOCK = 1 << 16
+"""Elements that are looked through while they are in the cache."""
+
+SIGNED = {size: (np.dtype(f"i{size}"), -(1 << 8 * size - 1)) for size in (2, 4, 8)}
+"""Words by the bytes of a float, and the least of them, which is that of -0."""
+UNSIGNED = {size: (np.dtype(f"u{size}"), 0) for size in SIGNED}
+"""Those of which that of 0 is the least."""
+
 
 def extreme_of(ufunc: np.ufunc, a: Array, b: Array) -> Array:
     """Return ``np.maximum`` or ``np.minimum`` of two arrays of one dtype."""
-    y = np.asarray(ufunc(a, b))
-    if _may_err(ufunc, y, a, b):
+    if a.dtype.kind != "f" or (b.size == 1 and b.item()):  # no zeros, or not in both
+        return np.asarray(ufunc(a, b))
+    if a.size <= BLOCK or a.shape != b.shape or not a.flags.c_contiguous & b.flags.c_contiguous:
+        return _mended(ufunc, a, b, np.asarray(ufunc(a, b)))
+    y = np.empty_like(a)
+    flat = [one.reshape(-1) for one in (a, b, y)]
+    for first in range(0, y.size, BLOCK):
+        left, right, part = (one[first : first + BLOCK] for one in flat)
+        _mended(ufunc, left, right, ufunc(left, right, out=part))
+    return y
+
+
+def _mended(ufunc: np.ufunc, a: Array, b: Array, y: Array) -> Array:
+    if _is_suspect(ufunc, y) and (_is_suspect(np.maximum, a) or _is_suspect(np.maximum, b)):
         join = np.bitwise_and if ufunc is np.maximum else np.bitwise_or
         join(_words(a), _words(b), out=_words(y), where=(a == 0) & (b == 0))
     return y
@@ -35,27 +55,18 @@ def zeros_in_order(ufunc: np.ufunc, y: Array, x: Array, reduce: Callable[[Array]
         reduce: Makes ``y`` of ``x``; called with the words of ``x``, which are negative where an
             element's sign is set.
     """
-    if _may_err(ufunc, y, x):
+    if y.dtype.kind == "f" and _is_suspect(ufunc, y) and _is_suspect(np.maximum, x):
         signs = np.where(reduce(_words(x)) < 0, y.dtype.type(-0.0), y.dtype.type(0.0))
         np.copyto(y, signs, where=y == 0)
     return y
 
 
-def _may_err(ufunc: np.ufunc, y: Array, *operands: Array) -> bool:
-    if y.dtype.kind != "f":
-        return False
-    if ufunc is np.maximum:
-        return _has_negative_zero(y)
-    least = np.minimum.reduce(y.view(f"u{y.itemsize}"), axis=None, initial=1)
-    return least == 0 and any(_has_negative_zero(one) for one in operands)
-
-
-def _has_negative_zero(x: Array) -> bool:
-    """Say whether the least word is in ``x``, which is that of -0."""
-    words = _words(x)
-    least = np.minimum.reduce(words, axis=None, initial=0)
-    return bool(least == np.iinfo(words.dtype).min)
+def _is_suspect(ufunc: np.ufunc, y: Array) -> bool:
+    """Say whether ``y`` has a zero that may be of the wrong sign: -0 of maxima, 0 of minima."""
+    kinds = SIGNED if ufunc is np.maximum else UNSIGNED
+    word, least = kinds[y.itemsize]
+    return y.size > 0 and np.minimum.reduce(y.view(word), axis=None) == least
 
 
 def _words(x: Array) -> Array:
-    return x.view(f"i{x.itemsize}")
+    return x.view(SIGNED[x.itemsize][0])
