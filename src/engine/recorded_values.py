@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine import context
-from wgsl_kernels.engine.dtypes import WIDE, canonical, numpy_dtype
+from wgsl_kernels.engine.dtypes import OBJECTS, WIDE, canonical, numpy_dtype
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.host import default_dtype
 from wgsl_kernels.engine.shapes import show
@@ -42,7 +42,8 @@ def of_watched(values: Any, shape: Shape | None, dtype: Any) -> Tensor:
         wanted = WIDE.get(wanted, wanted)
     whole: Any = _packed(values, wanted)
     if shape is None or tuple(shape) == whole.shape:
-        return whole
+        found: Tensor = whole
+        return found
     if not whole.shape:
         return run("BroadcastTo", whole, shape=shape)
     return run("Reshape", whole, shape=shape)
@@ -77,7 +78,7 @@ def _packed(values: Any, dtype: DType) -> Tensor:
             else run("Cast", values, dtype=dtype)
         )
     if not any_watched(values):
-        return tensor(values, dtype=dtype)
+        return tensor(values, dtype=OBJECTS[dtype])
     parts = [_packed(one, dtype) for one in values]
     shapes = dict.fromkeys(one.shape for one in parts)
     if len(shapes) > 1:

@@ -21,11 +21,7 @@ from wgsl_kernels.engine.dtypes import (
     canonical,
     numpy_dtype,
 )
-from wgsl_kernels.engine.errors import (
-    DisposedTensorError,
-    DTypeError,
-    ShapeError,
-)
+from wgsl_kernels.engine.errors import DisposedTensorError, DTypeError, ShapeError
 from wgsl_kernels.engine.fallbacks import note_fallback
 from wgsl_kernels.engine.host import Array, as_array, default_dtype, reshape_host, to_host
 from wgsl_kernels.engine.methods import Methods

@@ -1,4 +1,4 @@
-"""Arrays above the binding limit: kernels run on parts of them, and the results are joined or added.
+"""Arrays above the binding limit: kernels run on parts, whose results are joined or added.
 
 A part is a view, of which a dispatch binds what it covers (``Argument.within``).
 """
@@ -29,7 +29,8 @@ _EVEN = 64
 def excess(gpu: Gpu, *arrays: GpuArray) -> int:
     """Return in how many parts arrays must go at least, 1 where each can be bound whole."""
     largest = gpu.device.largest_binding
-    return max(-(-_bound(one, largest) // largest) for one in arrays)
+    found: int = max(-(-_bound(one, largest) // largest) for one in arrays)
+    return found
 
 
 def _bound(array: GpuArray, largest: int) -> int:
@@ -38,7 +39,8 @@ def _bound(array: GpuArray, largest: int) -> int:
 
 def excess_of(gpu: Gpu, shape: Shape, itemsize: int) -> int:
     """Return the same for a result."""
-    return -(-math.prod(shape) * itemsize // gpu.device.largest_binding)
+    found: int = -(-math.prod(shape) * itemsize // gpu.device.largest_binding)
+    return found
 
 
 def widest(array: GpuArray) -> int:
@@ -53,7 +55,7 @@ def outermost(shape: Shape) -> int:
 
 
 def part_of(gpu: Gpu, x: GpuArray, axis: int, first: int, count: int) -> GpuArray:
-    """Return ``count`` elements of an axis as a view; ``x`` itself where it is broadcast along it."""
+    """Return ``count`` elements of an axis as a view; ``x`` itself where that is broadcast."""
     if -axis > len(x.shape) or x.shape[axis] == 1:
         return x
     shape = list(x.shape)

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 
-
 def take(x: TensorLike, indices: TensorLike, axis: int = 0, *, batch_dims: int = 0) -> Tensor:
     """Return the slices of ``x`` along ``axis`` that ``indices`` names.
 

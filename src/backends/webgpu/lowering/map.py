@@ -50,7 +50,9 @@ def lower_map(
     spec, largest = call.outputs[0], adapter.largest_binding
     tensors = {n: one for n, one in enumerate(arguments) if one is not None and not one.is_value}
     packed = {n for n, one in tensors.items() if one.layout and one.bound_bytes > largest}
-    arguments = [one.contiguous() if one and n in packed else one for n, one in enumerate(arguments)]
+    arguments = [
+        one.contiguous() if one and n in packed else one for n, one in enumerate(arguments)
+    ]
     sizes = [device_bytes(spec.size, spec.dtype), *(one.bound_bytes for one in tensors.values())]
     dispatches = None
     if max(sizes) > largest and any(one.shape != spec.shape for one in tensors.values()):
@@ -140,7 +142,9 @@ def _dispatches(
         Options(vec4=not reports(call.shader.source), held=tuple([call.names[n] for n in shared])),
     )
     composed = composition.composed()
-    made = {n: replace(one, first_byte=first * ITEMSIZE[spec.dtype]) for n, one in call.made().items()}
+    made = {
+        n: replace(one, first_byte=first * ITEMSIZE[spec.dtype]) for n, one in call.made().items()
+    }
     bound = Bound({**call.given(arguments), **made}, numbers=call.numbers())
     sizes = [one.bound_bytes for one in bound.arguments.values()]
     if max(sizes) <= adapter.largest_binding or composed.uses_status or not composed.vec4:
