@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine import context
 from wgsl_kernels.engine.dtypes import INTEGERS
 from wgsl_kernels.engine.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
@@ -54,7 +55,8 @@ class Reading:
     def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Array:  # type: ignore[misc]  # as above
         if copy is False:
             raise ValueError("a tensor's values cannot be had without a copy")
-        note_implicit_read(self, "np.asarray")
+        if context.current().interceptors:
+            note_implicit_read(self, "np.asarray")
         values = self._values()
         return values if dtype is None else values.astype(dtype)
 
