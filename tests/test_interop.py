@@ -151,7 +151,7 @@ ESTIMATORS: dict[str, Callable[[Any, Any], Any]] = {
     "StandardScaler": lambda x, _: StandardScaler().fit_transform(x),
     "MinMaxScaler": lambda x, _: MinMaxScaler().fit_transform(x),
     "Normalizer": lambda x, _: Normalizer().fit_transform(x),
-    "KMeans": lambda x, _: KMeans(2, n_init=1, random_state=0).fit(x).cluster_centers_,
+    "KMeans": lambda x, _: KMeans(2, n_init=cast("Any", 1), random_state=0).fit(x).cluster_centers_,
     "Ridge": lambda x, _: Ridge().fit(x, x[:, 0]).coef_,
     "LogisticRegression": lambda x, y: LogisticRegression().fit(x, y).coef_,
     "ttest_ind": lambda x, _: scipy.stats.ttest_ind(x[:, 0], x[:, 1])[1],
