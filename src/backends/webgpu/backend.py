@@ -29,10 +29,16 @@ from wgsl_kernels.backends.webgpu.host_values import HostValues, PackedValues, h
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
 from wgsl_kernels.backends.webgpu.lowering.call import Call
-from wgsl_kernels.backends.webgpu.lowering.copying import copy_call, has_own_kernel, lower_copy
+from wgsl_kernels.backends.webgpu.lowering.copying import (
+    COPY_ORIGIN,
+    copy_call,
+    has_own_kernel,
+    lower_copy,
+)
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.lowering.program import Program
+from wgsl_kernels.backends.webgpu.parts import copied
 from wgsl_kernels.backends.webgpu.runtime.debugging import Debugging
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
@@ -40,13 +46,13 @@ from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.runtime.small import launch_where_small
-from wgsl_kernels.backends.webgpu.sources import sources_of
+from wgsl_kernels.backends.webgpu.sources import Sources, sources_of
 from wgsl_kernels.backends.webgpu.symbolic import lower_function
 from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.driver import Launch, Usage
-from wgsl_kernels.engine.dtypes import BYTES, DType, numpy_dtype
+from wgsl_kernels.engine.dtypes import DType, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError, OutOfMemoryError
 from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.shapes import show
@@ -75,6 +81,7 @@ class WebGpuBackend:
     def __init__(self) -> None:
         self._device: Device | None = None
         self._copies: Recent[Spec, MapLaunch] = Recent(COPIES_MAX)
+        self._copier = Gpu(self, "Copy", COPY_ORIGIN, Sources(COPY_ORIGIN))
         self._programs: DeviceCache[tuple[Any, ...], Loaded] = DeviceCache(COPIES_MAX)
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
@@ -201,23 +208,25 @@ class WebGpuBackend:
     def copy(self, array: GpuArray) -> GpuArray:
         """Return a row-major copy of an array on the device."""
         spec = Spec(array.shape, array.dtype)
+        device = self.open()
+        x = Argument.of(array, 0).within(device.largest_binding)
+        if max(x.bound_bytes, device_bytes(spec.size, spec.dtype)) > device.largest_binding:
+            self.check_size(spec)
+            return copied(self._copier, array)
         if has_own_kernel(array):
             self.make_resident(array)
-            assert array.storage is not None
-            device = self.open()
-            if array.storage.nbytes <= device.largest_binding or array.dtype in BYTES:
-                self.check_size(spec)
-                return self._copied(device, array, spec)
+            self.check_size(spec)
+            return self._copied(device, array, spec, x)
         launch = self._copies[spec]
         if launch is None:
             launch = self._copies.keep(spec, MapLaunch(self, copy_call(spec)))
         return launch.run_now([array])[0]
 
-    def _copied(self, device: Device, array: GpuArray, spec: Spec) -> GpuArray:
+    def _copied(self, device: Device, array: GpuArray, spec: Spec, x: Argument) -> GpuArray:
         key = (spec, array.layout)
         loaded = self._programs[key]
         if loaded is None:
-            loaded = Loaded(device, lower_copy(Argument.of(array, 0), device))
+            loaded = Loaded(device, lower_copy(x, device))
             self._programs.keep(key, loaded)
         return GpuArray(spec.shape, spec.dtype, spec.size, loaded.make([array]), device)
 

@@ -81,7 +81,9 @@ class FusibleLaunch(ShaderLaunch):
 
     def lower(self, arrays: Sequence[Any], device: Device, variant: str | None) -> Lowered:
         """Return the kernel's program."""
-        return lower(self.form, self.call, arguments_of(arrays), device, variant)
+        return lower(
+            self.form, self.call, arguments_of(arrays, device.largest_binding), device, variant
+        )
 
     def layouts_key(self, device: Device, arrays: Sequence[Any]) -> Any:
         """Return the layouts of arrays that are on the device, None if one is not."""
@@ -160,7 +162,7 @@ class FusibleLaunch(ShaderLaunch):
         self.is_deferrable = False
         if len(self.outputs) != 1 or self.outputs[0].size == 0:
             return
-        present = [one for one in arguments_of(arrays) if one is not None]
+        present = [one for one in arguments_of(arrays, device.largest_binding) if one is not None]
         if any(one.size == 0 for one in present) or not can_wait(self.call.shader.source):
             return
         if any(one.bound_bytes > device.largest_binding for one in present):
