@@ -35,6 +35,8 @@ DECLARATIONS = 1000
 CALLS = 10_000
 """Calls that one call of a function comes to, with those inside of what it calls: compilers write
 each of them out."""
+STATEMENTS = 4096
+"""Statements of one function, blocks and those inside of them included; see ``specialize``."""
 SELECTORS = 1023
 """Selectors of one switch. Source: WebGPU Shading Language, section 2.4, limits."""
 
@@ -46,6 +48,10 @@ _ELSE = f"more than {ELSE_IFS} else-ifs end here, {_DEADLY} Use switch."
 _BRACE = f"this is braced more than {BRACES} levels deep, which WGSL does not allow."
 _TYPE = f"this type is nested more than {TYPES} levels deep, {_DEADLY}"
 _LIST = f"this list is longer than {LIST}, {_DEADLY} Bind it as a tensor."
+_STATEMENTS = (
+    f"this function has more than {STATEMENTS} statements, which take compilers minutes. "
+    "Write a loop, or call functions."
+)
 _CASES = (
     f"this switch has more than {SELECTORS} case selectors, which WGSL does not allow. "
     "Bind what they choose as a tensor."
@@ -104,7 +110,7 @@ def check_depth(source: Text, tokens: Tokens, template: str) -> None:
     kinds, texts = tokens.kinds, tokens.texts
     frame = _Frame()
     outer: list[_Frame] = []
-    braces = 0
+    braces = statements = 0
     behind_operand = False
     message = ""
     for at, text in enumerate(texts):
@@ -140,12 +146,17 @@ def check_depth(source: Text, tokens: Tokens, template: str) -> None:
             message = _LIST if frame.commas >= LIST else message
         elif role == _END:
             frame.levels = frame.operators = frame.most = 0
-            frame.commas = 0 if text == ";" else frame.commas  # behind a colon a list goes on
+            if text == ";":  # behind a colon a list goes on
+                frame.commas = 0
+                statements += 1
+                message = _STATEMENTS if braces and statements > STATEMENTS else message
         elif role == _BRACE_OPEN:
+            statements = statements + 1 if braces else 0
             braces += 1
             outer.append(frame)
             frame = _Frame()
             message = _BRACE if braces > BRACES else message
+            message = _STATEMENTS if statements > STATEMENTS else message
         else:
             braces -= 1
             frame = outer.pop()
