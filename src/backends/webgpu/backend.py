@@ -21,16 +21,24 @@ from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of
 from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.composing.operands import classify
 from wgsl_kernels.backends.webgpu.devices.background import Background
+from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.devices.device import Device
+from wgsl_kernels.backends.webgpu.devices.lifetime import abandon
 from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.host_values import HostValues, PackedValues, host_bytes
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
 from wgsl_kernels.backends.webgpu.lowering.call import Call
-from wgsl_kernels.backends.webgpu.lowering.copying import copy_call, has_own_kernel, lower_copy
+from wgsl_kernels.backends.webgpu.lowering.copying import (
+    COPY_ORIGIN,
+    copy_call,
+    has_own_kernel,
+    lower_copy,
+)
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.lowering.program import Program
+from wgsl_kernels.backends.webgpu.parts import copied
 from wgsl_kernels.backends.webgpu.runtime.debugging import Debugging
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
@@ -38,18 +46,14 @@ from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.runtime.small import launch_where_small
-from wgsl_kernels.backends.webgpu.sources import sources_of
+from wgsl_kernels.backends.webgpu.sources import Sources, sources_of
 from wgsl_kernels.backends.webgpu.symbolic import lower_function
 from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.driver import Launch, Usage
-from wgsl_kernels.engine.dtypes import BYTES, DType, numpy_dtype
-from wgsl_kernels.engine.errors import (
-    ArgumentError,
-    DeviceLostError,
-    OutOfMemoryError,
-)
+from wgsl_kernels.engine.dtypes import DType, numpy_dtype
+from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError, OutOfMemoryError
 from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.spec import Spec
@@ -76,8 +80,9 @@ class WebGpuBackend:
 
     def __init__(self) -> None:
         self._device: Device | None = None
-        self._copies: Recent[tuple[Any, ...], MapLaunch | Loaded] = Recent(COPIES_MAX)
-        self._fills: Recent[tuple[Any, ...], Loaded] = Recent(COPIES_MAX)
+        self._copies: Recent[Spec, MapLaunch] = Recent(COPIES_MAX)
+        self._copier = Gpu(self, "Copy", COPY_ORIGIN, Sources(COPY_ORIGIN))
+        self._programs: DeviceCache[tuple[Any, ...], Loaded] = DeviceCache(COPIES_MAX)
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self._debugging = Debugging(self.evaluator)
@@ -94,7 +99,11 @@ class WebGpuBackend:
         """Return the device; a new one if there is none or it was lost."""
         device = self._device
         if device is None or device.captures.recorder.refusal is not None:
-            device = self._device = Device(memory_limit=self._memory_limit)
+            lost, self._device = device, Device(memory_limit=self._memory_limit)
+            device = self._device
+            if lost is not None:
+                abandon(lost)
+            self._programs.begin(device)
             self._debugging.attach(device)
         return device
 
@@ -199,25 +208,26 @@ class WebGpuBackend:
     def copy(self, array: GpuArray) -> GpuArray:
         """Return a row-major copy of an array on the device."""
         spec = Spec(array.shape, array.dtype)
+        device = self.open()
+        x = Argument.of(array, 0).within(device.largest_binding)
+        if max(x.bound_bytes, device_bytes(spec.size, spec.dtype)) > device.largest_binding:
+            self.check_size(spec)
+            return copied(self._copier, array)
         if has_own_kernel(array):
             self.make_resident(array)
-            assert array.storage is not None
-            device = self.open()
-            if array.storage.nbytes <= device.largest_binding or array.dtype in BYTES:
-                self.check_size(spec)
-                return self._copied(device, array, spec)
-        launch = self._copies[(spec,)]
-        if not isinstance(launch, MapLaunch):
-            launch = MapLaunch(self, copy_call(spec))
-            self._copies.keep((spec,), launch)
+            self.check_size(spec)
+            return self._copied(device, array, spec, x)
+        launch = self._copies[spec]
+        if launch is None:
+            launch = self._copies.keep(spec, MapLaunch(self, copy_call(spec)))
         return launch.run_now([array])[0]
 
-    def _copied(self, device: Device, array: GpuArray, spec: Spec) -> GpuArray:
-        key = (device, spec, array.layout)
-        loaded = self._copies[key]
-        if not isinstance(loaded, Loaded):
-            loaded = Loaded(device, lower_copy(Argument.of(array, 0), device))
-            self._copies.keep(key, loaded)
+    def _copied(self, device: Device, array: GpuArray, spec: Spec, x: Argument) -> GpuArray:
+        key = (spec, array.layout)
+        loaded = self._programs[key]
+        if loaded is None:
+            loaded = Loaded(device, lower_copy(x, device))
+            self._programs.keep(key, loaded)
         return GpuArray(spec.shape, spec.dtype, spec.size, loaded.make([array]), device)
 
     def fill(self, array: GpuArray, words: Words) -> None:
@@ -225,12 +235,12 @@ class WebGpuBackend:
         if array.storage is None:
             return
         device = self.open()
-        key = (device, array.size, array.dtype, words)
-        loaded = self._fills[key]
+        key = (array.size, array.dtype, words)
+        loaded = self._programs[key]
         if loaded is None:
             program = Program((fill(device, Argument.of(array, 0), words),), (), ())
             loaded = Loaded(device, program)
-            self._fills.keep(key, loaded)
+            self._programs.keep(key, loaded)
         loaded.run([array])
 
     def download(self, array: GpuArray, spec: Spec) -> Array:

@@ -181,7 +181,7 @@ class SymbolicGpu(Gpu):
                 return found
         made = self.empty(array.shape, array.dtype)
         if array.size:
-            self._copy(_argument(array), made)
+            self._copy(_argument(array).within(self.device.largest_binding), made)
         return made
 
     def map(
@@ -270,10 +270,11 @@ class SymbolicGpu(Gpu):
         constants: Mapping[str, float] | None,
         notes: Sequence[str],
     ) -> Program:
+        largest = self.device.largest_binding
         return lower_custom(
             self._kernel,
             source,
-            {name: _argument(one) for name, one in arrays.items()},
+            {name: _argument(one).within(largest) for name, one in arrays.items()},
             self.device,
             params=self.plain_fields(params),
             groups=groups,
@@ -285,7 +286,9 @@ class SymbolicGpu(Gpu):
 
     def _copy(self, x: Argument, made: GpuArray) -> None:
         """Note a copy of a view into a new buffer."""
-        if has_own_kernel(x) and x.bound_bytes <= self.device.largest_binding:
+        if max(x.bound_bytes, x.contiguous().bound_bytes) > self.device.largest_binding:
+            raise NotSymbolicError("it copies in parts")
+        if has_own_kernel(x):
             program = lower_copy(x, self.device)
         else:
             program = lower_map(copy_call(Spec(x.shape, x.dtype)), [x], self.device)

@@ -11,6 +11,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.array import row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.parts import copy_blocks, joined
 from wgsl_kernels.engine.attributes import integers, plain, sequence
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
@@ -19,6 +20,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axis, require_dtype, show
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import as_tensor
+from wgsl_kernels.engine.widening import declare_takes_bytes
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops import creation, slicing
 from wgsl_kernels.ops import reduce as reductions
@@ -79,12 +81,7 @@ def _concat_cpu(inputs: list[Array], *, axis: int) -> Array:
 
 @wgsl_kernel("Concat")
 def _concat_webgpu(gpu: Gpu, inputs: list[GpuArray], *, axis: int) -> GpuArray:
-    first = inputs[0].shape
-    at = axis % len(first)
-    total = sum(one.shape[at] for one in inputs)
-    y = gpu.empty((*first[:at], total, *first[at + 1 :]), inputs[0].dtype)
-    _copy_blocks(gpu, inputs, y, [math.prod(one.shape[at:]) for one in inputs])
-    return y
+    return joined(gpu, inputs, axis % len(inputs[0].shape))
 
 
 @gradient("Concat")
@@ -253,42 +250,13 @@ def _pack_webgpu(gpu: Gpu, inputs: list[GpuArray], *, axis: int) -> GpuArray:
     shape = inputs[0].shape
     at = axis % (len(shape) + 1)
     y = gpu.empty((*shape[:at], len(inputs), *shape[at:]), inputs[0].dtype)
-    _copy_blocks(gpu, inputs, y, [math.prod(shape[at:])] * len(inputs))
+    copy_blocks(gpu, inputs, y, [math.prod(shape[at:])] * len(inputs))
     return y
 
 
 @gradient("Pack")
 def _pack_grad(dy: Tensor, axis: int) -> Sequence[Tensor]:
     return slicing.unstack(dy, axis=axis)
-
-
-def _copy_blocks(gpu: Gpu, inputs: list[GpuArray], y: GpuArray, blocks: list[int]) -> None:
-    """Fill the rows of ``y`` with a block of each input, one after another, in one dispatch each.
-
-    Each input in a dispatch of its own, because a dispatch binds few arrays.
-    """
-    row, start = sum(blocks), 0
-    whole = y.dtype == "complex64"
-    turns = gpu.policy.units_moved("Concat")
-    for x, block in zip(inputs, blocks, strict=True):
-        size = math.prod(x.shape)
-        is_vec4 = not whole and not any(one % 4 for one in (block, row, start))
-        units = size // 4 if is_vec4 else size
-        if size:
-            gpu.dispatch(
-                "joining/copy_block.wesl",
-                {"x": x, "y": y},
-                configuration={"VEC4": is_vec4},
-                params={
-                    "block": block,
-                    "row": row,
-                    "start": start,
-                    "units": units,
-                    "turns": turns,
-                },
-                groups=gpu.grid(math.ceil(units / turns), 64),
-            )
-        start += block
 
 
 def tile(x: TensorLike, repetitions: int | Sequence[int]) -> Tensor:
@@ -364,3 +332,4 @@ def _tile_grad(dy: Tensor, x_shape: Shape, reps: Sequence[int]) -> Tensor:
 
 # They move numbers.
 declare_exact(("Concat", "Pack", "PadV2", "Tile"), NUMBERS)
+declare_takes_bytes(("Concat", "Pack"))

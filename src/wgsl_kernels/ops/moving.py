@@ -9,6 +9,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.parts import excess, joined, part_of
 from wgsl_kernels.engine.attributes import integers
 from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
@@ -318,7 +319,14 @@ def _roll_cpu(x: Array, *, shift: Sequence[int], axis: Sequence[int]) -> Array:
 
 @wgsl_kernel("Roll")
 def _roll_webgpu(gpu: Gpu, x: GpuArray, *, shift: Sequence[int], axis: Sequence[int]) -> GpuArray:
-    return _folded(gpu, x, x.shape, _shifts(x.shape, shift, axis), "wrap")
+    shifts = _shifts(x.shape, shift, axis)
+    if x.dtype not in BYTES and excess(gpu, x) <= 1:
+        return _folded(gpu, x, x.shape, shifts, "wrap")
+    for at, one in enumerate(shifts):
+        if one and x.size:
+            ends = (x.shape[at] - one, one), (0, x.shape[at] - one)
+            x = joined(gpu, [part_of(gpu, x, at - len(shifts), *each) for each in ends], at)
+    return gpu.view(x, x.shape, x.strides, x.offset)
 
 
 @gradient("Roll")
@@ -329,4 +337,4 @@ def _roll_grad(dy: Tensor, shift: Sequence[int], axis: Sequence[int]) -> Tensor:
 # They move numbers.
 declare_exact(("MirrorPad", "Roll"), NUMBERS)
 declare_exact(("FlipLeftRight",), (*NUMBERS, *BYTES), moves=True)
-declare_takes_bytes(("FlipLeftRight",))
+declare_takes_bytes(("FlipLeftRight", "Roll"))

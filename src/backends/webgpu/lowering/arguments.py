@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import ITEMSIZE, device_bytes, row_major
+from wgsl_kernels.backends.webgpu.array import (
+    ITEMSIZE,
+    device_bytes,
+    is_row_major,
+    row_major,
+)
 from wgsl_kernels.backends.webgpu.lowering.program import ZEROS, Place
 
 if TYPE_CHECKING:
@@ -15,6 +20,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray, Layout
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape, Spec
+
+
+ALIGNMENT = 256
+"""Bytes that a window of a buffer begins at a multiple of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,7 @@ class Argument:
         layout: Strides and offset of a view, None where it is contiguous.
         place: Where it is.
         is_value: Whether it is one number on the host, which travels as a parameter.
+        first_byte: Where in its buffer the binding begins; the layout's offset counts from there.
     """
 
     shape: Shape
@@ -34,6 +44,7 @@ class Argument:
     layout: Layout | None = None
     place: Place = ZEROS
     is_value: bool = False
+    first_byte: int = 0
 
     @classmethod
     def of(cls, array: GpuArray, number: int) -> Argument:
@@ -67,6 +78,35 @@ class Argument:
         """The bytes to bind: of a view up to its last element, whatever is behind it."""
         return bound_bytes(self.shape, self.dtype, self.layout)
 
+    def within(self, largest: int) -> Argument:
+        """Return the same, bound from its first element on where that keeps to a limit.
+
+        Args:
+            largest: The bytes of a buffer from whose beginning a view may be bound.
+        """
+        if self.layout is None or self.bound_bytes <= largest:
+            return self
+        strides, offset = self.layout
+        steps = zip(self.shape, strides, strict=True)
+        lowest = offset + sum((n - 1) * min(step, 0) for n, step in steps)
+        itemsize = ITEMSIZE[self.dtype]
+        first = lowest * itemsize // ALIGNMENT * ALIGNMENT
+        offset -= first // itemsize
+        is_flat = offset == 0 and is_row_major(self.shape, strides)
+        layout = None if is_flat else (strides, offset)
+        return replace(self, layout=layout, first_byte=self.first_byte + first)
+
+    def part(self, axis: int, first: int, count: int) -> Argument:
+        """Return ``count`` elements of an axis, which counts from the last, beginning at ``first``.
+
+        A tensor that lacks the axis, or is broadcast along it, stays as it is.
+        """
+        if -axis > len(self.shape) or self.shape[axis] == 1:
+            return self
+        shape = (*self.shape[:axis], count, *self.shape[axis:][1:])
+        layout = self.strides, self.offset + first * self.strides[axis]
+        return replace(self, shape=shape, layout=layout)
+
     def contiguous(self) -> Argument:
         """Return what its contiguous copy is."""
         return Argument(self.shape, self.dtype, None, self.place, self.is_value)
@@ -82,9 +122,11 @@ def bound_bytes(shape: Shape, dtype: DType, layout: Layout | None) -> int:
     return -(-reach * ITEMSIZE[dtype] // 4) * 4
 
 
-def arguments_of(arrays: Sequence[GpuArray | None]) -> list[Argument | None]:
+def arguments_of(arrays: Sequence[GpuArray | None], largest: int) -> list[Argument | None]:
     """Return what arrays are as the inputs of a program."""
-    return [None if one is None else Argument.of(one, n) for n, one in enumerate(arrays)]
+    return [
+        None if one is None else Argument.of(one, n).within(largest) for n, one in enumerate(arrays)
+    ]
 
 
 def same_buffers(arrays: Sequence[Any]) -> tuple[int, ...]:

@@ -183,7 +183,7 @@ def build(
 
 def _binding(adapter: Adapter, kernel: str, slot: BoundBuffer, bound: Bound) -> Binding:
     step = max(4, slot.stride)
-    layout = None
+    layout, start = None, 0
     argument = None if slot.is_absent else bound.arguments.get(slot.name)
     if slot.role == "status":
         return Binding(slot.name, STATUS, slot.access, 0, 0)
@@ -194,8 +194,8 @@ def _binding(adapter: Adapter, kernel: str, slot: BoundBuffer, bound: Bound) -> 
         place, nbytes = ZEROS, 16
     else:
         place, layout = argument.place, argument.layout
-        nbytes = argument.bound_bytes or 16
-    first, nbytes = (bound.windows or {}).get(slot.name, (0, nbytes))
+        nbytes, start = argument.bound_bytes or 16, argument.first_byte
+    first, nbytes = (bound.windows or {}).get(slot.name, (start, nbytes))
     rounded = -(-nbytes // step) * step
     if rounded > adapter.largest_binding:
         raise OutOfMemoryError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import is_row_major, row_major
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
 
-_COPY = ShaderKernel("Copy", "copy/copy.wgsl", Origin(__name__, __file__, 0))
+COPY_ORIGIN = Origin(__name__, __file__, 0)
+_COPY = ShaderKernel("Copy", "copy/copy.wgsl", COPY_ORIGIN)
 _SHADERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "rows": ("rows", ()),
     "rows_fours": ("rows", ("VEC4_Y",)),
@@ -81,7 +82,7 @@ def lower_copy(x: Argument, adapter: Adapter) -> Program:
     walk = _walk(x)
     is_whole = walk.offset == 0 and is_row_major(walk.shape, walk.steps_x)
     layout = None if is_whole else (walk.steps_x, walk.offset)
-    view = Argument(walk.shape, x.dtype, layout, x.place)
+    view = replace(x, shape=walk.shape, layout=layout)
     inner = 2 if walk.is_transposed else 1
     corners = math.prod(walk.shape[:-inner])
     policy = adapter.policy
