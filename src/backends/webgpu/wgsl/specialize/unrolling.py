@@ -138,6 +138,7 @@ class Unrolling(Folding):
         )
         self.rounds.append((name, shown))
         body = self.block(node.body)
+        self.count += not body.statements  # else its statements count
         jump = own_jump(body, ("break", "continue")) if jumps else None
         if jump is not None:
             self.fail(f"a loop with {jump.keyword!r} cannot be unrolled.", node)
