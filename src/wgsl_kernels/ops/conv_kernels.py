@@ -6,6 +6,7 @@ All are products: of windows and the filter, of windows and gradients, of gradie
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.cpu.convolution import (
@@ -14,7 +15,9 @@ from wgsl_kernels.backends.cpu.convolution import (
     input_gradient_cpu,
 )
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.parts import excess, excess_of
 from wgsl_kernels.backends.webgpu.products.dispatching import (
     NO_EPILOGUE,
     Epilogue,
@@ -22,6 +25,7 @@ from wgsl_kernels.backends.webgpu.products.dispatching import (
     is_vec4_along,
     multiply,
 )
+from wgsl_kernels.backends.webgpu.products.parts import Cut, in_parts, is_above_limit
 from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VEC4_KK,
@@ -85,19 +89,34 @@ def convolved_webgpu(
         filter: [*window, channels, out channels].
         epilogue: What becomes of the sums.
     """
+    shape = sliding.shape_with(filter.shape[-1])
+    if is_above_limit(gpu, shape, x, filter):
+        by_batch = Cut(-len(shape), None, -len(shape))
+        by_channels = Cut(None, -1, _channels(sliding))
+        cut = by_channels if excess(gpu, filter) > 1 or sliding.batch == 1 else by_batch
+
+        def part(x: GpuArray, filter: GpuArray, end: Epilogue) -> GpuArray:
+            return convolved_webgpu(gpu, replace(sliding, batch=x.shape[0]), x, filter, end)
+
+        return in_parts(gpu, part, x, filter, shape, cut, epilogue)
     product, fields = _forward_product(x, filter.shape, sliding)
     return multiply(
         gpu,
         FORWARD,
         product,
         {"x": x, "filter": filter},
-        sliding.shape_with(filter.shape[-1]),
+        shape,
         x.dtype,
         params=fields,
         layout=_forward_layout(x, filter, sliding),
         epilogue=epilogue,
         configuration=shader_axes(sliding),
     )
+
+
+def _channels(sliding: Sliding) -> int:
+    """Return the axis of an image's channels, counted from the last."""
+    return -1 - len(sliding.axes) if sliding.is_channels_first else -1
 
 
 def _forward_layout(x: GpuArray, filter: GpuArray, sliding: Sliding) -> Layout:
@@ -139,6 +158,17 @@ def _declare_to_filter(kernel: str) -> None:
     ) -> GpuArray:
         sliding = slide(kernel, x.shape, filter_shape, **geometry)
         *inner, out_channels = filter_shape
+        if is_above_limit(gpu, filter_shape, x, dy):
+            is_large = excess_of(gpu, filter_shape, ITEMSIZE[x.dtype]) > 1
+            by_batch = Cut(-len(x.shape), -len(x.shape), None)
+            by_channels = Cut(None, _channels(sliding), -1)
+            cut = by_channels if is_large or sliding.batch == 1 else by_batch
+
+            def part(x: GpuArray, dy: GpuArray, _: Epilogue) -> GpuArray:
+                shape = (*inner, dy.shape[_channels(sliding)])
+                return to_filter_webgpu(gpu, x, dy, filter_shape=shape, **geometry)
+
+            return in_parts(gpu, part, x, dy, filter_shape, cut)
         lines = sliding.batch * math.prod(axis.out for axis in sliding.axes[:-1])
         product = Product(1, math.prod(inner), out_channels, lines, sliding.cols.out)
         is_last = not sliding.is_channels_first
@@ -168,6 +198,18 @@ def _declare_to_input(kernel: str) -> None:
     ) -> GpuArray:
         sliding = slide(kernel, input_shape, filter.shape, **geometry)
         *window, channels, out_channels = filter.shape
+        if is_above_limit(gpu, input_shape, dy, filter):
+            axis = _channels(sliding)
+            by_batch = Cut(-len(input_shape), None, -len(input_shape))
+            by_channels = Cut(None, -2, axis)
+            cut = by_channels if excess(gpu, filter) > 1 or sliding.batch == 1 else by_batch
+
+            def part(dy: GpuArray, filter: GpuArray, _: Epilogue) -> GpuArray:
+                shape = [dy.shape[0], *input_shape[1:]]
+                shape[axis] = filter.shape[-2]
+                return to_input_webgpu(gpu, dy, filter, input_shape=tuple(shape), **geometry)
+
+            return in_parts(gpu, part, dy, filter, input_shape, cut)
         rows = sliding.batch * math.prod(axis.size for axis in sliding.axes)
         product = Product(1, rows, channels, math.prod(window), out_channels)
         is_last = not sliding.is_channels_first
