@@ -5,6 +5,7 @@ A part is a view, of which a dispatch binds what it covers (``Argument.within``)
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -53,12 +54,16 @@ def outermost(shape: Shape) -> int:
 
 
 def part_of(gpu: Gpu, x: GpuArray, axis: int, first: int, count: int) -> GpuArray:
-    """Return ``count`` elements of an axis as a view; ``x`` itself where it is broadcast along it."""
+    """Return ``count`` elements of an axis: a view, or a copy of one that cannot be bound.
+
+    An array that lacks the axis, or is broadcast along it, is returned itself.
+    """
     if -axis > len(x.shape) or x.shape[axis] == 1:
         return x
     shape = list(x.shape)
     shape[axis] = count
-    return gpu.view(x, tuple(shape), x.strides, x.offset + first * x.strides[axis])
+    found = gpu.view(x, tuple(shape), x.strides, x.offset + first * x.strides[axis])
+    return gpu.contiguous(found) if excess(gpu, found) > 1 else found
 
 
 def parts_of(length: int, least: int) -> list[tuple[int, int]]:
@@ -80,11 +85,9 @@ def joined(gpu: Gpu, arrays: Sequence[GpuArray], axis: int) -> GpuArray:
 
 def added(gpu: Gpu, arrays: Iterable[GpuArray]) -> GpuArray:
     """Return the sum of arrays of one shape and dtype, in order."""
-    first, *others = arrays
-    for one in others:
-        pair = {"a": first, "b": one}
-        first = gpu.map("binary/add.wgsl", pair, first.shape, first.dtype)
-    return first
+    return functools.reduce(
+        lambda a, b: gpu.map("binary/add.wgsl", {"a": a, "b": b}, a.shape, a.dtype), arrays
+    )
 
 
 def copied(gpu: Gpu, x: GpuArray) -> GpuArray:

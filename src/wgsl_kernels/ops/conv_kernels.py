@@ -91,12 +91,13 @@ def convolved_webgpu(
     """
     shape = sliding.shape_with(filter.shape[-1])
     if is_above_limit(gpu, shape, x, filter):
-        by_batch = Cut(-len(shape), None, -len(shape))
-        by_channels = Cut(None, -1, _channels(sliding))
-        cut = by_channels if excess(gpu, filter) > 1 or sliding.batch == 1 else by_batch
+        axis, is_filter = _channels(sliding), excess(gpu, filter) > 1
+        cuts = Cut(-len(shape), None, -len(shape)), Cut(axis, -2, None), Cut(None, -1, axis)
+        cut = _cut(gpu, sliding, x, cuts, is_filter=is_filter)
 
         def part(x: GpuArray, filter: GpuArray, end: Epilogue) -> GpuArray:
-            return convolved_webgpu(gpu, replace(sliding, batch=x.shape[0]), x, filter, end)
+            own = replace(sliding, batch=x.shape[0], channels=x.shape[axis])
+            return convolved_webgpu(gpu, own, x, filter, end)
 
         return in_parts(gpu, part, x, filter, shape, cut, epilogue)
     product, fields = _forward_product(x, filter.shape, sliding)
@@ -117,6 +118,26 @@ def convolved_webgpu(
 def _channels(sliding: Sliding) -> int:
     """Return the axis of an image's channels, counted from the last."""
     return -1 - len(sliding.axes) if sliding.is_channels_first else -1
+
+
+def _cut(
+    gpu: Gpu, sliding: Sliding, a: GpuArray, cuts: tuple[Cut, Cut, Cut], *, is_filter: bool
+) -> Cut:
+    """Return what to cut: images, else the channels of ``a``, else those of other images.
+
+    Args:
+        gpu: The device.
+        sliding: How the filter moves.
+        a: The first operand.
+        cuts: What these three are.
+        is_filter: Whether the filter is above the limit; then the last is cut.
+    """
+    by_batch, of_a, others = cuts
+    if is_filter:
+        return others
+    if sliding.batch > 1:
+        return by_batch
+    return of_a if excess(gpu, a) > 1 else others
 
 
 def _forward_layout(x: GpuArray, filter: GpuArray, sliding: Sliding) -> Layout:
@@ -159,13 +180,13 @@ def _declare_to_filter(kernel: str) -> None:
         sliding = slide(kernel, x.shape, filter_shape, **geometry)
         *inner, out_channels = filter_shape
         if is_above_limit(gpu, filter_shape, x, dy):
-            is_large = excess_of(gpu, filter_shape, ITEMSIZE[x.dtype]) > 1
-            by_batch = Cut(-len(x.shape), -len(x.shape), None)
-            by_channels = Cut(None, _channels(sliding), -1)
-            cut = by_channels if is_large or sliding.batch == 1 else by_batch
+            batch, axis = -len(x.shape), _channels(sliding)
+            is_filter = excess_of(gpu, filter_shape, ITEMSIZE[x.dtype]) > 1
+            cuts = Cut(batch, batch, None), Cut(axis, None, -2), Cut(None, axis, -1)
+            cut = _cut(gpu, sliding, x, cuts, is_filter=is_filter)
 
             def part(x: GpuArray, dy: GpuArray, _: Epilogue) -> GpuArray:
-                shape = (*inner, dy.shape[_channels(sliding)])
+                shape = (*inner[:-1], x.shape[axis], dy.shape[axis])
                 return to_filter_webgpu(gpu, x, dy, filter_shape=shape, **geometry)
 
             return in_parts(gpu, part, x, dy, filter_shape, cut)
@@ -199,10 +220,9 @@ def _declare_to_input(kernel: str) -> None:
         sliding = slide(kernel, input_shape, filter.shape, **geometry)
         *window, channels, out_channels = filter.shape
         if is_above_limit(gpu, input_shape, dy, filter):
-            axis = _channels(sliding)
-            by_batch = Cut(-len(input_shape), None, -len(input_shape))
-            by_channels = Cut(None, -2, axis)
-            cut = by_channels if excess(gpu, filter) > 1 or sliding.batch == 1 else by_batch
+            batch, axis = -len(input_shape), _channels(sliding)
+            cuts = Cut(batch, None, batch), Cut(axis, -1, None), Cut(None, -2, axis)
+            cut = _cut(gpu, sliding, dy, cuts, is_filter=excess(gpu, filter) > 1)
 
             def part(dy: GpuArray, filter: GpuArray, _: Epilogue) -> GpuArray:
                 shape = [dy.shape[0], *input_shape[1:]]

@@ -97,8 +97,6 @@ def _operand(
 ) -> GpuArray:
     """Return a part of an operand, wide enough for sums of several to be rounded once."""
     found = x if axis is None else part_of(gpu, x, axis, *part)
-    if axis is not None and excess(gpu, found) > 1:
-        found = gpu.contiguous(found)
     if is_summed and x.dtype == "float16":
         return gpu.map("cast/to_real.wgsl", {"x": found}, found.shape, "float32")
     return found
