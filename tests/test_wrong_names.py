@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import operator
 import re
 import sys
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.keyword_notes import note_for
-from wgsl_kernels.ops import elsewhere
+from wgsl_kernels.engine.call_notes import note_for
+from wgsl_kernels.ops import elsewhere, elsewhere_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,14 @@ def test_a_wrong_name_says_what_is_meant(
 
 
 NAMES = [
+    (wk, "interp", "Use np.interp(x, xp, fp)"),
+    (wk, "compile", "Use wk.capture(f)."),
+    (wk, "set_default_device", "Use wk.set_backend(name)."),
+    (wk, "device_count", "Use wk.backends()."),
+    (wk, "max_pool2d", "Use wk.max_pool(x, filter_size)."),
+    (wk.ones(1), "flat", "Use x.reshape(-1)."),
+    (wk.train, "adam", "Use wk.train.Adam(learning_rate)."),
+    (wk.train, "sgd", "Use wk.train.SGD(learning_rate)."),
     (wk, "isclose", "Use wk.abs(a - b) <= tolerance, or np.allclose(a, b)."),
     (wk, "image", "Use wk.resize_bilinear"),
     (wk, "losses", "Use wk.mean_squared_error"),
@@ -81,7 +90,13 @@ def test_names_of_others_are_answered_with_ours(where: Any, name: str, words: st
 
 def test_what_is_suggested_is_there() -> None:
     """Every ``wk.…`` among the words of the tables is a name of the package."""
-    tables = [elsewhere.FUNCTIONS, elsewhere.METHODS, elsewhere.KEYWORDS, elsewhere.OPTIMIZERS]
+    tables = [
+        elsewhere.FUNCTIONS,
+        elsewhere.METHODS,
+        elsewhere_calls.KEYWORDS,
+        elsewhere.OPTIMIZERS,
+    ]
+    tables += [elsewhere_calls.ARGUMENTS, elsewhere_calls.CALLS, elsewhere_calls.CALLED]
     for table in (*tables, *elsewhere.SPACES.values()):
         for written in table.values():
             for path in re.findall(r"wk((?:\.\w+)+)", written):
@@ -100,13 +115,31 @@ def test_what_is_suggested_is_there() -> None:
         ("wk.mean(wk.ones(3), keepdim=True)", "wk.mean: Use keepdims."),
         ("wk.softmax(wk.ones(3), axes=0)", "wk.softmax: Did you mean 'axis'?"),
         ("print(ends='')", ""),
+        ("wk.dropout(wk.ones(3), p=0.5)", "wk.dropout: Use rate."),
+        ("wk.linalg.inv(wk.eye(2), out=1)", "wk.linalg.inv: Use the result"),
+        ("wk.conv2d(x, x, 1, 'same')", "wk.conv2d: Give strides= and pad= by keyword."),
+        ("wk.leaky_relu(wk.ones(3), 0.1)", "wk.leaky_relu: Give alpha= by keyword."),
+        ("wk.where(wk.ones(2) > 0)", "wk.where: Use wk.nonzero(mask)"),
+        ("wk.round(wk.ones(2), 2)", "wk.round: Use round(x, decimals)"),
+        ("wk.Tensor([1.0])", "wk.Tensor: Use wk.tensor(values)."),
+        ("wk.Variable([1.0])", "wk.Variable: Use wk.variable(values)."),
+        ("x.size()", "size is an attribute here, not a method. Use x.size"),
+        (
+            "[x, wk.train.Adam(0.1).step()]",
+            "step is an attribute here, not a method. Use optimizer.",
+        ),
+        ("(lambda é: x.shape(1))(0)", "shape is an attribute here, not a method. Use x.shape."),
+        ("x.tolist()()", ""),
     ],
 )
-def test_a_note_says_what_a_keyword_is_called(call: str, note: str) -> None:
+def test_a_note_says_how_a_refused_call_is_written(call: str, note: str) -> None:
+    linecache.cache[call] = (len(call), None, [call], call)
     with pytest.raises(TypeError) as caught:
-        eval(call, {"wk": wk})
+        eval(compile(call, call, "eval"), {"wk": wk, "x": wk.ones(2)})
 
-    assert note_for(caught.value, vars(wk)) == note
+    said = note_for(caught.value)
+    assert said.startswith(note)
+    assert bool(said) == bool(note)
 
 
 def test_errors_that_nobody_catches_are_printed_with_the_note(

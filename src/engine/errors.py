@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.findings import Finding
 
 
-class WgslKernelsError(Exception):
+class WgslKernelsError(ShortTraceback, Exception):
     """Base of every error that this package raises on purpose."""
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class DisposedTensorError(WgslKernelsError, RuntimeError):
     """A tensor was used after it was disposed."""
 
 
-class ShaderError(ShortTraceback, WgslKernelsError, RuntimeError):
+class ShaderError(WgslKernelsError, RuntimeError):
     """A shader cannot be read, composed or compiled; the message points at the author's line.
 
     Attributes:
@@ -63,7 +63,7 @@ class ShaderError(ShortTraceback, WgslKernelsError, RuntimeError):
         self.findings = findings
 
 
-class KernelFault(ShortTraceback, WgslKernelsError, RuntimeError):  # noqa: N818  it is a fault of the kernel
+class KernelFault(WgslKernelsError, RuntimeError):  # noqa: N818  it is a fault of the kernel
     """Under ``config.debug`` a kernel did what it must not; told at the next read.
 
     Attributes:

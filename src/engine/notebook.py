@@ -34,8 +34,13 @@ def folder_of(file: str) -> Path:
     return Path.cwd() if path is None else Path(path).parent  # else a server starts it there
 
 
+_NOT_THE_USERS = ("wgsl_kernels", "IPython", "numpy", "contextlib", "functools")
+_FRAMES = 8
+"""How many frames a short traceback shows at most: the first and the last ones."""
+
+
 class ShortTraceback:
-    """An error that notebooks show with the line that met it, and no frames below.
+    """An error that notebooks show with the user's own lines that met it, and no other frames.
 
     ``config.tracebacks = "full"`` has them shown.
     """
@@ -53,21 +58,25 @@ class ShortTraceback:
                 type(self), self, self.__traceback__
             )
             return full
-        return [*_user_frame(self.__traceback__), f"{type(self).__name__}: {self}"]
+        notes: Sequence[str] = getattr(self, "__notes__", ())
+        said = f"{type(self).__name__}: {self}"
+        return [*_user_frames(self.__traceback__), "", said, *notes]
 
 
-def _user_frame(trace: TracebackType | None) -> list[str]:
-    """Return the last line of the user's own that an error came through."""
+def _user_frames(trace: TracebackType | None) -> list[str]:
+    """Return the lines of the user's own that an error came through, outermost first."""
     import linecache
 
     found: list[str] = []
     while trace is not None:
         code = trace.tb_frame.f_code
-        module = trace.tb_frame.f_globals.get("__name__", "")
-        if not str(module).startswith(("wgsl_kernels.", "IPython.")):
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] not in _NOT_THE_USERS:
             line = linecache.getline(code.co_filename, trace.tb_lineno).strip()
-            found = [f"{name_of(code.co_filename)}:{trace.tb_lineno}: {line}", ""]
+            found.append(f"{name_of(code.co_filename)}:{trace.tb_lineno}: {line}")
         trace = trace.tb_next
+    if len(found) > _FRAMES:
+        found[1 : 2 - _FRAMES] = [f"… {len(found) - _FRAMES + 1} frames more"]
     return found
 
 

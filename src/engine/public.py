@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.suggestions import advice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 
 _published: list[str] = []
@@ -56,6 +56,15 @@ def unknown(module: str, name: str, names: Iterable[str]) -> AttributeError:
     """Return the error of a module that has no such name, with what may be meant."""
     said = "" if name.startswith("_") else advice(module, name, names)
     return AttributeError(f"module {module!r} has no attribute {name!r}.{said}")
+
+
+def public_spaces() -> list[tuple[str, Mapping[str, Any]]]:
+    """Return what is in each published module, by how users write it; the package itself first."""
+    root = __name__.partition(".")[0]
+    return [
+        (name.replace(root, "wk", 1).replace("ops.", ""), vars(sys.modules[name]))
+        for name in sorted(_published, key=lambda name: (name != root, name))
+    ]
 
 
 def public_functions() -> dict[CodeType, list[str]]:

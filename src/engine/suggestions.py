@@ -22,21 +22,28 @@ def provide_elsewhere(kind: str, names: Mapping[str, str]) -> None:
     _elsewhere[kind] = dict(names)
 
 
+def written_for(kind: str, name: str) -> str:
+    """Return what to write in place of another library's name: a sentence, or nothing."""
+    written = _elsewhere.get(kind, {}).get(name)
+    return f" Use {written}." if written else ""
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is spelled most like ``name``, or None where none is.
 
     It begins with the same letter: other names are seldom what a slip of the fingers meant.
     """
-    return _nearest(name, tuple(known))
+    return _nearest(name, tuple(known), 0.75, 0.66)
 
 
 @functools.lru_cache(maxsize=512)  # libraries ask by hasattr for names that are not there
-def _nearest(name: str, known: tuple[str, ...]) -> str | None:
+def _nearest(name: str, known: tuple[str, ...], cutoff: float, of_same_length: float) -> str | None:
     import difflib
 
     alike = [one for one in known if one[:1].lower() == name[:1].lower()]
-    for given, cutoff in ((alike, 0.75), ([one for one in alike if len(one) == len(name)], 0.66)):
-        found = difflib.get_close_matches(name, given, n=1, cutoff=cutoff)
+    as_long = [one for one in alike if len(one) == len(name)]
+    for given, limit in ((alike, cutoff), (as_long, of_same_length)):
+        found = difflib.get_close_matches(name, given, n=1, cutoff=limit)
         if found:
             return found[0]
     return None
@@ -48,5 +55,13 @@ def advice(kind: str, name: str, known: Iterable[str]) -> str:
     meant = None if name in names else nearest(name, known)
     if meant is not None:
         return f" Did you mean {meant!r}?"
-    written = names.get(name if name in names else nearest(name, names) or "")
-    return f" Use {written}." if written else ""
+    if name in names:
+        return written_for(kind, name)
+    meant = _misspelled(name, tuple(names))
+    return written_for(kind, meant or "")
+
+
+def _misspelled(name: str, foreign: tuple[str, ...]) -> str | None:
+    """Return another library's name where letters of it were exchanged, or hardly any differs."""
+    same = [one for one in foreign if sorted(one) == sorted(name)]
+    return same[0] if same else _nearest(name, foreign, 0.85, 0.85)

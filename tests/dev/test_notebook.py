@@ -24,6 +24,11 @@ CELLS = {
         "wk.wgsl_kernel('Celled', '''\nfn op(x: T) -> T {\n  return x + nowhere;\n}\n''')"
     ),
     "fails": "wk.engine().run_kernel('Celled', {'x': x}).numpy()",
+    "shapes": "def product(a):\n    return a @ a\n\nproduct(wk.ones((3, 4)))",
+    "index": "wk.ones(3)[5]",
+    "keyword": "wk.ones((2, 3)).sum(dim=1)",
+    "positions": "wk.conv2d(x, x, 1, 'same')",
+    "attribute": "x.size()",
     "full": "with wk.config.using(tracebacks='full'):\n"
     "    wk.config.tracebacks = 'full'\n    wk.engine().run_kernel('Celled', {'x': x}).numpy()",
     "path": "wk.wgsl_kernel('Beside', 'beside.wgsl')\n"
@@ -79,6 +84,27 @@ def test_a_shader_error_shows_the_place_in_the_cell_and_no_frames(said: dict[str
     assert lines[2].startswith("ShaderError: Celled: In[1]:6:14: nothing is called 'nowhere' here.")
     assert lines[3:5] == ["      return x + nowhere;", "                 ^"]
     assert len(lines) < 12
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("shapes", ["product(wk.ones((3, 4)))", "return a @ a", "ShapeError: ", "inner sizes"]),
+        ("index", ["wk.ones(3)[5]", "IndexOutOfRange"]),
+        ("keyword", ["sum(dim=1)", "argument 'dim'", "wk.sum: Use axis."]),
+        ("positions", ["conv2d(x, x, 1", "wk.conv2d: Give strides= and pad= by keyword."]),
+        ("attribute", ["x.size()", "size is an attribute here"]),
+    ],
+)
+def test_an_error_shows_the_users_lines_and_the_message(
+    said: dict[str, Any], cell: str, words: list[str]
+) -> None:
+    printed, ran, _ = said[cell]
+
+    assert not ran
+    assert len(printed.splitlines()) <= 25
+    assert [word for word in words if word not in printed] == []
 
 
 @pytest.mark.gpu

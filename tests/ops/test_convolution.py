@@ -108,3 +108,10 @@ def test_a_filter_that_is_not_finite_meets_zeros_around_dy(odd: float, data_form
     assert np.isnan(channel).any()
     assert np.isfinite(found[0]).sum() == found[0].size * 2 // 3
     np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 8, 8), (1, 8, 8, 4)])
+def test_a_filter_of_another_layout_is_answered_with_ours(shape: tuple[int, ...]) -> None:
+    read = r"x is read as NHWC, filter as \[height, width, in, out\]"
+    with pytest.raises(wk.ShapeError, match=read + r".*permute_dims\(filter, \(2, 3, 1, 0\)\)"):
+        wk.conv2d(wk.ones(shape), wk.ones((16, 3, 3, 3)), pad=1)

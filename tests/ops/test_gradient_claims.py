@@ -84,3 +84,19 @@ def test_the_gradient_is_what_the_docstring_says(backend: str, claim: str) -> No
                 found.append(gradients(*xs))
         for each in found:
             np.testing.assert_array_equal([one.numpy() for one in each], want)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+@pytest.mark.parametrize(
+    ("f", "scale"), [(wk.elu, 1.0), (wk.selu, 1.7580993408473766)], ids=["elu", "selu"]
+)
+def test_gradients_of_exponential_units_have_all_digits(
+    backend: str, f: Callable[..., Any], scale: float
+) -> None:
+    x = -np.geomspace(2.0**-40, 87.0, 400).astype(np.float32)
+    with wk.use_backend(backend):
+        found = wk.grad(f)(wk.tensor(x)).numpy()
+        second = wk.grad(wk.grad(f))(wk.tensor(x)).numpy()
+    want = scale * np.exp(x.astype(np.float64))
+    np.testing.assert_allclose(found, want, rtol=4 * 2.0**-24)
+    np.testing.assert_allclose(second, want, rtol=4 * 2.0**-24)

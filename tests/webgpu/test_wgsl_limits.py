@@ -88,9 +88,11 @@ OTHERS: dict[str, tuple[int, Callable[[int], str], str]] = {
               "longer than 16000"),
     "parameters": (limits.LIST, lambda n: "fn g(" + ",".join(f"a{i}: f32" for i in range(n))
                    + ") { }\n" + _value("x"), "longer than 16000"),
-    "cases": (limits.LIST, lambda n: _body(
-        "switch (1) { case " + ", ".join(map(str, range(n))) + ": { } default: { } }"
-    ), "longer than 16000"),
+    "cases": (limits.SELECTORS, lambda n: _body(
+        "switch (1) {" + "".join(f" case {i}: {{ }}" for i in range(n)) + " default: { } }"
+    ), "more than 1023 case selectors"),
+    "calls in a row": (limits.CALLS, lambda n: "fn g() { }\n" + _body("h();\n" * ((n - 1) // 100))
+                       + f"fn h() {{ {'g(); ' * 99} }}\n", "comes to more than 10000 calls"),
     "comments": (limits.COMMENTS, lambda n: "/*" * n + "*/" * n + _value("x"), "comment is nested"),
     "constants": (limits.DECLARATIONS, lambda n: _chain(
         "const c{} = c{};", n, "const c0 = 1;"
@@ -127,6 +129,24 @@ def test_other_limits_are_refused_at_their_place(what: str) -> None:
             _load(text(count))
         assert words in str(caught.value)
         assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("count", [14, 30, 900])
+def test_functions_that_call_each_other_twice_are_refused(count: int) -> None:
+    """Compilers write out each call: 2^count of them."""
+    twice = "".join(
+        f"fn g{one}(x: f32) -> f32 {{ return g{one - 1}(g{one - 1} (x)); }}\n"
+        for one in range(1, count)
+    )
+    with pytest.raises(wk.ShaderError, match=r"a\.wgsl:14:4: a call of this comes to more than"):
+        _load(f"fn g0(x: f32) -> f32 {{ return x; }}\n{twice}{_value('x')}")
+
+
+def test_selectors_are_counted_of_each_switch() -> None:
+    switch = "switch (1) { case " + ", ".join(map(str, range(1000))) + ",: { } default: { } }\n"
+    _load(_body(switch * 3))
+    with pytest.raises(wk.ShaderError, match="more than 1023 case selectors"):
+        _load(_body(switch.replace("default", "case " + ", ".join(map(str, range(2000, 2030))))))
 
 
 def test_a_list_of_many_sums_is_no_long_expression() -> None:

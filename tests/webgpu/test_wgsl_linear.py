@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from wgsl_kernels.backends.webgpu.composing.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.source import load_text
 from wgsl_kernels.backends.webgpu.wgsl.linking.conditions import translate
 from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
+from wgsl_kernels.backends.webgpu.wgsl.lint.sizes import may_be_large
 from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
 from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, Edit
 from wgsl_kernels.engine.errors import ShaderError
@@ -127,3 +129,18 @@ def test_quoting_many_pieces_of_a_file_with_many_edits_is_linear() -> None:
 
     quoted(2)
     assert quoted(600) < 2.2 * quoted(300)
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    ["\n", " \n", "\t", "// array<\n", "/* var<storage */", "// import a\n", "/*::*/ "],
+)
+def test_regular_expressions_cross_a_text_once(repeated: str) -> None:
+    text = repeated * 20_000 + "fn op(x: f32) -> f32 { return x; }\n"
+
+    began = time.process_time()
+    source = load_text(text, "long", Path())
+    may_be_large(text)
+
+    assert source.facts.functions
+    assert time.process_time() - began < 1.0  # blank lines took 7 s, each other line that long

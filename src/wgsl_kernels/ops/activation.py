@@ -58,8 +58,13 @@ wgsl_kernel("Elu", "activation/elu.wesl")
 
 
 @gradient("Elu")
-def _elu_grad(dy: Tensor, y: Tensor) -> Tensor:
-    return run("EluGrad", dy, y)
+def _elu_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return logical.where(x >= 0.0, dy, dy * _exp_below_zero(x))  # y + 1 cancels below -1
+
+
+def _exp_below_zero(x: Tensor) -> Tensor:
+    """Return e^x where ``x`` is below 0, else 1, so that nothing is infinite where it is unused."""
+    return run("Exp", logical.where(x > 0.0, 0.0, x))
 
 
 @signature("EluGrad")
@@ -256,8 +261,8 @@ wgsl_kernel("Selu", "activation/selu.wesl")
 
 
 @gradient("Selu")
-def _selu_grad(dy: Tensor, y: Tensor) -> Tensor:
-    return logical.where(y > 0.0, dy * _SELU, dy * (y + _SELU_ALPHA))
+def _selu_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return logical.where(x > 0.0, dy * _SELU, dy * (_exp_below_zero(x) * _SELU_ALPHA))
 
 
 def sigmoid(x: TensorLike) -> Tensor:

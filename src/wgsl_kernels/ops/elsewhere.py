@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from wgsl_kernels.engine.keyword_notes import install
+from wgsl_kernels.engine.call_notes import install
 from wgsl_kernels.engine.suggestions import provide_elsewhere
+from wgsl_kernels.ops.elsewhere_calls import ARGUMENTS, CALLED, CALLS, KEYWORDS
 
 FUNCTIONS = {
+    "LBFGS": "scipy.optimize.minimize with wk.value_and_grad",
     "Module": "a dict, a list or a dataclass of wk.variable",
     "Parameter": "wk.variable(values)",
+    "Sequential": "a function of wk that calls others",
     "absolute": "wk.abs(x)",
     "addmm": "a + wk.matmul(b, c)",
     "allclose": "np.allclose(a, b)",
@@ -26,15 +29,19 @@ FUNCTIONS = {
     "array_equal": "np.array_equal(a, b)",
     "as_tensor": "wk.tensor(values)",
     "average": "wk.mean(x, axis)",
+    "avg_pool2d": "wk.avg_pool(x, filter_size)",
     "bfloat16": "wk.float16, or wk.float32",
+    "binary_cross_entropy": "wk.sigmoid_cross_entropy(labels, logits)",
     "bmm": "wk.matmul(a, b)",
     "cat": "wk.concat(arrays, axis)",
     "cbrt": "wk.sign(x) * wk.abs(x) ** (1 / 3)",
-    "checkpoint": "wk.save(path, state)",
+    "cdist": "wk.linalg.vector_norm(a[:, None] - b[None], axis=-1)",
+    "checkpoint": "wk.save(path, state), where a file is meant",
     "cholesky": "wk.linalg.cholesky(x)",
     "chunk": "wk.split(x, count, axis)",
     "clamp": "wk.clip(x, min, max)",
     "column_stack": "wk.stack(arrays, axis=1)",
+    "compile": "wk.capture(f)",
     "concatenate": "wk.concat(arrays, axis)",
     "cond": "wk.where(condition, a, b), or an if on the host",
     "constant": "wk.tensor(values)",
@@ -45,9 +52,12 @@ FUNCTIONS = {
     "cross": "wk.linalg.cross(a, b)",
     "cross_entropy": "wk.softmax_cross_entropy(labels, logits)",
     "cuda": "wk.backends(), and wk.use_backend('webgpu')",
+    "data": "slices of arrays: x[i : i + size]",
+    "dataSync": "x.numpy()",
     "deg2rad": "x * (wk.pi / 180)",
     "det": "wk.linalg.det(x)",
     "device": "wk.use_backend(name)",
+    "device_count": "wk.backends()",
     "device_put": "wk.tensor(values) under wk.use_backend(name)",
     "double": "wk.float64",
     "dstack": "wk.concat(arrays, 2)",
@@ -76,27 +86,37 @@ FUNCTIONS = {
     "int": "wk.int32",
     "int16": "wk.int32",
     "int64": "wk.int32: WebGPU has no wider integers",
+    "interp": "np.interp(x, xp, fp), which takes tensors",
     "interpolate": "wk.resize_bilinear(images, size)",
     "inv": "wk.linalg.inv(x)",
     "invert": "wk.bitwise_invert(x)",
     "is_tensor": "isinstance(x, wk.Tensor)",
     "isclose": "wk.abs(a - b) <= tolerance, or np.allclose(a, b)",
     "isin": "(wk.expand_dims(x, -1) == values).any(-1)",
+    "jacfwd": "wk.jacobian(f)",
+    "jacrev": "wk.jacobian(f)",
     "jit": "wk.capture(f)",
     "kron": "wk.einsum",
     "lax": "functions of wk, such as wk.scan and wk.where",
     "layernorm": "wk.layer_norm(x, scale, offset)",
+    "layers": "functions of wk, such as wk.relu, and wk.variable",
     "left_shift": "wk.bitwise_left_shift(a, b)",
     "lerp": "a + (b - a) * t",
+    "load_state_dict": "wk.load(path, into=state), or load_state_dict of an optimizer",
     "logit": "wk.log(x / (1.0 - x))",
     "logspace": "10.0 ** wk.linspace(start, stop, num)",
     "long": "wk.int32: WebGPU has no wider integers",
     "losses": "wk.mean_squared_error and the other losses: all are functions of wk",
+    "lu": "wk.linalg.solve(a, b)",
     "manual_seed": "wk.random.seed(number)",
     "masked_fill": "wk.where(mask, value, x)",
+    "masked_select": "x[mask]",
     "matrix_norm": "wk.linalg.matrix_norm(x)",
     "matrix_rank": "wk.linalg.matrix_rank(x)",
+    "max_pool2d": "wk.max_pool(x, filter_size)",
     "median": "wk.sort(x), and the element in the middle",
+    "metrics": "wk.mean(wk.equal(a, b)) and its like",
+    "mish": "x * wk.tanh(wk.softplus(x))",
     "mm": "wk.matmul(a, b)",
     "mse_loss": "wk.mean_squared_error(labels, predictions)",
     "mul": "wk.multiply(a, b)",
@@ -104,6 +124,7 @@ FUNCTIONS = {
     "nanmean": "wk.where(wk.isnan(x), 0.0, x), and wk.sum of it by a count",
     "nansum": "wk.sum(wk.where(wk.isnan(x), 0.0, x))",
     "ndarray": "wk.Tensor",
+    "nll_loss": "wk.softmax_cross_entropy(labels, logits)",
     "nn": "functions of wk, such as wk.relu, and wk.variable",
     "no_grad": "wk.stop_gradient(x); without a tape nothing is recorded",
     "numpy": "wk, which has NumPy's functions; x.numpy() reads a tensor",
@@ -113,12 +134,14 @@ FUNCTIONS = {
     "permute": "wk.permute_dims(x, axes)",
     "pinv": "wk.linalg.pinv(x)",
     "power": "wk.pow(a, b)",
+    "print": "print(x), which waits for the values",
     "qr": "wk.linalg.qr(x)",
     "quantile": "wk.sort(x), and the elements wanted",
     "rad2deg": "x * (180 / wk.pi)",
     "rand": "wk.random_uniform(shape)",
     "randint": "wk.random.randint",
     "randn": "wk.random_normal(shape)",
+    "random_split": "wk.random.permutation(size)",
     "ravel": "wk.reshape(x, -1)",
     "reduce_max": "wk.max(x, axis)",
     "reduce_mean": "wk.mean(x, axis)",
@@ -126,16 +149,21 @@ FUNCTIONS = {
     "reduce_sum": "wk.sum(x, axis)",
     "right_shift": "wk.bitwise_right_shift(a, b)",
     "rint": "wk.round(x)",
+    "rms_norm": "x / wk.sqrt(wk.mean(x * x, -1, keepdims=True) + epsilon)",
     "rolling": "wk.roll(x, shift, axis)",
     "rot90": "wk.flip(x.T, 0)",
+    "scaled_dot_product_attention": "wk.softmax(q @ k.mT * scale) @ v",
     "scatter_add": "x.at[indices].add(values)",
     "seed": "wk.random.seed(number)",
     "select": "wk.where(condition, a, b)",
+    "set_default_device": "wk.set_backend(name)",
     "set_default_dtype": "dtype=, or x.astype(dtype)",
+    "set_printoptions": "np.set_printoptions, on x.numpy()",
     "set_random_seed": "wk.random.seed(number)",
     "silu": "x * wk.sigmoid(x)",
     "sinc": "wk.where(x == 0, 1.0, wk.sin(wk.pi * x) / (wk.pi * x))",
     "solve": "wk.linalg.solve(a, b)",
+    "solve_triangular": "wk.linalg.solve(a, b)",
     "sub": "wk.subtract(a, b)",
     "svd": "wk.linalg.svd(x)",
     "swapaxes": "wk.permute_dims(x, axes)",
@@ -148,6 +176,7 @@ FUNCTIONS = {
     "uint16": "wk.int32",
     "uint32": "wk.int32",
     "unsqueeze": "wk.expand_dims(x, axis)",
+    "version": "wk.__version__",
     "vmap": "ops on a leading axis: they broadcast",
     "vstack": "wk.concat(arrays, 0)",
     "while_loop": "a Python loop; of a fixed number of steps wk.scan",
@@ -175,6 +204,7 @@ METHODS = {
     "cross": "wk.linalg.cross(x, y)",
     "cuda": "x.to_device('webgpu')",
     "data": "x.numpy()",
+    "dataSync": "x.numpy()",
     "detach": "wk.stop_gradient(x)",
     "diagonal": "wk.linalg.diagonal(x)",
     "dim": "x.ndim",
@@ -186,6 +216,7 @@ METHODS = {
     "expand_as": "x.broadcast_to(y.shape)",
     "fill": "wk.full_like(x, value)",
     "fill_": "assign of a variable, or wk.full_like(x, value)",
+    "flat": "x.reshape(-1)",
     "flatten": "x.reshape(-1)",
     "float": "x.astype(wk.float32)",
     "gather": "x.take_along_axis(indices, axis), or x.take(indices, axis)",
@@ -242,43 +273,6 @@ METHODS = {
 }
 """Methods and attributes of a tensor."""
 
-KEYWORDS = {
-    "alpha": "learning_rate",
-    "b1": "beta1",
-    "b2": "beta2",
-    "beta_1": "beta1",
-    "beta_2": "beta2",
-    "betas": "beta1 and beta2",
-    "decay": "a schedule of wk.train as learning_rate",
-    "eps": "epsilon",
-    "lr": "learning_rate",
-    "momentum": "wk.train.Momentum(learning_rate, momentum)",
-    "nesterov": "use_nesterov",
-    "parameters": "minimize(f, variables)",
-    "params": "minimize(f, variables)",
-    "step_size": "learning_rate",
-    "weight_decay": "wk.train.AdamW(learning_rate, weight_decay=…)",
-}
-"""Keywords of optimizers."""
-
-ARGUMENTS = {
-    "a_max": "max",
-    "a_min": "min",
-    "ddof": "correction",
-    "decimals": "round(x, decimals), which is Python's",
-    "device": "wk.use_backend(name) around it",
-    "dilation": "dilations",
-    "dim": "axis",
-    "dims": "axis",
-    "keepdim": "keepdims",
-    "kernel_size": "filter_size",
-    "padding": "pad",
-    "requires_grad": "wk.variable(values), or wk.grad of a function",
-    "stride": "strides",
-    "unbiased": "correction=1 or correction=0",
-}
-"""Keywords of functions."""
-
 OPTIMIZERS = {
     "lr": "optimizer.learning_rate",
     "param_groups": "optimizer.learning_rate, or an optimizer for each group",
@@ -321,11 +315,19 @@ _TRANSFORMS = {
     "rfft2": "wk.fft.rfftn(x, axes=(-2, -1))",
 }
 _TRAINING = {
-    "ExponentialLR": "wk.train.ExponentialDecay",
     "CosineAnnealingLR": "wk.train.CosineDecay",
-    "clip_grad_norm_": "wk.train.clip_by_global_norm(gradients, limit)",
+    "ExponentialLR": "wk.train.ExponentialDecay",
     "RMSprop": "wk.train.RMSProp",
+    "adadelta": "wk.train.Adadelta(learning_rate)",
+    "adagrad": "wk.train.Adagrad(learning_rate)",
+    "adam": "wk.train.Adam(learning_rate)",
+    "adamax": "wk.train.Adamax(learning_rate)",
+    "adamw": "wk.train.AdamW(learning_rate)",
+    "clip_grad_norm_": "wk.train.clip_by_global_norm(gradients, limit)",
     "lr_scheduler": "a schedule of wk.train as learning_rate",
+    "momentum": "wk.train.Momentum(learning_rate, momentum)",
+    "rmsprop": "wk.train.RMSProp(learning_rate)",
+    "sgd": "wk.train.SGD(learning_rate)",
 }
 SPACES = {
     "wk.random": _DRAWS,
@@ -340,6 +342,8 @@ provide_elsewhere("tensor", METHODS)
 provide_elsewhere("keyword", KEYWORDS)
 provide_elsewhere("argument", ARGUMENTS)
 provide_elsewhere("optimizer", OPTIMIZERS)
+provide_elsewhere("call", CALLS)
+provide_elsewhere("called", CALLED)
 for _space, _names in SPACES.items():
     provide_elsewhere(_space, _names)
 install()

@@ -144,7 +144,7 @@ def _histogram(
         edges = low + (high - low) * grid
     else:
         edges = _floats(bins)
-        if not isinstance(bins, Tensor) and np.any(np.diff(np.asarray(bins)) < 0):
+        if not isinstance(bins, Tensor) and np.any(np.diff(np.asarray(bins, np.float64)) < 0):
             raise ArgumentError(f"histogram: bins is {bins!r}; want edges that do not fall.")
     count = edges.shape[0] - 1
     last = edges[count]

@@ -57,13 +57,27 @@ def slide_filter(kernel: str, x: Spec, filter: Spec, axes: int = 2, **geometry: 
     for name, spec in (("x", x), ("filter", filter)):
         require_dtype(kernel, name, spec, "float32")
         require_rank(kernel, name, spec, axes + 2)
-    sliding = slide(kernel, x.shape, filter.shape, **geometry)
+    try:
+        sliding = slide(kernel, x.shape, filter.shape, **geometry)
+    except ShapeError as error:
+        raise ShapeError(f"{error} {_layouts(geometry['data_format'], axes)}") from None
     if sliding.channels != filter.shape[-2]:
         raise ShapeError(
             f"{kernel}: channels differ: x is {show(x.shape)} ({sliding.data_format}), filter is "
-            f"{show(filter.shape)}; want filter[{axes}] == {sliding.channels}."
+            f"{show(filter.shape)}; want filter[{axes}] == {sliding.channels}. "
+            f"{_layouts(sliding.data_format, axes)}"
         )
     return sliding
+
+
+def _layouts(data_format: str, axes: int) -> str:
+    """Return the words on how images and filters are read: other libraries put channels first."""
+    window = ("depth", "height", "width")[-axes:]
+    order = f"({', '.join(map(str, (*range(2, axes + 2), 1, 0)))})"
+    return (
+        f"x is read as {data_format}, filter as [{', '.join(window)}, in, out]: data_format= and "
+        f"permute_dims(filter, {order}) serve arrays with channels first."
+    )
 
 
 def sliding_of(kernel: str, shape: Shape, filter_shape: Shape, **geometry: Any) -> Sliding:

@@ -1,5 +1,7 @@
 """Optimizers: they change variables so that a loss falls."""
 
+import types as _types
+
 from wgsl_kernels.engine.public import publish as _publish
 from wgsl_kernels.train import schedules as schedules
 from wgsl_kernels.train.adagrad import Adadelta as Adadelta
@@ -18,4 +20,7 @@ from wgsl_kernels.train.schedules import PiecewiseConstant as PiecewiseConstant
 from wgsl_kernels.train.schedules import PolynomialDecay as PolynomialDecay
 from wgsl_kernels.train.sgd import SGD as SGD
 
+for _name in [name for name, value in globals().items() if isinstance(value, _types.ModuleType)]:
+    if _name not in ("schedules", "_types"):  # a module `adam` would hide what is meant by it
+        del globals()[_name]
 _publish(__name__)

@@ -1,11 +1,12 @@
-"""Which declarations need which: none may need itself, nor too many others in a row."""
+"""Which declarations need which: none may need itself, too many in a row, or too many calls."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NoReturn
 
-from wgsl_kernels.backends.webgpu.wgsl.facts import Alias, Struct
-from wgsl_kernels.backends.webgpu.wgsl.limits import DECLARATIONS, TYPES
+from wgsl_kernels.backends.webgpu.wgsl.facts import Alias, Function, Struct
+from wgsl_kernels.backends.webgpu.wgsl.limits import CALLS, DECLARATIONS, TYPES
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_dependencies(files: Sequence[Facts]) -> None:
-    """Refuse files in which a declaration needs itself, or a chain of them is too long.
+    """Refuse files in which a declaration needs itself, or chains or calls are too many.
 
     Files that are not understood are left to the compiler, which stops there.
 
@@ -41,6 +42,7 @@ class _Walk:
         self.declared = declared
         self.lengths: dict[str, int] = {}  # of the longest chain that begins with a declaration
         self.types: dict[str, int] = {}  # the same of structs and aliases only
+        self.calls: dict[str, int] = {}  # what one call of a function comes to
 
     def check(self) -> None:
         for name in self.declared:
@@ -75,6 +77,22 @@ class _Walk:
             self._refuse(name, f"{message}, which compilers do not survive.")
         if is_type and self.types[name] > TYPES:
             self._refuse(name, f"this type is nested more than {TYPES} types deep.")
+        self.calls[name] = 1 + self._calls_within(name, needs)
+        if self.calls[name] > CALLS:
+            message = f"a call of this comes to more than {CALLS} calls, each of which compilers"
+            self._refuse(name, f"{message} write out. Keep what is computed twice with let.")
+
+    def _calls_within(self, name: str, needs: Sequence[str]) -> int:
+        """Return how many calls those in a function's body come to."""
+        functions = [one for one in needs if isinstance(self.declared[one][0], Function)]
+        if not functions:
+            return 0
+        declaration, text = self.declared[name]
+        body = text.text[declaration.span.begin : declaration.span.end]
+        return sum(
+            self.calls[one] * len(re.findall(rf"\b{re.escape(one)}\s*\(", body))
+            for one in functions
+        )
 
     def _refuse_circle(self, names: list[str]) -> NoReturn:
         circle = " -> ".join(names if len(names) <= 10 else [*names[:5], "...", *names[-4:]])

@@ -32,6 +32,11 @@ LIST = 16_000
 """What stands between the commas of one list."""
 DECLARATIONS = 1000
 """Declarations of which each needs the next."""
+CALLS = 10_000
+"""Calls that one call of a function comes to, with those inside of what it calls: compilers write
+each of them out."""
+SELECTORS = 1023
+"""Selectors of one switch. Source: WebGPU Shading Language, section 2.4, limits."""
 
 _DEADLY = "which compilers do not survive."
 _NAMES = "Give parts of it names with let."
@@ -41,6 +46,10 @@ _ELSE = f"more than {ELSE_IFS} else-ifs end here, {_DEADLY} Use switch."
 _BRACE = f"this is braced more than {BRACES} levels deep, which WGSL does not allow."
 _TYPE = f"this type is nested more than {TYPES} levels deep, {_DEADLY}"
 _LIST = f"this list is longer than {LIST}, {_DEADLY} Bind it as a tensor."
+_CASES = (
+    f"this switch has more than {SELECTORS} case selectors, which WGSL does not allow. "
+    "Bind what they choose as a tensor."
+)
 
 _OPEN, _CLOSE, _OPERATOR, _PREFIX, _ACCESS, _COMMA, _END, _BRACE_OPEN, _BRACE_CLOSE = range(9)
 _ROLES = {
@@ -151,3 +160,26 @@ def check_depth(source: Text, tokens: Tokens, template: str) -> None:
             message = _LONG
         if message:
             raise ShaderError(source.point(message, tokens.begins[at]))
+    if texts.count("case") + texts.count(",") > SELECTORS:
+        _check_selectors(source, tokens)
+
+
+def _check_selectors(source: Text, tokens: Tokens) -> None:
+    """Refuse a switch of more selectors than WGSL allows."""
+    texts = tokens.texts
+    counts = [0]
+    in_case = False
+    for at, text in enumerate(texts):
+        if text == "case":
+            counts[-1] += 1
+            in_case = True
+        elif text == "," and in_case:
+            counts[-1] += texts[at + 1] not in (":", "{")
+        elif text in (":", "{"):
+            in_case = False
+        if text == "{":
+            counts.append(0)
+        elif text == "}":
+            counts.pop()
+        if counts[-1] > SELECTORS:
+            raise ShaderError(source.point(_CASES, tokens.begins[at]))

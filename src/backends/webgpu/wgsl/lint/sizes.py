@@ -28,7 +28,9 @@ MOST_BYTES = 8192
 _LARGEST_ELEMENT = 64
 """Bytes of the largest type that is no array and no struct: a matrix."""
 _ARRAY = re.compile(r"\barray\s*<")
-_COUNT = re.compile(r"\barray\s*<[^;=(){}]*?,\s*(\d+)u?\s*>")
+_COUNT = re.compile(r"\barray\s*<[^;=(){}]{0,400}?,\s*(\d+)u?\s*>")
+_UNSIZED = re.compile(r"var<storage[^;]{0,400};")
+"""Both look no further than types are long: a text that repeats how one begins takes its length."""
 
 
 def may_be_large(text: str) -> bool:
@@ -38,7 +40,7 @@ def may_be_large(text: str) -> bool:
     """
     arrays = _ARRAY.findall(text)
     counts = [int(one) for one in _COUNT.findall(text)]
-    unsized = len(re.findall(r"var<storage[^;]*;", text))
+    unsized = len(_UNSIZED.findall(text))
     if len(counts) + unsized < len(arrays):
         return True  # a count with a name
     return sum(counts) * _LARGEST_ELEMENT > MOST_BYTES
