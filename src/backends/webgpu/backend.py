@@ -20,6 +20,7 @@ from wgsl_kernels.backends.webgpu.array import (
 from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of
 from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.composing.operands import classify
+from wgsl_kernels.backends.webgpu.copier import Copier
 from wgsl_kernels.backends.webgpu.devices.background import Background
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.gpu import Gpu
@@ -27,16 +28,9 @@ from wgsl_kernels.backends.webgpu.host_values import HostValues, PackedValues, h
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
 from wgsl_kernels.backends.webgpu.lowering.call import Call
-from wgsl_kernels.backends.webgpu.lowering.copying import (
-    COPY_ORIGIN,
-    copy_call,
-    has_own_kernel,
-    lower_copy,
-)
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.lowering.program import Program
-from wgsl_kernels.backends.webgpu.parts import copied
 from wgsl_kernels.backends.webgpu.runtime.debugging import Debugging
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
@@ -44,7 +38,7 @@ from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.runtime.small import launch_where_small
-from wgsl_kernels.backends.webgpu.sources import Sources, sources_of
+from wgsl_kernels.backends.webgpu.sources import sources_of
 from wgsl_kernels.backends.webgpu.symbolic import lower_function
 from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
 from wgsl_kernels.engine.config import config
@@ -58,7 +52,6 @@ from wgsl_kernels.engine.errors import (
 )
 from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -70,9 +63,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.driver import Noted
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.registry import Kernel
+    from wgsl_kernels.engine.spec import Spec
 
-COPIES_MAX = 512
-"""Layouts of copies, and fills, that are kept ready at least."""
+FILLS_MAX = 512
+"""Fills that are kept ready at least."""
 
 
 class WebGpuBackend:
@@ -82,9 +76,8 @@ class WebGpuBackend:
 
     def __init__(self) -> None:
         self._device: Device | None = None
-        self._copies: Recent[tuple[Any, ...], MapLaunch | Loaded] = Recent(COPIES_MAX)
-        self._copier = Gpu(self, "Copy", COPY_ORIGIN, Sources(COPY_ORIGIN))
-        self._fills: Recent[tuple[Any, ...], Loaded] = Recent(COPIES_MAX)
+        self._copier = Copier(self)
+        self._fills: Recent[tuple[Any, ...], Loaded] = Recent(FILLS_MAX)
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self._debugging = Debugging(self.evaluator)
@@ -205,29 +198,7 @@ class WebGpuBackend:
 
     def copy(self, array: GpuArray) -> GpuArray:
         """Return a row-major copy of an array on the device."""
-        spec = Spec(array.shape, array.dtype)
-        device = self.open()
-        x = Argument.of(array, 0).within(device.largest_binding)
-        if max(x.bound_bytes, device_bytes(spec.size, spec.dtype)) > device.largest_binding:
-            self.check_size(spec)
-            return copied(self._copier, array)
-        if has_own_kernel(array):
-            self.make_resident(array)
-            self.check_size(spec)
-            return self._copied(device, array, spec, x)
-        launch = self._copies[(spec,)]
-        if not isinstance(launch, MapLaunch):
-            launch = MapLaunch(self, copy_call(spec))
-            self._copies.keep((spec,), launch)
-        return launch.run_now([array])[0]
-
-    def _copied(self, device: Device, array: GpuArray, spec: Spec, x: Argument) -> GpuArray:
-        key = (device, spec, array.layout)
-        loaded = self._copies[key]
-        if not isinstance(loaded, Loaded):
-            loaded = Loaded(device, lower_copy(x, device))
-            self._copies.keep(key, loaded)
-        return GpuArray(spec.shape, spec.dtype, spec.size, loaded.make([array]), device)
+        return self._copier.copy(array)
 
     def fill(self, array: GpuArray, words: Words) -> None:
         """Record that all elements of a new array become one number."""

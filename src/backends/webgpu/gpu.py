@@ -9,7 +9,7 @@ from wgsl_kernels.backends.webgpu import doors
 from wgsl_kernels.backends.webgpu.array import GpuArray, extent
 from wgsl_kernels.backends.webgpu.array_making import ArrayMaker
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
+from wgsl_kernels.backends.webgpu.lowering.arguments import arguments_of
 from wgsl_kernels.backends.webgpu.lowering.call import Call
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
@@ -220,11 +220,8 @@ class Gpu(ArrayMaker):
         if loaded is None:
             options = configuration, groups, constants, windows, key, notes
             doors.check_options(self._kernel, fields, *options)
-            largest = device.largest_binding
-            given = {
-                name: Argument.of(one, n).within(largest)
-                for n, (name, one) in enumerate(arrays.items())
-            }
+            found = arguments_of(tuple(arrays.values()), device.largest_binding)
+            given = {name: one for name, one in zip(arrays, found, strict=True) if one}
             program = lower_custom(
                 self._kernel, self._source(shader, slots, configuration), given, device,
                 params=fields, groups=groups, constants=constants, windows=windows,

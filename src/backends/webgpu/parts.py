@@ -1,4 +1,4 @@
-"""Arrays above the binding limit: kernels run on parts of them, and the results are joined or added.
+"""Arrays above the binding limit: kernels run on parts, and the results are joined or added.
 
 A part is a view, of which a dispatch binds what it covers (``Argument.within``).
 """
@@ -15,7 +15,7 @@ from wgsl_kernels.backends.webgpu.lowering.blocks import blocks_of
 from wgsl_kernels.engine.dtypes import BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from wgsl_kernels.backends.webgpu.array import GpuArray
     from wgsl_kernels.backends.webgpu.gpu import Gpu
@@ -29,7 +29,7 @@ _EVEN = 64
 
 def excess(gpu: Gpu, *arrays: GpuArray) -> int:
     """Return in how many parts arrays must go at least, 1 where each can be bound whole."""
-    largest = gpu.device.largest_binding
+    largest = int(gpu.device.largest_binding)
     return max(-(-_bound(one, largest) // largest) for one in arrays)
 
 
@@ -39,7 +39,7 @@ def _bound(array: GpuArray, largest: int) -> int:
 
 def excess_of(gpu: Gpu, shape: Shape, itemsize: int) -> int:
     """Return the same for a result."""
-    return -(-math.prod(shape) * itemsize // gpu.device.largest_binding)
+    return -(-math.prod(shape) * itemsize // int(gpu.device.largest_binding))
 
 
 def widest(array: GpuArray) -> int:
@@ -119,9 +119,9 @@ def copy_blocks(gpu: Gpu, inputs: Sequence[GpuArray], y: GpuArray, blocks: Seque
             for one in blocks_of(
                 x.size // block, block, row, start, itemsize=itemsize, largest=largest
             ):
-                part = gpu.view(flat, (one.rows, one.count), (block, 1), one.x_first)
+                part = gpu.view(flat, (one.rows, one.length), (block, 1), one.x_first)
                 window = one.y_first_byte, one.y_bytes
-                copy(gpu, part, y, (one.count, row, one.start), window)
+                copy(gpu, part, y, (one.length, row, one.start), window)
         start += block
 
 

@@ -14,7 +14,7 @@ def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: i
     """Return how often each class was predicted for each label.
 
     Args:
-        labels: [samples], integers; what is no class, from 0 to ``num_classes - 1``, does not count.
+        labels: [samples], integers; what is no class, 0 to ``num_classes - 1``, does not count.
         predictions: [samples], likewise.
         num_classes: At least 1.
 

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensor import Tensor, TensorLike
 
 
-
 def take(x: TensorLike, indices: TensorLike, axis: int = 0, *, batch_dims: int = 0) -> Tensor:
     """Return the slices of ``x`` along ``axis`` that ``indices`` names.
 
@@ -146,7 +145,11 @@ def _gather_v2_webgpu(
     indices = cast.converted(gpu, indices, "int32")
     y_shape = _taken(x.shape, indices.shape, axis, batch_dims)
     sizes = _sizes(x.shape, indices.shape, axis, batch_dims)
-    if y_shape and x.size and max(excess_of(gpu, y_shape, ITEMSIZE[x.dtype]), excess(gpu, indices)) > 1:
+    if (
+        y_shape
+        and x.size
+        and max(excess_of(gpu, y_shape, ITEMSIZE[x.dtype]), excess(gpu, indices)) > 1
+    ):
         return _taken_in_parts(gpu, x, indices, axis, batch_dims)
     if x.dtype in BYTES and sizes.inner % 4:
         whole = cast.converted(gpu, x, "int32")
@@ -176,7 +179,9 @@ def _taken_in_parts(
     cut = outermost(y_shape)
     front = cut + len(y_shape)
     of_x = front if front < at else front - named + 1 if front >= at + named else None
-    of_indices = front if front < batch else front - at + batch if at <= front < at + named else None
+    of_indices = (
+        front if front < batch else front - at + batch if at <= front < at + named else None
+    )
     least = max(excess_of(gpu, y_shape, ITEMSIZE[x.dtype]), excess(gpu, indices))
     found: list[GpuArray] = []
     for one in parts_of(y_shape[cut], least):

@@ -151,9 +151,7 @@ def summed_on_device(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments:
     return y
 
 
-def _summed_in_parts(
-    gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments: int
-) -> GpuArray:
+def _summed_in_parts(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments: int) -> GpuArray:
     """Return the same as the sum of the sums of some ids after the others."""
     inner, count = x.shape[len(segment_ids.shape) :], segment_ids.size
     rows = shape.reshaped(gpu, x, (count, *inner))

@@ -125,8 +125,7 @@ def bound_bytes(shape: Shape, dtype: DType, layout: Layout | None) -> int:
 def arguments_of(arrays: Sequence[GpuArray | None], largest: int) -> list[Argument | None]:
     """Return what arrays are as the inputs of a program."""
     return [
-        None if one is None else Argument.of(one, n).within(largest)
-        for n, one in enumerate(arrays)
+        None if one is None else Argument.of(one, n).within(largest) for n, one in enumerate(arrays)
     ]
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import ITEMSIZE, device_bytes
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.eligible import reports
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.lowering.arguments import ALIGNMENT, broadcast_strides
+from wgsl_kernels.backends.webgpu.lowering.arguments import broadcast_strides
 from wgsl_kernels.backends.webgpu.lowering.building import Bound, Composition, build, fold
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.lowering.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.composed import Composed
     from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
     from wgsl_kernels.backends.webgpu.lowering.call import Call
@@ -51,7 +49,9 @@ def lower_map(
     packed = {
         n for n, one in enumerate(arguments) if one and one.layout and one.bound_bytes > largest
     }
-    arguments = [one.contiguous() if one and n in packed else one for n, one in enumerate(arguments)]
+    arguments = [
+        one.contiguous() if one and n in packed else one for n, one in enumerate(arguments)
+    ]
     spec, output = call.outputs[0], call.output_names[0]
     views = {
         index: one

@@ -57,7 +57,9 @@ class Epilogue:
         if not self.arrays:
             return self
         arrays = {
-            name: part_of(gpu, one, axis, first, count) if axis == -1 or len(one.shape) == ndim else one
+            name: part_of(gpu, one, axis, first, count)
+            if axis == -1 or len(one.shape) == ndim
+            else one
             for name, one in self.arrays.items()
         }
         return replace(self, arrays=arrays)

@@ -81,7 +81,9 @@ class FusibleLaunch(ShaderLaunch):
 
     def lower(self, arrays: Sequence[Any], device: Device, variant: str | None) -> Lowered:
         """Return the kernel's program."""
-        return lower(self.form, self.call, arguments_of(arrays, device.largest_binding), device, variant)
+        return lower(
+            self.form, self.call, arguments_of(arrays, device.largest_binding), device, variant
+        )
 
     def layouts_key(self, device: Device, arrays: Sequence[Any]) -> Any:
         """Return the layouts of arrays that are on the device, None if one is not."""

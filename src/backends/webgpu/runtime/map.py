@@ -84,7 +84,9 @@ class MapLaunch(ShaderLaunch):
     def lower(self, arrays: Sequence[Any], device: Device, variant: str | None) -> Lowered:
         """Return the map's program; there is one way alone."""
         shared = same_buffers(arrays) if len(arrays) > 1 else ()
-        return lower_map(self.call, arguments_of(arrays, device.largest_binding), device, shared), NO_CHOICE
+        return lower_map(
+            self.call, arguments_of(arrays, device.largest_binding), device, shared
+        ), NO_CHOICE
 
     def run_alone(self, device: Device, made: GpuArray) -> bool:
         """Record the map of a deferred array by itself, if nothing stands in the way.

@@ -27,4 +27,6 @@ class PackingLaunch(FusibleLaunch):
 
     def lower(self, arrays: Sequence[Any], device: Device, variant: str | None) -> Lowered:
         """Return the kernel's program."""
-        return lower_packing(self.call, arguments_of(arrays, device.largest_binding), device, variant)
+        return lower_packing(
+            self.call, arguments_of(arrays, device.largest_binding), device, variant
+        )
