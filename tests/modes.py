@@ -4,9 +4,6 @@ WGSL_KERNELS_TEST_ENGINE is how kernels run where a test does not say so itself:
 "fused" (from the first time on), or "captured": what rows of the sample tables compute outside a
 tape is a replay, compared with the eager run bit for bit.
 
-WGSL_KERNELS_TEST_FAMILY=linalg has the tables be those of one module alone, for drivers that are
-tried a process per family (tests/by_family.py).
-
 WGSL_KERNELS_TEST_MODES=all has every row of the tables run in each layout of its inputs and in
 every test, where otherwise tests that take long run some rows of each kernel.
 """
@@ -14,7 +11,6 @@ every test, where otherwise tests that take long run some rows of each kernel.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import os
 import warnings
 import zlib
@@ -31,16 +27,12 @@ if TYPE_CHECKING:
 
 ALL_MODES = os.environ.get("WGSL_KERNELS_TEST_MODES") == "all"
 ENGINE = os.environ.get("WGSL_KERNELS_TEST_ENGINE", "auto")
-FAMILY = os.environ.get("WGSL_KERNELS_TEST_FAMILY")
 FUSION = {"auto": "auto", "unfused": "never", "fused": "always", "captured": "auto"}[ENGINE]
 
 
 def rows() -> tuple[Sample, ...]:
     """Return the sample tables' rows; their functions replay themselves in the captured mode."""
     samples = all_samples()
-    if FAMILY is not None:
-        samples = importlib.import_module(f"wgsl_kernels.testing.samples.{FAMILY}").SAMPLES
-        samples = tuple(samples)
     if ENGINE != "captured":
         return samples
     return tuple(dataclasses.replace(one, f=_Replayed(one.f)) for one in samples)
