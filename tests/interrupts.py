@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
 
 LOAD_CONST = dis.opmap["LOAD_CONST"]
+NOP = dis.opmap["NOP"]
 ARRANGING = frozenset(dis.opmap[name] for name in ("NOP", "POP_TOP", "SWAP"))
 """What stands before the three constants where a `with` is left by `return`."""
 SAMPLED = 20
@@ -95,13 +96,15 @@ class _Tracer:
 
 
 def _leaves(frame: FrameType) -> bool:
-    """Say whether the line is that of a `with` which is left now.
+    """Say whether the line is that of a `with` which is left now, or a ``try`` alone.
 
     Its code is three times None and the call of ``__exit__``, after a value to return was put
-    aside. Python looks for signals in none of these, so that an interrupt cannot come between: a
-    lock would stay held.
+    aside; that of a ``try`` does nothing, and a `with` around it does not cover it. Python looks
+    for signals in none of these, so that an interrupt cannot come between: a lock would stay held.
     """
     code, at = frame.f_code, frame.f_lasti
+    if code.co_code[at] == NOP:
+        return True
     while at < len(code.co_code) and code.co_code[at] in ARRANGING:
         at += 2
     pairs = [code.co_code[one : one + 2] for one in (at, at + 2, at + 4)]

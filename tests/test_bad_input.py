@@ -68,7 +68,8 @@ SHAPES = {
         lambda: wk.conv2d(wk.ones((1, 5, 5, 2)), wk.ones((3, 3, 3, 1)), strides=1, pad="same"),
         wk.ShapeError,
         "Conv2D: channels differ: x is [1, 5, 5, 2] (NHWC), filter is [3, 3, 3, 1]; "
-        "want filter[2] == 2.",
+        "want filter[2] == 2. x is read as NHWC, filter as [height, width, in, out]: data_format= "
+        "and permute_dims(filter, (2, 3, 1, 0)) serve arrays with channels first.",
     ),
     "ragged": Bad(
         lambda: t([1.0, 2.0, 3.0], shape=(2, 2)),

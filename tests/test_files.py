@@ -189,8 +189,8 @@ def test_mappings_that_hold_themselves_and_odd_names_are_refused(tmp_path: Path)
     for _ in range(5000):
         deep = {"d": deep}
     wrong: list[tuple[Any, str]] = [
-        (circle, "under 'inner/again' stands a mapping that holds itself"),
-        (deep, "mappings stand in one another more than 100 deep"),
+        (circle, "the model holds itself, under 'inner/again'"),
+        (deep, "the model is nested more than 100 deep"),
         ({"\ud800": wk.tensor(1.0)}, r"'\\ud800' is no name: it has half a character in it"),
         ({"__metadata__": wk.tensor(1.0)}, "'__metadata__' is kept for the format"),
         ({"": wk.tensor(1.0)}, "'' is no name"),

@@ -250,17 +250,3 @@ def test_numpys_functions_run_ours(backend: str) -> None:
     for name, one in found.items():
         assert isinstance(one, wk.Tensor), name
         np.testing.assert_allclose(one.numpy(), expected[name], rtol=1e-5, err_msg=name)
-
-
-@pytest.mark.parametrize(
-    ("use", "words"),
-    [
-        (lambda x: np.linalg.cond(x), r"np.linalg.cond: .*numpy\(\)"),
-        (lambda x: np.cbrt(x), r"np.cbrt: .*numpy\(\)"),
-        (lambda x: np.add(x, 1.0, out=np.zeros(2, np.float32)), r"np.add: .*out.*numpy\(\)"),
-        (lambda x: np.mean(x, dtype=np.float64), r"np.mean: .*'dtype'.*numpy\(\)"),
-    ],
-)
-def test_numpys_other_functions_say_how_to_read(use: Callable[[Any], Any], words: str) -> None:
-    with pytest.raises(TypeError, match=words):
-        use(wk.ones(2))

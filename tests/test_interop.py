@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import einops.array_api
 import joblib
@@ -14,14 +14,22 @@ import optree
 import pytest
 import scipy.optimize
 import scipy.special
+import scipy.stats
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from PIL import Image
+from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from tests.modes import ALL_MODES
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine import fallbacks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 BACKENDS = pytest.mark.parametrize("backend", ["cpu", "webgpu"])
@@ -85,7 +93,7 @@ def test_opt_einsum_contracts_tensors(backend: str) -> None:
 
 
 @BACKENDS
-def test_scientific_libraries_read_tensors(backend: str) -> None:
+def test_scientific_libraries_read_tensors(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
 
     def both(p: np.ndarray) -> tuple[Any, ...]:
@@ -101,8 +109,88 @@ def test_scientific_libraries_read_tensors(backend: str) -> None:
         tree: Any = {"a": x}
         doubled: Any = optree.tree_map(lambda one: one * 2.0, tree)
         np.testing.assert_array_equal(doubled["a"], draw * 2.0)
-        with pytest.raises(TypeError, match=r"^gamma: .*numpy\(\)"):
-            scipy.special.gamma(x)
+        monkeypatch.setattr(fallbacks, "fallbacks", {})
+        with pytest.warns(wk.FallbackWarning, match=r"^gamma: .*numpy\(\)"):
+            np.testing.assert_allclose(scipy.special.gamma(x), scipy.special.gamma(draw))
+
+
+def _bowl(w: Any) -> Any:
+    return ((w - 1.0) ** 2).sum()
+
+
+METHODS = ("L-BFGS-B", "BFGS", "CG", "Newton-CG", "SLSQP", "trust-constr", "TNC")
+
+
+@BACKENDS
+@pytest.mark.parametrize("method", METHODS)
+def test_scipys_optimizers_take_functions_of_tensors(method: str, backend: str) -> None:
+    options = {"eps": 1e-3} if method == "Newton-CG" else {}  # steps that float32 can see
+    minimize = scipy.optimize.minimize
+    with wk.use_backend(backend):
+        both = wk.to_scipy(_bowl)
+        found = minimize(both, np.zeros((1, 3)).ravel(), jac=True, method=method, options=options)
+        assert found.x == pytest.approx([1, 1, 1], abs=1e-3)
+        value, slope = both(np.zeros((3, 1)))
+        assert type(value) is float
+        assert slope.dtype == np.float64
+        assert slope.shape == (3,)
+        if method != "SLSQP":  # which takes gradients of float64 alone, NumPy's own too
+            jac = wk.grad(_bowl)
+            found = minimize(_bowl, np.zeros(3), jac=jac, method=method, options=options)
+            assert found.x == pytest.approx([1, 1, 1], abs=1e-3)
+
+
+def test_to_scipy_passes_further_arguments_on_and_wants_a_function() -> None:
+    with wk.use_backend("cpu"):
+        assert wk.to_scipy(lambda w, k: (w * k).sum())([1.0, 2.0], 3.0)[0] == 9.0
+    with pytest.raises(wk.ArgumentError, match=r"to_scipy: f is .*want a function"):
+        wk.to_scipy(cast("Any", 3))
+
+
+ESTIMATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "StandardScaler": lambda x, _: StandardScaler().fit_transform(x),
+    "MinMaxScaler": lambda x, _: MinMaxScaler().fit_transform(x),
+    "Normalizer": lambda x, _: Normalizer().fit_transform(x),
+    "KMeans": lambda x, _: KMeans(2, n_init=cast("Any", 1), random_state=0).fit(x).cluster_centers_,
+    "Ridge": lambda x, _: Ridge().fit(x, x[:, 0]).coef_,
+    "LogisticRegression": lambda x, y: LogisticRegression().fit(x, y).coef_,
+    "ttest_ind": lambda x, _: scipy.stats.ttest_ind(x[:, 0], x[:, 1])[1],
+    "skew": lambda x, _: scipy.stats.skew(x[:, 0]),
+    "zscore": lambda x, _: scipy.stats.zscore(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore::wgsl_kernels.FallbackWarning")
+@BACKENDS
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_and_statistics_take_tensors(name: str, backend: str) -> None:
+    use = ESTIMATORS[name]
+    draw = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+    labels = np.arange(20, dtype=np.int32) % 2
+    with wk.use_backend(backend):
+        found = use(wk.tensor(draw), wk.tensor(labels))
+    np.testing.assert_allclose(np.asarray(found), use(draw, labels), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::wgsl_kernels.FallbackWarning")
+@BACKENDS
+def test_pictures_of_tensors_are_drawn(backend: str) -> None:
+    figure = Figure()
+    plain = figure.add_subplot(1, 2, 1)
+    solid: Any = figure.add_subplot(1, 2, 2, projection="3d")
+    with wk.use_backend(backend):
+        x = wk.tensor(np.random.default_rng(0).normal(size=(12, 3)).astype(np.float32))
+        places, columns = wk.arange(12), [x[:, index] for index in range(3)]
+        plain.bar(places, columns[0])
+        plain.barh(places, columns[0])
+        plain.quiver(*columns, columns[0])
+        plain.hist2d(columns[0], columns[1])
+        plain.errorbar(places, columns[0], yerr=abs(columns[1]))
+        solid.scatter(*columns)
+        grid = wk.meshgrid(wk.arange(3).astype(float), places.astype(float))
+        solid.plot_surface(*grid, x)
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
 
 
 STARTING = """

@@ -27,7 +27,7 @@ LINKS = {
     "src/wgsl_kernels/backends": "../backends",
 }
 BANNED_MODULES = {"utils", "helpers", "common", "misc", "base"}
-MAX_LINES = 400
+MAX_LINES = 500
 WRITTEN_FOLDERS = ("src", "shaders", "tests", "examples", "benchmarks", "docs")
 
 
@@ -85,7 +85,7 @@ def test_links_are_links(link: str, target: str) -> None:
     assert (ROOT / link).readlink() == Path(target)
 
 
-def test_no_file_is_longer_than_400_lines() -> None:
+def test_no_file_is_longer_than_500_lines() -> None:
     lengths = {file: len(file.read_text().splitlines()) for file in _files(".py", ".wesl", ".wgsl")}
 
     assert {file: lines for file, lines in lengths.items() if lines > MAX_LINES} == {}

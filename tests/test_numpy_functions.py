@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
 from tests.modes import ALL_MODES
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine import fallbacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 BACKENDS = ["cpu", "webgpu"] if ALL_MODES else ["cpu"]
 A = np.array([[1.0, -2.0, 3.5], [0.25, 5.0, -6.0]], np.float32)
@@ -24,12 +27,43 @@ N = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, -6.0]], np.float32)
 
 CALLS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = [
     ("append", lambda a: np.append(a, [1.0]), (A,)),
+    ("array_split", lambda b: np.array_split(b, 4)[1], (B,)),
     ("argwhere", lambda a: np.argwhere(a > 0), (A,)),
     ("average", lambda a: np.average(a, axis=1, weights=[1.0, 2.0, 3.0]), (A,)),
+    ("bincount", lambda b: np.bincount(b.astype(np.int32), minlength=6), (B,)),
+    ("bincount, weighed", lambda b: np.bincount(b.astype(np.int32), weights=b), (B,)),
     ("broadcast_arrays", lambda a, b: np.broadcast_arrays(a, b)[1], (A, A[:1])),
     ("column_stack", lambda a, b: np.column_stack([a, b]), (A, A[:, 0])),
+    ("convolve", np.convolve, (B, H)),
+    ("convolve same", lambda b, h: np.convolve(h, b, mode="same"), (B, H)),
+    ("convolve valid", lambda b, h: np.convolve(b, h, mode="valid"), (B, H[:3])),
+    ("corrcoef", np.corrcoef, (A,)),
+    ("cov", np.cov, (A,)),
+    ("cov of two", lambda g, h: np.cov(g, h, bias=True), (G, H)),
+    ("cov of one", np.cov, (B,)),
+    ("cov of columns", lambda a: np.cov(a, rowvar=False, ddof=0), (A,)),
     ("cross", lambda a: np.cross(a, a[::-1]), (A,)),
     ("deg2rad", np.deg2rad, (A,)),
+    ("diag", lambda a: np.diag(a, 1), (A,)),
+    ("diag of a vector", np.diag, (B,)),
+    ("digitize", lambda b: np.digitize(b, G), (B,)),
+    ("digitize, right", lambda b: np.digitize(b, G, right=True), (B,)),
+    ("dstack", lambda a, b: np.dstack([a, b]), (A, A)),
+    ("dstack of vectors", lambda g, h: np.dstack((g, h)), (G, H)),
+    ("fft2", np.fft.fft2, (A,)),
+    ("fft, cut", lambda a: np.fft.fft(a, 2, 0), (A,)),
+    ("isin", lambda b: np.isin(b, [1.0, 9.0], invert=True), (B,)),
+    ("kron", lambda a, b: np.kron(a, b), (A, G)),
+    ("linalg.norm", np.linalg.norm, (A,)),
+    ("linalg.norm, 1", lambda a: np.linalg.norm(a, 1), (A,)),
+    ("linalg.norm along", lambda a: np.linalg.norm(a, axis=1, keepdims=True), (A,)),
+    ("nanmax", lambda n: np.nanmax(n, axis=1), (N,)),
+    ("nanmin", lambda n: np.nanmin(n, axis=0, keepdims=True), (N,)),
+    ("nanmin of integers", np.nanmin, (K,)),
+    ("rot90", np.rot90, (A,)),
+    ("rot90, 3 times", lambda a: np.rot90(a, 3), (A,)),
+    ("rot90, back", lambda a: np.rot90(a, -2), (A,)),
+    ("sum, dtype=None", lambda a: np.sum(a, dtype=None, out=None), (A,)),
     ("diagonal", lambda a: np.diagonal(a, 1), (A,)),
     ("diff", lambda a: np.diff(a, n=2, axis=1), (A,)),
     ("einsum", lambda a, b: np.einsum("ij,kj->ik", a, b, optimize=True), (A, A)),
@@ -81,7 +115,9 @@ CALLS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning", "ignore:Mean of empty")
+@pytest.mark.filterwarnings(
+    "ignore:divide by zero:RuntimeWarning", "ignore:Mean of empty", "ignore:All-NaN"
+)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("name", "use", "given"), CALLS, ids=[name for name, _, _ in CALLS])
 def test_a_function_gives_what_numpy_gives(
@@ -112,5 +148,82 @@ def test_what_is_no_quantile_and_no_mode_is_refused() -> None:
     ):
         with pytest.raises(wk.ArgumentError, match=words):
             call()
-    with pytest.raises(wk.ArgumentError, match=r"np.pad: mode is 'wrap'"):
-        np.pad(wk.ones(3), 1, mode="wrap")
+    with pytest.raises(wk.ArgumentError, match=r"np.bincount: an element is -1"):
+        np.bincount(wk.tensor([-1, 2]))
+
+
+READ: list[tuple[str, Callable[..., Any]]] = [
+    ("np.apply_along_axis", lambda a: np.apply_along_axis(cast("Any", np.sum), 0, a)),
+    ("np.broadcast_arrays", lambda a: np.broadcast_arrays(a, cast("Any", None))[0]),
+    ("np.cbrt", np.cbrt),
+    ("np.digitize", lambda a: np.digitize(a, [3.0, 1.0])),
+    ("np.add", lambda a: np.add(a, 1.0, out=np.zeros((2, 3)))),
+    ("np.gradient", lambda a: np.gradient(a, axis=1)),
+    ("np.histogram2d", lambda a: np.histogram2d(a[0], a[1])[0]),
+    ("np.linalg.cond", np.linalg.cond),
+    ("np.mean", lambda a: np.mean(a, dtype=np.float64)),
+    ("np.multiply.outer", lambda a: np.multiply.outer(a, a)),
+    ("np.pad", lambda a: np.pad(a, 1, mode="wrap")),
+    ("np.sort", lambda a: np.sort(a, order=None, kind="heapsort")),
+]
+
+
+@pytest.mark.parametrize(("name", "use"), READ, ids=[name for name, _ in READ])
+def test_what_has_no_op_reads_and_says_so_once(
+    name: str, use: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fallbacks, "fallbacks", {})
+    with wk.use_backend("cpu"):
+        x = wk.tensor(A)
+        with pytest.warns(wk.FallbackWarning, match=rf"^{re.escape(name)}: .*x.numpy\(\)"):
+            found = use(x)
+        use(x)  # a second warning would be an error
+        assert isinstance(found, (np.ndarray, np.generic))
+        np.testing.assert_allclose(cast("Any", found), use(A), rtol=1e-6)
+        with wk.config.using(fallback="error"), pytest.raises(wk.DTypeError):
+            use(x)
+
+
+def test_questions_and_readers_are_answered_without_a_word(tmp_path: Path) -> None:
+    with wk.use_backend("cpu"), wk.config.using(fallback="error"):
+        x: Any = wk.tensor(A)
+        whole: Any = wk.tensor([1, 2])
+        assert np.may_share_memory(x, x)
+        assert not np.shares_memory(x, A)
+        assert (np.iscomplexobj(x), np.isrealobj(x), np.iscomplexobj(x * 1j)) == (False, True, True)
+        assert (np.ndim(x), np.shape(x), np.size(x), np.size(x, 1)) == (2, (2, 3), 6, 3)
+        assert np.result_type(x, whole) == np.float32  # as ours compute
+        assert np.result_type(whole, np.int64) == np.int64
+        assert np.can_cast(whole, np.float32)
+        assert not np.can_cast(x, np.int64)
+        assert np.can_cast(x, np.int32, "unsafe")
+        assert np.common_type(x, whole) == np.float64
+        given = np.zeros((2, 3))
+        np.copyto(given, x)
+        np.testing.assert_array_equal(given, A)
+        assert type(np.atleast_1d(x.sum())) is np.ndarray
+        np.save(tmp_path / "x.npy", x)
+        np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), A)
+        np.savez(tmp_path / "x.npz", x=x)
+        assert np.array2string(whole) == "[1 2]"
+    for call in (lambda: np.copyto(x, 1.0), lambda: np.put(x, 0, 1.0), lambda: np.add(A, 1, out=x)):
+        with pytest.raises(wk.DTypeError, match="writes into a tensor"):
+            call()
+
+
+def test_a_reading_ends_the_gradient_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fallbacks, "fallbacks", {("np.cbrt", "numpy"): 1})
+    with wk.use_backend("cpu"), wk.GradientTape() as tape:
+        x = wk.tensor(A)
+        tape.watch(x)
+        with pytest.warns(RuntimeWarning, match=r"np.cbrt: a tape watches this"):
+            np.cbrt(x)
+
+
+def test_a_reading_inside_a_capture_runs_it_without_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fallbacks, "fallbacks", {("np.cbrt", "numpy"): 1})
+    with wk.use_backend("webgpu"):
+        f = wk.capture(lambda x: wk.tensor(np.cbrt(x + 1.0)) * 2.0)
+        with pytest.warns(RuntimeWarning, match="runs without replay"):
+            found = f(wk.tensor([7.0]))
+        assert found.tolist() == f(wk.tensor([7.0])).tolist() == [4.0]

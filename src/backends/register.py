@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.kernel import add_form
 from wgsl_kernels.engine.backends import register_backend
+from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.backend import CpuBackend
@@ -34,6 +36,9 @@ def _webgpu_priority() -> int | None:
         from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 
         choice = choose_adapter()
+    except ArgumentError as error:  # WGSL_KERNELS_ADAPTER names none: who asks for webgpu is told
+        warnings.warn(f"{error}\nwebgpu is left out of the choice.", RuntimeWarning, stacklevel=2)
+        return None
     except (ImportError, OSError, RuntimeError):  # no GPU library can load here
         return None
     if choice is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, overload
 
 from wgsl_kernels.engine.attributes import function, sequence
@@ -13,6 +14,7 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import Tape, hidden_from_tapes, recording
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, made
 from wgsl_kernels.engine.trees import Tree
+from wgsl_kernels.engine.watched_reads import lines_read
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
@@ -162,10 +164,9 @@ def variable_grads(f: Callable[[], Tensor], variables: Any = None) -> tuple[Tens
 
 def _variables(variables: Any) -> tuple[Tree | None, list[Variable]]:
     """Return variables, and the tree that they are in where it is more than a sequence of them."""
-    is_tree = isinstance(variables, Mapping) or (
-        isinstance(variables, (list, tuple))
-        and any(not isinstance(one, Tensor) for one in variables)
-    )
+    is_tree = isinstance(variables, Mapping) or is_dataclass(variables)
+    if isinstance(variables, (list, tuple)):
+        is_tree = any(not isinstance(one, Tensor) for one in variables)
     tree = Tree(variables) if is_tree else None
     found = tree.leaves if tree else sequence("variable_grads", "variables", variables, "variables")
     for one in found:
@@ -346,7 +347,7 @@ def _differentiate(
         which = ", ".join(names[index] if names else str(index) for index in lost)
         raise GradientNotFound(
             f"{caller}: the value does not depend on input {which}, or only through "
-            "integers, comparisons or stop_gradient."
+            f"integers, comparisons or stop_gradient.{lines_read(tape)}"
         )
     return value, tuple(found[x._id] for x in inputs)
 

@@ -53,6 +53,18 @@ _enders: dict[str, list[Callable[[], None]]] = {name: [] for name in _FOLLOWED}
 _blocks: dict[str, int] = dict.fromkeys(_FOLLOWED, 0)
 
 
+class _Switches(dict[str, Any]):
+    """The switches' values; one that the environment names wrongly is told when it is asked for."""
+
+    def __missing__(self, name: str) -> Any:
+        if name != "tuning":
+            raise KeyError(name)
+        raise ArgumentError(
+            f"{TUNING_VARIABLE}: {os.environ.get(TUNING_VARIABLE)!r} is unknown; want "
+            f"{', '.join(map(repr, TUNING))}."
+        )
+
+
 class Config:
     """The switches, as attributes that can be read and set.
 
@@ -80,7 +92,8 @@ class Config:
             this adapter in an earlier process, where that is known; ``"on"``: and what is not
             known is measured along the way, for the next process; ``"auto"``: on for a real GPU,
             known for a software adapter; ``"off"``: the static choice. At first what the
-            environment variable WGSL_KERNELS_TUNING says, or ``"auto"``.
+            environment variable WGSL_KERNELS_TUNING says, or ``"auto"``; a wrong word there raises
+            when it is first asked for.
         progress: ``"on"``, ``"off"`` or ``"auto"``: whether a line on standard error says that
             kernels are compiled or measured, when that takes more than a second; by default on a
             terminal and in a notebook.
@@ -105,19 +118,21 @@ class Config:
         object.__setattr__(
             self,
             "process",
-            {
-                "fusion": "auto",
-                "fallback": "warn",
-                "deterministic": False,
-                "memory_limit": "auto",
-                "check_numerics": False,
-                "debug": False,
-                "small_ops": "host",
-                "tracebacks": "short",
-                "tuning": _tuning(),
-                "progress": "auto",
-            },
+            _Switches(
+                fusion="auto",
+                fallback="warn",
+                deterministic=False,
+                memory_limit="auto",
+                check_numerics=False,
+                debug=False,
+                small_ops="host",
+                tracebacks="short",
+                progress="auto",
+            ),
         )
+        given = os.environ.get(TUNING_VARIABLE, "auto")
+        if given in TUNING:
+            self.process["tuning"] = given
 
     def __getattr__(self, name: str) -> Any:
         if name not in _CHECKS:
@@ -149,7 +164,7 @@ class Config:
 
     def switches(self, now: context.Context) -> Mapping[str, Any]:
         """Return all switches in a context that is at hand; for hot paths that ask for several."""
-        return {**self.process, **now.config} if now.config else self.process
+        return _Switches(self.process, **now.config) if now.config else self.process
 
     def is_on(self, name: str, now: context.Context) -> bool:
         """Return a yes-or-no switch in a context that is at hand; for hot paths."""
@@ -188,7 +203,10 @@ class Config:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: each switch with its value, for the process and here."""
-        rows = [(name, self.process[name], getattr(self, name)) for name in _CHECKS]
+        given = os.environ.get(TUNING_VARIABLE)
+        process = {name: self.process.get(name, given) for name in _CHECKS}
+        here = {**process, **context.current().config}
+        rows = [(name, process[name], here[name]) for name in _CHECKS]
         return html_table(("switch", "process", "here"), rows)
 
     def is_anywhere(self, name: str) -> bool:
@@ -224,15 +242,6 @@ def _add_notes(error: BaseException, names: list[str]) -> None:
             _end(name)
         except WgslKernelsError as fault:
             error.add_note(f"{type(fault).__name__}: {fault}")
-
-
-def _tuning() -> str:
-    given = os.environ.get(TUNING_VARIABLE, "auto")
-    if given not in TUNING:
-        raise ArgumentError(
-            f"{TUNING_VARIABLE}: {given!r} is unknown; want {', '.join(map(repr, TUNING))}."
-        )
-    return given
 
 
 def _check(name: str, value: Any) -> None:

@@ -47,4 +47,4 @@ def _facts(tensor: Tensor) -> str:
 def _values(tensor: Tensor) -> str | None:
     if tensor.is_disposed or tensor.spec.nbytes > SHOWN_BYTES:
         return None
-    return np.array2string(tensor.numpy(), threshold=100, edgeitems=3, separator=", ")
+    return np.array2string(tensor._values(), threshold=100, edgeitems=3, separator=", ")

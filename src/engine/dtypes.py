@@ -21,31 +21,27 @@ DType = str
 class DTypeName(str):
     """A dtype, such as ``wk.float32``: a string that equals NumPy's dtype of that name as well.
 
+    It equals what ``dtype=`` takes for it: its name, NumPy's dtype and scalar type, and the Python
+    type of a number. The hash is that of the name, so a dictionary by dtypes has names as keys. It
+    has the attributes of NumPy's dtype on the host, ``object`` for strings.
+
     Example:
         >>> x = wk.tensor(1.5)
-        >>> x.dtype == wk.float32, x.dtype == "float32", x.dtype == np.float32
-        (True, True, True)
+        >>> x.dtype == wk.float32, x.dtype == "float32", x.dtype == np.float32, x.dtype == float
+        (True, True, True, True)
+        >>> x.dtype.kind, x.dtype.itemsize, x.dtype.type
+        ('f', 4, <class 'numpy.float32'>)
     """
 
     __slots__ = ()
 
-    @property
-    def name(self) -> str:
-        """The name as a plain string."""
-        return str(self)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element on the host."""
-        return _ITEMSIZE[self]
-
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             return str.__eq__(self, other)
-        if isinstance(other, np.dtype) or (
-            isinstance(other, type) and issubclass(other, np.generic)
-        ):
-            return _NAMES.get(np.dtype(other)) == str(self)
+        if isinstance(other, np.dtype):
+            return str.__eq__(self, _NAMES.get(other, ""))
+        if isinstance(other, type):
+            return str.__eq__(self, _TYPES.get(other, ""))
         return NotImplemented
 
     def __ne__(self, other: object) -> bool:
@@ -56,6 +52,15 @@ class DTypeName(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DTypeName, (str(self),)
+
+    byteorder = property(lambda self: _NUMPY[self].byteorder)
+    char = property(lambda self: _NUMPY[self].char)
+    itemsize = property(lambda self: _NUMPY[self].itemsize)
+    kind = property(lambda self: _NUMPY[self].kind)
+    name = property(lambda self: str(self))
+    num = property(lambda self: _NUMPY[self].num)
+    str = property(lambda self: _NUMPY[self].str)
+    type = property(lambda self: _NUMPY[self].type)
 
 
 Name = Literal[
@@ -129,6 +134,8 @@ _ORDER = {
 _ITEMSIZE = {name: dtype.itemsize for name, dtype in _NUMPY.items()}
 _NAMES = {dtype: name for name, dtype in _NUMPY.items()}
 _PYTHON = {bool: "bool", int: "int32", float: "float32", complex: "complex64", str: "string"}
+_TYPES = {**{dtype.type: name for dtype, name in _NAMES.items()}, **_PYTHON}
+_WORDS = {kind.__name__: name for kind, name in _PYTHON.items() if kind is not str}
 _ELSEWHERE = {
     "double": "float64",
     "half": "float16",
@@ -181,6 +188,8 @@ def canonical(dtype: Any) -> DType:
         return str(dtype)
     if isinstance(dtype, type) and dtype in _PYTHON:
         return _PYTHON[dtype]
+    if isinstance(dtype, str) and dtype in _WORDS:
+        return _WORDS[dtype]
     try:
         if dtype is not None:  # which NumPy takes for float64
             return _NAMES[np.dtype(dtype)]

@@ -50,6 +50,10 @@ class DisposedTensorError(WgslKernelsError, RuntimeError):
     """A tensor was used after it was disposed."""
 
 
+class FallbackWarning(RuntimeWarning):
+    """Something runs on the CPU, or is read and left to NumPy; ``config.fallback`` says how."""
+
+
 class ShaderError(WgslKernelsError, RuntimeError):
     """A shader cannot be read, composed or compiled; the message points at the author's line.
 

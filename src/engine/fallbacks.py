@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.errors import FallbackWarning
 from wgsl_kernels.engine.origin import user_place
 from wgsl_kernels.engine.progress import logger
 
@@ -28,6 +29,6 @@ def note_fallback(name: str, backend: str, what: str) -> None:
     if config.fallback == "warn":
         warnings.warn_explicit(
             f"{name}: {what}. config.fallback = 'silent' hides this, 'error' forbids it.",
-            RuntimeWarning,
+            FallbackWarning,
             *user_place(),
         )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from io import BufferedWriter
 
 _KINDS = {
@@ -44,6 +44,8 @@ def path_of(caller: str, path: Any) -> Path:
         OSError: Its links lead round in circles, or a name is too long.
     """
     try:
+        if not os.fsdecode(path):
+            raise ValueError("it is empty")
         place = Path(os.path.realpath(os.fsdecode(path)))
         mode = place.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -57,11 +59,16 @@ def path_of(caller: str, path: Any) -> Path:
     return place
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, parts: Iterable[bytes | memoryview], mode: int | None = None) -> None:
     """Replace the file at ``path``, or make it: whoever reads sees all of it, or the old one.
 
     It keeps its mode, and where the system allows it its owner. When this returns, the content
     has been flushed to the disk, and so has the folder.
+
+    Args:
+        path: Where.
+        parts: The content.
+        mode: The mode that the file gets in place of its own, whatever the umask.
 
     Raises:
         OSError: It cannot be written; the old file is as it was.
@@ -71,10 +78,12 @@ def write_whole(path: Path, content: bytes) -> None:
     except FileNotFoundError:
         before = None
     _remove_leavings(path.parent)
-    with _file_beside(path, 0o666 if before is None else 0o600) as (beside, file):
-        file.write(content)
+    with _file_beside(path, 0o666 if before is None and mode is None else 0o600) as (beside, file):
+        file.writelines(parts)
         file.flush()
-        if before is not None:
+        if mode is not None:
+            beside.chmod(mode)
+        elif before is not None:
             _take_after(beside, before)
         os.fsync(file.fileno())
         if os.name == "nt":

@@ -20,6 +20,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Scalar = bool | int | float | complex | str
 
 Room = Callable[[tuple[int, ...], DType], None]
+NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 LARGE = 1 << 18
 """Elements from which on a copy is worth a question."""
 
@@ -71,7 +72,11 @@ def as_array(values: Any) -> Array:
         ShapeError, DTypeError: They make none.
     """
     try:
-        return np.asarray(values)
+        found = np.asarray(values)
+        if found.dtype.kind != "O" or isinstance(values, np.ndarray) or not found.size:
+            return found
+        is_table = all(isinstance(one, NUMBERS) for one in found.flat)  # of several dtypes
+        return np.asarray(found.tolist()) if is_table else found
     except ValueError as error:
         raise ShapeError(f"tensor: the values make no array: {str(error).rstrip('.')}.") from None
     except (MemoryError, WgslKernelsError):

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 
 def check_indices(
-    kernel: str, name: str, values: Array, length: int, shapes: Mapping[str, Shape]
+    kernel: str,
+    name: str,
+    values: Array,
+    length: int,
+    shapes: Mapping[str, Shape],
+    *,
+    wraps: bool = False,
 ) -> None:
     """Refuse values outside [0, ``length``).
 
@@ -26,11 +32,12 @@ def check_indices(
         values: Integers.
         length: How many positions there are.
         shapes: Of the kernel's tensors, by name, for the message.
+        wraps: Whether negative values, down to ``-length``, count from the end.
 
     Raises:
         IndexOutOfRange: There is one; the message names the first.
     """
-    outside = (values < 0) | (values >= length)
+    outside = (values < (-length if wraps else 0)) | (values >= length)
     if outside.any():
         raise out_of_range(kernel, name, int(values[outside][0]), shapes, user_line())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,13 +101,23 @@ def line_of(place: tuple[Any, int]) -> str:
 
 def user_place() -> tuple[str, int]:
     """Return file and line of the nearest frame outside this package."""
+    frame = user_frame()
+    return ("<unknown>", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def user_frame() -> FrameType | None:
+    """Return the nearest frame outside this package; None in a thread that has none."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not _is_ours(module):
-            return frame.f_code.co_filename, frame.f_lineno
+    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
-    return "<unknown>", 0
+    return frame
+
+
+def warn_user(message: str) -> None:
+    """Warn at the nearest line outside this package: once there, as Python's filters have it."""
+    frame = user_frame()
+    seen = None if frame is None else frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, RuntimeWarning, *user_place(), registry=seen)
 
 
 def _origin_of(frame: FrameType) -> Origin:

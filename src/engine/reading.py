@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine import context
 from wgsl_kernels.engine.dtypes import INTEGERS
 from wgsl_kernels.engine.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.suggestions import advice
+from wgsl_kernels.engine.watched_reads import note_implicit_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +55,9 @@ class Reading:
     def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Array:  # type: ignore[misc]  # as above
         if copy is False:
             raise ValueError("a tensor's values cannot be had without a copy")
-        values = self.numpy()
+        if context.current().interceptors:
+            note_implicit_read(self, "np.asarray")
+        values = self._values()
         return values if dtype is None else values.astype(dtype)
 
     def __dlpack__(  # type: ignore[misc]  # as above
@@ -67,7 +71,8 @@ class Reading:
         """Return a DLPack capsule of a copy in host memory, whichever backend has the values."""
         if copy is False:
             raise BufferError("a tensor's values cannot be had without a copy")
-        values = self.numpy()
+        note_implicit_read(self, "from_dlpack")
+        values = self._values()
         return values.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
     def __dlpack_device__(self: Tensor) -> tuple[int, int]:  # type: ignore[misc]  # as above

@@ -20,24 +20,34 @@ Lazy = Tensor | Callable[[], Tensor]
 
 
 class Tape(Observer):
-    """Records kernel runs that depend on something watched; an interceptor of `run_kernel`."""
+    """Records kernel runs that depend on something watched; an interceptor of `run_kernel`.
+
+    Attributes:
+        reads: The lines at which watched values were read, in order; see `watched_reads`.
+    """
 
     def __init__(self, *, watch_variables: bool = True) -> None:
         self.nodes: list[Node | Entry] = []
         self.tracked: set[int] = set()
         self.variables: dict[int, Variable] = {}
         self.watch_variables = watch_variables
+        self.reads: dict[str, None] = {}
 
     def stop(self) -> None:
         """Forget what was recorded, and record nothing more, also where still in force."""
         self.nodes.clear()
         self.tracked.clear()
         self.variables.clear()
+        self.reads.clear()
         self.watch_variables = False
 
     def watch(self, tensor: Tensor) -> None:
         """Record what depends on ``tensor`` from now on."""
         self.tracked.add(tensor._id)
+
+    def watches(self, tensor: Tensor) -> bool:
+        """Say whether what depends on ``tensor`` is recorded; unlike `depends`, change nothing."""
+        return tensor._id in self.tracked or (tensor.trainable and self.watch_variables)
 
     def ran(self, plan: Plan, inputs: tuple[Any, ...], result: Result) -> None:
         """Record a kernel that ran along ``plan``; its outputs are tracked from now on."""

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from wgsl_kernels.engine import context, display, memory
-from wgsl_kernels.engine.backends import active_driver, find_driver
+from wgsl_kernels.engine.backends import active_driver, find_driver, use_backend
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.copies import Copies
 from wgsl_kernels.engine.dtypes import (
@@ -21,20 +21,18 @@ from wgsl_kernels.engine.dtypes import (
     canonical,
     numpy_dtype,
 )
-from wgsl_kernels.engine.errors import (
-    DisposedTensorError,
-    DTypeError,
-    ShapeError,
-)
+from wgsl_kernels.engine.errors import DisposedTensorError, DTypeError, ShapeError
 from wgsl_kernels.engine.fallbacks import note_fallback
 from wgsl_kernels.engine.host import Array, as_array, default_dtype, reshape_host, to_host
 from wgsl_kernels.engine.methods import Methods
 from wgsl_kernels.engine.operators import Assigning, Operators
 from wgsl_kernels.engine.reading import Reading
+from wgsl_kernels.engine.recorded_values import any_watched, of_watched
 from wgsl_kernels.engine.room import check_room, too_large
 from wgsl_kernels.engine.shapes import lengths, show
 from wgsl_kernels.engine.spec import Shape, Spec
 from wgsl_kernels.engine.standard import Standard
+from wgsl_kernels.engine.watched_reads import note_explicit_read, warn_of_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,6 +97,12 @@ class Tensor(Copies, Methods, Operators, Reading, Standard):
         return self.spec.nbytes
 
     @property
+    def strides(self) -> tuple[int, ...]:
+        """The bytes from element to element along each axis of what `numpy` returns."""
+        steps = itertools.accumulate(self.shape[:0:-1], operator.mul, initial=self.dtype.itemsize)
+        return tuple(steps)[self.ndim - 1 :: -1] if self.ndim else ()
+
+    @property
     def backend(self) -> str:
         """The name of the backend that holds the values."""
         return self._driver.name
@@ -138,8 +142,13 @@ class Tensor(Copies, Methods, Operators, Reading, Standard):
 
     def numpy(self) -> Array:
         """Return the values as a new NumPy array, waiting for the work that computes them."""
-        array = self._array_on(self._driver)
-        return self._driver.download(array, self.spec)
+        if context.current().interceptors:
+            note_explicit_read(self)
+        return self._values()
+
+    def _values(self) -> Array:
+        """Return the values as `numpy` does, in a reading that tapes need not know of."""
+        return self._driver.download(self._array_on(self._driver), self.spec)
 
     def __repr__(self) -> str:
         return display.as_text(self)
@@ -283,9 +292,16 @@ def made(tensor: Tensor) -> Tensor:
 
 
 def tensor(
-    values: TensorLike, shape: int | Sequence[int] | None = None, dtype: DTypeLike | None = None
+    values: TensorLike,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    device: str | None = None,
 ) -> Tensor:
     """Return a new tensor with a copy of ``values``.
+
+    Where a tape watches ``values``, or a tensor in these lists, the copy is made on the device and
+    gradients go on through it; `variable` makes a leaf, where they end.
 
     Args:
         values: A scalar, nested lists, an array, or a tensor.
@@ -294,16 +310,22 @@ def tensor(
             int8 and uint8, and bool, str and complex values bool, string and complex64. What the
             backend lacks, as float64 all but ``cpu``, lives on ``cpu``, and so does what is
             computed of it.
+        device: The backend that it is on; without one the backend in force.
 
     Raises:
         ShapeError: ``values`` are ragged or do not fill ``shape``.
         DTypeError: No tensor can have this dtype; or the backend cannot, and ``config.fallback``
             is "error".
-        ArgumentError: An integer does not fit the dtype.
+        ArgumentError: An integer does not fit the dtype, or no backend has that name.
     """
+    if device is not None:
+        with use_backend(device):
+            return tensor(values, shape, dtype)
+    wanted = None if shape is None else lengths("tensor", "shape", shape)
+    if context.current().interceptors and any_watched(values):
+        return of_watched(values, wanted, dtype)
     if isinstance(values, Tensor):
         values, dtype = values.numpy(), values.dtype if dtype is None else dtype
-    wanted = None if shape is None else lengths("tensor", "shape", shape)
     host = to_host(values, dtype, double=context.current().double, room=check_room)
     name = _dtype_of(host, dtype)
     if wanted and not host.ndim:
@@ -329,7 +351,9 @@ def variable(
         name: For messages and saved files; without it ``variable_1``, ``variable_2``, …
         dtype: As for `tensor`.
     """
-    with context.changed(scope=None):
+    if context.current().interceptors and any_watched(values):
+        warn_of_end("variable")
+    with context.changed(scope=None, interceptors=()):
         first = tensor(values, dtype=dtype)
     label = name if name is not None else f"variable_{_next_variable()}"
     made = Variable(first.spec, first._array, first._driver, trainable=trainable, name=label)

@@ -46,6 +46,7 @@ from wgsl_kernels.engine.errors import ArgumentError as ArgumentError
 from wgsl_kernels.engine.errors import DeviceLostError as DeviceLostError
 from wgsl_kernels.engine.errors import DisposedTensorError as DisposedTensorError
 from wgsl_kernels.engine.errors import DTypeError as DTypeError
+from wgsl_kernels.engine.errors import FallbackWarning as FallbackWarning
 from wgsl_kernels.engine.errors import GradientNotFound as GradientNotFound
 from wgsl_kernels.engine.errors import IndexOutOfRange as IndexOutOfRange
 from wgsl_kernels.engine.errors import KernelFault as KernelFault
@@ -67,6 +68,7 @@ from wgsl_kernels.engine.gradients import unbroadcast as unbroadcast
 from wgsl_kernels.engine.gradients import unregister_gradient as unregister_gradient
 from wgsl_kernels.engine.memory import empty_cache as empty_cache
 from wgsl_kernels.engine.memory import memory as memory
+from wgsl_kernels.engine.objective import to_scipy as to_scipy
 from wgsl_kernels.engine.op import op as op
 from wgsl_kernels.engine.profile import evaluate as evaluate
 from wgsl_kernels.engine.profile import flush as flush

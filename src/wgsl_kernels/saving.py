@@ -1,16 +1,18 @@
 """Saving and loading: variables, tensors, optimizers and the random key, in safetensors files.
 
-A file holds named tensors. What `save` is given is a mapping of names to tensors, variables and
-objects with state (optimizers), or to further mappings; a name in the file is the path to it,
-joined by ``/``: ``model/w``, ``optimizer/step``. What an optimizer keeps of a variable is called by
-the variable's path: ``optimizer/model/w/m``. See `wgsl_kernels.tensor_files` for the format and
+A file holds named tensors. What `save` is given is a model: tensors, variables and objects with
+state (optimizers) in dicts, lists, tuples, dataclasses and other objects; a name in the file is the
+path to it, joined by ``/``: ``model/w``, ``optimizer/step``. What an optimizer keeps of a
+variable is called by the variable's path: ``optimizer/model/w/m``. See
+`wgsl_kernels.tensor_files` for the format and
 docs/decisions/0030-state-is-saved-under-the-paths-of-its-variables.md for the names.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from wgsl_kernels import tensor_files
 from wgsl_kernels.engine.autodiff import stop_gradient
@@ -22,19 +24,15 @@ from wgsl_kernels.engine.errors import (
 )
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable
+from wgsl_kernels.engine.trees import leaves_of
 from wgsl_kernels.engine.watch import all_or_none, at_one_moment
+from wgsl_kernels.engine.words import shown
 from wgsl_kernels.tensor_files import Content
 from wgsl_kernels.train.slots import is_counted, name_of
 
-if TYPE_CHECKING:
-    import os
-
-DEEPEST = 100
-"""How many mappings may stand in one another."""
-
 WANTED = {
-    "save": "a tensor, an optimizer, or a mapping of names to these",
-    "load": "a variable, an optimizer, or a mapping of names to these",
+    "save": "a tensor, an optimizer, or a model of these: mappings, lists, objects",
+    "load": "a variable, an optimizer, or a model of these: mappings, lists, objects",
 }
 
 
@@ -76,21 +74,30 @@ class HasStateOfVariables(Protocol):
         ...
 
 
-def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> None:
+def save(
+    path: str | os.PathLike[str],
+    obj: Any,
+    *,
+    dtype: Literal["bfloat16", "float16"] | None = None,
+) -> None:
     """Save tensors in a file, all or, if that fails, none: the file appears when it is complete.
 
     What another thread trains meanwhile is saved as it is between two steps.
 
     Args:
         path: Where; a file that is there is replaced and keeps its mode, and a link is followed.
-        obj: Names to variables, tensors and optimizers, or to further such mappings; or one
-            optimizer. An optimizer's state is kept under the paths of its variables here; those
-            that stand nowhere in ``obj`` need names.
+        obj: A model: variables, tensors and optimizers in dicts, lists, tuples, dataclasses and
+            other objects; or one optimizer. An optimizer's state is kept under the paths of its
+            variables here; those that stand nowhere in ``obj`` need names.
+        dtype: ``"bfloat16"`` or ``"float16"``: what float32 and float64 tensors and variables are
+            rounded to in the file, to the nearest; state of optimizers is kept as it is. `load`
+            gives bfloat16 as float32.
 
     Raises:
         ArgumentError: ``obj`` holds something else, itself, two things under one name, or an
             optimizer with state of a variable that has neither path nor name. Or ``path`` is none,
-            or leads to what is no regular file.
+            or leads to what is no regular file, or has another format's name, such as ``.npz``. Or
+            a number is beyond ``dtype``.
         DTypeError: A tensor holds strings.
         OSError: The file cannot be written.
 
@@ -102,12 +109,14 @@ def save(path: str | os.PathLike[str], obj: Mapping[str, Any] | HasState) -> Non
         >>> load(path)["w"].tolist()
         [1.0, 2.0]
     """
-    tensor_files.write(path, at_one_moment(lambda: _content(obj)))
+    _check_order("save", path, obj)
+    if dtype is not None and dtype not in tensor_files.NARROW:
+        known = " or ".join(map(repr, tensor_files.NARROW))
+        raise ArgumentError(f"save: dtype is {shown(dtype)}; want {known}, or None.")
+    tensor_files.write(path, at_one_moment(lambda: _content(obj)), dtype)
 
 
-def load(
-    path: str | os.PathLike[str], into: Mapping[str, Any] | HasState | None = None
-) -> dict[str, Tensor]:
+def load(path: str | os.PathLike[str], into: Any = None) -> dict[str, Tensor]:
     """Return the tensors of a file by name, and assign them if ``into`` says where.
 
     Args:
@@ -123,6 +132,7 @@ def load(
         ShapeError, DTypeError: A variable has another shape or dtype; the message names it.
         OSError: The file cannot be read.
     """
+    _check_order("load", path, into)
     content = tensor_files.read(path)
     if into is not None:
         planned = _assignments(into, content)
@@ -137,10 +147,20 @@ def load(
     return content.tensors
 
 
+def _check_order(caller: str, path: Any, obj: Any) -> None:
+    is_path = isinstance(path, (str, bytes, os.PathLike))
+    if not is_path and isinstance(obj, (str, bytes, os.PathLike)):
+        raise ArgumentError(
+            f"{caller}: the path is a {type(path).__name__} and what is to be {caller}d a "
+            f"{type(obj).__name__}; did you swap the two?"
+        )
+
+
 def _content(obj: Any) -> Content:
     """Return what ``obj`` holds, by name."""
     found: dict[str, Tensor] = {}
     by_path: list[str] = []
+    narrowed: set[str] = set()
     things = list(_things("save", obj))
     paths: dict[Variable, str] = {}
     for name, thing in things:
@@ -155,35 +175,36 @@ def _content(obj: Any) -> Content:
             state = stop_gradient(thing)
         else:
             state = thing if isinstance(thing, Tensor) else thing.state_dict()
+        if isinstance(thing, Tensor):
+            narrowed.add(name)
         for one, value in _things("save", state, name):
             _add(found, one, value)
-    return Content(found, by_path)
+    return Content(found, by_path, narrowed)
 
 
-def _things(
-    caller: str, obj: Any, path: str = "", above: tuple[int, ...] = ()
-) -> Iterator[tuple[str, Any]]:
+def _things(caller: str, obj: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield tensors and objects with state that ``obj`` leads to, with their names in the file."""
     kind = Variable if caller == "load" else Tensor
-    if isinstance(obj, (kind, HasStateOfVariables, HasState)):
-        yield path, obj
-        return
-    if not isinstance(obj, Mapping):
-        where = f"under {path!r} " if path else ""
-        raise ArgumentError(
-            f"{caller}: {where}stands a {type(obj).__name__}; want {WANTED[caller]}."
-        )
-    if id(obj) in above:
-        raise ArgumentError(f"{caller}: under {path!r} stands a mapping that holds itself.")
-    if len(above) == DEEPEST:
-        raise ArgumentError(f"{caller}: mappings stand in one another more than {DEEPEST} deep.")
-    for name, value in obj.items():
-        yield from _things(caller, value, _joined(caller, path, name), (*above, id(obj)))
+
+    def is_thing(one: Any) -> bool:
+        return isinstance(one, (kind, HasStateOfVariables, HasState))
+
+    for names, thing in leaves_of(caller, obj, is_thing):
+        name = path
+        for one in names:
+            name = _joined(caller, name, one)
+        if not is_thing(thing):
+            where = f"under {name!r} " if name else ""
+            raise ArgumentError(
+                f"{caller}: {where}stands a {type(thing).__name__}; want {WANTED[caller]}."
+            )
+        yield name, thing
 
 
 def _joined(caller: str, path: str, name: Any) -> str:
     if not isinstance(name, str) or not name:
         raise ArgumentError(f"{caller}: {name!r} is no name; want a string.")
+    tensor_files.check_name(caller, name)
     return f"{path}/{name}" if path else name
 
 

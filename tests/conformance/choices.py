@@ -145,6 +145,7 @@ _ANY_RANK = "one constructor makes tensors of every rank, as numpy.asarray does"
 _VECTORS = "matmul takes vectors, as the array API standard has it"
 
 ERROR_CHOICES = {
+    "gather/error/008": "a negative index counts from the end, as in NumPy; the kernel refuses it",
     "fusedConv2d/error/003": "one weight per channel under NCHW, [3, 1, 1], fits y, [1, 3, 4, 3]",
     "matMul/error/009": _VECTORS,
     "matMul/error/010": _VECTORS,

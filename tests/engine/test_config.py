@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine import context
 from wgsl_kernels.engine.config import Config
 
 
@@ -94,5 +99,50 @@ def test_the_environment_sets_the_tuning(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("WGSL_KERNELS_TUNING", "known")
     assert Config().tuning == "known"
     monkeypatch.setenv("WGSL_KERNELS_TUNING", "perhaps")
-    with pytest.raises(wk.ArgumentError, match="WGSL_KERNELS_TUNING: 'perhaps' is unknown"):
-        Config()
+    config = Config()
+    assert "perhaps" in config._repr_html_()
+    with config.using(progress="off"):
+        switches = config.switches(context.current())
+    for ask in (lambda: config.tuning, lambda: switches["tuning"]):
+        with pytest.raises(
+            wk.ArgumentError,
+            match="WGSL_KERNELS_TUNING: 'perhaps' is unknown; want 'auto', 'on', 'known', 'off'",
+        ):
+            ask()
+    config.tuning = "off"
+    assert config.tuning == "off"
+
+
+def in_a_process(code: str, **variables: str) -> tuple[int, str, str]:
+    """Run a program with these variables, and return how it ended and what it said."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**os.environ, **variables},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+ON_CPU = """
+import wgsl_kernels as wk
+with wk.use_backend("cpu"):
+    print((wk.ones((64, 64)) @ wk.ones((64, 64))).sum().item())
+print(wk.get_backend())
+print((wk.ones(3) + 1.0).tolist(), wk.ones(3).backend)
+"""
+
+
+@pytest.mark.gpu
+def test_a_wrong_word_for_the_gpu_stops_no_program_on_cpu() -> None:
+    for name in ("TUNING", "LIMITS", "ADAPTER"):
+        code, said, told = in_a_process(ON_CPU, **{f"WGSL_KERNELS_{name}": "quux"})
+        assert (code, said) == (0, "262144.0\ncpu\n[2.0, 2.0, 2.0] cpu\n"), told
+        assert told.count("WGSL_KERNELS_ADAPTER: 'quux' is no index") == (name == "ADAPTER")
+    asked = "import wgsl_kernels as wk; wk.set_backend('webgpu'); print(wk.ones(3).sum().item())"
+    for name, words in (("LIMITS", "'quux' is unknown; want 'adapter'"), ("ADAPTER", "no index")):
+        code, _, told = in_a_process(asked, **{f"WGSL_KERNELS_{name}": "quux"})
+        assert code == 1
+        assert words in told

@@ -272,7 +272,7 @@ def test_a_tensor_shows_what_the_guide_names_and_methods_of_ops() -> None:
     ops = {one.__name__ for one in METHODS} | {*ALIASES} | {*PROPERTIES}
     facts = {"shape", "dtype", "ndim", "size", "nbytes", "backend", "device", "spec", "is_disposed"}
     values = {"to_device", "numpy", "item", "tolist", "dispose", "is_variable", "trainable"}
-    facts |= ops
+    facts |= ops | {"strides"}
     variable = {"assign", "assign_add", "assign_sub", "name"}
     assert {name for name in dir(wk.Tensor) if not name.startswith("_")} == facts | values
     assert {name for name in dir(wk.Variable) if not name.startswith("_")} == (

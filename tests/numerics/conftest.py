@@ -197,6 +197,7 @@ NUMERICAL = (
     "hyperbolic",
     "integer",
     "logarithms",
+    "logistic",
     "power",
     "random",
     "remainder",

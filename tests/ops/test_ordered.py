@@ -50,6 +50,48 @@ def test_places_in_a_row_are_numpys(backend: str, side: str) -> None:
     assert not empty.numpy().any()
 
 
+EXTREMES = {
+    "int32": [-(2**31), -(2**31) + 1, -1, 0, 2**31 - 2, 2**31 - 1],
+    "int8": [-128, -1, 0, 126, 127],
+    "uint8": [0, 1, 128, 254, 255],
+    "float16": [np.nan, np.inf, -np.inf, -0.0, 65504, -65504, 6e-8],
+    "float32": [np.nan, -np.nan, np.inf, -np.inf, -0.0, 3.4028235e38, -3.4028235e38, 1e-45],
+}
+
+
+@BACKENDS
+@pytest.mark.parametrize("dtype", EXTREMES)
+def test_the_extremes_of_a_dtype_and_nan_have_numpys_places(backend: str, dtype: str) -> None:
+    ends = np.array(EXTREMES[dtype], dtype)
+    drawn = np.random.default_rng(3).choice(ends, 40)
+    rows = [drawn, *(np.full(3, one) for one in ends)]
+    with wk.use_backend(backend):
+        ours = [wk.tensor(row) for row in rows]
+        assert ours[0].dtype == dtype
+        order = [wk.argsort(row) for row in ours]
+        down = [wk.topk(row, 3)[1] for row in ours]
+        best = [(wk.argmax(row), wk.argmin(row), wk.max(row), wk.min(row)) for row in ours]
+        wanted = wk.tensor(ends)
+        sides = {
+            side: [wk.searchsorted(wk.sort(row), wanted, side=side) for row in ours]
+            for side in ("left", "right")
+        }
+        bounds = wk.lower_bound(wk.sort(ours[0]), wanted), wk.upper_bound(wk.sort(ours[0]), wanted)
+
+    for row, up, top, four in zip(rows, order, down, best, strict=True):
+        np.testing.assert_array_equal(up.numpy(), np.argsort(row, kind="stable"))
+        last = len(row) - 1 - np.argsort(row[::-1], kind="stable")[::-1]
+        np.testing.assert_array_equal(top.numpy(), last[:3])
+        whole = (np.argmax(row), np.argmin(row), np.max(row), np.min(row))
+        np.testing.assert_array_equal([one.numpy() for one in four], whole)
+    for side, places in sides.items():
+        for row, found in zip(rows, places, strict=True):
+            want = np.searchsorted(np.sort(row), ends, "right" if side == "right" else "left")
+            np.testing.assert_array_equal(found.numpy(), want)
+    for one, found in zip(("left", "right"), bounds, strict=True):
+        np.testing.assert_array_equal(found.numpy(), sides[one][0].numpy())
+
+
 @BACKENDS
 def test_what_is_not_zero_is_found(backend: str) -> None:
     x = np.array([[0, np.nan, -0.0], [1e-45, 0, np.inf]], np.float32)

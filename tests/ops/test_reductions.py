@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -244,12 +244,27 @@ def test_sums_over_segments_repeat_bit_for_bit() -> None:
     np.testing.assert_array_equal(runs[0], runs[2])
 
 
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "float16", "complex64"])
+def test_all_and_any_take_what_is_not_0_for_true(backend: str, dtype: str) -> None:
+    rows = [[0, 0], [0, 2], [3, 1]]
+    with wk.use_backend(backend):
+        x = wk.tensor(rows, dtype="float32").astype(cast("Any", dtype))
+        assert reduce.any(x, 1).tolist() == [False, True, True]
+        assert x.all(axis=1, keepdims=True).tolist() == [[False], [False], [True]]
+        if dtype in ("float32", "complex64"):
+            odd = wk.tensor([np.nan, -0.0], dtype=cast("Any", dtype))
+            assert (reduce.any(odd).item(), reduce.all(odd).item()) == (True, False)
+            assert reduce.any(odd[1:]).item() is False
+    assert reduce.any(wk.tensor([0, 1j])).item() is True
+
+
 def test_bad_arguments_are_refused_alike() -> None:
     x = wk.tensor([[1.0, 2.0], [3.0, 4.0]])
     with pytest.raises(wk.ArgumentError, match=r"Sum: axis is 2, but the tensor has rank 2"):
         reduce.sum(x, axis=2)
-    with pytest.raises(wk.DTypeError, match="All: x has dtype float32; want bool"):
-        reduce.all(x)
+    with pytest.raises(wk.DTypeError, match="All: x has dtype string; want bool"):
+        reduce.all(["a"])
     with pytest.raises(
         wk.ArgumentError, match=r"TopK: k is 3, but the last axis of x has length 2"
     ):

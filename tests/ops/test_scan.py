@@ -118,3 +118,49 @@ def test_the_gradient_of_a_product_is_right_where_factors_are_zero(
 def test_an_axis_out_of_range_is_named() -> None:
     with pytest.raises(wk.ArgumentError, match=r"^Cumsum: axis is 2, but the tensor has rank 2"):
         wk.cumulative_sum(np.zeros((2, 3)), axis=2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("f", "numpys", "dtype"),
+    [
+        (wk.cumulative_sum, np.cumsum, "float32"),
+        (wk.cumulative_prod, np.cumprod, "float32"),
+        (wk.cumulative_sum, np.cumsum, "int32"),
+        (wk.cumulative_prod, np.cumprod, "complex64"),
+    ],
+)
+def test_the_initial_value_stands_where_the_scan_begins(
+    backend: str, f: Callable[..., wk.Tensor], numpys: Callable[..., Any], dtype: str
+) -> None:
+    x = RNG.integers(1, 5, (2, 3, 4)).astype(dtype)
+    first = f is wk.cumulative_prod
+    for axis in (0, 1, -1):
+        edges = [(0, 0)] * 3
+        edges[axis] = (1, 0)
+        forward = np.pad(numpys(x, axis), edges, constant_values=first)
+        edges[axis] = (0, 1)
+        backward = np.pad(
+            np.flip(numpys(np.flip(x, axis), axis), axis), edges, constant_values=first
+        )
+        with wk.use_backend(backend):
+            found = f(x, axis, include_initial=True).numpy()
+            back = f(x, axis, include_initial=True, reverse=True).numpy()
+
+        np.testing.assert_array_equal(found, forward.astype(found.dtype))
+        np.testing.assert_array_equal(back, backward.astype(back.dtype))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_gradients_pass_the_initial_value_by(backend: str) -> None:
+    x, dy = np.array([1.0, 2.0, 3.0], np.float32), np.array([1.0, 10, 100, 1000], np.float32)
+    with wk.use_backend(backend):
+        sums, products = (
+            wk.grad(lambda x, f=f: f(x, include_initial=True, reverse=True))(
+                wk.tensor(x), dy=wk.tensor(dy)
+            )
+            for f in (wk.cumulative_sum, wk.cumulative_prod)
+        )
+
+    assert sums.tolist() == [1, 11, 111]
+    assert products.tolist() == [6, 3 + 30, 2 + 20 + 100]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
@@ -12,6 +12,10 @@ from wgsl_kernels.backends.webgpu.adapter.policy import GPU
 from wgsl_kernels.backends.webgpu.devices.timing import Noted
 from wgsl_kernels.backends.webgpu.tuning.choice import Choice, choice_by_name
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, Tuner
+from wgsl_kernels.backends.webgpu.tuning.tuning_file import file_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 INFO = AdapterInfo(
     index=0,
@@ -25,6 +29,13 @@ INFO = AdapterInfo(
     is_software=False,
 )
 NAMES = ("small", "large")
+
+
+def path_for(info: AdapterInfo) -> Path:
+    """Return where the choices for an adapter are kept."""
+    found = file_for(info).path
+    assert found is not None
+    return found
 
 
 class FakeDevice:

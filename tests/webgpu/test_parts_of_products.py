@@ -102,7 +102,7 @@ SCATTERS = {
     ),
     "as many segments": (
         lambda x, i: wk.unsorted_segment_sum(x, i, 80000),
-        _floats(40000), np.arange(0, 80000, 2, np.int32)[::-1].copy(),
+        _floats(40000), np.arange(0, 80000, 2).astype(np.int32)[::-1].copy(),
     ),
     "weights": (lambda x, i: wk.bincount(i, x, 300), _floats(40000), IDS[:40000]),
     "elements": (

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.webgpu.fake_tuning import INFO, FakeDevice, chosen, measured, tuner_of
+from tests.webgpu.fake_tuning import INFO, FakeDevice, chosen, measured, path_for, tuner_of
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.tuning.tuning_file import file_for
 from wgsl_kernels.engine.backends import find_driver
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def test_choices_of_another_adapter_or_template_are_kept_and_not_taken() -> None
     first = tuner_of(device)
     measured(device, first)
     saved = _as_saved(first)
-    file_for(INFO).unlink()
+    path_for(INFO).unlink()
     other: Any = FakeDevice({})
     other.info = replace(INFO, driver="example 1.2.4")
     assert chosen(other, _resumed(other, saved)) == "small"

@@ -16,6 +16,7 @@ from tests.webgpu.fake_tuning import (
     choice_of,
     chosen,
     measured,
+    path_for,
     tuner_of,
 )
 
@@ -305,16 +306,16 @@ def test_variants_that_were_not_there_before_are_measured() -> None:
     ids=repr,
 )
 def test_a_damaged_file_counts_as_empty(content: bytes) -> None:
-    path = file_for(INFO)
+    path = path_for(INFO)
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    assert TuningFile(path).find("a") is None
+    assert TuningFile(file_for(INFO)).find("a") is None
     assert measured(FakeDevice({"small": 2e-3, "large": 1e-3})) == "large"
     assert json.loads(path.read_text(encoding="utf-8"))["format"] == tuning_file.FORMAT
 
 
 def test_a_file_of_format_1_is_ignored() -> None:
-    path = file_for(INFO)
+    path = path_for(INFO)
     path.parent.mkdir(parents=True)
     choices = {choice_of().label: {"variant": "large", "milliseconds": {}}}
     path.write_text(json.dumps({"format": 1, "choices": choices}), encoding="utf-8")
@@ -324,7 +325,7 @@ def test_a_file_of_format_1_is_ignored() -> None:
 def test_a_choice_is_named_by_the_hash_of_its_template_and_its_configuration() -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
     measured(device)
-    (entry,) = json.loads(file_for(INFO).read_text(encoding="utf-8"))["choices"].values()
+    (entry,) = json.loads(path_for(INFO).read_text(encoding="utf-8"))["choices"].values()
     assert entry["template"] == hash_of(["fn main() {}"])
     assert entry["configuration"] == {"variant": "large"}
     edited = FakeDevice({"small": 1e-3, "large": 2e-3})
@@ -335,7 +336,7 @@ def test_a_choice_is_named_by_the_hash_of_its_template_and_its_configuration() -
 
 def test_a_configuration_in_the_file_that_no_variant_has_is_measured_again() -> None:
     measured(FakeDevice({"small": 2e-3, "large": 1e-3}))
-    path = file_for(INFO)
+    path = path_for(INFO)
     path.write_text(path.read_text(encoding="utf-8").replace('"large"', '"gone"'), encoding="utf-8")
     assert measured(FakeDevice({"small": 2e-3, "large": 1e-3})) == "large"
 
@@ -348,5 +349,5 @@ def test_a_folder_that_cannot_be_written_only_forgets(tmp_path: Path) -> None:
 
 
 def test_another_driver_has_a_file_of_its_own() -> None:
-    assert file_for(INFO) != file_for(replace(INFO, driver="example 1.2.4"))
-    assert file_for(INFO).name.startswith("example-9000-vulkan-")
+    assert path_for(INFO) != path_for(replace(INFO, driver="example 1.2.4"))
+    assert path_for(INFO).name.startswith("example-9000-vulkan-")

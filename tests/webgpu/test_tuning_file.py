@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder
+from wgsl_kernels.backends.webgpu.devices.kept_files import KeptFile, cache_folder
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile
 
 
@@ -20,7 +20,9 @@ def test_writers_at_once_leave_a_whole_file(tmp_path: Path) -> None:
 
     def write(number: int) -> None:
         for turn in range(20):
-            TuningFile(path).keep(f"{number} {turn}", LARGE, {"large": 1e-3})
+            TuningFile(KeptFile(path.parent, path.name)).keep(
+                f"{number} {turn}", LARGE, {"large": 1e-3}
+            )
             json.loads(path.read_text(encoding="utf-8"))
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
@@ -81,10 +83,10 @@ DAMAGED: dict[str, bytes] = {
 def test_a_damaged_file_counts_as_empty_and_is_written_anew(name: str, tmp_path: Path) -> None:
     path = tmp_path / "one.json"
     path.write_bytes(DAMAGED[name])
-    file = TuningFile(path)
+    file = TuningFile(KeptFile(path.parent, path.name))
     assert file.find("a") is None
     file.keep("a", SMALL, {"small": 1e-3})
-    assert (TuningFile(path).find("a") or {}).items() >= SMALL.items()
+    assert (TuningFile(KeptFile(path.parent, path.name)).find("a") or {}).items() >= SMALL.items()
     assert [one.name for one in tmp_path.iterdir()] == ["one.json"]
 
 
@@ -100,14 +102,14 @@ def test_what_is_no_file_is_left_alone_and_remembers_nothing(kind: str, tmp_path
         path /= "one.json"
     else:
         path.symlink_to(path)
-    file = TuningFile(path)
+    file = TuningFile(KeptFile(path.parent, path.name))
     assert file.find("a") is None
     file.keep("a", SMALL, {"small": 1e-3})
     assert (file.find("a") or {}).items() >= SMALL.items()
-    assert TuningFile(path).find("a") is None
+    assert TuningFile(KeptFile(path.parent, path.name)).find("a") is None
 
 
-def test_without_any_folder_of_the_user_it_is_a_temporary_one(
+def test_without_any_folder_of_the_user_there_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def none() -> Path:
@@ -116,7 +118,7 @@ def test_without_any_folder_of_the_user_it_is_a_temporary_one(
     for name in ("WGSL_KERNELS_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", none)
-    assert cache_folder().name == "wgsl-kernels"
+    assert cache_folder() is None
 
 
 MATMUL = """
@@ -124,7 +126,7 @@ import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.tuning import tuning_file
 from wgsl_kernels.engine.backends import find_driver
-path = tuning_file.file_for(find_driver("webgpu").open().info)
+path = tuning_file.file_for(find_driver("webgpu").open().info).path
 path.parent.mkdir(parents=True)
 path.write_text("[" * 100_000)
 with wk.use_backend("webgpu"):
@@ -150,7 +152,7 @@ from wgsl_kernels.backends.webgpu.tuning import tuner, tuning_file
 from wgsl_kernels.engine.backends import find_driver
 
 wk.config.deterministic = sys.argv[1] == "deterministic"
-path = tuning_file.file_for(find_driver("webgpu").open().info)
+path = tuning_file.file_for(find_driver("webgpu").open().info).path
 draw = np.random.default_rng(3)
 with wk.use_backend("webgpu"), tuner.watching() as seen:
     w = wk.variable(draw.standard_normal((300, 70)).astype(np.float32) * 0.1)

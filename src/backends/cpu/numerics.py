@@ -206,7 +206,7 @@ def _settled(a: Array, b: Array, rounded_down: Callable[[Array, Array], Array]) 
     # An infinite number has no quotient; a finite one over it lies just below 0 where the signs
     # differ.
     far = np.isinf(b) & np.isfinite(a)
-    below = np.where((a != 0) & (np.signbit(a) != np.signbit(b)), -1.0, 0.0)
+    below = np.where(np.signbit(a) != np.signbit(b), np.where(a != 0, -1.0, -0.0), 0.0)
     return np.where(far, below, np.where(np.isinf(a) & (b != 0), np.nan, quotient))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.backends.cpu.extremes import zeros_in_order
 from wgsl_kernels.backends.cpu.threads import each
 from wgsl_kernels.engine.turns import turns_of
 
@@ -85,7 +86,13 @@ def max_pool_cpu(sliding: Sliding, x: Array, lowest: float) -> Array:
     y = np.empty(sliding.out_shape, x.dtype)
 
     def pool(images: slice) -> None:
-        joined(sliding, padded(sliding, x[images], lowest), np.maximum, y[images])
+        room, largest = padded(sliding, x[images], lowest), y[images]
+
+        def pooled(words: Array) -> Array:
+            return joined(sliding, words, np.maximum, np.empty(largest.shape, words.dtype))
+
+        joined(sliding, room, np.maximum, largest)
+        zeros_in_order(np.maximum, largest, room, pooled)
 
     each(pool, parts(sliding))
     return y

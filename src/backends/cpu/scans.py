@@ -67,7 +67,7 @@ def _by_halves(combine: np.ufunc, x: Array, y: Array, wide: np.dtype[Any]) -> No
     rows = max(2 * BLOCK // (length * inner), 1)
     columns = max(2 * BLOCK // inner, 1)
     for top in range(0, outer, rows):
-        carry: Array | float = 0.0
+        carry: Array | float = -0.0  # which leaves every number as it is
         for left in range(0, length, columns):
             here = (slice(top, top + rows), slice(left, left + columns))
             block, result = x[here], y[here]
@@ -76,7 +76,7 @@ def _by_halves(combine: np.ufunc, x: Array, y: Array, wide: np.dtype[Any]) -> No
             both = np.empty((len(block), half, inner, 2), wide)
             both[..., 0] = block[:, :half]
             both[:, :rest, :, 1] = block[:, half:]
-            both[:, rest:, :, 1] = 0.0  # nothing: it is added to the carry, too
+            both[:, rest:, :, 1] = -0.0  # nothing: it is added to the carry, too
             both[:, 0, :, 0] += carry
             sums = both.view(np.complex128)
             combine.accumulate(sums, axis=1, out=sums)

@@ -22,7 +22,9 @@ from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.composing.operands import classify
 from wgsl_kernels.backends.webgpu.copier import Copier
 from wgsl_kernels.backends.webgpu.devices.background import Background
+from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.devices.device import Device
+from wgsl_kernels.backends.webgpu.devices.lifetime import abandon
 from wgsl_kernels.backends.webgpu.gpu import Gpu
 from wgsl_kernels.backends.webgpu.host_values import HostValues, PackedValues, host_bytes
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
@@ -45,12 +47,7 @@ from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.driver import Launch, Usage
 from wgsl_kernels.engine.dtypes import DType, numpy_dtype
-from wgsl_kernels.engine.errors import (
-    ArgumentError,
-    DeviceLostError,
-    OutOfMemoryError,
-)
-from wgsl_kernels.engine.recent import Recent
+from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError, OutOfMemoryError
 from wgsl_kernels.engine.shapes import show
 
 if TYPE_CHECKING:
@@ -77,7 +74,7 @@ class WebGpuBackend:
     def __init__(self) -> None:
         self._device: Device | None = None
         self._copier = Copier(self)
-        self._fills: Recent[tuple[Any, ...], Loaded] = Recent(FILLS_MAX)
+        self._fills: DeviceCache[tuple[Any, ...], Loaded] = DeviceCache(FILLS_MAX)
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self._debugging = Debugging(self.evaluator)
@@ -94,7 +91,12 @@ class WebGpuBackend:
         """Return the device; a new one if there is none or it was lost."""
         device = self._device
         if device is None or device.captures.recorder.refusal is not None:
-            device = self._device = Device(memory_limit=self._memory_limit)
+            lost, self._device = device, Device(memory_limit=self._memory_limit)
+            device = self._device
+            if lost is not None:
+                abandon(lost)
+            self._copier.begin(device)
+            self._fills.begin(device)
             self._debugging.attach(device)
         return device
 
@@ -205,7 +207,7 @@ class WebGpuBackend:
         if array.storage is None:
             return
         device = self.open()
-        key = (device, array.size, array.dtype, words)
+        key = (array.size, array.dtype, words)
         loaded = self._fills[key]
         if loaded is None:
             program = Program((fill(device, Argument.of(array, 0), words),), (), ())

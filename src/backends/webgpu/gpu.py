@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu import doors
 from wgsl_kernels.backends.webgpu.array import GpuArray, extent
 from wgsl_kernels.backends.webgpu.array_making import ArrayMaker
+from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import arguments_of
 from wgsl_kernels.backends.webgpu.lowering.call import Call
@@ -53,7 +54,7 @@ class Gpu(ArrayMaker):
 
     def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
         super().__init__(backend, kernel, origin, sources)
-        self._programs: Recent[Any, Loaded] = Recent(DISPATCHES_MAX)
+        self._programs: DeviceCache[Any, Loaded] = DeviceCache(DISPATCHES_MAX)
         self._maps: Recent[Any, MapLaunch] = Recent(PROGRAMS_MAX)
         self._forms: Recent[Any, FusibleLaunch] = Recent(PROGRAMS_MAX)
 
@@ -195,12 +196,13 @@ class Gpu(ArrayMaker):
             if key is None:
                 layouts.append((name, array.shape, array.dtype, array.layout, is_value))
         fields = params or {}
+        if device is not self._programs.device:
+            self._programs.begin(device)
         try:
-            given_key = (key, device) if key is not None else (
+            given_key = (key,) if key is not None else (
                 shader,
                 slots,
                 None if configuration is None else tuple(configuration.items()),
-                device,
                 tuple(layouts),
                 _keyed(fields),
                 tuple(groups) if isinstance(groups, (tuple, list)) else groups,
@@ -220,8 +222,8 @@ class Gpu(ArrayMaker):
         if loaded is None:
             options = configuration, groups, constants, windows, key, notes
             doors.check_options(self._kernel, fields, *options)
-            found = arguments_of(tuple(arrays.values()), device.largest_binding)
-            given = {name: one for name, one in zip(arrays, found, strict=True) if one}
+            bound = arguments_of(list(arrays.values()), device.largest_binding)
+            given = {name: one for name, one in zip(arrays, bound, strict=True) if one is not None}
             program = lower_custom(
                 self._kernel, self._source(shader, slots, configuration), given, device,
                 params=fields, groups=groups, constants=constants, windows=windows,

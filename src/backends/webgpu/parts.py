@@ -1,4 +1,4 @@
-"""Arrays above the binding limit: kernels run on parts, and the results are joined or added.
+"""Arrays above the binding limit: kernels run on parts, whose results are joined or added.
 
 A part is a view, of which a dispatch binds what it covers (``Argument.within``).
 """
@@ -29,8 +29,9 @@ _EVEN = 64
 
 def excess(gpu: Gpu, *arrays: GpuArray) -> int:
     """Return in how many parts arrays must go at least, 1 where each can be bound whole."""
-    largest = int(gpu.device.largest_binding)
-    return max(-(-_bound(one, largest) // largest) for one in arrays)
+    largest = gpu.device.largest_binding
+    found: int = max(-(-_bound(one, largest) // largest) for one in arrays)
+    return found
 
 
 def _bound(array: GpuArray, largest: int) -> int:
@@ -39,7 +40,8 @@ def _bound(array: GpuArray, largest: int) -> int:
 
 def excess_of(gpu: Gpu, shape: Shape, itemsize: int) -> int:
     """Return the same for a result."""
-    return -(-math.prod(shape) * itemsize // int(gpu.device.largest_binding))
+    found: int = -(-math.prod(shape) * itemsize // gpu.device.largest_binding)
+    return found
 
 
 def widest(array: GpuArray) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.extremes import extreme_of
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
@@ -207,6 +208,7 @@ def _floor_divide_grad(dy: Tensor, a_shape: Shape, b_shape: Shape, a_dtype: Any)
 def maximum(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the larger of ``a`` and ``b``, NaN where either is; of bools as int32.
 
+    0 is larger than -0, as IEEE 754-2019 has it, so the order of ``a`` and ``b`` does not matter.
     Where they are equal the gradient goes to ``a``; where either is NaN both gradients are 0.
 
     Example:
@@ -225,7 +227,7 @@ signature("Maximum", promote=("a", "b"))(
 
 @cpu_kernel("Maximum")
 def _maximum_cpu(a: Array, b: Array) -> Array:
-    larger = np.maximum(a, b)
+    larger = extreme_of(np.maximum, a, b)
     return larger.astype(np.int32) if a.dtype == np.bool_ else larger
 
 
@@ -243,6 +245,7 @@ def _maximum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
 def minimum(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the smaller of ``a`` and ``b``, NaN where either is; of bools as int32.
 
+    -0 is smaller than 0, as IEEE 754-2019 has it, so the order of ``a`` and ``b`` does not matter.
     Where they are equal the gradient goes to ``a``; where either is NaN both gradients are 0.
 
     Example:
@@ -261,7 +264,7 @@ signature("Minimum", promote=("a", "b"))(
 
 @cpu_kernel("Minimum")
 def _minimum_cpu(a: Array, b: Array) -> Array:
-    smaller = np.minimum(a, b)
+    smaller = extreme_of(np.minimum, a, b)
     return smaller.astype(np.int32) if a.dtype == np.bool_ else smaller
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from wgsl_kernels.engine.attributes import integer
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import require_dtype, show
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import compare, counting, creation, gather, logical, reduce, shape
+from wgsl_kernels.ops import compare, counting, creation, logical, reduce, shape
 from wgsl_kernels.ops.weighting import in_dtype
 
 
@@ -14,7 +15,7 @@ def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: i
     """Return how often each class was predicted for each label.
 
     Args:
-        labels: [samples], integers; what is no class, 0 to ``num_classes - 1``, does not count.
+        labels: [samples], integers; what is outside [0, ``num_classes``) does not count.
         predictions: [samples], likewise.
         num_classes: At least 1.
 
@@ -83,7 +84,7 @@ def in_top_k(predictions: TensorLike, targets: TensorLike, k: int = 1) -> Tensor
     number = integer(op, "k", k)
     if not 1 <= number <= given.shape[-1]:
         raise ArgumentError(f"{op}: k is {number}; want one in [1, {given.shape[-1]}].")
-    own = gather.take_along_axis(given, wanted[..., None], axis=-1)
+    own = run("TakeAlongAxis", given, wanted[..., None], axis=-1)  # which refuses negative ones
     larger = in_dtype(compare.greater(given, own), "int32")
     is_finite = compare.less_equal(own - own, 0.0)
     among = compare.less(reduce.sum(larger, axis=-1, keepdims=True), number)

@@ -30,12 +30,6 @@ class Deviation:
 _REFUSED = "TensorFlow.js refuses this, and what it refuses is an error here"
 
 DEVIATIONS = (
-    *(
-        Deviation(
-            name, "takes bool alone", _REFUSED, f"{name}(x)", ("float32", "int32", "complex64")
-        )
-        for name in ("all", "any")
-    ),
     Deviation(
         "finfo",
         "a dtype is a string, here and everywhere",

@@ -253,7 +253,6 @@ METHODS = {
     "scatter_add": "x.at[indices].add(values)",
     "searchsorted": "wk.searchsorted(x, values)",
     "set_shape": "x.reshape(shape)",
-    "strides": "x.shape: a tensor has no strides",
     "sub": "x - y",
     "sub_": "assign_sub of a variable",
     "swapaxes": "x.permute_dims(axes)",

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from wgsl_kernels.backends.cpu.extremes import zeros_in_order
 from wgsl_kernels.backends.cpu.folds import folded
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
@@ -195,6 +196,20 @@ def _as_writable(x: Array) -> Array:
 
 
 def _extreme(
+    ufunc: np.ufunc,
+    x: Array,
+    axes: tuple[int, ...],
+    keep_dims: bool,
+    initial: float | None,
+    of_nothing: bool | int,
+) -> Array:
+    y = _reduced(ufunc, x, axes, keep_dims, initial, of_nothing)
+    return zeros_in_order(
+        ufunc, y, x, lambda words: _reduced(ufunc, words, axes, keep_dims, None, 0)
+    )
+
+
+def _reduced(
     ufunc: np.ufunc,
     x: Array,
     axes: tuple[int, ...],

@@ -48,8 +48,9 @@ def take(x: TensorLike, indices: TensorLike, axis: int = 0, *, batch_dims: int =
 
     Args:
         x: Any tensor.
-        indices: Integers of any shape, in [0, length of ``axis``). In the result its axes (all but
-            the batch's) stand where ``axis`` stood.
+        indices: Integers of any shape, at least minus the length of ``axis`` and below it; negative
+            ones count from the end. In the result its axes (all but the batch's) stand where
+            ``axis`` stood.
         axis: The axis along which to take.
         batch_dims: How many leading axes ``x`` and ``indices`` share, each batch being taken from
             separately; a negative number counts from the rank of ``indices``.
@@ -64,10 +65,10 @@ def take(x: TensorLike, indices: TensorLike, axis: int = 0, *, batch_dims: int =
             the next read.
 
     Example:
-        >>> wk.take([[1, 2], [3, 4], [5, 6]], [2, 0]).tolist()
+        >>> wk.take([[1, 2], [3, 4], [5, 6]], [-1, 0]).tolist()
         [[5, 6], [1, 2]]
     """
-    return run("GatherV2", x, indices, axis=axis, batch_dims=batch_dims)
+    return run("GatherV2", x, indices, axis=axis, batch_dims=batch_dims, wrap_negative_indices=True)
 
 
 def _axes(x_shape: Shape, indices_shape: Shape, axis: int, batch_dims: int) -> tuple[int, int]:
@@ -96,7 +97,16 @@ def _taken(x_shape: Shape, indices_shape: Shape, axis: int, batch_dims: int) -> 
 
 
 @signature("GatherV2")
-def _gather_v2_signature(x: Spec, indices: Spec, /, *, axis: int = 0, batch_dims: int = 0) -> Spec:
+def _gather_v2_signature(
+    x: Spec,
+    indices: Spec,
+    /,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    wrap_negative_indices: bool = False,
+) -> Spec:
+    del wrap_negative_indices
     require_dtype("GatherV2", "indices", indices, "int32")
     return x.like(shape=_taken(x.shape, indices.shape, axis, batch_dims))
 
@@ -124,11 +134,14 @@ def _sizes(x_shape: Shape, indices_shape: Shape, axis: int, batch_dims: int) -> 
 
 
 @cpu_kernel("GatherV2")
-def _gather_v2_cpu(x: Array, indices: Array, *, axis: int, batch_dims: int) -> Array:
+def _gather_v2_cpu(
+    x: Array, indices: Array, *, axis: int, batch_dims: int, wrap_negative_indices: bool
+) -> Array:
     y_shape = _taken(x.shape, indices.shape, axis, batch_dims)
     sizes = _sizes(x.shape, indices.shape, axis, batch_dims)
     shapes_of = {"x": x.shape, "indices": indices.shape, "y": y_shape}
-    check_indices("GatherV2", "indices", indices, sizes.length, shapes_of)
+    wraps = wrap_negative_indices  # as NumPy's indices do
+    check_indices("GatherV2", "indices", indices, sizes.length, shapes_of, wraps=wraps)
     if sizes.batch == 1:
         at, _ = _axes(x.shape, indices.shape, axis, batch_dims)
         return np.take(x, indices.reshape(-1), at).reshape(y_shape)
@@ -140,8 +153,15 @@ def _gather_v2_cpu(x: Array, indices: Array, *, axis: int, batch_dims: int) -> A
 
 @wgsl_kernel("GatherV2")
 def _gather_v2_webgpu(
-    gpu: Gpu, x: GpuArray, indices: GpuArray, *, axis: int, batch_dims: int
+    gpu: Gpu,
+    x: GpuArray,
+    indices: GpuArray,
+    *,
+    axis: int,
+    batch_dims: int,
+    wrap_negative_indices: bool,
 ) -> GpuArray:
+    wraps = wrap_negative_indices
     indices = cast.converted(gpu, indices, "int32")
     y_shape = _taken(x.shape, indices.shape, axis, batch_dims)
     sizes = _sizes(x.shape, indices.shape, axis, batch_dims)
@@ -150,10 +170,17 @@ def _gather_v2_webgpu(
         and x.size
         and max(excess_of(gpu, y_shape, ITEMSIZE[x.dtype]), excess(gpu, indices)) > 1
     ):
-        return _taken_in_parts(gpu, x, indices, axis, batch_dims)
+        return _taken_in_parts(gpu, x, indices, axis, batch_dims, wraps)
     if x.dtype in BYTES and sizes.inner % 4:
         whole = cast.converted(gpu, x, "int32")
-        y = _gather_v2_webgpu(gpu, whole, indices, axis=axis, batch_dims=batch_dims)
+        y = _gather_v2_webgpu(
+            gpu,
+            whole,
+            indices,
+            axis=axis,
+            batch_dims=batch_dims,
+            wrap_negative_indices=wraps,
+        )
         return gpu.pack(y, x.dtype)
     y = gpu.empty(y_shape, x.dtype)
     arrays = {"x": x, "indices": indices, "y": y}
@@ -162,16 +189,16 @@ def _gather_v2_webgpu(
         values = gpu.read(indices)
     if values is not None:
         shapes_of = {name: one.shape for name, one in arrays.items()}
-        check_indices("GatherV2", "indices", values, sizes.length, shapes_of)
+        check_indices("GatherV2", "indices", values, sizes.length, shapes_of, wraps=wraps)
     if x.dtype in BYTES and x.size and y.size:  # rows are whole words, and moved as such
         arrays |= {"x": _words(gpu.resident(gpu.contiguous(x))), "y": _words(y)}
         sizes = replace(sizes, inner=sizes.inner // 4)
-    take_rows(gpu, arrays, sizes)
+    take_rows(gpu, arrays, sizes, wraps=wraps)
     return y
 
 
 def _taken_in_parts(
-    gpu: Gpu, x: GpuArray, indices: GpuArray, axis: int, batch_dims: int
+    gpu: Gpu, x: GpuArray, indices: GpuArray, axis: int, batch_dims: int, wraps: bool
 ) -> GpuArray:
     """Return what is taken, cut along the first axis of the result."""
     at, batch = _axes(x.shape, indices.shape, axis, batch_dims)
@@ -189,7 +216,11 @@ def _taken_in_parts(
         places = indices
         if of_indices is not None:
             places = part_of(gpu, indices, of_indices - len(indices.shape), *one)
-        found.append(_gather_v2_webgpu(gpu, some, places, axis=at, batch_dims=batch))
+        found.append(
+            _gather_v2_webgpu(
+                gpu, some, places, axis=at, batch_dims=batch, wrap_negative_indices=wraps
+            )
+        )
     return joined(gpu, found, cut)
 
 
@@ -199,8 +230,8 @@ def _words(array: GpuArray) -> GpuArray:
     return words_of_bytes(array)
 
 
-def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
-    """Fill ``y`` with the rows of ``x`` that ``indices`` names.
+def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes, *, wraps: bool = False) -> None:
+    """Fill ``y`` with the rows of ``x`` that ``indices`` names; if it wraps, also from the end.
 
     Of an ``x`` above the binding limit one window after the other is bound, whose rows alone are
     taken then.
@@ -226,6 +257,7 @@ def take_rows(gpu: Gpu, arrays: dict[str, GpuArray], sizes: Sizes) -> None:
                 "turns": turns,
                 "first_row": first,
                 "kept_rows": kept,
+                "wrapped": sizes.length if wraps else 0,
             },
             groups=gpu.grid(math.ceil(units / turns), 64),
             windows={"x": (first * row_bytes, kept * row_bytes)} if is_windowed else None,
@@ -252,7 +284,12 @@ def in_windows(gpu: Gpu, x: GpuArray, rows: int, inner: int) -> tuple[GpuArray, 
 
 @gradient("GatherV2")
 def _gather_v2_grad(
-    dy: Tensor, x_shape: Shape, indices: Tensor, axis: int, batch_dims: int
+    dy: Tensor,
+    x_shape: Shape,
+    indices: Tensor,
+    axis: int,
+    batch_dims: int,
+    wrap_negative_indices: bool,
 ) -> tuple[Tensor, None]:
     # Each slice of dy is added to the row of x that it was taken from; batches are told apart by
     # counting rows through all of them.
@@ -260,7 +297,7 @@ def _gather_v2_grad(
         return creation.zeros(x_shape, dtype=dy.dtype), None
     sizes = _sizes(x_shape, indices.shape, axis, batch_dims)
     batch, length = sizes.batch, sizes.length
-    ids = shapes.reshape(indices, (batch, sizes.rows))
+    ids = shapes.reshape(_from_front(indices, length, wrap_negative_indices), (batch, sizes.rows))
     if batch > 1:
         ids = ids + shapes.reshape(ranges.arange(0, batch * length, length), (batch, 1))
     blocks = _swapped(shapes.reshape(dy, (batch, sizes.outer, sizes.rows, sizes.inner)))
@@ -273,6 +310,13 @@ def _gather_v2_grad(
     return shapes.reshape(found, x_shape), None
 
 
+def _from_front(indices: Tensor, length: int, wraps: bool) -> Tensor:
+    """Return indices in [-length, length) that count from the front, in one map."""
+    if not wraps or indices.dtype == "uint8":
+        return indices
+    return cast.astype(indices, "int32", copy=False) % length
+
+
 def _swapped(x: Tensor) -> Tensor:
     return shapes.permute_dims(x, (0, 2, 1, 3))
 
@@ -282,8 +326,8 @@ def take_along_axis(x: TensorLike, indices: TensorLike, axis: int = -1) -> Tenso
 
     Args:
         x: Any tensor.
-        indices: int32, of the rank of ``x``, in [0, length of ``axis``); the other axes of both
-            broadcast against each other.
+        indices: int32, of the rank of ``x``, at least minus the length of ``axis`` and below it;
+            negative ones count from the end. The other axes of both broadcast against each other.
         axis: The axis along which to take.
 
     Returns:
@@ -312,11 +356,14 @@ def take_along_axis(x: TensorLike, indices: TensorLike, axis: int = -1) -> Tenso
             shape_x, shape_indices = ((*common[:at], n, *common[at + 1 :]) for n in kept)
             given = shapes.broadcast_to(given, shape_x)
             places = shapes.broadcast_to(places, shape_indices)
-    return run("TakeAlongAxis", given, places, axis=axis)
+    return run("TakeAlongAxis", given, places, axis=axis, wrap_negative_indices=True)
 
 
 @signature("TakeAlongAxis")
-def _take_along_axis_signature(x: Spec, indices: Spec, /, *, axis: int = -1) -> Spec:
+def _take_along_axis_signature(
+    x: Spec, indices: Spec, /, *, axis: int = -1, wrap_negative_indices: bool = False
+) -> Spec:
+    del wrap_negative_indices
     require_dtype("TakeAlongAxis", "indices", indices, "int32")
     at = normalize_axis("TakeAlongAxis", axis, x.ndim)
     if indices.ndim != x.ndim or (*x.shape[:at], *x.shape[at + 1 :]) != (
@@ -331,32 +378,43 @@ def _take_along_axis_signature(x: Spec, indices: Spec, /, *, axis: int = -1) -> 
 
 
 @cpu_kernel("TakeAlongAxis")
-def _take_along_axis_cpu(x: Array, indices: Array, *, axis: int) -> Array:
-    shapes_of = {"x": x.shape, "indices": indices.shape}
-    check_indices("TakeAlongAxis", "indices", indices, x.shape[axis], shapes_of)
+def _take_along_axis_cpu(
+    x: Array, indices: Array, *, axis: int, wrap_negative_indices: bool
+) -> Array:
+    shapes_of, wraps = {"x": x.shape, "indices": indices.shape}, wrap_negative_indices
+    check_indices("TakeAlongAxis", "indices", indices, x.shape[axis], shapes_of, wraps=wraps)
     return np.take_along_axis(x, indices, axis)
 
 
 @wgsl_kernel("TakeAlongAxis")
-def _take_along_axis_webgpu(gpu: Gpu, x: GpuArray, indices: GpuArray, *, axis: int) -> GpuArray:
-    at = axis % len(x.shape)
+def _take_along_axis_webgpu(
+    gpu: Gpu, x: GpuArray, indices: GpuArray, *, axis: int, wrap_negative_indices: bool
+) -> GpuArray:
+    at, wraps = axis % len(x.shape), wrap_negative_indices
+    length = x.shape[at]
     if indices.host is not None:
         shapes_of = {"x": x.shape, "indices": indices.shape}
-        check_indices("TakeAlongAxis", "indices", indices.host.values, x.shape[at], shapes_of)
+        values = indices.host.values
+        check_indices("TakeAlongAxis", "indices", values, length, shapes_of, wraps=wraps)
     y = gpu.empty(indices.shape, x.dtype)
     if y.size:
         inner = math.prod(x.shape[at + 1 :])
         gpu.dispatch(
             "gather/take_along_axis.wesl",
             {"x": x, "indices": indices, "y": y},
-            params={"length": x.shape[at], "rows": y.shape[at], "inner": inner},
+            params={
+                "length": length,
+                "rows": y.shape[at],
+                "inner": inner,
+                "wrapped": length if wraps else 0,
+            },
         )
     return y
 
 
 @gradient("TakeAlongAxis")
 def _take_along_axis_grad(
-    dy: Tensor, x_shape: Shape, indices: Tensor, axis: int
+    dy: Tensor, x_shape: Shape, indices: Tensor, axis: int, wrap_negative_indices: bool
 ) -> tuple[Tensor, None]:
     # Each element of dy is added to the one it was taken from.
     size = math.prod(x_shape)
@@ -364,7 +422,8 @@ def _take_along_axis_grad(
         return creation.zeros(x_shape, dtype=dy.dtype), None
     at = axis % len(x_shape)
     length, inner = x_shape[at], math.prod(x_shape[at + 1 :])
-    rows = shapes.reshape(indices, (-1, indices.shape[at], inner))
+    found = _from_front(indices, length, wrap_negative_indices)
+    rows = shapes.reshape(found, (-1, indices.shape[at], inner))
     outer = ranges.arange(0, size, length * inner)
     places = rows * inner + shapes.reshape(outer, (-1, 1, 1)) + ranges.arange(inner)
     total = segment.unsorted_segment_sum(

@@ -32,8 +32,8 @@ def getitem(x: TensorLike, index: Index | tuple[Index, ...]) -> Tensor:
             axis; several of these broadcast against each other. A bool mask stands for as many
             axes as it has and selects where it is true; it is read to know how many these are. One
             of no axes, alone, takes the whole as one row, or none.
-            ``...`` stands for all axes left out, ``None`` makes a new axis. On the host negative
-            integers count from the end; an int32 tensor holds none.
+            ``...`` stands for all axes left out, ``None`` makes a new axis. Negative integers
+            count from the end.
 
     Raises:
         IndexOutOfRange: An integer is outside its axis; where indices are on a GPU, raised by the

@@ -1,19 +1,19 @@
-"""What NumPy's functions do with a tensor: run our op of the same meaning, or say what to write.
+"""What NumPy's functions do with a tensor: run our op of the same meaning, or read.
 
-A function that is not in these tables raises a `TypeError` that names ``numpy()``, so that nothing
-is read from a GPU unseen.
+What is in no table here, or has arguments that our op has not, is NumPy's own on the values, and
+says so once; see `numpy_reading`.
 """
 
 from __future__ import annotations
 
 import importlib
-import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.errors import DTypeError, WgslKernelsError
+from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.tensor import Tensor, as_tensor
 from wgsl_kernels.ops import (
     activation,
@@ -39,13 +39,15 @@ from wgsl_kernels.ops import (
     ordered,
     reduce,
     scan,
-    slicing,
     statistics,
     trigonometry,
     unary,
 )
 from wgsl_kernels.ops import shape as shapes
+from wgsl_kernels.ops.numpy_arrangements import ARRANGED
 from wgsl_kernels.ops.numpy_compositions import COMPOSED
+from wgsl_kernels.ops.numpy_reading import QUESTIONS, READERS, on_host
+from wgsl_kernels.ops.numpy_spaces import SPACES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,14 +162,6 @@ def _take(a: Tensor, indices: Any, axis: int | None = None) -> Tensor:
     return gather.take(x, indices, 0 if axis is None else axis)
 
 
-def _split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    if isinstance(indices_or_sections, int):
-        return list(slicing.split(ary, indices_or_sections, axis))
-    bounds = [0, *map(int, indices_or_sections), ary.shape[axis]]
-    sizes = [end - start for start, end in itertools.pairwise(bounds)]
-    return list(slicing.split(ary, sizes, axis))
-
-
 def _std(a: Tensor, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
     return statistics.std(a, axis, correction=ddof, keepdims=keepdims)
 
@@ -176,44 +170,15 @@ def _var(a: Tensor, axis: Axes = None, *, ddof: float = 0, keepdims: bool = Fals
     return statistics.var(a, axis, correction=ddof, keepdims=keepdims)
 
 
-def _swapaxes(a: Tensor, axis1: int, axis2: int) -> Tensor:
-    order = list(range(a.ndim))
-    order[axis1], order[axis2] = order[axis2], order[axis1]
-    return shapes.permute_dims(a, tuple(order))
-
-
-def _at_least(ndim: int) -> Callable[[Tensor], Tensor]:
-    def widened(x: Tensor) -> Tensor:
-        if x.ndim >= ndim:
-            return x
-        return shapes.reshape(x, (*(1,) * (ndim - x.ndim), *x.shape))
-
-    return widened
-
-
-def _on_host(name: str) -> Callable[..., Any]:
-    """Return NumPy's function, which answers with one bool, on the values of tensors."""
-    function = getattr(np, name)
-
-    def answered(a: Any, b: Any, **options: Any) -> Any:
-        return function(np.asarray(a), np.asarray(b), **options)
-
-    return answered
-
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "all": reduce.all,
-    "allclose": _on_host("allclose"),
     "amax": extremes.max,
     "amin": extremes.min,
     "any": reduce.any,
     "argmax": extremes.argmax,
     "argmin": extremes.argmin,
     "argsort": ordered.argsort,
-    "array_equal": _on_host("array_equal"),
     "astype": lambda x, dtype: as_tensor(x).astype(dtype),
-    "atleast_1d": _at_least(1),
-    "atleast_2d": _at_least(2),
     "broadcast_to": shapes.broadcast_to,
     "clip": unary.clip,
     "concatenate": joining.concat,
@@ -232,7 +197,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mean": reduce.mean,
     "min": extremes.min,
     "moveaxis": moving.moveaxis,
-    "ndim": lambda a: a.ndim,
     "nonzero": counting.nonzero,
     "ones_like": creation.ones_like,
     "outer": matrix.outer,
@@ -243,15 +207,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "reshape": shapes.reshape,
     "roll": moving.roll,
     "round": lambda a, decimals=0: round(a, decimals),
-    "shape": lambda a: a.shape,
-    "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
     "sort": ordered.sort,
-    "split": _split,
     "squeeze": shapes.squeeze,
     "stack": joining.stack,
     "std": _std,
     "sum": reduce.sum,
-    "swapaxes": _swapaxes,
     "take": _take,
     "take_along_axis": gather.take_along_axis,
     "tensordot": compositions.tensordot,
@@ -263,36 +223,30 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "vecdot": compositions.vecdot,
     "where": logical.where,
     "zeros_like": creation.zeros_like,
+    **ARRANGED,
     **COMPOSED,
 }
 """What runs for each of NumPy's other functions, of the main namespace."""
 
 
 def array_ufunc(_self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    """Run our op for one of NumPy's elementwise functions; NumPy calls this.
-
-    Raises:
-        DTypeError: There is none, or it has not these options.
-    """
+    """Run our op for one of NumPy's elementwise functions; NumPy calls this."""
     space = "np." if getattr(np, ufunc.__name__, None) is ufunc else ""  # SciPy has ufuncs, too
     name = f"{space}{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-    if options.get("out") is not None:
-        raise DTypeError(
-            f"{name}: a tensor among the inputs, and out is given; out cannot hold a tensor's "
-            "result. Read the tensor with numpy() first."
-        )
     table = {"__call__": UFUNCS, "reduce": REDUCTIONS}.get(method, {})
-    return _call(name, table.get(ufunc.__name__), inputs, options)
+    op = None if options.get("out") is not None else table.get(ufunc.__name__)
+    return _call(name, op, getattr(ufunc, method), inputs, options)
 
 
 def array_function(_self: Tensor, func: Any, _types: Any, args: Any, kwargs: Any) -> Any:
-    """Run our op for one of NumPy's functions; NumPy calls this.
-
-    Raises:
-        DTypeError: There is none, or it has not these options.
-    """
+    """Run our op for one of NumPy's functions; NumPy calls this."""
     home = str(func.__module__).replace("numpy", "np", 1)
-    return _call(f"{home}.{func.__name__}", _function(home, func.__name__), args, kwargs)
+    name = f"{home}.{func.__name__}"
+    if name in QUESTIONS:
+        return QUESTIONS[name](*args, **kwargs)
+    if name in READERS:
+        return on_host(name, func, args, kwargs, asked=True)
+    return _call(name, _function(home, func.__name__), func, args, kwargs)
 
 
 def _function(home: str, name: str) -> Callable[..., Any] | None:
@@ -300,28 +254,36 @@ def _function(home: str, name: str) -> Callable[..., Any] | None:
 
     Those of linear algebra and transforms that the array API standard has are as NumPy's.
     """
-    if home in ("np.linalg", "np.fft"):
+    if home in SPACES:
         space = importlib.import_module(f"wgsl_kernels.{home.removeprefix('np.')}")
-        return getattr(space, name) if name in dir(space) else None
+        return SPACES[home].get(name) or (getattr(space, name) if name in dir(space) else None)
     return FUNCTIONS.get(name) if home == "np" else None
 
 
+_ABSENT = ("dtype", "out")
+"""Keywords that libraries pass as None, which is to leave them out."""
+
+
 def _call(
-    name: str, op: Callable[..., Any] | None, args: tuple[Any, ...], options: dict[str, Any]
+    name: str,
+    op: Callable[..., Any] | None,
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    options: dict[str, Any],
 ) -> Any:
+    """Return what our op gives; what NumPy gives where there is none for these arguments."""
     if op is None:
-        raise DTypeError(
-            f"{name}: there is no op of this kind for tensors; read them with numpy()."
-        )
+        return on_host(name, func, args, options)
+    given = {key: one for key, one in options.items() if one is not None or key not in _ABSENT}
     try:
-        return op(*args, **options)
-    except WgslKernelsError:
-        raise
+        found = op(*args, **given)
+    except DTypeError:  # NumPy has more dtypes, and objects
+        if config.fallback == "error":
+            raise
+        found = NotImplemented
     except TypeError as error:
         where = error.__traceback__
         if where is None or where.tb_next is not None:  # raised inside the op
             raise
-        raise DTypeError(
-            f"{name}: our op takes no such arguments ({error}). Call the op of wk, or read the "
-            "tensors with numpy()."
-        ) from None
+        found = NotImplemented
+    return on_host(name, func, args, options) if found is NotImplemented else found

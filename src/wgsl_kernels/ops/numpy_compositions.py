@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.dtypes import COMPLEXES, is_exact
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, as_tensor
@@ -14,7 +15,9 @@ from wgsl_kernels.ops import (
     cast,
     classify,
     compare,
+    complex,
     compositions,
+    conv1d,
     counting,
     creation,
     einsum,
@@ -188,15 +191,12 @@ def _widths(x: Tensor, pad_width: Any) -> list[list[int]]:
     return [[int(before), int(after)] for before, after in wide]
 
 
-def _pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
+def _pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
     x = as_tensor(array)
     if mode in ("reflect", "symmetric"):
         return moving.mirror_pad(x, _widths(x, pad_width), mode)
     if mode != "constant":
-        raise ArgumentError(
-            f"np.pad: mode is {mode!r}; want 'constant', 'reflect' or 'symmetric', or read the "
-            "tensor with numpy()."
-        )
+        return NotImplemented
     return joining.pad(x, _widths(x, pad_width), constant_value=constant_values)
 
 
@@ -244,6 +244,68 @@ def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0) -> Tensor:
     return logical.where(classify.isnan(x), nan, as_tensor(x)).clip(-most, most)
 
 
+def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    x = _flat(x)
+    low, high = (int(extremes.min(x)), int(extremes.max(x))) if x.size else (0, -1)
+    if low < 0:
+        raise ArgumentError(f"np.bincount: an element is {low}; want at least 0.")
+    each = creation.full_like(x, 1) if weights is None else _flat(weights)
+    return segment.unsorted_segment_sum(each, x, max(high + 1, minlength))
+
+
+def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    long, short = sorted((_flat(a), _flat(v)), key=lambda one: -one.size)
+    kept = {"full": short.size - 1, "same": (short.size - 1) // 2, "valid": 0}.get(mode)
+    if kept is None or not short.size or {long.spec.dtype, short.spec.dtype} != {"float32"}:
+        return NotImplemented
+    ends = [[kept if mode != "same" else short.size // 2, kept], [0, 0]]
+    x = joining.pad(shapes.reshape(long, (-1, 1)), ends)
+    filters = shapes.reshape(shapes.flip(short), (-1, 1, 1))
+    return _flat(conv1d.conv1d(x, filters, pad="valid"))
+
+
+def _cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None) -> Any:
+    rows = [_floats(one) for one in (m, y) if one is not None]
+    if any(one.ndim > 2 for one in rows):
+        return NotImplemented
+    rows = [shapes.reshape(x, (1, -1)) if x.ndim < 2 else x if rowvar else x.T for x in rows]
+    x = joining.concat(rows, 0)
+    apart = x - reduce.mean(x, 1, keepdims=True)
+    freedom = x.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
+    return shapes.squeeze(matrix.matmul(apart, complex.conj(apart).T) / max(freedom, 0))
+
+
+def _corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+    found = _cov(x, y, rowvar)
+    if found is NotImplemented or found.ndim == 0 or found.spec.dtype in COMPLEXES:
+        return NotImplemented
+    width = unary.sqrt(norms.diagonal(found))
+    return (found / width / shapes.reshape(width, (-1, 1))).clip(-1.0, 1.0)
+
+
+def _digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    if isinstance(bins, Tensor) or np.any(np.diff(bins) < 0):
+        return NotImplemented
+    return ordered.searchsorted(_floats(bins), x, side="left" if right else "right")
+
+
+def _isin(element: Any, test_elements: Any, *, invert: bool = False) -> Tensor:
+    each = shapes.expand_dims(as_tensor(element), -1)
+    found = reduce.any(compare.equal(each, _flat(test_elements)), -1)
+    return logical.logical_not(found) if invert else found
+
+
+def _nan_extreme(op: Callable[..., Tensor], end: float) -> Callable[..., Tensor]:
+    def found(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+        if is_exact(a.spec.dtype):
+            return op(a, axis, keepdims=keepdims)
+        lost = classify.isnan(a)
+        kept = op(logical.where(lost, end, a), axis, keepdims=keepdims)
+        return logical.where(reduce.all(lost, axis, keepdims=keepdims), np.nan, kept)
+
+    return found
+
+
 def _without_nan(a: Any) -> Tensor:
     return logical.where(classify.isnan(a), 0.0, a)
 
@@ -263,11 +325,16 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "append": _append,
     "argwhere": lambda a: joining.stack(counting.nonzero(a), 1),
     "average": _average,
+    "bincount": _bincount,
     "broadcast_arrays": lambda *args: tuple(compositions.broadcast_arrays(*args)),
     "column_stack": _column_stack,
+    "convolve": _convolve,
+    "corrcoef": _corrcoef,
+    "cov": _cov,
     "cross": lambda a, b, axis=-1: norms.cross(a, b, axis=axis),
     "diagonal": lambda a, offset=0: norms.diagonal(a, offset=offset),
     "diff": lambda a, n=1, axis=-1, **ends: compositions.diff(a, n=n, axis=axis, **ends),
+    "digitize": _digitize,
     "einsum": _einsum,
     "fliplr": lambda m: shapes.flip(m, 1),
     "flipud": lambda m: shapes.flip(m, 0),
@@ -276,10 +343,13 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "inner": _inner,
     "interp": _interp,
     "isclose": _isclose,
+    "isin": _isin,
     "median": _median,
     "meshgrid": lambda *xi, indexing="xy": tuple(compositions.meshgrid(*xi, indexing=indexing)),
     "nan_to_num": _nan_to_num,
+    "nanmax": _nan_extreme(extremes.max, -np.inf),
     "nanmean": _nanmean,
+    "nanmin": _nan_extreme(extremes.min, np.inf),
     "nansum": lambda a, axis=None, **keep: reduce.sum(_without_nan(a), axis, **keep),
     "pad": _pad,
     "percentile": _percentile,

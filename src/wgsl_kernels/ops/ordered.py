@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -124,7 +124,8 @@ def lower_bound(sorted_sequence: TensorLike, values: TensorLike) -> Tensor:
         values: [..., count], the leading axes those of ``sorted_sequence``.
 
     Returns:
-        int32 of the shape of ``values``, in [0, length]. NaN belongs to the beginning.
+        int32 of the shape of ``values``, in [0, length]. NaN is above all numbers, as `sort` puts
+        it, and equals NaN.
 
     Raises:
         ShapeError: The leading axes differ.
@@ -148,7 +149,8 @@ def searchsorted(
         sorter: int32 [length], indices that put ``x1`` in order.
 
     Returns:
-        int32 of the shape of ``x2``, in [0, length]. NaN belongs to the beginning.
+        int32 of the shape of ``x2``, in [0, length]. NaN is above all numbers, as `sort` puts it,
+        and equals NaN.
 
     Raises:
         ShapeError: The leading axes differ.
@@ -161,7 +163,7 @@ def searchsorted(
     given = as_tensor(x1)
     if sorter is not None:
         given = gather.take(given, sorter, axis=0)
-    return _bound("SearchSorted", given, x2, side=side)
+    return _bound("SearchSorted", given, x2, side=side, nan_last=True)
 
 
 def upper_bound(sorted_sequence: TensorLike, values: TensorLike) -> Tensor:
@@ -176,7 +178,7 @@ def upper_bound(sorted_sequence: TensorLike, values: TensorLike) -> Tensor:
     return _bound("UpperBound", sorted_sequence, values)
 
 
-def _bound(kernel: str, sequence: TensorLike, values: TensorLike, **attrs: str) -> Tensor:
+def _bound(kernel: str, sequence: TensorLike, values: TensorLike, **attrs: Any) -> Tensor:
     """Run a kernel of rows; one row serves values of any shape."""
     given, wanted = as_tensor(sequence), as_tensor(values)
     if not given.ndim:
@@ -208,21 +210,28 @@ def _bound_spec(kernel: str, sorted_sequence: Spec, values: Spec) -> Spec:
     return values.like(dtype="int32")
 
 
-def _bound_cpu(sequence: Array, values: Array, side: str) -> Array:
+def _bound_cpu(sequence: Array, values: Array, side: str, *, nan_last: bool = True) -> Array:
     """Halve as TensorFlow.js does it, for all values at once."""
+    is_nan = np.isnan(values) & nan_last
     low = np.zeros(values.shape, np.int64)
     high = np.full(values.shape, sequence.shape[1], np.int64)
     while (low < high).any():
         middle = (low + high) // 2
         found = np.take_along_axis(sequence, np.minimum(middle, sequence.shape[1] - 1), 1)
-        comes_before = (found <= values) if side == "right" else (found < values)
+        comes_before = (
+            (found <= values) | is_nan
+            if side == "right"
+            else (found < values) | (is_nan & (found == found))
+        )
         goes_on = low < high
         low = np.where(goes_on & comes_before, middle + 1, low)
         high = np.where(goes_on & ~comes_before, middle, high)
     return low.astype(np.int32)
 
 
-def _bound_webgpu(gpu: Gpu, sequence: GpuArray, values: GpuArray, side: str) -> GpuArray:
+def _bound_webgpu(
+    gpu: Gpu, sequence: GpuArray, values: GpuArray, side: str, *, nan_last: bool = True
+) -> GpuArray:
     y = gpu.empty(values.shape, "int32")
     if y.size and not sequence.size:
         return gpu.full(values.shape, "int32", 0)
@@ -231,7 +240,12 @@ def _bound_webgpu(gpu: Gpu, sequence: GpuArray, values: GpuArray, side: str) -> 
         gpu.dispatch(
             "sort/search_sorted.wesl",
             {"sorted_sequence": sequence, "values": values, "y": y},
-            params={"length": length, "count": count, "is_right": int(side == "right")},
+            params={
+                "length": length,
+                "count": count,
+                "is_right": int(side == "right"),
+                "nan_last": int(nan_last),
+            },
         )
     return y
 
@@ -258,22 +272,27 @@ no_gradient("LowerBound", because=BECAUSE)
 
 
 @signature("SearchSorted", promote=("sorted_sequence", "values"))
-def _search_sorted_signature(sorted_sequence: Spec, values: Spec, /, *, side: str = "left") -> Spec:
+def _search_sorted_signature(
+    sorted_sequence: Spec, values: Spec, /, *, side: str = "left", nan_last: bool = False
+) -> Spec:
+    del nan_last
     if side not in ("left", "right"):
         raise ArgumentError(f"SearchSorted: side is {shown(side)}; want 'left' or 'right'.")
     return _bound_spec("SearchSorted", sorted_sequence, values)
 
 
 @cpu_kernel("SearchSorted")
-def _search_sorted_cpu(sorted_sequence: Array, values: Array, *, side: str) -> Array:
-    return _bound_cpu(sorted_sequence, values, side)
+def _search_sorted_cpu(
+    sorted_sequence: Array, values: Array, *, side: str, nan_last: bool
+) -> Array:
+    return _bound_cpu(sorted_sequence, values, side, nan_last=nan_last)
 
 
 @wgsl_kernel("SearchSorted")
 def _search_sorted_webgpu(
-    gpu: Gpu, sorted_sequence: GpuArray, values: GpuArray, *, side: str
+    gpu: Gpu, sorted_sequence: GpuArray, values: GpuArray, *, side: str, nan_last: bool
 ) -> GpuArray:
-    return _bound_webgpu(gpu, sorted_sequence, values, side)
+    return _bound_webgpu(gpu, sorted_sequence, values, side, nan_last=nan_last)
 
 
 no_gradient("SearchSorted", because=BECAUSE)

@@ -17,6 +17,7 @@ from wgsl_kernels.engine.indices import check_indices
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import lengths, require_dtype, show
 from wgsl_kernels.engine.signature import signature
+from wgsl_kernels.engine.tensor import as_tensor
 from wgsl_kernels.ops import cast, gather, segment
 from wgsl_kernels.ops import shape as shapes
 from wgsl_kernels.ops.elementwise import COMPLEX
@@ -102,7 +103,10 @@ def _named(kernel: str, name: str, shape: Shape, indices: Spec) -> Layout:
 
 
 @signature("GatherNd")
-def _gather_nd_signature(params: Spec, indices: Spec, /) -> Spec:
+def _gather_nd_signature(
+    params: Spec, indices: Spec, /, *, wrap_negative_indices: bool = False
+) -> Spec:
+    del wrap_negative_indices
     layout = _named("GatherNd", "params", params.shape, indices)
     return params.like(shape=layout.rows + layout.inner)
 
@@ -119,26 +123,35 @@ def flat_rows(
     layout: Layout,
     shapes_of: dict[str, Shape],
     name: str = "indices",
+    *,
+    wraps: bool = False,
 ) -> Array:
     """Return the number of the row that each index names.
 
     Raises:
         IndexOutOfRange: One is outside its axis.
     """
-    _check(kernel, name, indices, layout, shapes_of)
+    _check(kernel, name, indices, layout, shapes_of, wraps=wraps)
     found = np.zeros(layout.named, np.int64)
     table = indices.reshape(layout.named, len(layout.lengths))
     for axis, length in enumerate(layout.lengths):
-        found = found * length + table[:, axis]
+        column = table[:, axis]
+        found = found * length + (column % max(length, 1) if wraps else column)
     return found
 
 
 def _check(
-    kernel: str, name: str, indices: Array, layout: Layout, shapes_of: dict[str, Shape]
+    kernel: str,
+    name: str,
+    indices: Array,
+    layout: Layout,
+    shapes_of: dict[str, Shape],
+    *,
+    wraps: bool,
 ) -> None:
     table = indices.reshape(layout.named, len(layout.lengths))
     for axis, length in enumerate(layout.lengths):
-        check_indices(kernel, name, table[:, axis], length, shapes_of)
+        check_indices(kernel, name, table[:, axis], length, shapes_of, wraps=wraps)
 
 
 def rows_on_device(
@@ -148,40 +161,46 @@ def rows_on_device(
     layout: Layout,
     shapes_of: dict[str, Shape],
     name: str = "indices",
+    *,
+    wraps: bool = False,
 ) -> GpuArray:
     """Return the number of the row that each index names, [count], int32."""
     if indices.host is not None:
-        _check(kernel, name, indices.host.values, layout, shapes_of)
+        _check(kernel, name, indices.host.values, layout, shapes_of, wraps=wraps)
     if layout.named and excess(gpu, indices) > 1:
         flat = shapes.reshaped(gpu, indices, (layout.named, len(layout.lengths)))
         found: list[GpuArray] = []
         for one in parts_of(layout.named, excess(gpu, indices)):
             own = layout._replace(rows=(one[1],))
             some = part_of(gpu, flat, -2, *one)
-            found.append(rows_on_device(gpu, kernel, some, own, shapes_of, name))
+            found.append(rows_on_device(gpu, kernel, some, own, shapes_of, name, wraps=wraps))
         return joined(gpu, found, 0)
     rows = gpu.empty((layout.named,), "int32")
     if rows.size:
         depth = len(layout.lengths)
-        params = {"depth": depth, "lengths": (1,) * (DEEPEST - depth) + layout.lengths}
+        padded = (1,) * (DEEPEST - depth) + layout.lengths
+        params = {"depth": depth, "lengths": padded, "wraps": int(wraps)}
         gpu.dispatch("gather/flat_rows.wesl", {"indices": indices, "rows": rows}, params=params)
     return rows
 
 
 @cpu_kernel("GatherNd")
-def _gather_nd_cpu(params: Array, indices: Array) -> Array:
+def _gather_nd_cpu(params: Array, indices: Array, *, wrap_negative_indices: bool) -> Array:
     layout = layout_of(params.shape, indices.shape)
     y_shape = layout.rows + layout.inner
     shapes_of = {"params": params.shape, "indices": indices.shape}
-    rows = flat_rows("GatherNd", indices, layout, shapes_of)
+    rows = flat_rows("GatherNd", indices, layout, shapes_of, wraps=wrap_negative_indices)
     return params.reshape(layout.all_rows, layout.width)[rows].reshape(y_shape)
 
 
 @wgsl_kernel("GatherNd")
-def _gather_nd_webgpu(gpu: Gpu, params: GpuArray, indices: GpuArray) -> GpuArray:
+def _gather_nd_webgpu(
+    gpu: Gpu, params: GpuArray, indices: GpuArray, *, wrap_negative_indices: bool
+) -> GpuArray:
     layout = layout_of(params.shape, indices.shape)
     shapes_of = {"params": params.shape, "indices": indices.shape}
-    rows = rows_on_device(gpu, "GatherNd", indices, layout, shapes_of)
+    wraps = wrap_negative_indices
+    rows = rows_on_device(gpu, "GatherNd", indices, layout, shapes_of, wraps=wraps)
     y = gpu.empty(layout.rows + layout.inner, params.dtype)
     if y.size:
         sizes = gather.Sizes(1, 1, layout.all_rows, layout.named, layout.width)
@@ -190,7 +209,11 @@ def _gather_nd_webgpu(gpu: Gpu, params: GpuArray, indices: GpuArray) -> GpuArray
 
 
 @gradient("GatherNd")
-def _gather_nd_grad(dy: Tensor, params_shape: Shape, indices: Tensor) -> tuple[Tensor, None]:
+def _gather_nd_grad(
+    dy: Tensor, params_shape: Shape, indices: Tensor, wrap_negative_indices: bool
+) -> tuple[Tensor, None]:
+    if wrap_negative_indices:
+        indices = indices % as_tensor(params_shape[: indices.shape[-1]], dtype="int32")
     if indices.ndim == 1:  # one row, which scattering would take for a column
         indices, dy = shapes.expand_dims(indices), shapes.expand_dims(dy)
     return scatter_nd(indices, dy, params_shape), None

@@ -23,7 +23,7 @@ from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import normalize_axes, reduced, require_dtype
 from wgsl_kernels.engine.signature import signature
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.ops import cast, complex_maps, joining, shape
+from wgsl_kernels.ops import cast, compare, complex_maps, joining, shape
 from wgsl_kernels.ops.elementwise import NUMBERS, counted
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ _MULTIPLY: np.ufunc = np.multiply
 
 
 def all(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """Return whether every element of bool ``x`` along ``axis`` is true; True for empty input.
+    """Return whether every element of ``x`` along ``axis`` is true, or not 0; True for empty input.
 
     Args:
-        x: Any shape, bool.
+        x: Any shape, any dtype but string. NaN is not 0.
         axis: One axis, several, or None for all.
         keepdims: Whether the reduced axes stay, of length 1.
 
@@ -47,7 +47,12 @@ def all(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
         >>> wk.all([[True, True], [True, False]], axis=1).tolist()
         [True, False]
     """
-    return run("All", x, axis=axis, keep_dims=keepdims)
+    return run("All", _truth(x), axis=axis, keep_dims=keepdims)
+
+
+def _truth(x: TensorLike) -> Tensor:
+    given = as_tensor(x)
+    return given if given.spec.dtype in ("bool", "string") else compare.not_equal(given, 0)
 
 
 @signature("All")
@@ -66,10 +71,10 @@ no_gradient("All", because="its input is bool")
 
 
 def any(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """Return whether some element of bool ``x`` along ``axis`` is true; False for empty input.
+    """Return whether some element of ``x`` along ``axis`` is true, or not 0; False for empty input.
 
     Args:
-        x: Any shape, bool.
+        x: Any shape, any dtype but string. NaN is not 0.
         axis: One axis, several, or None for all.
         keepdims: Whether the reduced axes stay, of length 1.
 
@@ -77,7 +82,7 @@ def any(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
         >>> wk.any([[True, True], [False, False]], axis=1).tolist()
         [True, False]
     """
-    return run("Any", x, axis=axis, keep_dims=keepdims)
+    return run("Any", _truth(x), axis=axis, keep_dims=keepdims)
 
 
 @signature("Any")

@@ -48,9 +48,11 @@ def cumulative_prod(
         axis: The axis; may be left out where there is only one, since NumPy would flatten more
             than one and TensorFlow.js would take the first.
         dtype: What ``x`` is cast to first, and the result's dtype.
-        include_initial: Whether a 1 comes first: the result is longer by one.
+        include_initial: Whether a 1 comes first, or last with ``reverse``: the result is longer
+            by one.
         exclusive: Whether an element itself is left out: the first result is 1.
-        reverse: Whether to go from the last element to the first.
+        reverse: Whether to go from the last element to the first: products from each place to the
+            end.
 
     Raises:
         ArgumentError: No ``axis``, and ``x`` has several.
@@ -68,7 +70,7 @@ def cumulative_prod(
         y = complex_maps.cumulative("Cumprod", given, at, exclusive, reverse)
     if include_initial is False or not flag("Cumprod", "include_initial", include_initial):
         return y
-    return _with_initial(y, at, 1)
+    return _with_initial(y, at, 1, reverse)
 
 
 def _only_axis(kernel: str, x: TensorLike) -> int:
@@ -82,11 +84,12 @@ def _only_axis(kernel: str, x: TensorLike) -> int:
     return 0
 
 
-def _with_initial(y: Tensor, axis: int, value: int) -> Tensor:
-    """Return running totals with the one of no elements before them."""
+def _with_initial(y: Tensor, axis: int, value: int, reverse: bool) -> Tensor:
+    """Return running totals with the one of no elements where they start from."""
     place = normalize_axis("include_initial", axis, y.ndim)
     first = [1 if at == place else length for at, length in enumerate(y.shape)]
-    return joining.concat([creation.full(first, value, dtype=y.dtype), y], axis=place)
+    initial = creation.full(first, value, dtype=y.dtype)
+    return joining.concat([y, initial] if reverse else [initial, y], axis=place)
 
 
 @signature("Cumprod")
@@ -194,9 +197,10 @@ def cumulative_sum(
         axis: The axis; may be left out where there is only one, since NumPy would flatten more
             than one and TensorFlow.js would take the first.
         dtype: What ``x`` is cast to first, and the result's dtype.
-        include_initial: Whether a 0 comes first: the result is longer by one.
+        include_initial: Whether a 0 comes first, or last with ``reverse``: the result is longer
+            by one.
         exclusive: Whether an element itself is left out: the first result is 0.
-        reverse: Whether to go from the last element to the first.
+        reverse: Whether to go from the last element to the first: sums from each place to the end.
 
     Raises:
         ArgumentError: No ``axis``, and ``x`` has several.
@@ -204,6 +208,8 @@ def cumulative_sum(
     Example:
         >>> cumulative_sum([1, 2, 3, 4]).tolist()
         [1, 3, 6, 10]
+        >>> cumulative_sum([1, 2, 3], include_initial=True, reverse=True).tolist()
+        [6, 5, 3, 0]
     """
     given = x if dtype is None else cast.astype(x, dtype, copy=False)
     at = _only_axis("Cumsum", given) if axis is None else axis
@@ -214,7 +220,7 @@ def cumulative_sum(
         y = complex_maps.cumulative("Cumsum", given, at, exclusive, reverse)
     if include_initial is False or not flag("Cumsum", "include_initial", include_initial):
         return y
-    return _with_initial(y, at, 0)
+    return _with_initial(y, at, 0, reverse)
 
 
 @signature("Cumsum")

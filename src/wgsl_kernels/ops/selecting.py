@@ -9,9 +9,10 @@ import numpy as np
 from wgsl_kernels.engine.dtypes import BYTES, INTEGERS
 from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.host import Array, as_array
+from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, show
 from wgsl_kernels.engine.tensor import Tensor, tensor
-from wgsl_kernels.ops import cast, counting, gather, joining, places
+from wgsl_kernels.ops import cast, counting, gather, joining
 from wgsl_kernels.ops import shape as shapes
 from wgsl_kernels.ops.strided_index import plain_index, strided
 
@@ -95,7 +96,10 @@ def _along_one(x: Tensor, entries: Sequence[Any], named: Positions) -> Tensor:
         basic += [slice(None)] * named.axes if one is named else [one]
     part = strided(x, basic)
     if not named.is_mask:
-        return gather.take(part, _integers(named.values, shape[0]), at)
+        found = named.values
+        return gather.take(
+            part, found if isinstance(found, Tensor) else tensor(found, dtype="int32"), at
+        )
     _check_mask(named.values, shape)
     rest = part.shape[at + named.axes :]
     flat = shapes.reshape(part, (*part.shape[:at], int(np.prod(shape)), *rest))
@@ -125,7 +129,7 @@ def _along_several(x: Tensor, entries: Sequence[Any], *, adjacent: bool) -> Tens
     others = [axis for axis in range(part.ndim) if axis not in axes]
     front = shapes.permute_dims(part, (*axes, *others))
     joined = _joined(indices)
-    chosen = places.gather_nd(front, joined)
+    chosen = run("GatherNd", front, joined, wrap_negative_indices=True)
     if not adjacent:
         return chosen
     count = joined.ndim - 1
@@ -135,14 +139,14 @@ def _along_several(x: Tensor, entries: Sequence[Any], *, adjacent: bool) -> Tens
 
 
 def _positions_of(entry: Any, shape: Shape) -> Sequence[Tensor | Array]:
-    """Return an entry's integers, for a mask those of each axis; counted from the front."""
+    """Return an entry's integers, for a mask those of each axis."""
     if not isinstance(entry, Positions):
-        return [_counted(np.asarray(plain_index(entry)), shape[0])]
+        return [np.asarray(plain_index(entry))]
     values = entry.values
     if entry.is_mask:
         _check_mask(values, shape[: entry.axes])
         return counting.nonzero(values) if isinstance(values, Tensor) else np.nonzero(values)
-    return [values if isinstance(values, Tensor) else _counted(values, shape[0])]
+    return [values]
 
 
 def _check_mask(values: Tensor | Array, shape: Shape) -> None:
@@ -157,15 +161,6 @@ def _true_places(mask: Tensor | Array) -> Tensor:
     if isinstance(mask, Tensor):
         return counting.nonzero(shapes.reshape(mask, (-1,)))[0]
     return tensor(np.flatnonzero(mask), dtype="int32")
-
-
-def _counted(values: Array, length: int) -> Array:
-    whole = np.asarray(values, dtype=np.int64)
-    return np.where(whole < 0, whole + length, whole)
-
-
-def _integers(values: Tensor | Array, length: int) -> Tensor:
-    return values if isinstance(values, Tensor) else tensor(_counted(values, length), dtype="int32")
 
 
 def _joined(indices: Sequence[Tensor | Array]) -> Tensor:

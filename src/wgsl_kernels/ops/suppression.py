@@ -51,6 +51,9 @@ def non_max_suppression(
 ) -> Tensor:
     """Return the indices of boxes by falling score, without those that overlap one before.
 
+    As in TensorFlow.js a box is suppressed whose intersection over union with a chosen one is equal
+    to the threshold (>=); torchvision's ``nms`` keeps it (>).
+
     Args:
         boxes: [count, 4], float32: two opposite corners, (y1, x1, y2, x2).
         scores: [count], float32; boxes of NaN are left out. A box with a

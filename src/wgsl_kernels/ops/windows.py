@@ -60,23 +60,23 @@ def slide_filter(kernel: str, x: Spec, filter: Spec, axes: int = 2, **geometry: 
     try:
         sliding = slide(kernel, x.shape, filter.shape, **geometry)
     except ShapeError as error:
-        raise ShapeError(f"{error} {_layouts(geometry['data_format'], axes)}") from None
+        raise ShapeError(f"{error} {_layouts(kernel, geometry['data_format'], axes)}") from None
     if sliding.channels != filter.shape[-2]:
         raise ShapeError(
             f"{kernel}: channels differ: x is {show(x.shape)} ({sliding.data_format}), filter is "
             f"{show(filter.shape)}; want filter[{axes}] == {sliding.channels}. "
-            f"{_layouts(sliding.data_format, axes)}"
+            f"{_layouts(kernel, sliding.data_format, axes)}"
         )
     return sliding
 
 
-def _layouts(data_format: str, axes: int) -> str:
+def _layouts(kernel: str, data_format: str, axes: int) -> str:
     """Return the words on how images and filters are read: other libraries put channels first."""
-    window = ("depth", "height", "width")[-axes:]
-    order = f"({', '.join(map(str, (*range(2, axes + 2), 1, 0)))})"
+    window = ", ".join(("depth", "height", "width")[-axes:])
+    last, order = ("in, multiplier", (0, 1)) if "Depthwise" in kernel else ("in, out", (1, 0))
     return (
-        f"x is read as {data_format}, filter as [{', '.join(window)}, in, out]: data_format= and "
-        f"permute_dims(filter, {order}) serve arrays with channels first."
+        f"x is read as {data_format}, filter as [{window}, {last}]: data_format= and "
+        f"permute_dims(filter, {(*range(2, axes + 2), *order)}) serve arrays with channels first."
     )
 
 

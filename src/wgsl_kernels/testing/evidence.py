@@ -12,30 +12,30 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
-from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder, keep_file
+from wgsl_kernels.backends.webgpu.devices.kept_files import KeptFile, cache_folder
 from wgsl_kernels.engine.errors import WgslKernelsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from wgsl_kernels.testing.report import Report
 
 
 def last_evidence() -> dict[str, dict[str, Any]]:
     """Return the last verdict on each kernel on the adapter in use, by the kernel's name."""
-    path = _file()
+    file = _file()
+    content = None if file is None else file.read()
     try:
-        found = {} if path is None else json.loads(path.read_text())
-    except (OSError, ValueError):
+        found = json.loads((content or b"{}").decode())
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
 def keep_evidence(reports: Iterable[Report]) -> None:
     """Remember verdicts, beside those on other kernels."""
-    path = _file()
-    if path is None:
+    file = _file()
+    if file is None:
         return
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     own = {
@@ -51,13 +51,13 @@ def keep_evidence(reports: Iterable[Report]) -> None:
     }
     text = json.dumps({**last_evidence(), **own}, indent=1, sort_keys=True)
     with contextlib.suppress(OSError, WgslKernelsError):
-        keep_file(path, text.encode())
+        file.write(text.encode())
 
 
-def _file() -> Path | None:
+def _file() -> KeptFile | None:
     choice = choose_adapter()
     if choice is None:
         return None
     info = choice.info
     slug = re.sub("[^a-z0-9]+", "-", f"{info.name} {info.backend} {info.driver}".lower())
-    return cache_folder() / "evidence" / f"{slug.strip('-')[:100]}.json"
+    return KeptFile(cache_folder(), "evidence", f"{slug.strip('-')[:100]}.json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from copy import copy
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.suggestions import advice
 from wgsl_kernels.engine.tape import hidden_from_tapes
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, variable
-from wgsl_kernels.engine.trees import Tree
+from wgsl_kernels.engine.trees import Tree, leaves_of
 from wgsl_kernels.engine.watch import all_or_none, assign_all
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops.cast import astype
@@ -142,21 +142,21 @@ class Optimizer(metaclass=WithKeywords):
             shared: What `shared` gave.
         """
 
-    def minimize(
-        self, f: Callable[[], Tensor], variables: Iterable[Variable] | None = None
-    ) -> Tensor:
+    def minimize(self, f: Callable[[], Tensor], variables: Any = None) -> Tensor:
         """Compute the loss and its gradients, change the variables, and return the loss.
 
         Args:
             f: Takes nothing and returns the loss, a scalar.
-            variables: Which may change; without it the trainable ones that ``f`` reads.
+            variables: Which may change: a sequence of variables, or a model, of which the trainable
+                ones do. Without it the trainable ones that ``f`` reads.
 
         Raises:
             GradientNotFound: The loss depends on none of them, or a kernel has no gradient.
             ShapeError: The loss is not a scalar.
         """
         with _fused_on_first_use():
-            loss, found = variable_grads(f, variables)
+            loss: Tensor
+            loss, found = variable_grads(f, self._variables(variables))
             if not found:
                 raise GradientNotFound(
                     f"{self._name}.minimize: the loss depends on no trainable variable."
@@ -165,6 +165,21 @@ class Optimizer(metaclass=WithKeywords):
             found.clear()
             self._change(chosen)
             return loss
+
+    def _variables(self, given: Any) -> Any:
+        """Return those of a model, each once, and a sequence of variables as it is."""
+        if given is None or isinstance(given, Iterator):
+            return given
+        if isinstance(given, (list, tuple)) and all(isinstance(x, Tensor) for x in given):
+            return given
+        found = leaves_of(f"{self._name}.minimize", given, lambda x: isinstance(x, Variable))
+        model = [one for _, one in found]
+        wrong = next((one for one in model if not isinstance(one, Variable)), None)
+        if wrong is not None:
+            raise ArgumentError(
+                f"{self._name}.minimize: variables holds {shown(wrong)}; want variables."
+            )
+        return list(dict.fromkeys(one for one in model if one.trainable))
 
     def apply_gradients(self, gradients: Any, variables: Any = None) -> None:
         """Change variables against their gradients: one step.

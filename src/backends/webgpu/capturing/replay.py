@@ -212,6 +212,12 @@ class GpuReplay:
         self._variants.drop(lambda blocks, _: block in blocks)
         self._groups.drop(lambda _, group: block in group.blocks)
 
+    def forget_device(self) -> None:
+        """Drop the dispatches with their pipelines, bind groups and buffers: no call comes back."""
+        self._rows, self._fixed, self._kept, self._params = [], [], [], None
+        self._groups.clear()
+        self._variants.clear()
+
     def counted(self, use: MemoryUse) -> MemoryUse:
         """Return a count of memory with what this keeps in its own place there."""
         status = 0 if self._status is None else self._status.storage.nbytes

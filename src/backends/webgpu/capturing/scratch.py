@@ -174,10 +174,15 @@ class Workspace:
     def forget(self, block: Block) -> None:
         """Hear of a buffer that leaves the pool: none of these does."""
 
+    def forget_device(self) -> None:
+        """Return the buffers to the pool: the device is lost."""
+        self.__del__()
+
     def __del__(self) -> None:
         """Return the buffers to the pool; any thread may drop the last reference."""
         epoch = self.device.captures.recorder.epoch
-        for block in self._blocks:
+        blocks, self._blocks = self._blocks, []
+        for block in blocks:
             block.nbytes = 0
             block.epoch = epoch  # replays that were not submitted yet may still write there
             block.give_back(None)

@@ -25,6 +25,9 @@ class Kept(Protocol):
     def forget(self, block: Block) -> None:
         """Drop what names a buffer that leaves the pool."""
 
+    def forget_device(self) -> None:
+        """Drop all that is the device's: it is lost."""
+
 
 class NoteTaker(Protocol):
     """Takes notes of what one thread has a device do."""
@@ -72,6 +75,11 @@ class Captures:
         for one in self.alive:
             use = one.counted(use)
         return use
+
+    def forget_device(self) -> None:
+        """Have them drop all that is the device's: it is lost."""
+        for one in self.alive:
+            one.forget_device()
 
     def forget(self, block: Block) -> None:
         """Have them drop what names a buffer that leaves the pool."""

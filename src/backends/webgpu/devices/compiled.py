@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder, keep_file
+from wgsl_kernels.backends.webgpu.devices.kept_files import KeptFile, cache_folder
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Compiled:
     def __contains__(self, digest: bytes) -> bool:
         """Say whether the driver is known to have compiled a shader."""
         if self._found is None:
-            self._found = set(_read(self._path()))
+            self._found = set(_read(self._file()))
         return digest in self._found
 
     def note(self, digests: Iterable[bytes]) -> None:
@@ -72,18 +72,14 @@ class Compiled:
         if not new or self._found is None:
             return
         self._found.update(new)
-        path = self._path()
+        file = self._file()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("ab") as file:
-                file.write(b"".join(new))
-                size = file.tell()
-            if size > MOST * DIGEST:
-                keep_file(path, b"".join(_read(path)[-MOST // 2 :]))
+            if file.add(b"".join(new)) > MOST * DIGEST:
+                file.write(b"".join(_read(file)[-MOST // 2 :]))
         except (OSError, ArgumentError) as error:
             _logger.info("What the driver has compiled is not kept: %s", error)
 
-    def _path(self) -> Path:
+    def _file(self) -> KeptFile:
         """Return the file for this adapter and for the folder as it is there now.
 
         A folder that was removed and made again has another number, and nothing in it.
@@ -92,12 +88,9 @@ class Compiled:
         numbers = [one.stat().st_ino for one in folders if one.is_dir()]
         words = "\n".join((*self._facts, str(self._cache), *map(str, numbers)))
         name = hashlib.sha256(words.encode()).hexdigest()[:24]
-        return cache_folder() / "compiled" / f"{name}.bin"
+        return KeptFile(cache_folder(), "compiled", f"{name}.bin")
 
 
-def _read(path: Path) -> list[bytes]:
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return []
+def _read(file: KeptFile) -> list[bytes]:
+    content = file.read() or b""
     return [content[at : at + DIGEST] for at in range(0, len(content) - DIGEST + 1, DIGEST)]

@@ -24,12 +24,12 @@ import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder, keep_file
+from wgsl_kernels.backends.webgpu.devices.declared_types import is_table
+from wgsl_kernels.backends.webgpu.devices.kept_files import KeptFile, cache_folder
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
     from types import CodeType, ModuleType
 
 PACKAGE = "wgpu.backends.wgpu_native"
@@ -118,11 +118,11 @@ def _from_table(header: str) -> Any:
     """Return an FFI with the header's declarations."""
     cffi, in_c = map(importlib.import_module, ("cffi", "_cffi_backend"))
     key = hashlib.sha256(f"{cffi.__version__}\n{marshal.version}\n{header}".encode()).hexdigest()
-    path = cache_folder() / "declarations" / f"{key[:24]}.bin"
-    table = _read(path)
+    file = KeptFile(cache_folder(), "declarations", f"{key[:24]}.bin")
+    table = _read(file, key)
     if table is None:
         table = _table(header)
-        _keep(path, table)
+        _keep(file, key, table)
     return in_c.FFI("wgpu_native", **table)
 
 
@@ -139,21 +139,27 @@ def _table(header: str) -> dict[str, Any]:
     return {one.arg or "": ast.literal_eval(one.value) for one in made.value.keywords}
 
 
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
+def _read(file: KeptFile, key: str) -> dict[str, Any] | None:
+    """Return the table that was kept, or None unless it is whole and of the right form."""
+    content = file.read() or b""
     digest, packed = content[:DIGEST], content[DIGEST:]
-    if hashlib.sha256(packed).digest() != digest:
+    if _digest(key, packed) != digest:
         return None
-    table: dict[str, Any] = marshal.loads(packed)
-    return table
+    try:
+        table: Any = marshal.loads(packed)
+    except (ValueError, EOFError, TypeError):
+        return None
+    return table if is_table(table) else None
 
 
-def _keep(path: Path, table: dict[str, Any]) -> None:
+def _keep(file: KeptFile, key: str, table: dict[str, Any]) -> None:
     packed = marshal.dumps(table)
     try:
-        keep_file(path, hashlib.sha256(packed).digest() + packed)
+        file.write(_digest(key, packed) + packed)
     except (OSError, ArgumentError) as error:
         _logger.info("wgpu's declarations are not kept: %s", error)
+
+
+def _digest(key: str, packed: bytes) -> bytes:
+    """Return the digest of a table for one header and these versions."""
+    return hashlib.sha256(key.encode() + packed).digest()

@@ -94,6 +94,7 @@ class Device:
         self._groups = GroupCache(
             self._device, self._calls, self.limits, self.pool, self._recorder.window
         )
+        self.dependents = lifetime.Dependents((self.captures, self._groups, self.pipelines))
         self._found = self._groups.found
         self._find = self._found.get
         self.ready = self._groups.ready

@@ -1,4 +1,4 @@
-"""What a device must be ready for from outside: a fork, and the end of the process.
+"""What a device must be ready for from outside: its loss, a fork, and the end of the process.
 
 A GPU device does not survive ``fork``: the child would hang, so there it raises instead. Software
 devices finish before the process ends: see `Policy.finishes_before_exit`.
@@ -10,7 +10,7 @@ import atexit
 import os
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from wgsl_kernels.engine.errors import DeviceLostError
 
@@ -23,6 +23,25 @@ PATIENCE = 5.0
 
 _devices: weakref.WeakSet[Device] = weakref.WeakSet()
 _opened_by: set[int] = set()
+
+
+class Dependent(Protocol):
+    """What holds something that was made for one device, such as a cache."""
+
+    def forget_device(self) -> None:
+        """Let go of that: the device is lost."""
+
+
+class Dependents(weakref.WeakSet[Dependent]):
+    """All that holds something made for one device."""
+
+
+def abandon(device: Device) -> None:
+    """Have everything forget a device that is lost, since there is another."""
+    with device.lock:
+        while device.dependents:
+            device.dependents.pop().forget_device()
+        device.pool.trim()
 
 
 def watch(device: Device) -> None:

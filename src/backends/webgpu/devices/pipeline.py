@@ -148,6 +148,11 @@ class PipelineCache:
         self._latest[key] = pipeline  # the last of them
         return pipeline
 
+    def forget_device(self) -> None:
+        """Forget all of them: the device is lost."""
+        self._latest.clear()
+        self._layouts.clear()
+
     def _check_limits(
         self,
         label: str,
@@ -323,6 +328,11 @@ class GroupCache:
             if group is not None:
                 del self.found[key]
                 _let_go(key, group)
+
+    def forget_device(self) -> None:
+        """Forget all of them: the device is lost."""
+        self.found.clear()
+        self._fittings.clear()
 
     def remember(self, key: tuple[object, ...], group: Group) -> Group:
         """Keep a bind group under ``key``, within bounds, and return it."""

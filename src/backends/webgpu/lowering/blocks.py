@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.lowering.arguments import ALIGNMENT
 
@@ -13,7 +14,8 @@ _EVEN = 256
 """Rows or elements that a part has a multiple of, where there are so many."""
 
 
-class Block(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Block:
     """What one dispatch copies of x, [rows, block], into y, [rows, row].
 
     Attributes:

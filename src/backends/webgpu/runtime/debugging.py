@@ -64,6 +64,7 @@ class Debugging:
     def attach(self, device: Device) -> None:
         """Go on with another device, as after a loss."""
         self.device, self._plain = device, None
+        self._writers.clear()
         self.follow()
 
     def follow(self) -> None:

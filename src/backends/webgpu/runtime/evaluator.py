@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import cut
 from wgsl_kernels.backends.webgpu.fusion.graph import VIEW, Group
 from wgsl_kernels.backends.webgpu.fusion.groups import GroupTexts, lower_group
@@ -20,7 +21,6 @@ from wgsl_kernels.engine.errors import (
     ShapeError,
 )
 from wgsl_kernels.engine.origin import line_of
-from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.registry import note_failure
 
 if TYPE_CHECKING:
@@ -43,9 +43,8 @@ class Evaluator:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.device: Device | None = None
         self.seen = Seen()
-        self._programs: Recent[Any, tuple[Loaded, tuple[int, ...]]] = Recent(PLANS_MAX)
+        self._programs: DeviceCache[Any, tuple[Loaded, tuple[int, ...]]] = DeviceCache(PLANS_MAX)
         self._retired: list[Any] = []
         self._texts = GroupTexts()
         self.fusible_kernels = FusibleKernels(self)
@@ -65,7 +64,7 @@ class Evaluator:
         with device.lock:
             before, device.cause = device.cause, why
             try:
-                if device is not self.device:
+                if device is not self._programs.device:
                     self._begin(device)
                 if self._retired:
                     self._drop_retired()
@@ -104,10 +103,9 @@ class Evaluator:
         self.fusible_kernels.make_deferred()
 
     def _begin(self, device: Device) -> None:
-        self.device = device
-        self._programs.clear()
+        self._programs.begin(device)
         self._texts = GroupTexts()
-        self.fusible_kernels.clear()
+        self.fusible_kernels.begin(device)
 
     def _run_group(self, device: Device, root: GpuArray) -> None:
         """Make a map's group, or something that it needs first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, GpuArray, Tail
+from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.graph import pending
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.lowering.arguments import same_buffers
@@ -13,7 +14,6 @@ from wgsl_kernels.backends.webgpu.runtime.results import check_arrays, check_res
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.runtime.trace import Trace, with_result
 from wgsl_kernels.engine.errors import OutOfMemoryError
-from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.room import too_large
 from wgsl_kernels.engine.spec import Spec
 
@@ -82,9 +82,8 @@ class FunctionLaunch:
         self._tries = TRIES if only is not None else 0
         self._seen_on: Device | None = None
         self._repeats = False
-        self._programs: Recent[Any, Loaded | bool] = Recent(PROGRAMS_MAX)
-        self._fused: Recent[Any, Loaded | bool] = Recent(PROGRAMS_MAX)
-        self._device: Device | None = None
+        self._programs: DeviceCache[Any, Loaded | bool] = DeviceCache(PROGRAMS_MAX)
+        self._fused: DeviceCache[Any, Loaded | bool] = DeviceCache(PROGRAMS_MAX)
 
     def __call__(self, arrays: list[Any]) -> Sequence[Any]:
         """Return a pending array where the function may wait, else what it gives."""
@@ -161,10 +160,8 @@ class FunctionLaunch:
         """
         if not self._repeats:
             return None
-        if device is not self._device:
-            self._programs.clear()
-            self._fused.clear()
-            self._device = device
+        if device is not self._programs.device:
+            self._programs.begin(device)
         key = self.layouts_key(device, arrays)
         if key is None:
             return None
@@ -232,9 +229,6 @@ class FunctionLaunch:
         if last is None or not trace.makes(found):
             trace.flush()
             return found
-        if device is not self._device:
-            self._fused.clear()
-            self._device = device
         own = Maps(len(last.arrays), (), {}, maps.epilogue, maps.keeps)
         program = with_result(last.loaded.program, last.result, self.outputs[0])
         fused = self._fused_with(device, last.loaded, program, own)
@@ -246,6 +240,8 @@ class FunctionLaunch:
     def _fused_with(
         self, device: Device, loaded: Loaded, program: Program, maps: Maps
     ) -> Loaded | None:
+        if device is not self._fused.device:
+            self._fused.begin(device)
         key = (loaded, maps.key)
         found = self._fused[key]
         if found is None:

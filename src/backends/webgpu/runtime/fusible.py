@@ -87,7 +87,7 @@ class FusibleLaunch(ShaderLaunch):
 
     def layouts_key(self, device: Device, arrays: Sequence[Any]) -> Any:
         """Return the layouts of arrays that are on the device, None if one is not."""
-        if device is not self.device:
+        if device is not self.entries.device:
             return None
         states: list[Any] = []
         for one in arrays:
@@ -126,9 +126,8 @@ class FusibleLaunch(ShaderLaunch):
             leaves: The arrays that the groups read, in order.
         """
         session = self.session
-        if device is not self.device:
-            self.entries.clear()
-            self.device = device
+        if device is not self.entries.device:
+            self.entries.begin(device)
         states: list[Any] = []
         for n, one in enumerate(arrays):
             if n in maps.prologues:
@@ -157,9 +156,9 @@ class FusibleLaunch(ShaderLaunch):
 
     def _begin(self, device: Device, arrays: list[Any]) -> None:
         """Compile a user's kernel alone, so that its errors show where it is called, not later."""
-        if device is not self.device:
-            self.entries.clear()
-        self.device = self.checked = device
+        if device is not self.entries.device:
+            self.entries.begin(device)
+        self.checked = device
         self.is_deferrable = False
         if len(self.outputs) != 1 or self.outputs[0].size == 0:
             return

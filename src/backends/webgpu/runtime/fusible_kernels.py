@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import GpuArray
 from wgsl_kernels.backends.webgpu.composing.attach import AFTER, prefix_of
+from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
 from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, Group, cost_of
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps
 from wgsl_kernels.engine.errors import WgslKernelsError
-from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -56,10 +56,14 @@ class _KnownGroup:
 
 
 class _Deferred(threading.local):
-    """The pending kernels of one thread: what another is about to record must be left to it."""
+    """The pending kernels of one thread: what another is about to record must be left to it.
+
+    Those of a device that is lost are left to who needs them, and raise there.
+    """
 
     def __init__(self) -> None:
         self.kernels: deque[weakref.ref[GpuArray]] = deque()
+        self.device: Device | None = None
 
 
 class FusibleKernels:
@@ -68,13 +72,13 @@ class FusibleKernels:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self._deferred = _Deferred()
-        self._fused: Recent[Any, Fused | bool] = Recent(FUSED_MAX)
-        self._known: Recent[Any, _KnownGroup] = Recent(FUSED_MAX)
+        self._fused: DeviceCache[Any, Fused | bool] = DeviceCache(FUSED_MAX)
+        self._known: DeviceCache[Any, _KnownGroup] = DeviceCache(FUSED_MAX)
 
-    def clear(self) -> None:
-        """Forget what was composed for a device that is gone."""
-        self._fused.clear()
-        self._known.clear()
+    def begin(self, device: Device) -> None:
+        """Go on with another device."""
+        self._fused.begin(device)
+        self._known.begin(device)
 
     def drop(self, retired: set[Any]) -> None:
         """Forget the groups in which one of these launches has a part."""
@@ -84,6 +88,9 @@ class FusibleKernels:
     def note(self, array: GpuArray) -> None:
         """Count a pending array; of too many the oldest is made, with what follows it if it can."""
         deferred = self._deferred.kernels
+        if array.device is not self._deferred.device:
+            self._deferred.device = array.device
+            deferred.clear()
         deferred.append(weakref.ref(array))
         if len(deferred) <= DEFERRED_MAX:
             return

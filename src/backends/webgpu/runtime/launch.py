@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, GpuArray, device_bytes
+from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.tuning.choice import choice_by_name
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, is_asked
-from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,8 +62,7 @@ class ShaderLaunch:
         self.nbytes = [device_bytes(one.size, one.dtype) for one in outputs]
         self.is_empty = all(one.size == 0 for one in outputs)
         self.large = [one for one in outputs if one.nbytes >= CHECKED_BYTES]
-        self.entries: Recent[Any, Entry] = Recent(PROGRAMS_MAX)
-        self.device: Device | None = None
+        self.entries: DeviceCache[Any, Entry] = DeviceCache(PROGRAMS_MAX)
 
     def __call__(self, arrays: list[Any]) -> Sequence[GpuArray]:
         """Run the kernel, now or when it is needed."""
@@ -76,9 +75,8 @@ class ShaderLaunch:
     def run_now(self, arrays: list[Any]) -> Sequence[GpuArray]:
         """Record the dispatches and return the output arrays."""
         device = self.session.open()
-        if device is not self.device:
-            self.entries.clear()
-            self.device = device
+        if device is not self.entries.device:
+            self.entries.begin(device)
         if self.is_empty:
             return [GpuArray(one.shape, one.dtype, 0, None, None) for one in self.outputs]
         key = self.key_of(device, arrays)

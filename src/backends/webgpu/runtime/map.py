@@ -113,7 +113,7 @@ class MapLaunch(ShaderLaunch):
         elif len(states) > 2:
             key = (key, same_buffers(arrays))
         entry = self.entries[key]
-        if entry is None or device is not self.device or not entry.loaded.makes_one:
+        if entry is None or device is not self.entries.device or not entry.loaded.makes_one:
             return False
         if self.large:
             self.session.check_size(self.outputs[0])
@@ -126,9 +126,9 @@ class MapLaunch(ShaderLaunch):
 
         One of the library's own has none: it is compiled when it runs alone, which it may never do.
         """
-        if device is not self.device:
-            self.entries.clear()
-        self.device = self.checked = device
+        if device is not self.entries.device:
+            self.entries.begin(device)
+        self.checked = device
         self.kind = None
         call = self.call
         self.cost = LIGHT if is_light(call.shader.source) else HEAVY

@@ -13,12 +13,11 @@ import re
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder, keep_file
-from wgsl_kernels.engine.files import path_of
+from wgsl_kernels.backends.webgpu.devices.kept_files import KeptFile, cache_folder
+from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
 
@@ -31,12 +30,12 @@ Entries = dict[str, dict[str, Any]]
 _logger = logging.getLogger("wgsl_kernels")
 
 
-def file_for(info: AdapterInfo) -> Path:
+def file_for(info: AdapterInfo) -> KeptFile:
     """Return the file for an adapter with its driver, under these versions of library and wgpu."""
     versions = (version("wgsl-kernels"), version("wgpu"), str(FORMAT))
     digest = hashlib.sha256("\n".join((words_of(info), *versions)).encode()).hexdigest()[:12]
     slug = re.sub("[^a-z0-9]+", "-", f"{info.name} {info.backend}".lower()).strip("-")[:60]
-    return cache_folder() / "tuning" / f"{slug}-{digest}.json"
+    return KeptFile(cache_folder(), "tuning", f"{slug}-{digest}.json")
 
 
 def words_of(info: AdapterInfo) -> str:
@@ -54,34 +53,34 @@ def entries_in(choices: Any) -> Entries:
 class TuningFile:
     """Choices by what they are for, each with what was measured."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, file: KeptFile) -> None:
+        self.file = file
         self._found: Entries | None = None
 
     def find(self, key: str) -> dict[str, Any] | None:
         """Return the choice remembered for ``key``."""
         if self._found is None:
-            self._found = _read(self.path)
+            self._found = _read(self.file)
         return self._found.get(key)
 
     def keep(self, key: str, entry: Mapping[str, Any], seconds: Mapping[str, float]) -> None:
         """Remember a choice, beside those that other processes have written meanwhile."""
         times = {name: round(1e3 * time, 4) for name, time in seconds.items()}
         own = {key: {**entry, "milliseconds": times}}
-        self._found = {**(self._found or {}), **_read(self.path), **own}
+        self._found = {**(self._found or {}), **_read(self.file), **own}
         content = {"format": FORMAT, "choices": self._found}
         try:
             text = json.dumps(content, indent=1, sort_keys=True)
-            keep_file(self.path, text.encode())
-        except (OSError, ValueError, RecursionError) as error:
+            self.file.write(text.encode())
+        except (OSError, ArgumentError, ValueError, RecursionError) as error:
             _logger.info("tuning is not remembered: %s", error)
 
 
-def _read(path: Path) -> Entries:
+def _read(file: KeptFile) -> Entries:
     """Return the choices of a file; whatever is wrong with it, it then has none."""
     try:
-        content = json.loads(path_of("tuning", path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, MemoryError):
+        content = json.loads((file.read() or b"{}").decode())
+    except (ValueError, RecursionError, MemoryError):
         return {}
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         return {}

@@ -160,13 +160,17 @@ def check_depth(source: Text, tokens: Tokens, template: str) -> None:
             message = _LONG
         if message:
             raise ShaderError(source.point(message, tokens.begins[at]))
-    if texts.count("case") + texts.count(",") > SELECTORS:
-        _check_selectors(source, tokens)
 
 
-def _check_selectors(source: Text, tokens: Tokens) -> None:
-    """Refuse a switch of more selectors than WGSL allows."""
+def check_selectors(source: Text, tokens: Tokens) -> None:
+    """Refuse a switch of more selectors than WGSL allows.
+
+    Raises:
+        ShaderError: The message shows the first one too many.
+    """
     texts = tokens.texts
+    if texts.count("case") + texts.count(",") <= SELECTORS:
+        return
     counts = [0]
     in_case = False
     for at, text in enumerate(texts):
