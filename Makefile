@@ -9,8 +9,9 @@ WORKERS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 DEMO ?= examples/digits/run.py
-# The ways to run the whole suite; each is a target `test-mode-<name>` below.
-MODES ?= adapter-limits default-limits opengl unfused fused captured
+# The ways to run the whole suite; each is a target `test-mode-<name>` below. The last tries the kernels
+# alone, with another driver, where Debian's chromium-common can be had.
+MODES ?= adapter-limits default-limits opengl unfused fused captured swiftshader
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export MESA_SHADER_CACHE_DIR ?= $(CURDIR)/build/mesa-cache
@@ -69,6 +70,17 @@ test-mode-default-limits: $(SETUP)
 
 test-mode-opengl: $(SETUP)
 	WGSL_KERNELS_ADAPTER=OpenGL $(PYTEST)
+
+# SwiftShader, Chromium's Vulkan on a CPU, which keeps memory for each pipeline.
+SWIFTSHADER ?= /usr/lib/chromium/vk_swiftshader_icd.json
+
+test-mode-swiftshader: $(SETUP)
+	scripts/setup_system.sh chromium-common
+	if [ -f $(SWIFTSHADER) ]; then \
+		VK_DRIVER_FILES=$(SWIFTSHADER) WORKERS=$(WORKERS) python -m tests.by_family $(PYTEST_ARGS); \
+	else \
+		echo "No $(SWIFTSHADER): the kernels are not tried with SwiftShader."; \
+	fi
 
 test-mode-unfused test-mode-fused test-mode-captured: test-mode-%: $(SETUP)
 	WGSL_KERNELS_TEST_ENGINE=$* $(PYTEST)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what the tests and the demo need from the system, where it is missing:
 # Mesa's software Vulkan and OpenGL drivers (only where no adapter of that sort is found),
-# Xvfb, and the X11 libraries that a window needs. Without root it names the command and goes on.
+# Xvfb, and the X11 libraries that a window needs; and the packages named. Without root it names the command and goes on.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -20,7 +20,7 @@ installed() {
   dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null | grep -qx installed
 }
 
-wanted=()
+wanted=("$@")
 found=$(adapters)
 if [[ $found != *Vulkan* ]]; then
   wanted+=(libvulkan1 mesa-vulkan-drivers)

@@ -187,7 +187,7 @@ ELSEWHERE = {
         "engine backends get_backend coverage ledger gradients_in_force memory flush synchronize "
         "reload_kernels"
     ),
-    "takes a function, which is called": "warmup override_gradient",
+    "takes a function, which is called": "warmup override_gradient to_scipy",
     "stands before a block": "shadow",
     "reads or writes files": "save load draw from_pixels",
     "takes texts and folders of shaders": "link shader_package",

@@ -1,5 +1,5 @@
 // y = a or b
 
 fn op(a: bool, b: bool) -> bool {
-  return a || b;
+  return a | b;
 }

@@ -4,14 +4,13 @@
 // y: each sums every lanes-th row of the run in blocks of 128, and a tree sums the lanes. So the
 // result does not depend on timing. A dispatch takes the pairs from `first` to `last` only, fewer
 // than the 65,535 loop turns after which some drivers stop silently; later ones add to y. Of a y above
-// the binding limit a dispatch binds the rows of `segments` segments only, behind `skipped` others.
+// the binding limit a dispatch binds the rows of `segments` segments only.
 
 const GROUP = 64u;
 const BLOCK = 128u;
 
 struct Params {
   segments: u32,
-  skipped: u32,
   inner: u32,
   lanes: u32, // a power of two, at most GROUP
   first: u32,
@@ -19,7 +18,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<storage, read> pairs: array<vec2<u32>>;
-@group(0) @binding(1) var<storage, read> starts: array<i32>; // of the segments among the pairs
+@group(0) @binding(1) var<storage, read> starts: array<i32>; // of these segments among the pairs
 @group(0) @binding(2) var<storage, read_write> y: array<T_x>;
 @group(0) @binding(3) var<uniform> params: Params;
 
@@ -37,7 +36,7 @@ fn main(
   let is_element = o < params.segments * params.inner;
   if (is_element) {
     let column = o % params.inner;
-    let segment = params.skipped + o / params.inner;
+    let segment = o / params.inner;
     let begin = max(u32(starts[segment]), params.first);
     let end = min(u32(starts[segment + 1u]), params.last);
     let stride = BLOCK * params.lanes;

@@ -6,7 +6,6 @@ const BLOCK = 128u;
 
 struct Params {
   segments: u32,
-  skipped: u32,
   inner: u32,
   first: u32,
   last: u32,
@@ -35,8 +34,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   }
   let four = (i - segment * shares) * 4u;
   let at = min(vec4<u32>(0u, 1u, 2u, 3u) + four, vec4<u32>(width - 1u)) * 4u; // columns, within x
-  let begin = max(u32(starts[params.skipped + segment]), params.first);
-  let end = min(u32(starts[params.skipped + segment + 1u]), params.last);
+  let begin = max(u32(starts[segment]), params.first);
+  let end = min(u32(starts[segment + 1u]), params.last);
   var total = Sums();
   for (var block = begin; block < end; block += BLOCK) {
     var part = Sums();

@@ -19,13 +19,19 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensor import Tensor
 
 
-def any_watched(values: Any) -> bool:
+_DEEPEST = 64
+"""Lists within lists that NumPy reads: deeper ones, and those that hold themselves, it refuses."""
+
+
+def any_watched(values: Any, depth: int = 0) -> bool:
     """Say whether a tape of this thread or task watches ``values`` or a tensor in these lists."""
     from wgsl_kernels.engine.tensor import Tensor
 
     if isinstance(values, Tensor):
         return is_watched(values)
-    return isinstance(values, (list, tuple)) and any(map(any_watched, values))
+    if not isinstance(values, (list, tuple)) or depth > _DEEPEST:
+        return False
+    return any(any_watched(one, depth + 1) for one in values)
 
 
 def of_watched(values: Any, shape: Shape | None, dtype: Any) -> Tensor:

@@ -91,6 +91,9 @@ OTHERS: dict[str, tuple[int, Callable[[int], str], str]] = {
     "cases": (limits.SELECTORS, lambda n: _body(
         "switch (1) {" + "".join(f" case {i}: {{ }}" for i in range(n)) + " default: { } }"
     ), "more than 1023 case selectors"),
+    "statements": (limits.STATEMENTS - 2, lambda n: _body("y += x;\n" * n), "more than 4096 state"),
+    "ifs in a row": (limits.STATEMENTS // 2 - 1, lambda n: _body("if (x > y) { y = x; }\n" * n),
+                     "more than 4096 statements"),
     "calls in a row": (limits.CALLS, lambda n: "fn g() { }\n" + _body("h();\n" * ((n - 1) // 100))
                        + f"fn h() {{ {'g(); ' * 99} }}\n", "comes to more than 10000 calls"),
     "comments": (limits.COMMENTS, lambda n: "/*" * n + "*/" * n + _value("x"), "comment is nested"),

@@ -20,6 +20,7 @@ from wgsl_kernels.backends.webgpu.array import (
 from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of
 from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.composing.operands import classify
+from wgsl_kernels.backends.webgpu.copier import Copier
 from wgsl_kernels.backends.webgpu.devices.background import Background
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -29,16 +30,9 @@ from wgsl_kernels.backends.webgpu.host_values import HostValues, PackedValues, h
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
 from wgsl_kernels.backends.webgpu.lowering.call import Call
-from wgsl_kernels.backends.webgpu.lowering.copying import (
-    COPY_ORIGIN,
-    copy_call,
-    has_own_kernel,
-    lower_copy,
-)
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.lowering.program import Program
-from wgsl_kernels.backends.webgpu.parts import copied
 from wgsl_kernels.backends.webgpu.runtime.debugging import Debugging
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
@@ -46,7 +40,7 @@ from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.runtime.small import launch_where_small
-from wgsl_kernels.backends.webgpu.sources import Sources, sources_of
+from wgsl_kernels.backends.webgpu.sources import sources_of
 from wgsl_kernels.backends.webgpu.symbolic import lower_function
 from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
 from wgsl_kernels.engine.config import config
@@ -54,9 +48,7 @@ from wgsl_kernels.engine.context import current
 from wgsl_kernels.engine.driver import Launch, Usage
 from wgsl_kernels.engine.dtypes import DType, numpy_dtype
 from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError, OutOfMemoryError
-from wgsl_kernels.engine.recent import Recent
 from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -68,9 +60,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.driver import Noted
     from wgsl_kernels.engine.host import Array
     from wgsl_kernels.engine.registry import Kernel
+    from wgsl_kernels.engine.spec import Spec
 
-COPIES_MAX = 512
-"""Layouts of copies, and fills, that are kept ready at least."""
+FILLS_MAX = 512
+"""Fills that are kept ready at least."""
 
 
 class WebGpuBackend:
@@ -80,9 +73,8 @@ class WebGpuBackend:
 
     def __init__(self) -> None:
         self._device: Device | None = None
-        self._copies: Recent[Spec, MapLaunch] = Recent(COPIES_MAX)
-        self._copier = Gpu(self, "Copy", COPY_ORIGIN, Sources(COPY_ORIGIN))
-        self._programs: DeviceCache[tuple[Any, ...], Loaded] = DeviceCache(COPIES_MAX)
+        self._copier = Copier(self)
+        self._fills: DeviceCache[tuple[Any, ...], Loaded] = DeviceCache(FILLS_MAX)
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self._debugging = Debugging(self.evaluator)
@@ -103,7 +95,8 @@ class WebGpuBackend:
             device = self._device
             if lost is not None:
                 abandon(lost)
-            self._programs.begin(device)
+            self._copier.begin(device)
+            self._fills.begin(device)
             self._debugging.attach(device)
         return device
 
@@ -207,28 +200,7 @@ class WebGpuBackend:
 
     def copy(self, array: GpuArray) -> GpuArray:
         """Return a row-major copy of an array on the device."""
-        spec = Spec(array.shape, array.dtype)
-        device = self.open()
-        x = Argument.of(array, 0).within(device.largest_binding)
-        if max(x.bound_bytes, device_bytes(spec.size, spec.dtype)) > device.largest_binding:
-            self.check_size(spec)
-            return copied(self._copier, array)
-        if has_own_kernel(array):
-            self.make_resident(array)
-            self.check_size(spec)
-            return self._copied(device, array, spec, x)
-        launch = self._copies[spec]
-        if launch is None:
-            launch = self._copies.keep(spec, MapLaunch(self, copy_call(spec)))
-        return launch.run_now([array])[0]
-
-    def _copied(self, device: Device, array: GpuArray, spec: Spec, x: Argument) -> GpuArray:
-        key = (spec, array.layout)
-        loaded = self._programs[key]
-        if loaded is None:
-            loaded = Loaded(device, lower_copy(x, device))
-            self._programs.keep(key, loaded)
-        return GpuArray(spec.shape, spec.dtype, spec.size, loaded.make([array]), device)
+        return self._copier.copy(array)
 
     def fill(self, array: GpuArray, words: Words) -> None:
         """Record that all elements of a new array become one number."""
@@ -236,11 +208,11 @@ class WebGpuBackend:
             return
         device = self.open()
         key = (array.size, array.dtype, words)
-        loaded = self._programs[key]
+        loaded = self._fills[key]
         if loaded is None:
             program = Program((fill(device, Argument.of(array, 0), words),), (), ())
             loaded = Loaded(device, program)
-            self._programs.keep(key, loaded)
+            self._fills.keep(key, loaded)
         loaded.run([array])
 
     def download(self, array: GpuArray, spec: Spec) -> Array:

@@ -5,6 +5,7 @@ A part is a view, of which a dispatch binds what it covers (``Argument.within``)
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -55,12 +56,16 @@ def outermost(shape: Shape) -> int:
 
 
 def part_of(gpu: Gpu, x: GpuArray, axis: int, first: int, count: int) -> GpuArray:
-    """Return ``count`` elements of an axis as a view; ``x`` itself where that is broadcast."""
+    """Return ``count`` elements of an axis: a view, or a copy of one that cannot be bound.
+
+    An array that lacks the axis, or is broadcast along it, is returned itself.
+    """
     if -axis > len(x.shape) or x.shape[axis] == 1:
         return x
     shape = list(x.shape)
     shape[axis] = count
-    return gpu.view(x, tuple(shape), x.strides, x.offset + first * x.strides[axis])
+    found = gpu.view(x, tuple(shape), x.strides, x.offset + first * x.strides[axis])
+    return gpu.contiguous(found) if excess(gpu, found) > 1 else found
 
 
 def parts_of(length: int, least: int) -> list[tuple[int, int]]:
@@ -82,11 +87,9 @@ def joined(gpu: Gpu, arrays: Sequence[GpuArray], axis: int) -> GpuArray:
 
 def added(gpu: Gpu, arrays: Iterable[GpuArray]) -> GpuArray:
     """Return the sum of arrays of one shape and dtype, in order."""
-    first, *others = arrays
-    for one in others:
-        pair = {"a": first, "b": one}
-        first = gpu.map("binary/add.wgsl", pair, first.shape, first.dtype)
-    return first
+    return functools.reduce(
+        lambda a, b: gpu.map("binary/add.wgsl", {"a": a, "b": b}, a.shape, a.dtype), arrays
+    )
 
 
 def copied(gpu: Gpu, x: GpuArray) -> GpuArray:
@@ -118,9 +121,9 @@ def copy_blocks(gpu: Gpu, inputs: Sequence[GpuArray], y: GpuArray, blocks: Seque
             for one in blocks_of(
                 x.size // block, block, row, start, itemsize=itemsize, largest=largest
             ):
-                part = gpu.view(flat, (one.rows, one.count), (block, 1), one.x_first)
+                part = gpu.view(flat, (one.rows, one.length), (block, 1), one.x_first)
                 window = one.y_first_byte, one.y_bytes
-                copy(gpu, part, y, (one.count, row, one.start), window)
+                copy(gpu, part, y, (one.length, row, one.start), window)
         start += block
 
 

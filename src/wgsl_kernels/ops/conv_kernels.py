@@ -6,6 +6,7 @@ All are products: of windows and the filter, of windows and gradients, of gradie
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.cpu.convolution import (
@@ -14,7 +15,9 @@ from wgsl_kernels.backends.cpu.convolution import (
     input_gradient_cpu,
 )
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.parts import excess, excess_of
 from wgsl_kernels.backends.webgpu.products.dispatching import (
     NO_EPILOGUE,
     Epilogue,
@@ -22,6 +25,7 @@ from wgsl_kernels.backends.webgpu.products.dispatching import (
     is_vec4_along,
     multiply,
 )
+from wgsl_kernels.backends.webgpu.products.parts import Cut, in_parts, is_above_limit
 from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VEC4_KK,
@@ -85,19 +89,55 @@ def convolved_webgpu(
         filter: [*window, channels, out channels].
         epilogue: What becomes of the sums.
     """
+    shape = sliding.shape_with(filter.shape[-1])
+    if is_above_limit(gpu, shape, x, filter):
+        axis, is_filter = _channels(sliding), excess(gpu, filter) > 1
+        cuts = Cut(-len(shape), None, -len(shape)), Cut(axis, -2, None), Cut(None, -1, axis)
+        cut = _cut(gpu, sliding, x, cuts, is_filter=is_filter)
+
+        def part(x: GpuArray, filter: GpuArray, end: Epilogue) -> GpuArray:
+            own = replace(sliding, batch=x.shape[0], channels=x.shape[axis])
+            return convolved_webgpu(gpu, own, x, filter, end)
+
+        return in_parts(gpu, part, x, filter, shape, cut, epilogue)
     product, fields = _forward_product(x, filter.shape, sliding)
     return multiply(
         gpu,
         FORWARD,
         product,
         {"x": x, "filter": filter},
-        sliding.shape_with(filter.shape[-1]),
+        shape,
         x.dtype,
         params=fields,
         layout=_forward_layout(x, filter, sliding),
         epilogue=epilogue,
         configuration=shader_axes(sliding),
     )
+
+
+def _channels(sliding: Sliding) -> int:
+    """Return the axis of an image's channels, counted from the last."""
+    return -1 - len(sliding.axes) if sliding.is_channels_first else -1
+
+
+def _cut(
+    gpu: Gpu, sliding: Sliding, a: GpuArray, cuts: tuple[Cut, Cut, Cut], *, is_filter: bool
+) -> Cut:
+    """Return what to cut: images, else the channels of ``a``, else those of other images.
+
+    Args:
+        gpu: The device.
+        sliding: How the filter moves.
+        a: The first operand.
+        cuts: What these three are.
+        is_filter: Whether the filter is above the limit; then the last is cut.
+    """
+    by_batch, of_a, others = cuts
+    if is_filter:
+        return others
+    if sliding.batch > 1:
+        return by_batch
+    return of_a if excess(gpu, a) > 1 else others
 
 
 def _forward_layout(x: GpuArray, filter: GpuArray, sliding: Sliding) -> Layout:
@@ -139,6 +179,17 @@ def _declare_to_filter(kernel: str) -> None:
     ) -> GpuArray:
         sliding = slide(kernel, x.shape, filter_shape, **geometry)
         *inner, out_channels = filter_shape
+        if is_above_limit(gpu, filter_shape, x, dy):
+            batch, axis = -len(x.shape), _channels(sliding)
+            is_filter = excess_of(gpu, filter_shape, ITEMSIZE[x.dtype]) > 1
+            cuts = Cut(batch, batch, None), Cut(axis, None, -2), Cut(None, axis, -1)
+            cut = _cut(gpu, sliding, x, cuts, is_filter=is_filter)
+
+            def part(x: GpuArray, dy: GpuArray, _: Epilogue) -> GpuArray:
+                shape = (*inner[:-1], x.shape[axis], dy.shape[axis])
+                return to_filter_webgpu(gpu, x, dy, filter_shape=shape, **geometry)
+
+            return in_parts(gpu, part, x, dy, filter_shape, cut)
         lines = sliding.batch * math.prod(axis.out for axis in sliding.axes[:-1])
         product = Product(1, math.prod(inner), out_channels, lines, sliding.cols.out)
         is_last = not sliding.is_channels_first
@@ -168,6 +219,17 @@ def _declare_to_input(kernel: str) -> None:
     ) -> GpuArray:
         sliding = slide(kernel, input_shape, filter.shape, **geometry)
         *window, channels, out_channels = filter.shape
+        if is_above_limit(gpu, input_shape, dy, filter):
+            batch, axis = -len(input_shape), _channels(sliding)
+            cuts = Cut(batch, None, batch), Cut(axis, -1, None), Cut(None, -2, axis)
+            cut = _cut(gpu, sliding, dy, cuts, is_filter=excess(gpu, filter) > 1)
+
+            def part(dy: GpuArray, filter: GpuArray, _: Epilogue) -> GpuArray:
+                shape = [dy.shape[0], *input_shape[1:]]
+                shape[axis] = filter.shape[-2]
+                return to_input_webgpu(gpu, dy, filter, input_shape=tuple(shape), **geometry)
+
+            return in_parts(gpu, part, dy, filter, input_shape, cut)
         rows = sliding.batch * math.prod(axis.size for axis in sliding.axes)
         product = Product(1, rows, channels, math.prod(window), out_channels)
         is_last = not sliding.is_channels_first

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.lowering.arguments import ALIGNMENT
-from wgsl_kernels.backends.webgpu.parts import LARGEST_ELEMENT
+from wgsl_kernels.backends.webgpu.parts import (
+    LARGEST_ELEMENT,
+    excess,
+    excess_of,
+    joined,
+    outermost,
+    part_of,
+    parts_of,
+)
 from wgsl_kernels.engine.dtypes import BYTES
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.exact import declare_exact
@@ -156,6 +165,12 @@ def _gather_v2_webgpu(
     indices = cast.converted(gpu, indices, "int32")
     y_shape = _taken(x.shape, indices.shape, axis, batch_dims)
     sizes = _sizes(x.shape, indices.shape, axis, batch_dims)
+    if (
+        y_shape
+        and x.size
+        and max(excess_of(gpu, y_shape, ITEMSIZE[x.dtype]), excess(gpu, indices)) > 1
+    ):
+        return _taken_in_parts(gpu, x, indices, axis, batch_dims, wraps)
     if x.dtype in BYTES and sizes.inner % 4:
         whole = cast.converted(gpu, x, "int32")
         y = _gather_v2_webgpu(
@@ -180,6 +195,33 @@ def _gather_v2_webgpu(
         sizes = replace(sizes, inner=sizes.inner // 4)
     take_rows(gpu, arrays, sizes, wraps=wraps)
     return y
+
+
+def _taken_in_parts(
+    gpu: Gpu, x: GpuArray, indices: GpuArray, axis: int, batch_dims: int, wraps: bool
+) -> GpuArray:
+    """Return what is taken, cut along the first axis of the result."""
+    at, batch = _axes(x.shape, indices.shape, axis, batch_dims)
+    y_shape, named = _taken(x.shape, indices.shape, at, batch), len(indices.shape) - batch
+    cut = outermost(y_shape)
+    front = cut + len(y_shape)
+    of_x = front if front < at else front - named + 1 if front >= at + named else None
+    of_indices = (
+        front if front < batch else front - at + batch if at <= front < at + named else None
+    )
+    least = max(excess_of(gpu, y_shape, ITEMSIZE[x.dtype]), excess(gpu, indices))
+    found: list[GpuArray] = []
+    for one in parts_of(y_shape[cut], least):
+        some = x if of_x is None else part_of(gpu, x, of_x - len(x.shape), *one)
+        places = indices
+        if of_indices is not None:
+            places = part_of(gpu, indices, of_indices - len(indices.shape), *one)
+        found.append(
+            _gather_v2_webgpu(
+                gpu, some, places, axis=at, batch_dims=batch, wrap_negative_indices=wraps
+            )
+        )
+    return joined(gpu, found, cut)
 
 
 def _words(array: GpuArray) -> GpuArray:
@@ -231,7 +273,6 @@ def in_windows(gpu: Gpu, x: GpuArray, rows: int, inner: int) -> tuple[GpuArray, 
         rows: How many rows it has.
         inner: The elements of a row.
     """
-    from wgsl_kernels.backends.webgpu.array import ITEMSIZE
     from wgsl_kernels.backends.webgpu.lowering.arguments import bound_bytes
 
     largest, row_bytes = gpu.device.largest_binding, inner * ITEMSIZE[x.dtype]

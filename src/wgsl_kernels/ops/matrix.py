@@ -12,8 +12,9 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.products import matmul as matmul_on_host
-from wgsl_kernels.backends.webgpu.array import row_major
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE, row_major
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.parts import excess, excess_of, outermost, widest
 from wgsl_kernels.backends.webgpu.products.dispatching import (
     NO_EPILOGUE,
     Epilogue,
@@ -22,6 +23,7 @@ from wgsl_kernels.backends.webgpu.products.dispatching import (
     is_vec4_contiguous,
     multiply,
 )
+from wgsl_kernels.backends.webgpu.products.parts import Cut, in_parts, is_above_limit
 from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VEC4_KK,
@@ -208,6 +210,13 @@ def product_webgpu(
         epilogue: What becomes of the sums.
     """
     plan = _plan((a.shape, a.layout), (b.shape, b.layout), transpose_a, transpose_b)
+    if a.size * b.size and is_above_limit(gpu, plan.shape, a, b):
+
+        def part(a: GpuArray, b: GpuArray, end: Epilogue) -> GpuArray:
+            return product_webgpu(gpu, a, b, transpose_a, transpose_b, end)
+
+        cut = _cut(gpu, a, b, plan.shape, transpose_a, transpose_b)
+        return in_parts(gpu, part, a, b, plan.shape, cut, epilogue)
     left, right = (a, b) if plan.left_is_a else (b, a)
     is_kept = epilogue is NO_EPILOGUE and a.size != 1 and b.size != 1
     return multiply(
@@ -222,6 +231,21 @@ def product_webgpu(
         epilogue=epilogue,
         memo=plan.memo if is_kept else None,
     )
+
+
+def _cut(
+    gpu: Gpu, a: GpuArray, b: GpuArray, shape: Shape, transpose_a: bool, transpose_b: bool
+) -> Cut:
+    """Return which axis to cut: that along which what is above the limit reaches furthest."""
+    (m, k), (k_of_b, n) = _swapped((-2, -1), transpose_a), _swapped((-2, -1), transpose_b)
+    of_matrices = {-2: Cut(m, None, -2), -1: Cut(None, n, -1), 0: Cut(k, k_of_b, None)}
+    if excess_of(gpu, shape, ITEMSIZE[a.dtype]) > 1:
+        axis = outermost(shape)
+    elif excess(gpu, a) > 1:
+        axis = {m: -2, k: 0}.get(widest(a), widest(a))
+    else:
+        axis = {k_of_b: 0, n: -1}.get(widest(b), widest(b))
+    return of_matrices.get(axis) or Cut(axis, axis, axis)
 
 
 View = tuple[tuple[int, ...], tuple[int, ...], int]

@@ -10,6 +10,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.parts import excess, joined, part_of, parts_of
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.indices import check_indices
@@ -166,6 +167,14 @@ def rows_on_device(
     """Return the number of the row that each index names, [count], int32."""
     if indices.host is not None:
         _check(kernel, name, indices.host.values, layout, shapes_of, wraps=wraps)
+    if layout.named and excess(gpu, indices) > 1:
+        flat = shapes.reshaped(gpu, indices, (layout.named, len(layout.lengths)))
+        found: list[GpuArray] = []
+        for one in parts_of(layout.named, excess(gpu, indices)):
+            own = layout._replace(rows=(one[1],))
+            some = part_of(gpu, flat, -2, *one)
+            found.append(rows_on_device(gpu, kernel, some, own, shapes_of, name, wraps=wraps))
+        return joined(gpu, found, 0)
     rows = gpu.empty((layout.named,), "int32")
     if rows.size:
         depth = len(layout.lengths)

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.sums import total
 from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.parts import added, excess, part_of, parts_of
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.gradients import gradient
 from wgsl_kernels.engine.run import run
@@ -33,6 +34,8 @@ _LONG = 256
 """Columns from which it pays to sum segment by segment."""
 _PART = 1 << 20
 """Elements whose places are computed at a time."""
+_PAIR = 8
+"""Bytes of a pair."""
 _TURNS = 32768
 """Pairs that one lane takes in a dispatch; see unsorted_segment_sum.wgsl."""
 
@@ -134,22 +137,39 @@ def _unsorted_segment_sum_webgpu(
 
 def summed_on_device(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments: int) -> GpuArray:
     """Return the sums [num_segments, inner...] of the parts of ``x`` that have the same id."""
-    inner = x.shape[len(segment_ids.shape) :]
+    inner, count = x.shape[len(segment_ids.shape) :], segment_ids.size
+    is_long = count * _PAIR > gpu.device.largest_binding
+    if is_long or (count > 1 and excess(gpu, x, segment_ids) > 1):
+        return _summed_in_parts(gpu, x, segment_ids, num_segments)
     y = gpu.empty((num_segments, *inner), x.dtype)
     if not y.size:
         return y
-    count = segment_ids.size
     params = {"length": count, "segments": num_segments}
     fill = filling(gpu, "segment/segment_pairs.wgsl", {"segment_ids": segment_ids}, params)
     pairs = sorted_pairs(gpu, (1, count), fill, most=num_segments)
-    starts = gpu.empty((num_segments + 1,), "int32")
-    gpu.dispatch(
-        "segment/segment_starts.wgsl",
-        {"pairs": pairs, "starts": starts},
-        params={"width": pairs.shape[1]},
-    )
-    _sum_runs(gpu, {"x": x, "pairs": pairs, "starts": starts, "y": y}, math.prod(inner))
+    _sum_runs(gpu, {"x": x, "pairs": pairs, "y": y}, math.prod(inner))
     return y
+
+
+def _summed_in_parts(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments: int) -> GpuArray:
+    """Return the same as the sum of the sums of some ids after the others."""
+    inner, count = x.shape[len(segment_ids.shape) :], segment_ids.size
+    rows = shape.reshaped(gpu, x, (count, *inner))
+    ids = shape.reshaped(gpu, segment_ids, (count,))
+    most = 1 << (gpu.device.largest_binding // _PAIR).bit_length() - 1
+    least = max(math.ceil(count / most), excess(gpu, x, segment_ids))
+    return added(
+        gpu,
+        (
+            summed_on_device(
+                gpu,
+                part_of(gpu, rows, -len(rows.shape), *one),
+                part_of(gpu, ids, -1, *one),
+                num_segments,
+            )
+            for one in parts_of(count, least)
+        ),
+    )
 
 
 def _sum_runs(gpu: Gpu, arrays: dict[str, GpuArray], columns: int) -> None:
@@ -163,14 +183,22 @@ def _sum_runs(gpu: Gpu, arrays: dict[str, GpuArray], columns: int) -> None:
     is_vec4 = lanes == 1 and columns % 4 == 0 and y.dtype != "complex64"
     shader = f"segment/unsorted_segment_sum{'_vec4' if is_vec4 else ''}.wgsl"
     _, most, row_bytes = gather.in_windows(gpu, y, segments, columns)
+    bound = gpu.device.largest_binding // 4 - 1  # starts
+    most = min(most, bound // _GROUP * _GROUP) if segments > bound else most
     for skipped in range(0, segments, most):
         kept = min(most, segments - skipped)
-        params = {"inner": columns, "lanes": lanes, "skipped": skipped, "segments": kept}
+        starts = gpu.empty((kept + 1,), "int32")
+        gpu.dispatch(
+            "segment/segment_starts.wgsl",
+            {"pairs": arrays["pairs"], "starts": starts},
+            params={"width": count, "segments": segments, "skipped": skipped},
+        )
+        params = {"inner": columns, "lanes": lanes, "segments": kept}
         invocations = kept * (math.ceil(columns / 16) if is_vec4 else columns * lanes)
         for first in range(0, max(count, 1), lanes * _TURNS):
             gpu.dispatch(
                 shader,
-                arrays,
+                {**arrays, "starts": starts},
                 params={**params, "first": first, "last": first + lanes * _TURNS},
                 groups=gpu.grid(invocations, _GROUP),
                 windows={"y": (skipped * row_bytes, kept * row_bytes)} if most < segments else None,

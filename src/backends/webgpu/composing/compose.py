@@ -47,6 +47,7 @@ class Options:
         form: What the kernel is registered as, where its functions do not tell.
         vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
         held: Inputs of a map that are the same array as another: their loads are held.
+        in_parts: Whether a map is cut above the binding limit: items count from ``wk_first``.
         loop: What is around the functions of a reduction, a scan or a window.
         stage: Which part of it this is.
         kept: How many leading axes of a reduction's input remain.
@@ -59,6 +60,7 @@ class Options:
     form: DeclaredForm | None = None
     vec4: bool = False
     held: tuple[str, ...] = ()
+    in_parts: bool = False
     loop: Skeleton | None = None
     stage: Stage = "whole"
     kept: int = 0
@@ -133,7 +135,7 @@ def _skeleton(form: Form, options: Options, *, vec4: bool) -> Skeleton | None:
 
 def _bound(composer: Composer, options: Options, *, vec4: bool) -> Composed:
     if composer.form == "map":
-        start = add_map(composer, vec4=vec4, held=options.held)
+        start = add_map(composer, vec4=vec4, held=options.held, in_parts=options.in_parts)
     elif composer.form == "scan":
         start = add_scan(composer, options.stage, wide=options.wide)
     elif composer.form == "window":

@@ -37,13 +37,16 @@ def can_vec4(inputs: tuple[Operand, ...], output: Operand) -> bool:
     )
 
 
-def add_map(composer: Composer, *, vec4: bool, held: Collection[str]) -> Function:
+def add_map(
+    composer: Composer, *, vec4: bool, held: Collection[str], in_parts: bool = False
+) -> Function:
     """Add to ``composer`` what the map skeleton calls; return the chosen op.
 
     Args:
         composer: The kernel being composed.
         vec4: Whether four elements are moved at a time.
         held: Names of inputs whose loads go through ``hold``.
+        in_parts: Whether an item is counted from ``wk_first`` on; four at a time always are.
     """
     output = composer.outputs[0]
     first = composer.inputs[0] if composer.inputs else output
@@ -57,8 +60,11 @@ def add_map(composer: Composer, *, vec4: bool, held: Collection[str]) -> Functio
         expected = operand.value_type if operand else "u32"
         composer.check_type(op, parameter.type, expected, parameter.name)
     composer.check_type(op, op.returns or "", output.value_type, output.name)
-    write = _four_items if vec4 else _one_item
-    composer.assembly.helpers["wk_item"] = lambda: write(composer, op, arguments, held)
+    composer.assembly.helpers["wk_item"] = lambda: (
+        _four_items(composer, op, arguments, held)
+        if vec4
+        else _one_item(composer, op, arguments, held, in_parts=in_parts)
+    )
     composer.word("wk_size", f"{output.name}_size")
     return op
 
@@ -80,14 +86,22 @@ def _operand_of(composer: Composer, op: Function, parameter: Member) -> Operand 
 
 
 def _one_item(
-    composer: Composer, op: Function, arguments: list[Operand | None], held: Collection[str]
+    composer: Composer,
+    op: Function,
+    arguments: list[Operand | None],
+    held: Collection[str],
+    *,
+    in_parts: bool,
 ) -> str:
     output = composer.outputs[0]
-    body, places = _places(composer, [a for a in arguments if a is not None])
+    index = "wk_i"
+    if in_parts:
+        index = f"({composer.word('wk_first', 'wk_first')} + wk_i)"
+    body, places = _places(composer, [a for a in arguments if a is not None], index)
     loads: list[str] = []
     for argument in arguments:
         if argument is None:
-            loads.append("wk_i")
+            loads.append(index)
         elif argument.access == "value":
             loads.append(composer.value(argument))
         else:
@@ -142,7 +156,9 @@ def _lane(
     return _held(_loaded(f"{loads[argument.name]}.{LANES[number]}", argument), argument, held)
 
 
-def _places(composer: Composer, arguments: list[Operand]) -> tuple[list[str], dict[str, str]]:
+def _places(
+    composer: Composer, arguments: list[Operand], index: str
+) -> tuple[list[str], dict[str, str]]:
     """Return the statements that find the operands' indices, and the index of each."""
     strided = {a.name: a for a in arguments if a.access == "strided"}
     body: list[str] = []
@@ -150,7 +166,7 @@ def _places(composer: Composer, arguments: list[Operand]) -> tuple[list[str], di
     if strided:
         rank = max(operand.rank for operand in strided.values())
         sizes = composer.slots("wk_shape", "wk_shape", rank, pad=1)
-        body, coordinates = unravel("wk_i", sizes, "wk_c")
+        body, coordinates = unravel(index, sizes, "wk_c")
     places = {argument.name: "wk_i" for argument in arguments}
     for name, operand in strided.items():
         strides = composer.slots(

@@ -20,7 +20,7 @@ class Block:
 
     Attributes:
         rows: How many rows.
-        count: How many elements of each.
+        length: How many elements of each.
         x_first: The first element of x.
         y_first_byte: Where the binding of y begins.
         y_bytes: How many bytes it has.
@@ -28,7 +28,7 @@ class Block:
     """
 
     rows: int
-    count: int
+    length: int
     x_first: int
     y_first_byte: int
     y_bytes: int

@@ -127,7 +127,8 @@ class Bound:
     Attributes:
         arguments: Each tensor, by the name that the kernel gives it.
         partials: Where partial results are, and their bytes.
-        windows: (offset, bytes) of the part of a tensor that this dispatch binds, by name.
+        windows: (offset, bytes) of the part of a tensor that this dispatch binds, by name; counted
+            from its first byte.
         numbers: The inputs' numbers, by name, of those that may travel as parameters.
         values: More inputs that do: a fact and an input's number.
     """
@@ -195,7 +196,7 @@ def _binding(adapter: Adapter, kernel: str, slot: BoundBuffer, bound: Bound) -> 
     else:
         place, layout = argument.place, argument.layout
         nbytes, start = argument.bound_bytes or 16, argument.first_byte
-    first, nbytes = (bound.windows or {}).get(slot.name, (start, nbytes))
+    first, nbytes = (bound.windows or {}).get(slot.name, (0, nbytes))
     rounded = -(-nbytes // step) * step
     if rounded > adapter.largest_binding:
         raise OutOfMemoryError(
@@ -203,7 +204,7 @@ def _binding(adapter: Adapter, kernel: str, slot: BoundBuffer, bound: Bound) -> 
             f"The device binds at most {adapter.largest_binding} bytes at once "
             "(max-storage-buffer-binding-size). Split the tensor."
         )
-    return Binding(slot.name, place, slot.access, first, rounded, layout)
+    return Binding(slot.name, place, slot.access, start + first, rounded, layout)
 
 
 def _report(composition: Composition, arguments: Mapping[str, Argument]) -> Report:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.array import ITEMSIZE, device_bytes
+from wgsl_kernels.backends.webgpu.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.eligible import reports
 from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.lowering.arguments import ALIGNMENT, broadcast_strides
+from wgsl_kernels.backends.webgpu.lowering.arguments import broadcast_strides
 from wgsl_kernels.backends.webgpu.lowering.building import Bound, Composition, build, fold
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.lowering.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.composed import Composed
     from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
     from wgsl_kernels.backends.webgpu.lowering.call import Call
@@ -47,64 +45,13 @@ def lower_map(
         ShaderError: It does not compose.
         OutOfMemoryError: A binding is above the adapter's limit.
     """
-    spec, largest = call.outputs[0], adapter.largest_binding
-    tensors = {n: one for n, one in enumerate(arguments) if one is not None and not one.is_value}
-    packed = {n for n, one in tensors.items() if one.layout and one.bound_bytes > largest}
+    largest = adapter.largest_binding
+    packed = {
+        n for n, one in enumerate(arguments) if one and one.layout and one.bound_bytes > largest
+    }
     arguments = [
         one.contiguous() if one and n in packed else one for n, one in enumerate(arguments)
     ]
-    sizes = [device_bytes(spec.size, spec.dtype), *(one.bound_bytes for one in tensors.values())]
-    dispatches = None
-    if max(sizes) > largest and any(one.shape != spec.shape for one in tensors.values()):
-        dispatches = _by_rows(call, arguments, adapter, shared)
-    if dispatches is None:
-        dispatches = _dispatches(call, arguments, adapter, shared)
-    return Program(dispatches, (spec,), (0,), (), frozenset(packed))
-
-
-def _by_rows(
-    call: Call,
-    arguments: Sequence[Argument | None],
-    adapter: Adapter,
-    shared: tuple[int, ...],
-) -> tuple[Dispatch, ...] | None:
-    """Split a map with broadcast inputs along its first axis, None where that does not do."""
-    spec, largest = call.outputs[0], adapter.largest_binding
-    outer = next((n for n, length in enumerate(spec.shape) if length > 1), 0)
-    axis, row = outer - spec.ndim, math.prod(spec.shape[outer + 1 :])
-    aligned = ALIGNMENT // math.gcd(ALIGNMENT, row * ITEMSIZE[spec.dtype])
-
-    def parts(first: int, count: int) -> list[Argument | None]:
-        return [
-            one if one is None or one.is_value else one.part(axis, first, count).within(0)
-            for one in arguments
-        ]
-
-    length = step = spec.shape[axis]
-    while True:
-        nbytes = [one.bound_bytes for one in parts(0, step) if one is not None]
-        if max(*nbytes, step * row * ITEMSIZE[spec.dtype]) + ALIGNMENT <= largest:
-            break
-        if step <= aligned:
-            return None
-        step = -(-step // 2 // aligned) * aligned
-    found: list[Dispatch] = []
-    for first in range(0, length, step):
-        count = min(step, length - first)
-        shape = (*spec.shape[:outer], count, *spec.shape[outer + 1 :])
-        own = replace(call, outputs=(spec.like(shape=shape),))
-        found += _dispatches(own, parts(first, count), adapter, shared, first * row)
-    return tuple(found)
-
-
-def _dispatches(
-    call: Call,
-    arguments: Sequence[Argument | None],
-    adapter: Adapter,
-    shared: tuple[int, ...],
-    first: int = 0,
-) -> tuple[Dispatch, ...]:
-    """Return the dispatches of a map, or of a part of it that begins at an aligned element."""
     spec, output = call.outputs[0], call.output_names[0]
     views = {
         index: one
@@ -119,7 +66,7 @@ def _dispatches(
     )
     operands: list[Operand] = []
     facts: dict[str, Any] = {**call.attrs, f"{output}_size": spec.size, "wk_shape": shape}
-    facts |= {"wk_run_bits": adapter.policy.run_bits, "wk_first": first}
+    facts |= {"wk_run_bits": adapter.policy.run_bits, "wk_first": 0}
     for index, (name, one) in enumerate(zip(call.names, arguments, strict=True)):
         if one is None:
             operands.append(Operand(name, "float32", 0, "absent"))
@@ -142,29 +89,34 @@ def _dispatches(
         Options(vec4=not reports(call.shader.source), held=tuple([call.names[n] for n in shared])),
     )
     composed = composition.composed()
-    made = {
-        n: replace(one, first_byte=first * ITEMSIZE[spec.dtype]) for n, one in call.made().items()
-    }
-    bound = Bound({**call.given(arguments), **made}, numbers=call.numbers())
+    bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
     sizes = [one.bound_bytes for one in bound.arguments.values()]
-    if max(sizes) <= adapter.largest_binding or composed.uses_status or not composed.vec4:
+    if max(sizes) > largest and not composed.uses_status:
+        whole = frozenset([call.names[n] for n in strided])
+        found = _in_parts(call, adapter, composition, bound, facts, whole)
+    else:
         items = -(-spec.size // 4) if composed.vec4 else spec.size
-        grid = map_grid(adapter, items)
-        return (build(adapter, composition, composed, grid, bound, facts),)
-    return _in_parts(call, adapter, composition, composed, bound, facts)
+        found = (build(adapter, composition, composed, map_grid(adapter, items), bound, facts),)
+    return Program(found, (spec,), (0,), (), frozenset(packed))
 
 
 def _in_parts(
     call: Call,
     adapter: Adapter,
     composition: Composition,
-    composed: Composed,
     bound: Bound,
     facts: dict[str, Any],
+    whole: Collection[str],
 ) -> tuple[Dispatch, ...]:
-    """Split a map over contiguous tensors that are above the binding limit at aligned offsets."""
-    slots = [one for one in composed.bindings if one.role == "tensor"]
-    sizes = {one.name: ITEMSIZE[bound.arguments[one.name].dtype] for one in slots}
+    """Split a map at aligned elements of its contiguous tensors; views are bound whole.
+
+    Raises:
+        OutOfMemoryError: A view is above the binding limit.
+    """
+    composition = replace(composition, options=replace(composition.options, in_parts=True))
+    composed = composition.composed()
+    slots = [one.name for one in composed.bindings if one.role == "tensor"]
+    sizes = {n: ITEMSIZE[bound.arguments[n].dtype] for n in slots if n not in whole}
     step = adapter.largest_binding // max(sizes.values()) // 256 * 256
     total = call.outputs[0].size
     found: list[Dispatch] = []
@@ -172,7 +124,7 @@ def _in_parts(
         count = min(step, total - first)
         windows = {n: (first * size, -(-count * size // 16) * 16) for n, size in sizes.items()}
         own = {**facts, f"{call.output_names[0]}_size": count, "wk_first": first}
-        grid = map_grid(adapter, -(-count // 4))
+        grid = map_grid(adapter, -(-count // 4) if composed.vec4 else count)
         part = replace(bound, windows=windows)
         found.append(build(adapter, composition, composed, grid, part, own))
     return tuple(found)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.parts import part_of
 from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VARIANTS,
@@ -50,6 +51,18 @@ class Epilogue:
     configuration: Mapping[str, int] = field(default_factory=dict[str, int])
     fields: Mapping[str, Any] = field(default_factory=lambda: {"leakyrelu_alpha": 0.0})
     adds: Callable[[GpuArray, GpuArray, int], GpuArray] | None = None
+
+    def part(self, gpu: Gpu, ndim: int, axis: int, first: int, count: int) -> Epilogue:
+        """Return what becomes of a part of a result with so many axes: see `part_of`."""
+        if not self.arrays:
+            return self
+        arrays = {
+            name: part_of(gpu, one, axis, first, count)
+            if axis == -1 or len(one.shape) == ndim
+            else one
+            for name, one in self.arrays.items()
+        }
+        return replace(self, arrays=arrays)
 
 
 NO_EPILOGUE = Epilogue()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.backends.webgpu.wgsl.facts import Alias, Function, Struct
@@ -33,6 +34,10 @@ def check_dependencies(files: Sequence[Facts]) -> None:
             return
         declared |= {one.name: (one, facts.text) for one in facts.declarations if one.name}
     _Walk(declared).check()
+
+
+_CALLED = re.compile(r"//[^\n]*|/\*.*?\*/|(\w+)\s*\(", re.DOTALL)
+"""What is called, comments left out."""
 
 
 class _Walk:
@@ -89,10 +94,8 @@ class _Walk:
             return 0
         declaration, text = self.declared[name]
         body = text.text[declaration.span.begin : declaration.span.end]
-        return sum(
-            self.calls[one] * len(re.findall(rf"\b{re.escape(one)}\s*\(", body))
-            for one in functions
-        )
+        times = Counter(_CALLED.findall(body))
+        return sum(self.calls[one] * times[one] for one in functions)
 
     def _refuse_circle(self, names: list[str]) -> NoReturn:
         circle = " -> ".join(names if len(names) <= 10 else [*names[:5], "...", *names[-4:]])

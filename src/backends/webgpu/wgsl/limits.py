@@ -35,6 +35,10 @@ DECLARATIONS = 1000
 CALLS = 10_000
 """Calls that one call of a function comes to, with those inside of what it calls: compilers write
 each of them out."""
+STATEMENTS = 4096
+"""Statements of one function, blocks and those inside of them included; see ``specialize``."""
+WORD = 1000
+"""Characters of one name or number."""
 SELECTORS = 1023
 """Selectors of one switch. Source: WebGPU Shading Language, section 2.4, limits."""
 
@@ -46,6 +50,11 @@ _ELSE = f"more than {ELSE_IFS} else-ifs end here, {_DEADLY} Use switch."
 _BRACE = f"this is braced more than {BRACES} levels deep, which WGSL does not allow."
 _TYPE = f"this type is nested more than {TYPES} levels deep, {_DEADLY}"
 _LIST = f"this list is longer than {LIST}, {_DEADLY} Bind it as a tensor."
+_STATEMENTS = (
+    f"this function has more than {STATEMENTS} statements, which take compilers minutes. "
+    "Write a loop, or call functions."
+)
+_WORD = f"this is longer than {WORD} characters. Write a shorter one."
 _CASES = (
     f"this switch has more than {SELECTORS} case selectors, which WGSL does not allow. "
     "Bind what they choose as a tensor."
@@ -148,7 +157,7 @@ def check_depth(source: Text, tokens: Tokens, template: str) -> None:
             message = _BRACE if braces > BRACES else message
         else:
             braces -= 1
-            frame = outer.pop()
+            frame = outer.pop() if outer else frame
             goes_on = texts[at + 1 : at + 3] == ["else", "if"]
             frame.else_ifs = frame.else_ifs + 1 if goes_on else 0
             frame.levels = frame.operators = frame.most = 0
@@ -162,12 +171,24 @@ def check_depth(source: Text, tokens: Tokens, template: str) -> None:
             raise ShaderError(source.point(message, tokens.begins[at]))
 
 
-def check_selectors(source: Text, tokens: Tokens) -> None:
-    """Refuse a switch of more selectors than WGSL allows.
+def check_counts(source: Text, tokens: Tokens) -> None:
+    """Refuse names and numbers, switches and functions that are too long.
 
     Raises:
-        ShaderError: The message shows the first one too many.
+        ShaderError: The message shows the first word, selector or statement too many.
     """
+    _check_words(source, tokens)
+    _check_selectors(source, tokens)
+    _check_statements(source, tokens)
+
+
+def _check_words(source: Text, tokens: Tokens) -> None:
+    if max(map(len, tokens.texts)) > WORD:
+        at = next(at for at, text in enumerate(tokens.texts) if len(text) > WORD)
+        raise ShaderError(source.point(_WORD, tokens.begins[at]))
+
+
+def _check_selectors(source: Text, tokens: Tokens) -> None:
     texts = tokens.texts
     if texts.count("case") + texts.count(",") <= SELECTORS:
         return
@@ -183,7 +204,24 @@ def check_selectors(source: Text, tokens: Tokens) -> None:
             in_case = False
         if text == "{":
             counts.append(0)
-        elif text == "}":
+        elif text == "}" and len(counts) > 1:
             counts.pop()
         if counts[-1] > SELECTORS:
             raise ShaderError(source.point(_CASES, tokens.begins[at]))
+
+
+def _check_statements(source: Text, tokens: Tokens) -> None:
+    texts = tokens.texts
+    if texts.count(";") + texts.count("{") <= STATEMENTS:
+        return
+    braces = statements = 0
+    for at, text in enumerate(texts):
+        if text == "{":
+            statements = statements + 1 if braces else 0
+            braces += 1
+        elif text == "}":
+            braces = max(braces - 1, 0)
+        else:
+            statements += text == ";"
+        if braces and statements > STATEMENTS:
+            raise ShaderError(source.point(_STATEMENTS, tokens.begins[at]))

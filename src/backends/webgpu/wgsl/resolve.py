@@ -14,7 +14,7 @@ from wgsl_kernels.backends.webgpu.wgsl.places import Span
 from wgsl_kernels.backends.webgpu.wgsl.predeclared import PREDECLARED, is_predeclared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
@@ -77,21 +77,24 @@ class Names:
         return tuple(use for use in self.uses if use.symbol is symbol)
 
     def problems(
-        self, known: Iterable[str] = (), begin: int | None = None
+        self, known: Collection[str] = (), begin: int | None = None
     ) -> tuple[tree.Problem, ...]:
         """Return what to say of each unresolved name that is not ``known`` from elsewhere.
+
+        The first few are held against the names that there are, for the nearest of them.
 
         Args:
             known: Names that something else declares.
             begin: Where the only name begins that is of interest.
         """
-        given = frozenset(known)
-        outer = given | PREDECLARED | {s.name for s in self.symbols if s.is_global}
+        outer = {*known} | PREDECLARED | {s.name for s in self.symbols if s.is_global}
         found: list[tree.Problem] = []
         for use in self.unresolved:
             name = use.ident.name
-            if name not in given and begin in (None, use.ident.begin):
-                near = _nearest(name, outer | self.visible_at(use.ident.begin))
+            if name not in known and begin in (None, use.ident.begin):
+                near = None
+                if len(found) < _MOST_HINTS:
+                    near = _nearest(name, outer | self.visible_at(use.ident.begin))
                 hint = f" Did you mean {near!r}?" if near else ""
                 message = f"nothing is called {name!r} here.{hint}"
                 found.append(tree.Problem(message, use.ident.begin))
@@ -110,6 +113,10 @@ def _nearest(name: str, candidates: Iterable[str]) -> str | None:
         return same
     near = difflib.get_close_matches(name, sorted(candidates), n=1, cutoff=0.7)
     return near[0] if near else None
+
+
+_MOST_HINTS = 20
+"""Each takes as long as all names of a file together."""
 
 
 @functools.lru_cache(maxsize=512)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.wgsl.limits import COMMENTS, check_depth, check_selectors
+from wgsl_kernels.backends.webgpu.wgsl.limits import COMMENTS, check_counts, check_depth
 from wgsl_kernels.backends.webgpu.wgsl.names import KEYWORDS
 from wgsl_kernels.engine.errors import ShaderError
 
@@ -111,7 +111,7 @@ def scan(source: Text, *, is_balanced: bool = True) -> Tokens:
     if _mark_templates(tokens):
         tokens = _join(tokens)
     check_depth(source, tokens, TEMPLATE)
-    check_selectors(source, tokens)
+    check_counts(source, tokens)
     return tokens
 
 

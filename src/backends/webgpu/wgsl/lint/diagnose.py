@@ -56,7 +56,7 @@ def diagnose(text: Text, known: Collection[str] = ()) -> list[Remark]:
     if found:
         return sorted(found, key=_begin)
     names = names_of(module)
-    found += _unknown(text, names, known)
+    found += _unknown(names, known)
     found += _immutable(module, names)
     found += _without_return(module)
     types = infer(module.declarations)
@@ -80,16 +80,12 @@ def _syntax(module: tree.Module) -> Iterator[Remark]:
         yield Remark("syntax", words, Span(begin, begin + 1))
 
 
-def _unknown(text: Text, names: Names, known: Collection[str]) -> Iterator[Remark]:
+def _unknown(names: Names, known: Collection[str]) -> Iterator[Remark]:
     """Yield the names that nobody declares."""
-    for use in names.unresolved:
-        name = use.ident.name
-        if name in known:
-            continue
-        problems = names.problems(known, use.ident.begin)
-        message = problems[0].message if problems else f"nothing is called {name!r} here."
-        words = remedy_for(name) or message
-        yield Remark("unknown-name", words, use.ident.span)
+    unknown = [use.ident for use in names.unresolved if use.ident.name not in known]
+    for ident, problem in zip(unknown, names.problems(known), strict=True):
+        words = remedy_for(ident.name) or problem.message
+        yield Remark("unknown-name", words, ident.span)
 
 
 def _immutable(module: tree.Module, names: Names) -> Iterator[Remark]:

@@ -28,7 +28,7 @@ MOST_BYTES = 8192
 _LARGEST_ELEMENT = 64
 """Bytes of the largest type that is no array and no struct: a matrix."""
 _ARRAY = re.compile(r"\barray\s*<")
-_COUNT = re.compile(r"\barray\s*<[^;=(){}]{0,400}?,\s*(\d+)u?\s*>")
+_COUNT = re.compile(r"\barray\s*<[^;=(){}]{0,400}?,\s*(\d{1,9})u?\s*>")
 _UNSIZED = re.compile(r"var<storage[^;]{0,400};")
 """Both look no further than types are long: a text that repeats how one begins takes its length."""
 

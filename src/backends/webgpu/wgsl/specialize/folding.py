@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import is_
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
@@ -20,7 +22,7 @@ from wgsl_kernels.backends.webgpu.wgsl.specialize.values import (
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
     from wgsl_kernels.backends.webgpu.wgsl.specialize.effects import Effects
@@ -32,6 +34,7 @@ _NEUTRAL_LEFT = {"+": 0, "*": 1, "|": 0, "^": 0}
 _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _PRIMARY = (tree.Literal, tree.Name, tree.Call, tree.Index, tree.Access, tree.Paren)
 _MISSING: Any = object()
+_NOTHING: Mapping[int, Found] = MappingProxyType({})
 
 
 class Folding:
@@ -106,8 +109,7 @@ class Folding:
 
     def written(self, node: tree.Expression) -> tree.Expression:
         """Return an expression with values in their places."""
-        found = _FOLDS[type(node)](self, node)
-        return node_of(found, node) if type(found) is Known else found
+        return _written(_FOLDS[type(node)](self, node), node)
 
     def value(self, node: tree.Expression) -> Known | None:
         """Return the value of an expression, None where it is not known."""
@@ -263,33 +265,42 @@ class Folding:
                     self.fail(f"{error}.", node)
                 if found is not None:
                     return found
+            return self._rebuilt(node, dict(enumerate(arguments)))
         return self._rebuilt(node)
 
-    def _rebuilt(self, node: tree.Call) -> tree.Call:
+    def _rebuilt(self, node: tree.Call, folded: Mapping[int, Found] = _NOTHING) -> tree.Call:
+        """Return a call of what is left; arguments that are ``folded`` are not folded again.
+
+        A call in a call in a call would else take a time that doubles with each.
+        """
         callee = self.type(node.callee)
-        arguments = self.all_written(node.arguments)
-        if callee is node.callee and arguments is node.arguments:
+        arguments = [
+            _written(folded[at] if at in folded else _FOLDS[type(one)](self, one), one)
+            for at, one in enumerate(node.arguments)
+        ]
+        if callee is node.callee and all(map(is_, arguments, node.arguments)):
             return node
-        return tree.Call(node.begin, node.end, callee, arguments)
+        return tree.Call(node.begin, node.end, callee, tuple(arguments))
 
     def _select(self, node: tree.Call) -> Found:
         """Choose where the condition is known, if what is chosen keeps its type alone."""
-        condition = self.value(node.arguments[2])
-        if condition is None or condition.kind != "bool":
-            return self._rebuilt(node)
-        chosen_node = node.arguments[1 if condition.value else 0]
-        other_node = node.arguments[0 if condition.value else 1]
-        chosen = self.fold(chosen_node)
+        condition = self.fold(node.arguments[2])
+        if type(condition) is not Known or condition.kind != "bool":
+            return self._rebuilt(node, {2: condition})
+        which = 1 if condition.value else 0
+        other_node = node.arguments[1 - which]
+        chosen = self.fold(node.arguments[which])
+        folded = {2: condition, which: chosen}
         if type(chosen) is Known:
             if chosen.kind == "int":
-                other = self.value(other_node)
-                if other is None:
-                    return self._rebuilt(node)
+                other = folded[1 - which] = self.fold(other_node)
+                if type(other) is not Known:
+                    return self._rebuilt(node, folded)
                 fitted = converted(chosen, other.kind)
                 chosen = chosen if fitted is None else fitted
             return Known(chosen.kind, chosen.value, chosen.is_const and condition.is_const)
         if self.may_be_abstract(chosen) or not self.effects.only_computes(other_node):
-            return self._rebuilt(node)
+            return self._rebuilt(node, folded)
         if isinstance(chosen, _PRIMARY):
             return chosen
         return tree.Paren(node.begin, node.end, chosen)
@@ -340,9 +351,12 @@ def _minus(begin: int, end: int, value: Known) -> tree.Unary:
     return tree.Unary(begin, end, "-", tree.Literal(begin, end, spelled(value)))
 
 
+def _written(found: Found, place: tree.Expression) -> tree.Expression:
+    return node_of(found, place) if type(found) is Known else found
+
+
 def _joined(node: tree.Binary, left: Found, right: Found) -> tree.Expression:
-    one = node_of(left, node.left) if type(left) is Known else left
-    two = node_of(right, node.right) if type(right) is Known else right
+    one, two = _written(left, node.left), _written(right, node.right)
     if one is node.left and two is node.right:
         return node
     return tree.Binary(node.begin, node.end, node.operator, one, two)

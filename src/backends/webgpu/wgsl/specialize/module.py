@@ -20,6 +20,7 @@ from wgsl_kernels.engine.errors import ArgumentError, ShaderError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_TOO_DEEP = "this is nested too deep to be specialised. Give parts of it names with let or const."
 _STAGES = frozenset({"compute", "vertex", "fragment"})
 
 
@@ -105,6 +106,8 @@ class _Specializing:
         walk.used, walk.needs = set(), set()
         try:
             node = self._specialized(part.node)
+        except RecursionError:
+            raise ShaderError(walk.text.point(_TOO_DEEP, part.node.begin)) from None
         except ShaderError as error:
             raise self._with_constants(error) from None
         if node is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.limits import STATEMENTS
 from wgsl_kernels.backends.webgpu.wgsl.specialize.folding import Folding
 from wgsl_kernels.backends.webgpu.wgsl.specialize.jumps import own_jump
 from wgsl_kernels.backends.webgpu.wgsl.specialize.marks import unrolled_lines
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 256
 """Rounds of one loop that is written out."""
-MOST_STATEMENTS = 4096
-"""Statements of one function with loops written out."""
 
 _KINDS: dict[str, Kind] = {"bool": "bool", "i32": "i32", "u32": "u32"}
 
@@ -139,13 +138,14 @@ class Unrolling(Folding):
         )
         self.rounds.append((name, shown))
         body = self.block(node.body)
+        self.count += not body.statements  # else its statements count
         jump = own_jump(body, ("break", "continue")) if jumps else None
         if jump is not None:
             self.fail(f"a loop with {jump.keyword!r} cannot be unrolled.", node)
         self.rounds.pop()
-        if self.count > MOST_STATEMENTS:
+        if self.count > STATEMENTS:
             self.fail(
-                f"the function has more than {MOST_STATEMENTS} statements once this is unrolled.",
+                f"the function has more than {STATEMENTS} statements once this is unrolled.",
                 node,
             )
         if body.statements:
