@@ -138,9 +138,11 @@ class PipelineCache:
             self._check_limits(label, order, workgroup_bytes, workgroup_size)
             own = int(self.ahead is None)  # else that counts them, and takes longer
             count("compiling", expected=own)
-            with busy("compiling"):
-                pipeline = self._compile(text, order, label, dict(values), entry, immediates)
-            count("compiling", done=own)
+            try:
+                with busy("compiling"):
+                    pipeline = self._compile(text, order, label, dict(values), entry, immediates)
+            finally:
+                count("compiling", done=own)
             logger.debug("Compiled %s.", label)
             if self.ahead is not None:
                 self.ahead.add(Shader(text, entry, values, order, self._immediates))
