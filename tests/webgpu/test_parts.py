@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -155,3 +156,29 @@ def test_the_gradient_of_a_gather_binds_windows_of_its_table(width: int, count: 
         assert np.array_equal(slope.numpy(), want)
         wk.train.SGD(1.0).apply_gradients([(slope, w)])
         assert np.array_equal(w.numpy(), -want)
+
+
+@FUSION
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(9000, 1), (9000, 3)],
+        [(9000, 1), (1, 3)],
+        [(1, 9000), (3, 9000)],
+        [(1, 9216), (3, 9216)],
+        [(5, 9000, 1), (1, 9000, 2)],
+        [(3, 1, 5000), (1, 4, 1), (3, 4, 5000)],
+        [(2, 9001, 1), (2, 1, 3), (9001, 3)],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "complex64"])
+def test_what_is_broadcast_goes_in_parts_where_it_is_needed(
+    shapes: Any, dtype: Any, fusion: Any
+) -> None:
+    values = [np.arange(np.prod(one)).reshape(one).astype(dtype) for one in shapes]
+    given = [wk.tensor(one) for one in values]
+    with wk.config.using(fusion=fusion, small_ops="device"):
+        for _ in range(2):
+            found = functools.reduce(lambda x, y: x + y, given)
+            assert np.array_equal(found.numpy(), functools.reduce(np.add, values))

@@ -38,6 +38,14 @@ class ArrayMaker(Chooser):
         storage = device.storage(nbytes, self._kernel, what) if nbytes else None
         return GpuArray(shape, dtype, size, storage, device)
 
+    def check_room(self, shape: Shape, dtype: DType) -> None:
+        """Refuse a result that is made in parts before the first is; for the library's own parts.
+
+        Raises:
+            OutOfMemoryError: It is beyond the device or ``config.memory_limit``.
+        """
+        self._backend.check_size(Spec(shape, dtype))
+
     def full(self, shape: Shape, dtype: DType, value: complex) -> GpuArray:
         """Return a new array of one number, cast to ``dtype``; a shader may write into it.
 

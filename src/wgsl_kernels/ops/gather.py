@@ -203,6 +203,7 @@ def _taken_in_parts(
     """Return what is taken, cut along the first axis of the result."""
     at, batch = _axes(x.shape, indices.shape, axis, batch_dims)
     y_shape, named = _taken(x.shape, indices.shape, at, batch), len(indices.shape) - batch
+    gpu.check_room(y_shape, x.dtype)
     cut = outermost(y_shape)
     front = cut + len(y_shape)
     of_x = front if front < at else front - named + 1 if front >= at + named else None

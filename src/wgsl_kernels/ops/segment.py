@@ -154,6 +154,7 @@ def summed_on_device(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments:
 def _summed_in_parts(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments: int) -> GpuArray:
     """Return the same as the sum of the sums of some ids after the others."""
     inner, count = x.shape[len(segment_ids.shape) :], segment_ids.size
+    gpu.check_room((num_segments, *inner), x.dtype)
     rows = shape.reshaped(gpu, x, (count, *inner))
     ids = shape.reshaped(gpu, segment_ids, (count,))
     most = 1 << (gpu.device.largest_binding // _PAIR).bit_length() - 1

@@ -47,7 +47,7 @@ class Options:
         form: What the kernel is registered as, where its functions do not tell.
         vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
         held: Inputs of a map that are the same array as another: their loads are held.
-        in_parts: Whether a map is cut above the binding limit: items count from ``wk_first``.
+        in_parts: Whether a map is cut above the binding limit, see ``maps.add_map``.
         loop: What is around the functions of a reduction, a scan or a window.
         stage: Which part of it this is.
         kept: How many leading axes of a reduction's input remain.

@@ -46,7 +46,8 @@ def add_map(
         composer: The kernel being composed.
         vec4: Whether four elements are moved at a time.
         held: Names of inputs whose loads go through ``hold``.
-        in_parts: Whether an item is counted from ``wk_first`` on; four at a time always are.
+        in_parts: Whether an item is counted from ``wk_first`` on and contiguous tensors are bound
+            ``wk_skipped`` elements earlier; four at a time skip none, and always count so.
     """
     output = composer.outputs[0]
     first = composer.inputs[0] if composer.inputs else output
@@ -94,10 +95,11 @@ def _one_item(
     in_parts: bool,
 ) -> str:
     output = composer.outputs[0]
-    index = "wk_i"
+    index = place = "wk_i"
     if in_parts:
         index = f"({composer.word('wk_first', 'wk_first')} + wk_i)"
-    body, places = _places(composer, [a for a in arguments if a is not None], index)
+        place = f"{composer.word('wk_skipped', 'wk_skipped')} + wk_i"
+    body, places = _places(composer, [a for a in arguments if a is not None], index, place)
     loads: list[str] = []
     for argument in arguments:
         if argument is None:
@@ -108,7 +110,7 @@ def _one_item(
             raw = composer.loaded(argument, places[argument.name])
             loads.append(_held(_loaded(raw, argument), argument, held))
     result = _stored(f"{op.name}({', '.join(loads)})", output)
-    body.append(f"{composer.variable(output)}[wk_i] = {result};")
+    body.append(f"{composer.variable(output)}[{place}] = {result};")
     return _function(body)
 
 
@@ -157,7 +159,7 @@ def _lane(
 
 
 def _places(
-    composer: Composer, arguments: list[Operand], index: str
+    composer: Composer, arguments: list[Operand], index: str, place: str
 ) -> tuple[list[str], dict[str, str]]:
     """Return the statements that find the operands' indices, and the index of each."""
     strided = {a.name: a for a in arguments if a.access == "strided"}
@@ -167,7 +169,7 @@ def _places(
         rank = max(operand.rank for operand in strided.values())
         sizes = composer.slots("wk_shape", "wk_shape", rank, pad=1)
         body, coordinates = unravel(index, sizes, "wk_c")
-    places = {argument.name: "wk_i" for argument in arguments}
+    places = {argument.name: place for argument in arguments}
     for name, operand in strided.items():
         strides = composer.slots(
             f"wk_{operand.wgsl}_strides", f"wk_{name}_strides", len(coordinates)

@@ -96,17 +96,6 @@ class Argument:
         layout = None if is_flat else (strides, offset)
         return replace(self, layout=layout, first_byte=self.first_byte + first)
 
-    def part(self, axis: int, first: int, count: int) -> Argument:
-        """Return ``count`` elements of an axis, which counts from the last, beginning at ``first``.
-
-        A tensor that lacks the axis, or is broadcast along it, stays as it is.
-        """
-        if -axis > len(self.shape) or self.shape[axis] == 1:
-            return self
-        shape = (*self.shape[:axis], count, *self.shape[axis:][1:])
-        layout = self.strides, self.offset + first * self.strides[axis]
-        return replace(self, shape=shape, layout=layout)
-
     def contiguous(self) -> Argument:
         """Return what its contiguous copy is."""
         return Argument(self.shape, self.dtype, None, self.place, self.is_value)

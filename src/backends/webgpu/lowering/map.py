@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.lowering.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
     from wgsl_kernels.backends.webgpu.lowering.building import Adapter
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.lowering.program import Dispatch, Grid
 
 GROUP = 64
+_ALIGNED = 256
+"""Elements that a binding begins at a multiple of: their bytes are one of ``ALIGNMENT``."""
 RUN = 16
 """Items of a run in templates/map.wesl."""
 
@@ -92,8 +95,8 @@ def lower_map(
     bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
     sizes = [one.bound_bytes for one in bound.arguments.values()]
     if max(sizes) > largest and not composed.uses_status:
-        whole = frozenset([call.names[n] for n in strided])
-        found = _in_parts(call, adapter, composition, bound, facts, whole)
+        walks = {call.names[n]: strides[at] for at, n in enumerate(strided)}
+        found = _in_parts(call, adapter, composition, bound, facts, walks)
     else:
         items = -(-spec.size // 4) if composed.vec4 else spec.size
         found = (build(adapter, composition, composed, map_grid(adapter, items), bound, facts),)
@@ -106,28 +109,81 @@ def _in_parts(
     composition: Composition,
     bound: Bound,
     facts: dict[str, Any],
-    whole: Collection[str],
+    walks: Mapping[str, Sequence[int]],
 ) -> tuple[Dispatch, ...]:
-    """Split a map at aligned elements of its contiguous tensors; views are bound whole.
+    """Split a map: a dispatch binds what it takes of each tensor, from an aligned byte on.
 
-    Raises:
-        OutOfMemoryError: A view is above the binding limit.
+    Args:
+        call: The kernel.
+        adapter: What it is for.
+        composition: What it is composed of.
+        bound: What its names are bound to.
+        facts: What its parameters are made of.
+        walks: Strides, along the axes of ``wk_shape``, of the tensors that have some.
     """
     composition = replace(composition, options=replace(composition.options, in_parts=True))
     composed = composition.composed()
     slots = [one.name for one in composed.bindings if one.role == "tensor"]
-    sizes = {n: ITEMSIZE[bound.arguments[n].dtype] for n in slots if n not in whole}
-    step = adapter.largest_binding // max(sizes.values()) // 256 * 256
-    total = call.outputs[0].size
+    sizes = {n: ITEMSIZE[bound.arguments[n].dtype] for n in slots}
+    step = adapter.largest_binding // max(sizes.values()) // _ALIGNED * _ALIGNED
+    shape, total = facts["wk_shape"], call.outputs[0].size
+    walks = {name: one for name, one in walks.items() if name in sizes}
     found: list[Dispatch] = []
-    for first in range(0, total, step):
-        count = min(step, total - first)
-        windows = {n: (first * size, -(-count * size // 16) * 16) for n, size in sizes.items()}
-        own = {**facts, f"{call.output_names[0]}_size": count, "wk_first": first}
+    first = 0
+    while first < total:
+        skipped = first % _ALIGNED
+        end = min(first - skipped + step, total)
+        for name, one in walks.items():
+            most = adapter.largest_binding // sizes[name] - _ALIGNED
+            while True:
+                low, high = _reach(shape, one, first, end)
+                if high - low < most or end == first + 1:
+                    break
+                end = _sooner(shape, first, end)
+        own = {**facts, "wk_first": first, "wk_skipped": skipped}
+        windows: dict[str, tuple[int, int]] = {}
+        for name, size in sizes.items():
+            start, stop = first - skipped, end
+            if name in walks:
+                offset = facts[f"wk_{name}_offset"]
+                low, high = _reach(shape, walks[name], first, end)
+                start, stop = (offset + low) // _ALIGNED * _ALIGNED, offset + high + 1
+                own[f"wk_{name}_offset"] = (offset - start) & 0xFFFFFFFF  # may wrap
+            windows[name] = start * size, -(-(stop - start) * size // 16) * 16
+        count = end - first
+        own[f"{call.output_names[0]}_size"] = count
         grid = map_grid(adapter, -(-count // 4) if composed.vec4 else count)
         part = replace(bound, windows=windows)
         found.append(build(adapter, composition, composed, grid, part, own))
+        first = end
     return tuple(found)
+
+
+def _reach(shape: Sequence[int], strides: Sequence[int], first: int, end: int) -> tuple[int, int]:
+    """Return the lowest and the highest place, from its offset on, that items take of a tensor."""
+    low = high = 0
+    block = math.prod(shape)
+    is_apart = False  # whether the outer axes differ, so that inner ones are gone through whole
+    for length, stride in zip(shape, strides, strict=True):
+        block //= length
+        near, far = first // block % length, (end - 1) // block % length
+        if is_apart:
+            near, far = 0, length - 1
+        is_apart = is_apart or near != far
+        low += min(near * stride, far * stride)
+        high += max(near * stride, far * stride)
+    return low, high
+
+
+def _sooner(shape: Sequence[int], first: int, end: int) -> int:
+    """Return an earlier end: half as far along the outermost axis that the items go along."""
+    block = math.prod(shape)
+    for length in shape:
+        block //= length
+        rows = (end - 1) // block - first // block
+        if rows:
+            return (first // block + -(-rows // 2)) * block
+    return end
 
 
 def map_grid(adapter: Adapter, items: int) -> Grid:

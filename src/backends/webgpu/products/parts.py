@@ -65,8 +65,9 @@ def in_parts(
         epilogue: What becomes of the sums.
 
     Raises:
-        OutOfMemoryError: There is nothing to cut there.
+        OutOfMemoryError: There is nothing to cut there, or no room for the result.
     """
+    gpu.check_room(shape, a.dtype)
     length = b.shape[cut.b] if cut.a is None and cut.b is not None else a.shape[cut.a or 0]
     if cut.y is not None:
         length = shape[cut.y]
