@@ -12,7 +12,7 @@ from wgsl_kernels.engine.errors import ArgumentError, DTypeError, GradientNotFou
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import Tape, hidden_from_tapes, recording
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, made
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, made, next_id
 from wgsl_kernels.engine.trees import Tree
 from wgsl_kernels.engine.watched_reads import lines_read
 from wgsl_kernels.engine.words import shown
@@ -189,8 +189,10 @@ class GradientTape:
         self._persistent = persistent
         self._used = False
         self._block = recording(self._tape)
+        self._end: int | None = None
 
     def __enter__(self) -> GradientTape:
+        self._end = None
         self._block.__enter__()
         return self
 
@@ -201,6 +203,7 @@ class GradientTape:
         trace: TracebackType | None,
     ) -> None:
         self._block.leave()
+        self._end = next_id()
 
     def watch(self, tensors: Any) -> None:
         """Record what depends on a tensor, or each in a list, from now on.
@@ -222,7 +225,8 @@ class GradientTape:
 
         Raises:
             ArgumentError: The tape is not persistent and was asked before.
-            GradientNotFound: A kernel on the way has no gradient.
+            GradientNotFound: A kernel on the way has no gradient, or ``y`` was computed after the
+                tape's block had ended.
         """
         if self._used and not self._persistent:
             raise ArgumentError(
@@ -238,6 +242,7 @@ class GradientTape:
         upstream = [
             _upstream("gradient", one, given) for one, given in zip(targets, weights, strict=True)
         ]
+        self._check_recorded(targets)
         sources = _listed(xs)
         for one in sources:
             if not isinstance(one, Tensor):
@@ -249,6 +254,16 @@ class GradientTape:
         if isinstance(xs, Mapping):
             return dict(zip(xs, results, strict=True))
         return results[0] if isinstance(xs, Tensor) else type(xs)(results)
+
+    def _check_recorded(self, targets: Sequence[Tensor]) -> None:
+        if self._end is None:
+            return
+        for one in targets:
+            if one._id > self._end:
+                raise GradientNotFound(
+                    f"gradient: y, of shape {show(one.shape)}, was computed after the tape's block "
+                    "had ended, so the tape has no record of it; want it computed inside the block."
+                )
 
 
 def _listed(xs: Any) -> list[Tensor]:
