@@ -12,20 +12,24 @@ from weakref import ref
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import default_driver
+from wgsl_kernels.engine.capture_check import Checks, Traced, is_traced
 from wgsl_kernels.engine.captured_run import CapturedRun, GoneError, Trial
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.driver import OtherLayoutError
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError
 from wgsl_kernels.engine.origin import user_place
 from wgsl_kernels.engine.registrations import are_current, changes
 from wgsl_kernels.engine.run import ReplayObserver
 from wgsl_kernels.engine.structure import OpaqueError, signature_of, with_leaves
 from wgsl_kernels.engine.tape import Tape
+from wgsl_kernels.engine.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Mapping
 
     from wgsl_kernels.engine.abilities import RecordingDriver
+    from wgsl_kernels.engine.capture_check import Check
+    from wgsl_kernels.engine.capture_trace import Place
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.registrations import Uses
     from wgsl_kernels.engine.tensor import Tensor
@@ -58,7 +62,7 @@ class Captured(Generic[P, R]):
 
     why: str | None
 
-    def __init__(self, f: Callable[P, R]) -> None:
+    def __init__(self, f: Callable[P, R], *, is_checked: bool = True) -> None:
         if not callable(f):
             raise ArgumentError(f"capture: got a {type(f).__name__}; want a function.")
         functools.update_wrapper(self, f)
@@ -69,6 +73,8 @@ class Captured(Generic[P, R]):
         self._scratch: Any = None
         self._changes = changes[0]
         self._warned: set[str] = set()
+        self._told: set[Place] = set()
+        self._checks = Checks() if is_checked else None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Replay the function for these arguments, or run and record it."""
@@ -82,7 +88,10 @@ class Captured(Generic[P, R]):
         if now.watch is not None or recording is None:
             # inside another capture it becomes part of that
             self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
-            return self._plain(leaves, args, kwargs)
+            if now.watch is not None or self._checks is None:
+                return self._plain(leaves, args, kwargs)
+            check = self._checks.find(driver, form, now)
+            return cast("R", self._unrecorded(check, leaves, args, kwargs))
         switches = config.switches(now)
         if switches["debug"]:
             self.why = "config.debug is on"
@@ -103,6 +112,9 @@ class Captured(Generic[P, R]):
             return self._eager(runs.why, args, kwargs, leaves)
         if runs is not None:
             self.why = None
+            for run in runs[:1]:
+                if run.check is not None and run.check.first is not None and not now.interceptors:
+                    self._run_aside(run.check, recording, leaves, args, kwargs)
             with _replaying:
                 for run in tuple(runs):
                     if run.is_valid:
@@ -118,7 +130,8 @@ class Captured(Generic[P, R]):
             if not driver.supports(leaf.dtype):
                 why = f"{leaf.dtype} tensors cannot live on backend {driver.name!r}"
                 return self._eager(why, args, kwargs, leaves)
-        return self._record(key, recording, leaves, args, kwargs)
+        check = None if self._checks is None else self._checks.find(driver, form, now)
+        return self._record(key, check, recording, leaves, args, kwargs)
 
     @property
     def function(self) -> Callable[P, R]:
@@ -133,20 +146,26 @@ class Captured(Generic[P, R]):
         now = context.current()
         driver = now.driver or default_driver()
         try:
-            leaves = signature_of(args, kwargs)[1]
+            form, leaves = signature_of(args, kwargs)
         except OpaqueError:
             return self._f(*args, **kwargs)
         recording = abilities_of(driver).recording
         why = _why_not_capturable(now, checks=config.check_numerics)
-        if recording is None or why is not None:
+        check = None if self._checks is None else self._checks.find(driver, form, now)
+        if recording is None:
+            return self._unrecorded(check, leaves, args, kwargs)
+        if why is not None:
             return self._plain(leaves, args, kwargs)
         trial = Trial(recording, None, leaves)
         if not _begins(trial):
             return self._plain(leaves, args, kwargs)
+        traced = Traced(check, lambda given: self._plain(given, args, kwargs))
         try:
-            return trial.run(lambda given: self._plain(given, args, kwargs))[0]
+            result, run = trial.run(traced)
         finally:
             _ends(trial)
+        self._compare(traced, can_replay=not isinstance(run, str))
+        return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -168,6 +187,77 @@ class Captured(Generic[P, R]):
         new = [with_leaves(one, given) for one in args]
         return self._f(*new, **{name: with_leaves(one, given) for name, one in kwargs.items()})
 
+    def _unrecorded(
+        self,
+        check: Check | None,
+        leaves: list[Tensor],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Run the function where nothing is recorded, its second run compared with its first."""
+        if check is None or check.is_over:
+            return self._plain(leaves, args, kwargs)
+        now = context.current()
+        switches = config.switches(now)
+        if switches["debug"] or _why_not_capturable(now, checks=switches["check_numerics"]):
+            if is_traced(now):  # what is around it is compared as a whole
+                check.end()
+            return self._plain(leaves, args, kwargs)
+        traced = Traced(check, lambda given: self._plain(given, args, kwargs))
+        result = traced(leaves)
+        self._compare(traced)
+        return result
+
+    def _run_aside(
+        self,
+        check: Check,
+        recording: RecordingDriver,
+        leaves: list[Tensor],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        """Run the function once more, without lasting effect, and compare it with its first run."""
+        if not config.capture_check:
+            return
+        traced = Traced(check, lambda given: self._plain(given, args, kwargs))
+        watch = Watch()
+        around = context.changed(watch=watch)
+        try:
+            with around:
+                trial = Trial(recording, None, leaves)
+                if not _begins(trial):
+                    return
+                try:
+                    trial.run(traced, is_kept=False)
+                finally:
+                    _ends(trial)
+        except (MemoryError, DeviceLostError):  # the replay says so, if that meets it too
+            return
+        except Exception as error:  # of the function's own
+            check.end()
+            self._tell({user_place(): f"it raises {type(error).__name__}"})
+            return
+        finally:
+            around.leave()
+            watch.put_back()
+        self._compare(traced)
+
+    def _compare(self, traced: Traced, *, can_replay: bool = True) -> None:
+        """Keep a first run; warn of what a second one did otherwise."""
+        if traced.trace is not None and traced.check is not None:
+            self._tell(traced.check.take(traced.trace, can_replay=can_replay))
+
+    def _tell(self, found: Mapping[Place, str]) -> None:
+        """Warn once of each line that does what replays do not."""
+        for place, what in found.items():
+            if place not in self._told:
+                self._told.add(place)
+                message = (
+                    f"capture: {self._label}: {what}. On a GPU this stays what it was at the first "
+                    "call: pass it as an argument."
+                )
+                warnings.warn_explicit(message, RuntimeWarning, *place)
+
     def _eager(
         self,
         why: str,
@@ -176,10 +266,10 @@ class Captured(Generic[P, R]):
         leaves: list[Tensor] | None = None,
     ) -> R:
         """Run the function itself and say why, by a warning once for each reason."""
-        self._tell(why)
+        self._refuse(why)
         return self._f(*args, **kwargs) if leaves is None else self._plain(leaves, args, kwargs)
 
-    def _tell(self, why: str) -> None:
+    def _refuse(self, why: str) -> None:
         self.why = why
         self._warn(f"capture: {self._label} runs without replay: {why}.")
 
@@ -191,17 +281,19 @@ class Captured(Generic[P, R]):
     def _record(
         self,
         key: Hashable,
+        check: Check | None,
         driver: RecordingDriver,
         leaves: list[Tensor],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> R:
         trial = Trial(driver, self._scratch, leaves)
+        traced = Traced(check, lambda given: self._plain(given, args, kwargs))
         try:
             if not _begins(trial):
                 self.why = "another thread records now"
                 return self._plain(leaves, args, kwargs)
-            result, run = trial.run(lambda given: self._plain(given, args, kwargs))
+            result, run = trial.run(traced)
             _ends(trial)
         except BaseException:
             _ends(trial)
@@ -209,12 +301,14 @@ class Captured(Generic[P, R]):
         self._make_room()
         if isinstance(run, str):
             self._runs[key] = _Refusal(run, trial.uses)
-            self._tell(run)
+            self._refuse(run)
         else:
+            run.check = check
             runs = self._runs.setdefault(key, [])
             if isinstance(runs, list):
                 runs.append(run)
             self.why, self._scratch = None, trial.scratch
+        self._compare(traced, can_replay=not isinstance(run, str))
         return cast("R", result)
 
     def _drop_changed(self) -> None:

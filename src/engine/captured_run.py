@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.engine.abilities import RecordingDriver
+    from wgsl_kernels.engine.capture_check import Check
     from wgsl_kernels.engine.driver import Driver, Replay
     from wgsl_kernels.engine.exchange import Change
     from wgsl_kernels.engine.registrations import Key, Uses
@@ -112,7 +113,9 @@ class Trial(Watch):
             f"it uses a tensor of backend {tensor._driver.name!r} at {user_line()}"
         )
 
-    def run(self, f: Callable[[list[Tensor]], Any]) -> tuple[Any, CapturedRun | str]:
+    def run(
+        self, f: Callable[[list[Tensor]], Any], *, is_kept: bool = True
+    ) -> tuple[Any, CapturedRun | str]:
         """Return what ``f`` returns for the arguments, and its replay or why there is none."""
         recording = self._recording
         given = [self._argument(index, leaf) for index, leaf in enumerate(self._leaves)]
@@ -122,7 +125,7 @@ class Trial(Watch):
             recording.begin()
             with block:
                 result = f(given)
-                run = self._finish(result)
+                run = self._finish(result) if is_kept else "it ran aside"
             recording.end()
         except BaseException:  # what was assigned before stays, as without capture
             recording.end()
@@ -223,7 +226,10 @@ class CapturedRun:
     Attributes:
         uses: The registrations that it comes from.
         was_used: Whether it was replayed since the captured function last asked.
+        check: What is known of its signature; see `capture_check`.
     """
+
+    check: Check | None
 
     def __init__(
         self,

@@ -39,6 +39,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "memory_limit": _memory_limit,
     "check_numerics": _one_of(True, False),
     "debug": _one_of(True, False),
+    "capture_check": _one_of(True, False),
     "small_ops": _one_of("host", "device"),
     "tracebacks": _one_of("short", "full"),
     "tuning": _one_of(*TUNING),
@@ -84,6 +85,9 @@ class Config:
             never written raises `KernelFault` at the next read, with the author's line;
             ``wk_print`` prints. Captured functions run eagerly meanwhile. On other backends NaN
             from finite numbers raises `NumericsError` at once. Slow.
+        capture_check: Whether the second call of a captured function's signature compares what the
+            function does with the first call, and warns of each line that does something else,
+            which on a GPU it never does again; see `capture`.
         small_ops: ``"host"`` or ``"device"``: where ops of a few numbers run that the host has
             all of, where both give the same bits.
         tracebacks: ``"short"`` or ``"full"``: what notebooks show of a `ShaderError` or a
@@ -105,6 +109,7 @@ class Config:
     memory_limit: int | str | None
     check_numerics: bool
     debug: bool
+    capture_check: bool
     small_ops: str
     tracebacks: str
     process: dict[str, Any]
@@ -125,6 +130,7 @@ class Config:
                 memory_limit="auto",
                 check_numerics=False,
                 debug=False,
+                capture_check=True,
                 small_ops="host",
                 tracebacks="short",
                 progress="auto",
