@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.abilities import RecordingDriver
     from wgsl_kernels.engine.capture_check import Check
     from wgsl_kernels.engine.capture_trace import Place
+    from wgsl_kernels.engine.context import Context
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.registrations import Uses
     from wgsl_kernels.engine.tensor import Tensor
@@ -88,9 +89,9 @@ class Captured(Generic[P, R]):
         if now.watch is not None or recording is None:
             # inside another capture it becomes part of that
             self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
-            if now.watch is not None or self._checks is None:
+            if now.watch is not None:
                 return self._plain(leaves, args, kwargs)
-            check = self._checks.find(driver, form, now)
+            check = self._check(driver, form, now)
             return cast("R", self._unrecorded(check, leaves, args, kwargs))
         switches = config.switches(now)
         if switches["debug"]:
@@ -130,8 +131,7 @@ class Captured(Generic[P, R]):
             if not driver.supports(leaf.dtype):
                 why = f"{leaf.dtype} tensors cannot live on backend {driver.name!r}"
                 return self._eager(why, args, kwargs, leaves)
-        check = None if self._checks is None else self._checks.find(driver, form, now)
-        return self._record(key, check, recording, leaves, args, kwargs)
+        return self._record(key, self._check(driver, form, now), recording, leaves, args, kwargs)
 
     @property
     def function(self) -> Callable[P, R]:
@@ -151,7 +151,7 @@ class Captured(Generic[P, R]):
             return self._f(*args, **kwargs)
         recording = abilities_of(driver).recording
         why = _why_not_capturable(now, checks=config.check_numerics)
-        check = None if self._checks is None else self._checks.find(driver, form, now)
+        check = self._check(driver, form, now)
         if recording is None:
             return self._unrecorded(check, leaves, args, kwargs)
         if why is not None:
@@ -186,6 +186,9 @@ class Captured(Generic[P, R]):
         given = iter(leaves)
         new = [with_leaves(one, given) for one in args]
         return self._f(*new, **{name: with_leaves(one, given) for name, one in kwargs.items()})
+
+    def _check(self, driver: Driver, form: Hashable, now: Context) -> Check | None:
+        return None if self._checks is None else self._checks.find(driver, form, now)
 
     def _unrecorded(
         self,

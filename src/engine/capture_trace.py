@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -66,6 +67,9 @@ class Trace(Observer, EntryObserver):
         self._known: dict[Key, int] = {} if first is None else first._known
         self._order: list[Key] = []
         self._tensors: dict[int, int] = {}
+        self._arguments: set[int] = set()
+        self._outside: set[int] = set()
+        self._alive: list[ref[Variable]] = []
         self._variables: dict[int, int] = {}
         self._new_values: dict[int, int] = {}
         self._made_at: dict[Place, int] = {}
@@ -76,7 +80,12 @@ class Trace(Observer, EntryObserver):
         """Take the arguments that the function gets."""
         for place, one in enumerate(given):
             if not one.is_variable:
+                if one._id in self._arguments:
+                    self._give_up()
+                self._arguments.add(one._id)
                 self._tensors[one._id] = self._number((_ARGUMENT, place))
+        if self._first is not None and not self._arguments.isdisjoint(self._first._outside):
+            self._give_up()
 
     def depends(self, inputs: Iterable[Any]) -> bool:
         """Hear of every run."""
@@ -132,6 +141,7 @@ class Trace(Observer, EntryObserver):
             form, leaves = signature_of((result,), {})
         except OpaqueError:
             self.is_over = True
+            return
         if self.is_over:
             return
         new = {self._variables[one]: number for one, number in self._new_values.items()}
@@ -161,7 +171,15 @@ class Trace(Observer, EntryObserver):
         first = self._first
         if first is not None and first._start <= identity < first._stop:
             return first._tensors.get(identity, _UNKNOWN)
+        if first is not None and identity in first._arguments:
+            self._give_up()
+        self._outside.add(identity)
         return self._number((_OUTSIDE, identity))
+
+    def _give_up(self) -> None:
+        """Compare nothing: one tensor comes in twice, of which we cannot tell which is meant."""
+        self.is_over = True
+        self.found.clear()
 
     def _of_variable(self, variable: Variable) -> int:
         """Return the number of the values that a variable has before the run assigns it."""
@@ -171,6 +189,9 @@ class Trace(Observer, EntryObserver):
         if number is None and first is not None:
             number = first._variables.get(identity)
         if number is None and identity < self._start:
+            if first is not None and any(one() is None for one in first._alive):
+                self._give_up()  # one that it read was collected: it is recorded anew
+            self._alive.append(ref(variable))
             number = self._number((_VARIABLE, identity))
         if number is None:
             place = user_place()
@@ -187,8 +208,8 @@ class Trace(Observer, EntryObserver):
         if first is None:
             return self._known.setdefault(key, len(self._known))
         found = self._known.get(key)
-        if found is not None:
-            return found
+        if found is not None or self.is_over:
+            return _UNKNOWN if found is None else found
         before = first._order[position] if position < len(first._order) else None
         if _NEW not in _inputs_of(key):
             self.found.setdefault(user_place(), _said(key, before))

@@ -116,7 +116,10 @@ class Trial(Watch):
     def run(
         self, f: Callable[[list[Tensor]], Any], *, is_kept: bool = True
     ) -> tuple[Any, CapturedRun | str]:
-        """Return what ``f`` returns for the arguments, and its replay or why there is none."""
+        """Return what ``f`` returns for the arguments, and its replay or why there is none.
+
+        What is not kept has no effect on variables or arguments, and no replay.
+        """
         recording = self._recording
         given = [self._argument(index, leaf) for index, leaf in enumerate(self._leaves)]
         fusion = "always" if config.fusion == "auto" else config.fusion
@@ -130,9 +133,11 @@ class Trial(Watch):
         except BaseException:  # what was assigned before stays, as without capture
             recording.end()
             block.leave()
-            self._commit()
+            if is_kept:
+                self._commit()
             raise
-        self._commit()
+        if is_kept:
+            self._commit()
         back = {id(one.moved): one.leaf for one in self._arguments}
         return replaced(result, lambda one: back.get(id(one), one)), run
 

@@ -1,4 +1,4 @@
-"""What interceptors hear of besides kernel runs: host values, readings, and variables' new values."""
+"""What interceptors hear of besides kernel runs: host values, readings, assignments."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from wgsl_kernels.engine import context
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.host import Array
+    from wgsl_kernels.engine.run import Call, Proceed, Result
     from wgsl_kernels.engine.tensor import Tensor, Variable
 
 
 class EntryObserver:
     """An interceptor that is notified of what enters and leaves a run without a kernel."""
 
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        """See a kernel run."""
+        raise AssertionError("each observer says itself what it does then")
+
     def entered(self, tensor: Tensor, values: Array) -> None:
         """Hear of a new tensor of values from the host."""
-        raise AssertionError("each observer says itself what it does then")
+        raise AssertionError("as above")
 
     def copied(self, tensor: Tensor, source: Tensor) -> None:
         """Hear of a new tensor of another's values."""
