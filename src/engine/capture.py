@@ -16,7 +16,7 @@ from wgsl_kernels.engine.capture_check import Checks, Traced, is_traced
 from wgsl_kernels.engine.captured_run import CapturedRun, GoneError, Trial
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.driver import OtherLayoutError
-from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError
+from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError, DisposedTensorError
 from wgsl_kernels.engine.origin import user_place
 from wgsl_kernels.engine.registrations import are_current, changes
 from wgsl_kernels.engine.run import ReplayObserver
@@ -74,7 +74,7 @@ class Captured(Generic[P, R]):
         self._scratch: Any = None
         self._changes = changes[0]
         self._warned: set[str] = set()
-        self._told: set[Place] = set()
+        self._places: set[Place] = set()
         self._checks = Checks() if is_checked else None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -234,11 +234,10 @@ class Captured(Generic[P, R]):
                     trial.run(traced, is_kept=False)
                 finally:
                     _ends(trial)
-        except (MemoryError, DeviceLostError):  # the replay says so, if that meets it too
-            return
-        except Exception as error:  # of the function's own
+        except Exception as error:
             check.end()
-            self._tell({user_place(): f"it raises {type(error).__name__}"})
+            if not isinstance(error, (MemoryError, DeviceLostError, DisposedTensorError)):
+                self._tell({user_place(): f"it raises {type(error).__name__}"})
             return
         finally:
             around.leave()
@@ -253,8 +252,8 @@ class Captured(Generic[P, R]):
     def _tell(self, found: Mapping[Place, str]) -> None:
         """Warn once of each line that does what replays do not."""
         for place, what in found.items():
-            if place not in self._told:
-                self._told.add(place)
+            if place not in self._places:
+                self._places.add(place)
                 message = (
                     f"capture: {self._label}: {what}. On a GPU this stays what it was at the first "
                     "call: pass it as an argument."
@@ -409,6 +408,10 @@ def capture(f: Callable[P, R]) -> Captured[P, R]:
     has a shape that depends on values, a kernel runs on another backend, a tape or an interceptor
     stands around the call. On a backend that cannot replay, such as ``cpu``, it always does,
     without a warning.
+
+    At the second call of a signature ``f`` runs once more, without lasting effect on tensors, and
+    a warning names each line that takes another number, array or attribute from the host than at
+    the first call, which replays repeat. ``config.capture_check = False`` turns that off.
 
     Memory that replays work in is counted as ``captured_bytes`` in ``memory().by_backend``; it is
     freed by ``dispose()``, or when the captured function is collected.

@@ -8,6 +8,7 @@ not there is what a replay of the first run would not do.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -234,9 +235,17 @@ def _flat(numbers: Iterable[Any]) -> Iterable[int]:
 
 def _is_without_replay(plan: Plan) -> bool:
     """Say whether a kernel or its values are on one backend only, so that nothing is replayed."""
-    assert plan.outputs is not None
-    is_narrow = all(one.dtype not in _ONLY_ON_CPU for one in plan.outputs)
-    return not is_narrow or len(registry.backends_of(plan.name)) < 2
+    for one in plan.outputs or ():
+        if one.dtype in _ONLY_ON_CPU:
+            return True
+    return _is_on_one_backend(plan.name, changes[0])
+
+
+@lru_cache(maxsize=1024)
+def _is_on_one_backend(name: str, count: int) -> bool:
+    """Say so of a kernel, as of so many changed registrations."""
+    del count
+    return len(registry.backends_of(name)) < 2
 
 
 def _digest(values: Array) -> Any:

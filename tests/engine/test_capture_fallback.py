@@ -132,6 +132,7 @@ def test_results_and_arguments_of_other_kinds_are_told() -> None:
         wk.capture(3)  # type: ignore[arg-type]  # what is refused
 
 
+@pytest.mark.usefixtures("_unchecked")
 def test_of_many_signatures_those_not_used_for_longest_go_and_it_is_told() -> None:
     runs = []
 
@@ -168,6 +169,7 @@ def test_on_cpu_and_on_a_backend_of_a_user_it_calls_the_function() -> None:
     assert fast.why == "backend 'cpu' does not record"
 
 
+@pytest.mark.usefixtures("_unchecked")
 def test_a_captured_function_inside_another_becomes_part_of_it() -> None:
     runs = []
 
