@@ -42,6 +42,7 @@ class Function:
         low: Where its domain begins.
         high: Where its domain ends.
         pairs: Whether it takes two numbers.
+        floor: Errors of results below it count in units in the last place of this.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Function:
     low: float = -np.inf
     high: float = np.inf
     pairs: bool = False
+    floor: float = _TINY
 
 
 def _softplus(x: Any) -> Any:
@@ -63,6 +65,10 @@ def _of_pair(x: wk.Tensor, y: wk.Tensor) -> wk.Tensor:
 
 def _elu(x: Any) -> Any:
     return x if x > 0 else mpmath.expm1(x)
+
+
+def _log_add_exp(x: Any, y: Any) -> Any:
+    return max(x, y) + mpmath.log1p(mpmath.exp(-abs(x - y)))
 
 
 FUNCTIONS = (
@@ -86,6 +92,7 @@ FUNCTIONS = (
     Function("log2", wk.log2, lambda x: mpmath.log(x, 2), low=0),
     Function("log_sigmoid", wk.log_sigmoid, lambda x: -_softplus(-x)),
     Function("log_softmax", _of_pair, lambda x, y: -_softplus(y - x), pairs=True),
+    Function("logaddexp", wk.logaddexp, _log_add_exp, limit=8, pairs=True, floor=1e-3),
     Function("pow", wk.pow, mpmath.power, low=0, pairs=True),
     Function("reciprocal", wk.reciprocal, lambda x: 1 / x),
     Function("rsqrt", wk.rsqrt, lambda x: 1 / mpmath.sqrt(x), low=0),
@@ -110,12 +117,23 @@ def points(function: Function, mantissas: int = MANTISSAS, seed: int = 1) -> tup
     x = x[(x >= function.low) & (x <= function.high)]
     if not function.pairs:
         return (x,)
+    if function.name == "logaddexp":
+        return x, _near_zero(draw, x)
     if function.name == "pow":  # a power whose result is a number
         y = draw.uniform(-87, 87, x.size) / np.log(np.where(x == 1, 2, x).astype(np.float64))
         return x, np.clip(y, -_MAX, _MAX).astype(np.float32)
     with np.errstate(over="ignore"):
         near = x * draw.uniform(-2, 2, x.size).astype(np.float32)
     return x, np.where(np.arange(x.size) % 2, np.roll(x, 1), near).astype(np.float32)
+
+
+def _near_zero(draw: np.random.Generator, x: Array) -> Array:
+    """Return a second number for each, with which e^x + e^y is near 1, where x is below 0."""
+    wide = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        y = np.where(x < 0, np.log(-np.expm1(wide)), wide * draw.uniform(-2, 2, x.size))
+        y *= 1 + draw.uniform(-1, 1, x.size) * 2.0 ** -draw.integers(0, 24, x.size)
+        return np.where(np.isfinite(y) & (np.abs(y) < _MAX), y, 1.0).astype(np.float32)
 
 
 def _hard(draw: np.random.Generator, count: int) -> Array:
@@ -145,7 +163,7 @@ def errors(function: Function, inputs: tuple[Array, ...], exact: Array) -> Array
     Results below the normal numbers may be flushed, and next to overflow either side may come.
     """
     actual = function.ours(*(wk.tensor(one) for one in inputs)).numpy().astype(np.float64)
-    size = np.clip(np.abs(exact), _TINY, _MAX)
+    size = np.clip(np.abs(exact), function.floor, _MAX)
     with np.errstate(all="ignore"):
         unit = 2.0 ** (np.floor(np.log2(size)) - 23)
         off = np.abs(actual - exact) / unit

@@ -117,8 +117,7 @@ class Trial(Watch):
         recording = self._recording
         given = [self._argument(index, leaf) for index, leaf in enumerate(self._leaves)]
         fusion = "always" if config.fusion == "auto" else config.fusion
-        settings = {**context.current().config, "fusion": fusion}
-        block = context.changed(watch=self, config=settings)
+        block = context.changed(watch=self, config={"fusion": fusion})
         try:
             recording.begin()
             with block:

@@ -188,7 +188,7 @@ class Config:
             _blocks[name] += 1
             _notify(name)
         try:
-            with context.changed(config={**context.current().config, **values}):
+            with context.changed(config=values):
                 try:
                     yield
                 except BaseException as error:
