@@ -32,6 +32,7 @@ class Counted:
         return x * number
 
     def __call__(self, number: float) -> None:
+        """Call it, and look at what it gives."""
         assert self.captured(self.x, number).tolist() == [number]
 
 
@@ -122,5 +123,5 @@ def test_signatures_that_cannot_be_replayed_do_not_gather() -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, True, None, "256 MiB"])
 def test_a_limit_is_a_number_of_bytes(limit: object) -> None:
-    with pytest.raises(wk.ArgumentError, match="capture_limit is .*want a number of bytes above 0"):
+    with pytest.raises(wk.ArgumentError, match=r"capture_limit is .*a number of bytes above 0"):
         wk.config.capture_limit = limit  # type: ignore[assignment]  # what is refused
