@@ -185,6 +185,11 @@ class Loaded:
         return self._ready._replace(params=_packed(self._only.dispatch, inputs, {}))
 
 
+def bytes_of_loaded(loaded: Loaded | bool) -> int:
+    """Return about how many bytes a program takes, without its texts; False: there is none."""
+    return 500 if isinstance(loaded, bool) else 1000 + 5000 * len(loaded.program.dispatches)
+
+
 def _run_because(device: Device, cause: str, ready: Ready, storages: list[Any]) -> None:
     before, device.cause = device.cause, cause
     try:
