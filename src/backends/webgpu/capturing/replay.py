@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.spec import Shape, Spec
 
 
+STEP_BYTES = 9000
+"""What one dispatch of a recording takes on the host, with its part of the program."""
+
+
 def _bytes_of_variant(dispatches: list[Dispatch]) -> int:
     return 300 + 150 * len(dispatches)
 
@@ -139,6 +143,9 @@ class GpuReplay:
             for row in self._rows
         ]
         self._variants: Recent[tuple[Block | int, ...], list[Dispatch]] = Recent(_bytes_of_variant)
+        own = 0 if self._params is None else self._params.size
+        own += 0 if status is None else status.storage.nbytes
+        self.nbytes = own + STEP_BYTES * len(steps)
         device.captures.alive.add(self)
 
     @property
