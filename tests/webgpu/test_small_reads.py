@@ -37,7 +37,7 @@ def test_rows_of_few_outcomes_are_drawn_from_by_few_lanes(outcomes: int, lanes: 
         driver.profile(True)
         try:
             wk.multinomial(wk.zeros((3, outcomes)), 2, seed=1).numpy()
-            seen = [at[1] for *_, at in driver.take_timings() if at is not None]
+            seen = [at[1] for names, *_, at in driver.take_timings() if "Multinomial" in names]
         finally:
             driver.profile(False)
         assert seen[0].module.composed.workgroup_size[0] == lanes
