@@ -171,8 +171,10 @@ def errors(function: Function, inputs: tuple[Array, ...], exact: Array) -> Array
     with np.errstate(all="ignore"):
         unit = 2.0 ** (np.floor(np.log2(size)) - 23)
         off = np.abs(actual - exact) / unit
-    is_free = np.isnan(exact) | (np.abs(exact) < _TINY) | (np.abs(exact) > _MAX * (1 - 2.0**-22))
-    wrong = ~is_free & ~np.isfinite(actual)
+    is_small = np.abs(exact) < _TINY
+    is_free = np.isnan(exact) | (np.abs(exact) > _MAX * (1 - 2.0**-22))
+    is_free |= is_small & (np.abs(actual) < 2 * _TINY)
+    wrong = ~is_free & (is_small | ~np.isfinite(actual))
     return np.where(is_free, 0.0, np.where(wrong, np.inf, off))
 
 
