@@ -136,11 +136,13 @@ class Report(NamedTuple):
         kernel: The kernel's name.
         names: Its inputs; a report says which.
         shapes: The shape of each tensor, by name.
+        ended: What is to be said where the adapter has ended its loops.
     """
 
     kernel: str
     names: tuple[str, ...]
     shapes: tuple[tuple[str, Shape], ...]
+    ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,147 @@
+"""Loops of users' kernels that an adapter may end before they are done: found, and reported.
+
+Mesa's software adapters let the loops of an invocation turn 65,535 times in all; then each ends
+after its next round, and what follows goes on with wrong values. A shader cannot see how often
+they have turned, since lanes of a vector turn together, but at its end it can try: a loop of two
+rounds, whose number no compiler knows, then has one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composing.files import shaders_folder
+from wgsl_kernels.backends.webgpu.wgsl import tree
+from wgsl_kernels.backends.webgpu.wgsl.lint.constants import constants_of
+from wgsl_kernels.backends.webgpu.wgsl.lint.loops import BUDGET, Loop, head_of, rounds_of
+from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import functions_of
+from wgsl_kernels.backends.webgpu.wgsl.places import Span
+from wgsl_kernels.backends.webgpu.wgsl.walk import children, descendants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
+    from wgsl_kernels.backends.webgpu.composing.operands import Form
+    from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.wgsl.facts import Facts, Function
+    from wgsl_kernels.backends.webgpu.wgsl.lint.constants import Constants
+    from wgsl_kernels.backends.webgpu.wgsl.places import Text
+
+ENDED = 255
+"""The code that a kernel reports where its loops were ended."""
+CHECK = "wk_check_loops"
+_CHECK = f"""fn {CHECK}() {{
+  var rounds = 0u;
+  let most = 2u + wk_params.wk_status_slot / 65536u; // 2: there are fewer slots
+  while (rounds < most) {{
+    rounds += 1u;
+  }}
+  if (rounds < most) {{
+    wk_report({ENDED}u, 0);
+  }}
+}}"""
+
+_ROUNDS: dict[Form, int] = {"free": BUDGET - 2, "map": BUDGET // 64 - 2}
+"""Rounds below which no adapter ends the loops of a call: a map's invocation takes 64 elements."""
+_UNROLLED = 8
+"""The same of what is called for each element of a row: so few rounds are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class LongLoop:
+    """A loop of which nobody knows that it is short."""
+
+    text: Text
+    begin: int
+
+
+def long_loops(source: Source, form: Form) -> tuple[LongLoop, ...]:
+    """Return the author's loops, of a kernel in some form, that an adapter may end."""
+    most = _ROUNDS.get(form, _UNROLLED)
+    found = [one for facts in source.files for one in _Counting(facts).loops_above(most)]
+    return tuple([one for one in found if not _is_ours(one)])
+
+
+def _is_ours(loop: LongLoop) -> bool:
+    """Say whether a loop comes from a file of the package: such loops are cut to size."""
+    file = Path(loop.text.origin(loop.begin)[1].file)
+    return not file.is_absolute() and (shaders_folder() / file).is_file()
+
+
+class _Counting:
+    """How often the loops of a file turn in one call of each function."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._functions = {one.ident.name: one for one in functions_of(facts.module)}
+        self._constants: Constants = constants_of(facts.module)
+        self._known: dict[str, float] = {}
+
+    def loops_above(self, most: int) -> Iterator[LongLoop]:
+        """Yield the loops that turn more often; a function's inner ones in place of outer ones."""
+        if all(self._of_call(name) <= most for name in self._functions):
+            return
+        for function in self._functions.values():
+            yield from self._inside(function.body, most, 1)
+
+    def _inside(self, node: tree.Node, most: int, around: float) -> Iterator[LongLoop]:
+        found = False
+        own = around
+        if isinstance(node, Loop):
+            rounds = rounds_of(node, self._constants)
+            own = math.inf if rounds is None else around * rounds
+        for one in children(node):
+            for loop in self._inside(one, most, own if math.isfinite(own) else around):
+                found = True
+                yield loop
+        calls = self._count(node) if isinstance(node, Loop) else 0
+        if isinstance(node, Loop) and not found and max(own, around * calls) > most:
+            yield LongLoop(self._facts.text, head_of(node).begin)
+
+    def _of_call(self, name: str) -> float:
+        function = self._functions.get(name)
+        if function is None:
+            return 0
+        if name not in self._known:
+            self._known[name] = 0  # WGSL has no recursion
+            self._known[name] = self._count(function.body)
+        return self._known[name]
+
+    def _count(self, node: tree.Node) -> float:
+        """Return how many rounds running a node takes."""
+        inner = sum(self._count(one) for one in children(node))
+        if isinstance(node, tree.Call):
+            return inner + self._of_call(node.callee.name)
+        if isinstance(node, Loop):
+            rounds = rounds_of(node, self._constants)
+            return math.inf if rounds is None else rounds * (1 + inner)
+        return inner
+
+
+def check_loops(assembly: Assembly, entry: Function, text: Text, facts: Facts) -> None:
+    """Have an entry point look, wherever it ends, whether the adapter has ended its loops."""
+    (function,) = [one for one in functions_of(facts.module) if one.ident.name == entry.name]
+    ends = [one.begin for one in descendants(function.body) if isinstance(one, tree.Return)]
+    for at in sorted({*ends, function.body.end - 1}):
+        assembly.edit(text, Span(at, at), f"{CHECK}(); ")
+    assembly.helpers[CHECK] = lambda: _CHECK
+    assembly.wanted.append(CHECK)
+
+
+def what_ended(kernel: str, loops: tuple[LongLoop, ...]) -> str:
+    """Return what an error says of them."""
+    first, *others = loops
+    more = ""
+    if others:
+        labels = [one.text.place(one.begin).label for one in others[:3]]
+        more = f" Others are at {', '.join(labels)}."
+    what = "one of its loops" if others else "this loop"
+    return first.text.point(
+        f"{kernel}: the adapter has ended {what}: its invocations turn at most {BUDGET} times, all "
+        f"loops together, so values are wrong. Spread the work over more invocations.{more}",
+        first.begin,
+    )
