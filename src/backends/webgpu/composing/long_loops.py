@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.files import shaders_folder
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.lint.constants import constants_of
-from wgsl_kernels.backends.webgpu.wgsl.lint.loops import BUDGET, Loop, head_of, rounds_of
+from wgsl_kernels.backends.webgpu.wgsl.lint.loops import BUDGET, CHECK, Loop, head_of, rounds_of
 from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import functions_of
 from wgsl_kernels.backends.webgpu.wgsl.places import Span
 from wgsl_kernels.backends.webgpu.wgsl.walk import children, descendants
+from wgsl_kernels.engine.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 ENDED = 255
 """The code that a kernel reports where its loops were ended."""
-CHECK = "wk_check_loops"
 _CHECK = f"""fn {CHECK}() {{
   var rounds = 0u;
   let most = 2u + wk_params.wk_status_slot / 65536u; // 2: there are fewer slots
@@ -132,16 +132,18 @@ def check_loops(assembly: Assembly, entry: Function, text: Text, facts: Facts) -
     assembly.wanted.append(CHECK)
 
 
-def what_ended(kernel: str, loops: tuple[LongLoop, ...]) -> str:
-    """Return what an error says of them."""
-    first, *others = loops
-    more = ""
+def what_ended(kernel: str, loops: tuple[LongLoop, ...]) -> Finding:
+    """Return what there is to say of loops that were ended."""
+    first, *others = [one.text.origin(one.begin) for one in loops]
+    text, place = first
+    what, more = "this loop", ""
     if others:
-        labels = [one.text.place(one.begin).label for one in others[:3]]
-        more = f" Others are at {', '.join(labels)}."
-    what = "one of its loops" if others else "this loop"
-    return first.text.point(
-        f"{kernel}: the adapter has ended {what}: its invocations turn at most {BUDGET} times, all "
-        f"loops together, so values are wrong. Spread the work over more invocations.{more}",
-        first.begin,
+        what = "one of its loops"
+        more = f" Others are at {', '.join(one.label for _, one in others[:3])}."
+    words = (
+        f"the adapter has ended {what}, and values are wrong: the loops of an invocation turn "
+        f"{BUDGET} times at most, all together. Spread the work over more invocations.{more}"
     )
+    line = text.line(place.line)
+    span = len(line[place.column - 1 :].partition(" ")[0])
+    return Finding("runaway-loop", words, kernel, place.file, place.line, place.column, span, line)
