@@ -60,7 +60,9 @@ class Checks:
         found = self._checks.get(key)
         if found is None:
             if len(self._checks) >= SIGNATURES_MAX:
-                self._checks.pop(next(iter(self._checks)), None)
+                gone = self._checks.pop(next(iter(self._checks)), None)
+                if gone is not None:
+                    gone.end()
             found = self._checks.setdefault(key, Check())
         return found
 

@@ -6,7 +6,7 @@ import time as clock
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
-from wgsl_kernels.engine import context
+from wgsl_kernels.engine import context, recordings
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.exchange import exchange
@@ -230,7 +230,8 @@ class CapturedRun:
 
     Attributes:
         uses: The registrations that it comes from.
-        was_used: Whether it was replayed since the captured function last asked.
+        used: How many recordings there were when it was last replayed.
+        nbytes: What it keeps, about.
         check: What is known of its signature; see `capture_check`.
     """
 
@@ -250,7 +251,8 @@ class CapturedRun:
         uses: Uses,
     ) -> None:
         self.uses = uses
-        self.was_used = False
+        self.used = recordings.made[0]
+        self.nbytes = replay.nbytes
         self._driver = driver
         self._replay = replay
         self._arguments = arguments

@@ -29,6 +29,11 @@ def _memory_limit(value: Any) -> str | None:
     return "a number of bytes above 0, None (no limit) or 'auto'"
 
 
+def _bytes(value: Any) -> str | None:
+    is_right = isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return None if is_right else "a number of bytes above 0"
+
+
 TUNING_VARIABLE = "WGSL_KERNELS_TUNING"
 TUNING = ("auto", "on", "known", "off")
 
@@ -37,6 +42,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "fallback": _one_of("warn", "silent", "error"),
     "deterministic": _one_of(True, False),
     "memory_limit": _memory_limit,
+    "capture_limit": _bytes,
     "check_numerics": _one_of(True, False),
     "debug": _one_of(True, False),
     "capture_check": _one_of(True, False),
@@ -78,6 +84,8 @@ class Config:
         deterministic: Whether the static choice among a kernel's variants is pinned.
         memory_limit: Bytes that one backend may hold; ``None`` for no limit; ``"auto"``: half of
             the machine's memory on ``cpu`` and on software adapters, none on a real GPU.
+        capture_limit: Bytes that the recordings of all captured functions may keep, on the host and
+            on devices; those not used for longest go first. What replays work in does not count.
         check_numerics: Whether every kernel's float results are looked through for NaN and
             infinities that its inputs did not have; the first raises. Slow.
         debug: Whether shaders on ``webgpu`` watch themselves: an access out of bounds, a race, a
@@ -107,6 +115,7 @@ class Config:
     fallback: str
     deterministic: bool
     memory_limit: int | str | None
+    capture_limit: int
     check_numerics: bool
     debug: bool
     capture_check: bool
@@ -128,6 +137,7 @@ class Config:
                 fallback="warn",
                 deterministic=False,
                 memory_limit="auto",
+                capture_limit=256 << 20,
                 check_numerics=False,
                 debug=False,
                 capture_check=True,
