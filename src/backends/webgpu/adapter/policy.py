@@ -80,6 +80,7 @@ class Policy:
     shares_lanes: bool = False
     _has_small_pages: bool = False
     _compiles_late: bool = False
+    has_one_context: bool = False
 
     # Products and convolutions
 
@@ -343,6 +344,27 @@ class Policy:
         return min(processors, 4) if self._compiles_late else 0
 
     @property
+    def compiles_when_run(self) -> bool:
+        """Whether the driver compiles a shader when it first runs, not when its pipeline is made.
+
+        Mesa's software adapters do (Mesa 22.3 and 25.0, 2026-11-22).
+        """
+        return self._is_software
+
+    @property
+    def runs_in_submit(self) -> bool:
+        """Whether a submit returns when all of it has run: llvmpipe's OpenGL (Mesa 22.3)."""
+        return self._is_software and self.has_one_context
+
+    @property
+    def dispatch_timeout(self) -> float | None:
+        """Seconds after which a device is given up where the user says nothing; None: never.
+
+        A software adapter may need minutes for what a GPU does in a second, and never hangs.
+        """
+        return None if self._is_software else 60.0
+
+    @property
     def finishes_before_exit(self) -> bool:
         """Whether the process waits for the device before it ends.
 
@@ -360,17 +382,16 @@ def policy_of(info: AdapterInfo) -> Policy:
     mesa = info.mesa_version
     has_small_pages = info.is_software and mesa is not None and mesa < 25
     compiles_late = info.is_software and mesa is not None and info.backend == "Vulkan"
-    return _policy(info.is_software, shares, has_small_pages, compiles_late)
+    has_one_context = info.backend.startswith("OpenGL")
+    return _policy(info.is_software, shares, has_small_pages, compiles_late, has_one_context)
 
 
 @functools.cache  # one object for each kind
-def _policy(
-    is_software: bool, shares_lanes: bool, has_small_pages: bool, compiles_late: bool
-) -> Policy:
-    return Policy(is_software, shares_lanes, has_small_pages, compiles_late)
+def _policy(*facts: bool) -> Policy:
+    return Policy(*facts)
 
 
-SOFTWARE, GPU = _policy(True, False, False, False), _policy(False, False, False, False)
+SOFTWARE, GPU = (_policy(is_software, False, False, False, False) for is_software in (True, False))
 """The rules for a software adapter and for a GPU of which nothing else is known."""
 
 

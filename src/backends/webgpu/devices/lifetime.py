@@ -7,10 +7,13 @@ devices finish before the process ends: see `Policy.finishes_before_exit`.
 from __future__ import annotations
 
 import atexit
+import ctypes
+import functools
+import gc
 import os
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wgsl_kernels.engine.errors import DeviceLostError
 
@@ -59,6 +62,34 @@ def check() -> None:
     """Raise in a process that was forked from one that had opened a device."""
     if _opened_by - {os.getpid()}:
         raise DeviceLostError(MESSAGE)
+
+
+def leave_behind(device: Any) -> None:
+    """Never release a wgpu device that a call of the driver may hold, nor what was made on it.
+
+    To release it wgpu would wait for what it runs, then end the process.
+    """
+    objects = gc.get_objects()
+    kept = [one for one in objects if getattr(type(one), "__module__", "").startswith("wgpu.")]
+    made = [one for one in kept if getattr(one, "_device", None) is device]
+    everything = [device, *made]
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(everything))  # also when the interpreter ends
+    exit_at_once()
+
+
+@functools.cache  # once
+def exit_at_once() -> None:
+    """Have the process end without the destructors of libraries that a thread may be inside of.
+
+    A driver's compiler ends the process by a segmentation fault if its library is taken down while
+    it works (Mesa 22.3, LLVM 15). Where the system has no ``on_exit``, as outside of glibc, nothing
+    can be done about that.
+    """
+    library = ctypes.CDLL(None) if os.name == "posix" else None
+    on_exit = getattr(library, "on_exit", None)
+    if library is not None and on_exit is not None:
+        atexit.register(library.fflush, None)
+        on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)
 
 
 def _refuse_all() -> None:
