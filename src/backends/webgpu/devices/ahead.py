@@ -114,7 +114,7 @@ class Ahead:
         done = [] if self._first is None else [self._first[0].digest]
         compiled: list[Pipeline] = []
         while self._asked:
-            shader, pipeline, call = self._asked[-1]
+            shader, pipeline, call = self._asked[0]  # those that began first
             seconds = compile_seconds()
             try:
                 with busy("compiling", pipeline.label):
@@ -128,7 +128,7 @@ class Ahead:
             else:
                 done.append(shader.digest)
                 compiled.append(pipeline)
-            self._asked.pop()  # not sooner: an interrupt leaves it waited for
+            del self._asked[0]  # not sooner: an interrupt leaves it waited for
         self._helpers = []
         self._first, self.pending = None, 0
         self._compiled.note(done)

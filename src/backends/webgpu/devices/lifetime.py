@@ -10,6 +10,7 @@ import atexit
 import ctypes
 import functools
 import gc
+import importlib
 import os
 import weakref
 from contextlib import suppress
@@ -67,8 +68,11 @@ def check() -> None:
 def leave_behind(device: Any) -> None:
     """Never release a wgpu device that a call of the driver may hold, nor what was made on it.
 
-    To release it wgpu would wait for what it runs, then end the process.
+    To release it wgpu would wait for what it runs, then end the process. The next device is of
+    another instance of wgpu, since all OpenGL devices of one share a context.
     """
+    helpers = importlib.import_module("wgpu.backends.wgpu_native._helpers")
+    helpers._the_instance = None  # type: ignore[attr-defined]  # wgpu-py has no other way to it
     objects = gc.get_objects()
     kept = [one for one in objects if getattr(type(one), "__module__", "").startswith("wgpu.")]
     made = [one for one in kept if getattr(one, "_device", None) is device]
