@@ -13,9 +13,9 @@ import gc
 import importlib
 import os
 import weakref
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
+from wgsl_kernels.backends.webgpu.devices.threads import TooLong, in_thread
 from wgsl_kernels.engine.errors import DeviceLostError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MESSAGE = "This process was forked after a GPU device was opened; it cannot use one. Use spawn."
 PATIENCE = 5.0
-"""Seconds to wait, at the end, for another thread that has the device's lock."""
+"""Seconds to wait, at the end, for what the device does, or for a thread that has its lock."""
 
 _devices: weakref.WeakSet[Device] = weakref.WeakSet()
 _opened_by: set[int] = set()
@@ -103,12 +103,13 @@ def _refuse_all() -> None:
 
 def _finish() -> None:
     for device in watched():
-        if device.policy.finishes_before_exit and device.lock.acquire(timeout=PATIENCE):
+        if device.policy.finishes_before_exit and device.refusal is None:
             try:
-                with suppress(Exception):  # it is lost, or has an error that nobody has read
-                    device.wait()
-            finally:
-                device.lock.release()
+                in_thread(device.wait, PATIENCE)
+            except TooLong:
+                device.give_up(DeviceLostError("The process ends."))
+            except Exception:  # it is lost, or has an error that nobody has read
+                continue
 
 
 atexit.register(_finish)

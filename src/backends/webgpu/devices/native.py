@@ -106,13 +106,10 @@ def _direct_calls() -> Calls:
     ffi, lib = native.ffi, native.lib
     checked: Any = importlib.import_module("wgpu.backends.wgpu_native._api").libf
 
-    def type_of(function: Any, number: int) -> Any:  # to parse its name would take 20 ms
-        return ffi.typeof(function).args[number]
-
-    encoder_form = ffi.new(type_of(lib.wgpuDeviceCreateCommandEncoder, 1))
-    pass_form = ffi.new(type_of(lib.wgpuCommandEncoderBeginComputePass, 1))
-    form = ffi.new(type_of(lib.wgpuCommandEncoderFinish, 1))
-    commands = ffi.new(type_of(lib.wgpuQueueSubmit, 2))  # one serves: submits are under a lock
+    encoder_form = ffi.new(_type(ffi, lib.wgpuDeviceCreateCommandEncoder, 1))
+    pass_form = ffi.new(_type(ffi, lib.wgpuCommandEncoderBeginComputePass, 1))
+    form = ffi.new(_type(ffi, lib.wgpuCommandEncoderFinish, 1))
+    commands = ffi.new(_type(ffi, lib.wgpuQueueSubmit, 2))  # for all: submits have a lock
 
     def submit(
         device: Any, fill: Callable[[Any], None] | None, copies: Sequence[Copy], sent: Sent
@@ -140,19 +137,11 @@ def _direct_calls() -> Calls:
 
     def send_handle(queue: Any, finished: Any, sent: Sent) -> int:
         commands[0] = finished  # what goes wrong inside of the call ends the process: no check
-        number: int = in_one(
-            partial(lib.wgpuQueueSubmitForIndex, queue._internal, 1, commands), sent
-        )
-        return number
-
-    number_type = ffi.typeof("WGPUSubmissionIndex *")
-
-    def poll(device: Any, number: int | None) -> None:
-        at = ffi.NULL if number is None else ffi.new(number_type, number)
-        lib.wgpuDevicePoll(device._internal, True, at)
+        call = partial(lib.wgpuQueueSubmitForIndex, queue._internal, 1, commands)
+        return int(in_one(call, sent))
 
     put = checked.wgpuQueueWriteBuffer
-    offset_type = type_of(lib.wgpuComputePassEncoderSetBindGroup, 4)
+    offset_type = _type(ffi, lib.wgpuComputePassEncoderSetBindGroup, 4)
     return Calls(
         direct=True,
         handle=lambda resource: resource._internal,
@@ -166,8 +155,8 @@ def _direct_calls() -> Calls:
         send=lambda queue, finished, sent: send_handle(queue, finished._internal, sent),
         pinned=ffi.from_buffer,
         write=lambda queue, buffer, data, n: put(queue._internal, buffer._internal, 0, data, n),
-        poll=poll,
-        map_for_reading=_direct_mapping(ffi, lib, poll),
+        poll=partial(_poll, ffi, lib),
+        map_for_reading=_direct_mapping(ffi, lib),
         timestamp_period=lambda queue: float(lib.wgpuQueueGetTimestampPeriod(queue._internal)),
     )
 
@@ -177,9 +166,17 @@ def at_once(poll: Poll) -> None:
     poll(None)
 
 
-def _direct_mapping(
-    ffi: Any, lib: Any, poll: Callable[[Any, int | None], None]
-) -> Callable[[Any, Any, int, Wait], memoryview]:
+def _type(ffi: Any, function: Any, number: int) -> Any:
+    """Return the type of a parameter; to parse its name would take 20 ms."""
+    return ffi.typeof(function).args[number]
+
+
+def _poll(ffi: Any, lib: Any, device: Any, number: int | None) -> None:
+    at = ffi.NULL if number is None else ffi.new("WGPUSubmissionIndex *", number)
+    lib.wgpuDevicePoll(device._internal, True, at)
+
+
+def _direct_mapping(ffi: Any, lib: Any) -> Callable[[Any, Any, int, Wait], memoryview]:
     made: list[_Answer] = []  # for ever: after an interrupt wgpu may still call one
     free: list[_Answer] = []
 
@@ -203,7 +200,7 @@ def _direct_mapping(
             if status:
                 break
         while not status:  # a poll waits for all that was submitted: the first one answers
-            wait(partial(poll, device))
+            wait(partial(_poll, ffi, lib, device))
             status = _ANSWER.unpack_from(answer.words)[0]
         free.append(answer)
         if status != lib.WGPUMapAsyncStatus_Success:

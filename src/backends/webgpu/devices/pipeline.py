@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
     from wgsl_kernels.backends.webgpu.devices.threads import Call
-    from wgsl_kernels.backends.webgpu.devices.waiting import Waits
+    from wgsl_kernels.backends.webgpu.devices.deadlines import Deadlines
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -112,11 +112,16 @@ class PipelineCache:
     """
 
     def __init__(
-        self, device: Any, calls: Calls, limits: Mapping[str, int], immediates: int, waits: Waits
+        self,
+        device: Any,
+        calls: Calls,
+        limits: Mapping[str, int],
+        immediates: int,
+        deadlines: Deadlines,
     ) -> None:
         """Take also how many bytes of parameters a dispatch can bring along."""
         self._immediates = immediates
-        self._waits = waits
+        self._deadlines = deadlines
         self._device = device
         self._calls = calls
         self._limits = limits
@@ -165,7 +170,7 @@ class PipelineCache:
             logger.debug("Compiled %s.", label)
             if self.ahead is not None:
                 self.ahead.add(Shader(text, entry, values, order, self._immediates), pipeline)
-            self._waits.is_made(pipeline)
+            self._deadlines.is_made(pipeline)
             self._alive[key] = pipeline
             self.made += 1
         while len(self._latest) >= KEPT_PIPELINES:
@@ -236,11 +241,11 @@ class PipelineCache:
         try:
             layout = self._layout(bindings)
             if self.background is not None and not constants:  # whose errors must show here
-                self._waits.compile(make_module, label)
+                self._deadlines.compile(make_module, label)
                 pipeline = Pipeline(None, None, layout, label, immediates)
                 self.background.add(pipeline, make)
                 return pipeline
-            owner = self._waits.compile(make_both, label)
+            owner = self._deadlines.compile(make_both, label)
             if self.background is not None:
                 self.background.note()
         except wgpu.GPUError as error:

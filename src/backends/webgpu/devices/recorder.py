@@ -18,7 +18,7 @@ import numpy as np
 
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.backends.webgpu.devices.ready import label_of
-from wgsl_kernels.backends.webgpu.devices.waiting import GONE, Waits
+from wgsl_kernels.backends.webgpu.devices.deadlines import GONE, Deadlines
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DeviceLostError,
@@ -80,7 +80,7 @@ class Recorder:
         self.submits = 0
         self.refusal: Exception | None = None
         self.timer: Timer | None = None
-        self.waits = Waits(policy)
+        self.deadlines = Deadlines(policy)
         self.pipelines: Background | None = None  # being compiled: batches wait for them
         self.ahead: Ahead | None = None  # likewise what the driver compiles
         self.batch = FIRST_BATCH
@@ -219,10 +219,12 @@ class Recorder:
         reader = self._take_reader(total)  # one that is left mapped must never be used again
         self._submit(pieces, reader)
         try:
-            mapped = self._calls.map_for_reading(self._device, reader, total, self.waits.until_done)
+            mapped = self._calls.map_for_reading(
+                self._device, reader, total, self.deadlines.until_done
+            )
         except Exception as error:
             self.fail(error)
-        self.waits.are_done()
+        self.deadlines.are_done()
         source = np.frombuffer(mapped, np.uint8)
         results: list[Bytes] = []
         start = 0
@@ -256,13 +258,13 @@ class Recorder:
             self.check()
         late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
         if self.ahead is not None and self.ahead.pending and self.records:
-            self.waits.are_compiled(self.ahead.wait())
+            self.deadlines.are_compiled(self.ahead.wait())
         refused: Exception | None = None
         try:
             if self.used:
                 self._calls.write(self._queue, self.params_buffer, self._pinned, self.used)
             try:
-                if self.waits.compiles_apart:
+                if self.deadlines.compiles_apart:
                     self._compile_fresh()
                 self._encode(len(self.records), pieces, reader)
             except Exception as error:
@@ -295,19 +297,19 @@ class Recorder:
         if timer is None or copies:
             fill = partial(self._fill, records) if records and timer is None else None
             submit = partial(self._calls.submit, self._device, fill, copies, self._sent(count))
-            self.waits.submit(submit, records)
+            self.deadlines.submit(submit, records)
         self.submits += 1
 
     def _compile_fresh(self) -> None:
         """Have the driver compile what did not run yet, by dispatches of no workgroups."""
-        fresh = {one[0]: one for one in self.records if one[0] in self.waits.fresh}
+        fresh = {one[0]: one for one in self.records if one[0] in self.deadlines.fresh}
         records = [(*one[:3], (0, 0, 0), one[4]) for one in fresh.values()]
         if records:
             fill = partial(self._fill, records)
             submit = partial(self._calls.submit, self._device, fill, (), bool)
-            self.waits.submit(submit, records)
-            self.waits.until_done(partial(self._calls.poll, self._device))
-            self.waits.are_done()
+            self.deadlines.submit(submit, records)
+            self.deadlines.until_done(partial(self._calls.poll, self._device))
+            self.deadlines.are_done()
 
     def _sent(self, count: int) -> Callable[[], None]:
         """Return what takes the first dispatches off the list; it is written in C."""

@@ -59,7 +59,7 @@ def not_compiled(label: str, seconds: float | None) -> ShaderError:
     )
 
 
-class Waits:
+class Deadlines:
     """How one device is waited for. The caller holds the device's lock.
 
     Attributes:
@@ -123,7 +123,7 @@ class Waits:
         """Wait until the device is done with all that was submitted.
 
         Args:
-            poll: Waits for a submission by its number, or for all.
+            poll: Deadlines for a submission by its number, or for all.
 
         Raises:
             ShaderError, DeviceLostError: That takes too long.
