@@ -88,12 +88,13 @@ goes_on()
 
 def test_one_of_several_is_refused_and_the_others_run_on_the_same_device() -> None:
     program = """
-wk.config.compile_timeout = 1.5
-wk.wgsl_kernel("Slow", sines(2500))
+wk.config.compile_timeout = 2.0
+wk.wgsl_kernel("Slow", sines(1500))
 wk.wgsl_kernel("Quick", sines(2))
 wk.wgsl_kernel("Brief", sines(3))
-brief, slow, quick = wk.run("Brief", few), wk.run("Slow", few), wk.run("Quick", few)
+brief = wk.run("Brief", few)
 try:
+    slow, quick = wk.run("Slow", few), wk.run("Quick", few)
     slow.numpy()
 except wk.ShaderError as error:
     assert str(error).startswith("Slow: n"), error
@@ -133,7 +134,7 @@ goes_on()
 
 def test_many_short_dispatches_are_not_one_long_one() -> None:
     program = """
-x = wk.tensor(np.full((256, 256), 1 / 256, np.float32))
+x = wk.tensor(np.full((128, 128), 1 / 128, np.float32))
 
 
 def products(count):
@@ -141,14 +142,14 @@ def products(count):
     y = x
     for _ in range(count):
         y = wk.matmul(y, x)
-    assert np.allclose(y.numpy(), 1 / 256)
+    assert np.allclose(y.numpy(), 1 / 128)
     return time.perf_counter() - start
 
 
 wk.config.fusion = "never"
 products(64)
 spent = products(64)
-wk.config.dispatch_timeout = limit = max(1.0, 8 * spent)
+wk.config.dispatch_timeout = limit = max(0.6, 8 * spent)
 assert products(int(64 * 2.5 * limit / spent)) > limit
 goes_on()
 """

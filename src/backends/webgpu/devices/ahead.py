@@ -18,9 +18,9 @@ from wgsl_kernels.backends.webgpu.adapter.policy import policy_of
 from wgsl_kernels.backends.webgpu.devices.adapters import request_device
 from wgsl_kernels.backends.webgpu.devices.bindings import Layout
 from wgsl_kernels.backends.webgpu.devices.compiled import Compiled, mesa_cache
+from wgsl_kernels.backends.webgpu.devices.deadlines import compile_seconds, not_compiled
 from wgsl_kernels.backends.webgpu.devices.native import at_once, load_calls
 from wgsl_kernels.backends.webgpu.devices.threads import Crew, TooLong
-from wgsl_kernels.backends.webgpu.devices.deadlines import compile_seconds, not_compiled
 from wgsl_kernels.engine.machine import cores
 from wgsl_kernels.engine.progress import busy, count
 

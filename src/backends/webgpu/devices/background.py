@@ -6,8 +6,8 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.devices.threads import Crew, TooLong
 from wgsl_kernels.backends.webgpu.devices.deadlines import compile_seconds, not_compiled
+from wgsl_kernels.backends.webgpu.devices.threads import Crew, TooLong
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
     from wgsl_kernels.backends.webgpu.devices.background import Background
     from wgsl_kernels.backends.webgpu.devices.bindings import Kind
+    from wgsl_kernels.backends.webgpu.devices.deadlines import Deadlines
     from wgsl_kernels.backends.webgpu.devices.native import Calls
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
     from wgsl_kernels.backends.webgpu.devices.threads import Call
-    from wgsl_kernels.backends.webgpu.devices.deadlines import Deadlines
 
 Ranges = tuple[tuple[int, int], ...]
 

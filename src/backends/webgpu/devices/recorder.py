@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
+from wgsl_kernels.backends.webgpu.devices.deadlines import GONE, Deadlines
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.backends.webgpu.devices.ready import label_of
-from wgsl_kernels.backends.webgpu.devices.deadlines import GONE, Deadlines
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DeviceLostError,
