@@ -107,8 +107,9 @@ bench: $(SETUP) ## Measure ours beside its peers, which it sets up; BENCH_ARGS="
 	python -m benchmarks.run $(BENCH_ARGS)
 
 .PHONY: accuracy
-accuracy: $(SETUP) ## Sweep the functions against mpmath and record how far each is off
+accuracy: $(SETUP) ## Sweep functions and derivatives against mpmath and record how far each is off
 	python -m benchmarks.accuracy
+	python -m benchmarks.gradient_accuracy
 
 .PHONY: wheel
 wheel: $(SETUP) ## Build sdist and wheel into build/dist and try the wheel in an empty environment

@@ -41,7 +41,8 @@ class Function:
         limit: What it may be off on both backends, in units in the last place.
         low: Where its domain begins.
         high: Where its domain ends.
-        pairs: Whether it takes two numbers.
+        second: Draws a second number for each first one, where it takes two.
+        floor: Errors of results below it count in units in the last place of this.
     """
 
     name: str
@@ -50,7 +51,8 @@ class Function:
     limit: float = 4.0
     low: float = -np.inf
     high: float = np.inf
-    pairs: bool = False
+    second: Callable[[np.random.Generator, Array], Array] | None = None
+    floor: float = _TINY
 
 
 def _softplus(x: Any) -> Any:
@@ -65,13 +67,39 @@ def _elu(x: Any) -> Any:
     return x if x > 0 else mpmath.expm1(x)
 
 
+def _log_add_exp(x: Any, y: Any) -> Any:
+    return max(x, y) + mpmath.log1p(mpmath.exp(-abs(x - y)))
+
+
+def any_size(draw: np.random.Generator, x: Array) -> Array:
+    """Return a second number for each, half of them of the same size, half of any."""
+    with np.errstate(over="ignore"):
+        near = x * draw.uniform(-2, 2, x.size).astype(np.float32)
+    return np.where(np.arange(x.size) % 2, np.roll(x, 1), near).astype(np.float32)
+
+
+def exponents(draw: np.random.Generator, x: Array) -> Array:
+    """Return powers to which the numbers are numbers."""
+    y = draw.uniform(-87, 87, x.size) / np.log(np.where(x == 1, 2, x).astype(np.float64))
+    return np.clip(y, -_MAX, _MAX).astype(np.float32)
+
+
+def near_zero(draw: np.random.Generator, x: Array) -> Array:
+    """Return a second number for each, with which e^x + e^y is near 1, where x is below 0."""
+    wide = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        y = np.where(x < 0, np.log(-np.expm1(wide)), wide * draw.uniform(-2, 2, x.size))
+        y *= 1 + draw.uniform(-1, 1, x.size) * 2.0 ** -draw.integers(0, 24, x.size)
+        return np.where(np.isfinite(y) & (np.abs(y) < _MAX), y, 1.0).astype(np.float32)
+
+
 FUNCTIONS = (
     Function("acos", wk.acos, mpmath.acos, low=-1, high=1),
     Function("acosh", wk.acosh, mpmath.acosh, low=1),
     Function("asin", wk.asin, mpmath.asin, low=-1, high=1),
     Function("asinh", wk.asinh, mpmath.asinh),
     Function("atan", wk.atan, mpmath.atan),
-    Function("atan2", wk.atan2, mpmath.atan2, pairs=True),
+    Function("atan2", wk.atan2, mpmath.atan2, second=any_size),
     Function("atanh", wk.atanh, mpmath.atanh, low=-1, high=1),
     Function("cos", wk.cos, mpmath.cos),
     Function("cosh", wk.cosh, mpmath.cosh),
@@ -79,14 +107,15 @@ FUNCTIONS = (
     Function("erf", wk.erf, mpmath.erf),
     Function("exp", wk.exp, mpmath.exp),
     Function("expm1", wk.expm1, mpmath.expm1),
-    Function("hypot", wk.hypot, mpmath.hypot, pairs=True),
+    Function("hypot", wk.hypot, mpmath.hypot, second=any_size),
     Function("log", wk.log, mpmath.log, low=0),
     Function("log10", wk.log10, mpmath.log10, low=0),
     Function("log1p", wk.log1p, mpmath.log1p, low=-1),
     Function("log2", wk.log2, lambda x: mpmath.log(x, 2), low=0),
     Function("log_sigmoid", wk.log_sigmoid, lambda x: -_softplus(-x)),
-    Function("log_softmax", _of_pair, lambda x, y: -_softplus(y - x), pairs=True),
-    Function("pow", wk.pow, mpmath.power, low=0, pairs=True),
+    Function("log_softmax", _of_pair, lambda x, y: -_softplus(y - x), second=any_size),
+    Function("logaddexp", wk.logaddexp, _log_add_exp, limit=8, second=near_zero, floor=1e-3),
+    Function("pow", wk.pow, mpmath.power, low=0, second=exponents),
     Function("reciprocal", wk.reciprocal, lambda x: 1 / x),
     Function("rsqrt", wk.rsqrt, lambda x: 1 / mpmath.sqrt(x), low=0),
     Function("sigmoid", wk.sigmoid, lambda x: 1 / (1 + mpmath.exp(-x))),
@@ -108,14 +137,7 @@ def points(function: Function, mantissas: int = MANTISSAS, seed: int = 1) -> tup
     x = (exponents | bits).view(np.float32).ravel()
     x = np.concatenate([x, -x, _hard(draw, mantissas * 32)])
     x = x[(x >= function.low) & (x <= function.high)]
-    if not function.pairs:
-        return (x,)
-    if function.name == "pow":  # a power whose result is a number
-        y = draw.uniform(-87, 87, x.size) / np.log(np.where(x == 1, 2, x).astype(np.float64))
-        return x, np.clip(y, -_MAX, _MAX).astype(np.float32)
-    with np.errstate(over="ignore"):
-        near = x * draw.uniform(-2, 2, x.size).astype(np.float32)
-    return x, np.where(np.arange(x.size) % 2, np.roll(x, 1), near).astype(np.float32)
+    return (x,) if function.second is None else (x, function.second(draw, x))
 
 
 def _hard(draw: np.random.Generator, count: int) -> Array:
@@ -145,12 +167,14 @@ def errors(function: Function, inputs: tuple[Array, ...], exact: Array) -> Array
     Results below the normal numbers may be flushed, and next to overflow either side may come.
     """
     actual = function.ours(*(wk.tensor(one) for one in inputs)).numpy().astype(np.float64)
-    size = np.clip(np.abs(exact), _TINY, _MAX)
+    size = np.clip(np.abs(exact), function.floor, _MAX)
     with np.errstate(all="ignore"):
         unit = 2.0 ** (np.floor(np.log2(size)) - 23)
         off = np.abs(actual - exact) / unit
-    is_free = np.isnan(exact) | (np.abs(exact) < _TINY) | (np.abs(exact) > _MAX * (1 - 2.0**-22))
-    wrong = ~is_free & ~np.isfinite(actual)
+    is_small = np.abs(exact) < _TINY
+    is_free = np.isnan(exact) | (np.abs(exact) > _MAX * (1 - 2.0**-22))
+    is_free |= is_small & (np.abs(actual) < 2 * _TINY)
+    wrong = ~is_free & (is_small | ~np.isfinite(actual))
     return np.where(is_free, 0.0, np.where(wrong, np.inf, off))
 
 

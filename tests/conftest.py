@@ -29,7 +29,7 @@ config.fusion = FUSION
 def _nothing_stays_in_force() -> Iterator[None]:
     """Fail a test that leaves a backend, a tape, a scope or a setting behind in its thread."""
     yield
-    assert context.current() == context.Context()
+    assert context.current().change is None
 
 
 @pytest.fixture

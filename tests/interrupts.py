@@ -58,7 +58,7 @@ def interrupted(f: Callable[[], object], line: int) -> str:
                 f()
         except KeyboardInterrupt as error:
             error.__traceback__ = None  # which would hold what belongs to the call
-    assert context.current() == before, tracer.place
+    assert context.current() is before, tracer.place
     assert not _held_devices(), f"{tracer.place}: left the lock of a device held"
     return tracer.place
 

@@ -166,7 +166,7 @@ def test_trees_come_back_as_gradients(backend: str) -> None:
         both, _ = wk.grad(loss, argnums=(1, 0), has_aux=True)(model, 2.0, power=1.0)
         assert both[0].item() == 7.0
         assert both[1]["layers"][0].b.tolist() == [2.0, 2.0]
-        with pytest.raises(wk.GradientNotFound, match=r"input \['b'\]"):
+        with pytest.raises(wk.GradientNotFound, match="input b"):
             wk.grad(lambda p: p["a"] * 2.0)({"a": wk.tensor(1.0), "b": wk.tensor(1.0)})
     with pytest.raises(wk.ArgumentError, match="argnums has 3"):
         wk.grad(loss, 3)(model, 2.0, power=1.0)

@@ -80,7 +80,7 @@ def test_a_model_is_saved_loaded_and_goes_on(name: str, backend: str, tmp_path: 
 
         def step(adam: Any, model: Any) -> list[Any]:
             wk.save(tmp_path / "now", model)
-            found = found_in(model)
+            found = tensors_of(model)
             adam.minimize(lambda: sum(((v * v).sum() for v in found), wk.tensor(0.0)), model)
             return [v.tolist() for v in found]
 
@@ -90,25 +90,6 @@ def test_a_model_is_saved_loaded_and_goes_on(name: str, backend: str, tmp_path: 
         wk.load(tmp_path / "file", into={"model": other, "adam": resumed})
         assert step(adam, model) == step(resumed, other)
         assert step(adam, model) == step(resumed, other)
-
-
-def found_in(model: Any) -> list[wk.Variable]:
-    """Return the variables of one of these models."""
-    if isinstance(model, wk.Variable):
-        return [model]
-    if isinstance(model, dict):
-        parts = list(model.values())
-    elif isinstance(model, (list, tuple)):
-        parts = list(model)
-    elif isinstance(model, Slotted):
-        parts = [model.w]
-    elif isinstance(model, Dense):
-        parts = [model.w, model.b]
-    elif isinstance(model, Net):
-        parts = [model.layers]
-    else:
-        parts = []
-    return [one for part in parts for one in found_in(part)]
 
 
 def test_a_dataclass_is_a_model_and_its_static_fields_are_none_of_it() -> None:
@@ -144,3 +125,92 @@ def test_attributes_that_lead_to_no_tensor_may_lead_round(tmp_path: Path) -> Non
     net.name = logging.getLogger("wgsl_kernels")  # type: ignore[assignment]  # anything will do
     wk.save(tmp_path / "file", net)
     assert list(wk.load(tmp_path / "file")) == ["layers/0"]
+
+
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients_have_the_form_of_any_model(name: str, backend: str) -> None:
+    with wk.use_backend(backend):
+        model = MODELS[name][0]()
+        count = len(tensors_of(model))
+
+        def loss(of: Any = model) -> wk.Tensor:
+            return sum(((v * v).sum() for v in tensors_of(of)), wk.tensor(0.0))
+
+        _, slopes = wk.variable_grads(loss, model)
+        assert type(slopes) is type(model)
+        assert [one.tolist() for one in tensors_of(slopes)] == [[2.0, 2.0]] * count
+        found = wk.grad(loss)(model)
+        assert [one.tolist() for one in tensors_of(found)] == [[2.0, 2.0]] * count
+        value, back = wk.vjp(loss, model)
+        assert [one.tolist() for one in tensors_of(back(wk.tensor(0.5))[0])] == [[1.0, 1.0]] * count
+        assert wk.jvp(loss, (model,), (found,))[1].item() == 8.0 * count
+        assert [one.tolist() for one in tensors_of(wk.hvp(loss, (model,), (found,)))] == [
+            [4.0, 4.0]
+        ] * count
+        assert value.item() == 2.0 * count
+        clipped, norm = wk.train.clip_by_global_norm(slopes, 1e9)
+        wk.train.SGD(0.25).apply_gradients(clipped, model)
+        assert norm.item() == pytest.approx((8.0 * count) ** 0.5)
+        assert [v.tolist() for v in tensors_of(model)] == [[0.5, 0.5]] * count
+
+
+def tensors_of(model: Any) -> list[Any]:
+    """Return the tensors of one of these models, or of one of the same form."""
+    if isinstance(model, wk.Tensor):
+        return [model]
+    if isinstance(model, Slotted):
+        return [model.w]
+    if isinstance(model, Dense):
+        return tensors_of([model.w, model.b])
+    if isinstance(model, Net):
+        return tensors_of(model.layers)
+    parts = model.values() if isinstance(model, dict) else model
+    return [one for part in parts for one in tensors_of(part)]
+
+
+def test_attributes_without_tensors_come_along_unchanged() -> None:
+    net = Net([Dense(variable(), 3.0)])
+    net.up = (scratch := {"note": object()})  # type: ignore[attr-defined]  # anything will do
+    slopes = wk.grad(lambda p: (p.layers[0].w * p.layers[0].b).sum() * p.rate)(net)
+    assert isinstance(slopes, Net)
+    assert (slopes.rate, slopes.name, slopes.layers[0].units) == (0.1, "net", 2)
+    assert slopes.up is scratch  # type: ignore[attr-defined]  # as above
+    assert slopes.layers[0].activation is wk.relu
+    assert slopes.layers[0].b == 3.0
+    assert net.layers[0].w.tolist() == [1.0, 1.0]
+
+
+def test_a_shared_variable_has_one_gradient() -> None:
+    v = variable()
+    model = Net([v, {"tied": v}])
+    _, slopes = wk.variable_grads(lambda: (v * v).sum(), model)
+    assert slopes.layers[0].tolist() == [2.0, 2.0]
+    assert slopes.layers[1]["tied"] is None
+    wk.train.SGD(0.5).apply_gradients(slopes, model)
+    assert v.tolist() == [0.0, 0.0]
+
+
+def test_messages_name_the_path() -> None:
+    net = Net([Dense(variable(), variable())])
+    with pytest.raises(wk.GradientNotFound, match="depend on input layers/0/b"):
+        wk.grad(lambda p: p.layers[0].w.sum())(net)
+    net.layers.append(net.layers)
+    with pytest.raises(wk.ArgumentError, match="grad: the model holds itself, under 'layers/1'"):
+        wk.grad(lambda p: p.layers[0].w.sum())(net)
+    with pytest.raises(wk.ArgumentError, match="variables holds"):
+        wk.variable_grads(lambda: wk.tensor(1.0), logging.getLogger("nothing"))
+
+
+def test_a_capture_tells_static_fields_apart() -> None:
+    @dataclass
+    class Layer:
+        w: Any
+        rate: float = field(metadata={"static": True})
+
+    @wk.capture
+    def scaled(layer: Layer) -> wk.Tensor:
+        return wk.multiply(layer.w, layer.rate)
+
+    for rate in (0.5, 2.0, 0.5, 2.0):
+        assert scaled(Layer(wk.tensor([1.0]), rate)).tolist() == [rate]

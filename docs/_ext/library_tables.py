@@ -4,7 +4,7 @@
 kernel with what it computes, ``tfjs-table`` and ``array-api-table`` map
 the names of TensorFlow.js and of the array API standard to ours, ``ledger-counts`` counts them,
 ``deviation-table`` says what is otherwise than that standard has it, ``accuracy-table`` how far
-functions are off.
+functions are off, ``gradient-accuracy-table`` how far derivatives are.
 At the end of a build every public name must have been documented somewhere.
 """
 
@@ -16,7 +16,7 @@ from collections import defaultdict
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from benchmarks import accuracy
+from benchmarks import accuracy, gradient_accuracy
 from docutils import nodes
 from kernel_words import words_of
 from sphinx.util import logging
@@ -285,6 +285,27 @@ class AccuracyTable(Table):
     rows = staticmethod(_accuracy_rows)
 
 
+def _gradient_accuracy_rows() -> Iterable[Sequence[str]]:
+    """Return a row per derivative: the largest error seen on each backend, and why it is large."""
+    recorded = gradient_accuracy.SLOPES_RECORDED.read_text(encoding="utf-8")
+    kept = json.loads(recorded)["derivatives"]
+    for one in gradient_accuracy.SLOPES:
+        row = kept[one.name]
+        seen = [f"{row[backend]['ulp']:,.2f}" for backend in ("cpu", "webgpu")]
+        worst = max(row["cpu"], row["webgpu"], key=lambda found: float(found["ulp"]))
+        reason = ("", "")
+        if worst["ulp"] > gradient_accuracy.LIMIT:
+            reason = (f"{worst['condition']:.1e}", one.why)
+        yield one.name, *seen, *reason, f"{row['points']:,}"
+
+
+class GradientAccuracyTable(Table):
+    """What `make accuracy` has recorded, derivative by derivative."""
+
+    head = ("Derivative", "cpu", "webgpu", "Condition number", "Of what", "Numbers tried")
+    rows = staticmethod(_gradient_accuracy_rows)
+
+
 def _count_rows() -> Iterable[Sequence[str]]:
     """Return a row per standard: its names, those here, those not to come, those missing."""
     for standard in dict.fromkeys(row.standard for row in wk.ledger()):
@@ -310,6 +331,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("array-api-table", ArrayApiTable)
     app.add_directive("deviation-table", DeviationTable)
     app.add_directive("accuracy-table", AccuracyTable)
+    app.add_directive("gradient-accuracy-table", GradientAccuracyTable)
     app.add_directive("ledger-counts", LedgerCounts)
     app.connect("autodoc-process-docstring", keep_bars)
     app.connect("env-purge-doc", forget_documented)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, overload
 
 from wgsl_kernels.engine.attributes import function, sequence
@@ -12,8 +11,8 @@ from wgsl_kernels.engine.errors import ArgumentError, DTypeError, GradientNotFou
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import Tape, hidden_from_tapes, recording
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, made
-from wgsl_kernels.engine.trees import Tree
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, made, next_id
+from wgsl_kernels.engine.trees import FORMLESS, INPUTS, VARIABLES, Tree
 from wgsl_kernels.engine.watched_reads import lines_read
 from wgsl_kernels.engine.words import shown
 
@@ -46,8 +45,8 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False) ->
     The gradients of all elements of the value are summed, weighted with ``dy=`` where it is given.
 
     Args:
-        f: Takes tensors, or trees of them (nested tuples, lists, dicts, dataclasses, and what
-            optree has registered), and returns a tensor.
+        f: Takes tensors, or models (dicts, lists, tuples, dataclasses and other objects with
+            tensors in them, and what optree has registered), and returns a tensor.
         argnums: For which positional argument, or for which of them; the gradient has the form of
             that argument, or is a tuple of these.
         has_aux: Whether ``f`` returns a pair of the value and something to pass on; then the
@@ -137,16 +136,18 @@ def variable_grads(f: Callable[[], Tensor], variables: Any = None) -> tuple[Tens
 
     Args:
         f: Takes nothing and returns a scalar.
-        variables: Which; without it the trainable ones that ``f`` reads. Of a tree of variables,
-            such as a model's nested dicts, the gradients have the form of the tree, with None for
-            those that the value does not depend on.
+        variables: Which; without it the trainable ones that ``f`` reads. Of a model the gradients
+            have its form, with None for variables that the value does not depend on, and from
+            the second place on for one that has several.
 
     Raises:
         ShapeError: ``f()`` is not a scalar.
         GradientNotFound: A kernel on the way has no gradient.
     """
     function("variable_grads", "f", f)
-    tree, chosen = (None, None) if variables is None else _variables(variables)
+    tree, chosen = (None, None)
+    if variables is not None:
+        tree, chosen = variables_in("variable_grads", variables)
     tape = Tape(watch_variables=chosen is None)
     with recording(tape):
         for one in chosen or ():
@@ -158,20 +159,24 @@ def variable_grads(f: Callable[[], Tensor], variables: Any = None) -> tuple[Tens
     sources = list(tape.variables.values()) if chosen is None else chosen
     found = tape.backward([value], [_ones_like(value)], [one._id for one in sources])
     if tree is not None:
-        return value, tree.filled([found.get(one._id) for one in sources])
+        return value, tree.filled([found.pop(one._id, None) for one in sources])
     return value, {one: found[one._id] for one in sources if one._id in found}
 
 
-def _variables(variables: Any) -> tuple[Tree | None, list[Variable]]:
-    """Return variables, and the tree that they are in where it is more than a sequence of them."""
-    is_tree = isinstance(variables, Mapping) or is_dataclass(variables)
-    if isinstance(variables, (list, tuple)):
-        is_tree = any(not isinstance(one, Tensor) for one in variables)
-    tree = Tree(variables) if is_tree else None
-    found = tree.leaves if tree else sequence("variable_grads", "variables", variables, "variables")
+def variables_in(caller: str, given: Any) -> tuple[Tree | None, list[Variable]]:
+    """Return the variables of a model and its form, or those of a plain sequence and None.
+
+    Raises:
+        ArgumentError: There is something else than variables.
+    """
+    is_plain = isinstance(given, FORMLESS)
+    if isinstance(given, (list, tuple)):
+        is_plain = all(isinstance(one, Tensor) for one in given)
+    tree = None if is_plain else Tree(caller, given, VARIABLES)
+    found = tree.leaves if tree else sequence(caller, "variables", given, "variables")
     for one in found:
         if not isinstance(one, Variable):
-            raise ArgumentError(f"variable_grads: variables holds {shown(one)}; want variables.")
+            raise ArgumentError(f"{caller}: variables holds {shown(one)}; want variables.")
     return tree, found
 
 
@@ -189,8 +194,10 @@ class GradientTape:
         self._persistent = persistent
         self._used = False
         self._block = recording(self._tape)
+        self._end: int | None = None
 
     def __enter__(self) -> GradientTape:
+        self._end = None
         self._block.__enter__()
         return self
 
@@ -201,6 +208,7 @@ class GradientTape:
         trace: TracebackType | None,
     ) -> None:
         self._block.leave()
+        self._end = next_id()
 
     def watch(self, tensors: Any) -> None:
         """Record what depends on a tensor, or each in a list, from now on.
@@ -222,7 +230,8 @@ class GradientTape:
 
         Raises:
             ArgumentError: The tape is not persistent and was asked before.
-            GradientNotFound: A kernel on the way has no gradient.
+            GradientNotFound: A kernel on the way has no gradient, or ``y`` was computed after the
+                tape's block had ended.
         """
         if self._used and not self._persistent:
             raise ArgumentError(
@@ -238,6 +247,7 @@ class GradientTape:
         upstream = [
             _upstream("gradient", one, given) for one, given in zip(targets, weights, strict=True)
         ]
+        self._check_recorded(targets)
         sources = _listed(xs)
         for one in sources:
             if not isinstance(one, Tensor):
@@ -249,6 +259,16 @@ class GradientTape:
         if isinstance(xs, Mapping):
             return dict(zip(xs, results, strict=True))
         return results[0] if isinstance(xs, Tensor) else type(xs)(results)
+
+    def _check_recorded(self, targets: Sequence[Tensor]) -> None:
+        if self._end is None:
+            return
+        for one in targets:
+            if one._id > self._end:
+                raise GradientNotFound(
+                    f"gradient: y, of shape {show(one.shape)}, was computed after the tape's block "
+                    "had ended, so the tape has no record of it; want it computed inside the block."
+                )
 
 
 def _listed(xs: Any) -> list[Tensor]:
@@ -287,7 +307,7 @@ def _of_arguments(
             "arguments."
         )
     chosen = [place % len(xs) for place in places]
-    trees = [Tree(xs[place]) for place in chosen]
+    trees = [Tree(caller, xs[place], INPUTS) for place in chosen]
     aux: list[Any] = []
 
     def of_leaves(*leaves: Tensor) -> Tensor:

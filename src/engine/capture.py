@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 from weakref import ref
 
-from wgsl_kernels.engine import context
+from wgsl_kernels.engine import context, recordings
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.captured_run import CapturedRun, GoneError, Trial
@@ -33,12 +33,19 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-SIGNATURES_MAX = 32
-"""How many signatures of one function are kept; what was not used for longest goes first."""
+REFUSALS_MAX = 256
+"""Signatures of one function of which it is kept that they cannot be replayed, and why."""
+FORGOTTEN_MAX = 4096
+"""Dropped recordings of one function that are known when they are made again."""
 
 _recorder: list[ref[Trial]] = []  # of one recording at a time
 _turn = threading.RLock()
 _replaying = threading.RLock()
+
+
+PADDING = (
+    "Pad to a few sizes, and pass numbers that change as tensors, and tensors of the same layout"
+)
 
 
 class _Refusal(NamedTuple):
@@ -69,6 +76,9 @@ class Captured(Generic[P, R]):
         self._scratch: Any = None
         self._changes = changes[0]
         self._warned: set[str] = set()
+        self._in_a_row = 0
+        self._forgotten: set[int] = set()
+        recordings.add(self)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Replay the function for these arguments, or run and record it."""
@@ -106,7 +116,8 @@ class Captured(Generic[P, R]):
             with _replaying:
                 for run in tuple(runs):
                     if run.is_valid:
-                        run.was_used = True
+                        run.used = recordings.made[0]
+                        self._in_a_row = 0
                         try:
                             return cast("R", run(leaves, self._label))
                         except OtherLayoutError:
@@ -206,16 +217,57 @@ class Captured(Generic[P, R]):
         except BaseException:
             _ends(trial)
             raise
-        self._make_room()
         if isinstance(run, str):
-            self._runs[key] = _Refusal(run, trial.uses)
-            self._tell(run)
-        else:
-            runs = self._runs.setdefault(key, [])
-            if isinstance(runs, list):
-                runs.append(run)
-            self.why, self._scratch = None, trial.scratch
+            self._refuse(key, _Refusal(run, trial.uses))
+            return cast("R", result)
+        recordings.make_room(run.nbytes)
+        runs = self._runs.setdefault(key, [])
+        if isinstance(runs, list):
+            runs.append(run)
+        self.why, self._scratch = None, trial.scratch
+        self._in_a_row += 1
+        self._advise(hash(key))
         return cast("R", result)
+
+    def recordings(self) -> list[tuple[Hashable, CapturedRun]]:
+        """Return what is kept, each with its signature."""
+        runs = list(self._runs.items())
+        return [(key, run) for key, kept in runs if isinstance(kept, list) for run in tuple(kept)]
+
+    def drop(self, key: Hashable, run: CapturedRun) -> None:
+        """Forget a recording, since all together keep too much."""
+        with _replaying:
+            runs = self._runs.get(key)
+            if isinstance(runs, list) and run in runs:
+                runs.remove(run)
+                if not runs:
+                    del self._runs[key]
+        if len(self._forgotten) >= FORGOTTEN_MAX:
+            self._forgotten.clear()
+        self._forgotten.add(hash(key))
+
+    def _refuse(self, key: Hashable, refusal: _Refusal) -> None:
+        """Remember why a signature cannot be replayed, and say it."""
+        others = [one for one, runs in self._runs.items() if isinstance(runs, _Refusal)]
+        if len(others) >= REFUSALS_MAX:
+            self._runs.pop(others[0], None)
+        self._runs[key] = refusal
+        self._tell(refusal.why)
+
+    def _advise(self, signature: int) -> None:
+        """Warn, once each, of recordings that come again, and of many that nothing replays."""
+        if signature in self._forgotten:
+            self._warn(
+                f"capture: {self._label} is recorded again for a signature that it was recorded "
+                "for before: recordings take more than config.capture_limit, "
+                f"{config.capture_limit >> 20} MiB, and those not used for longest go. "
+                f"{PADDING}, or raise the limit."
+            )
+        elif self._in_a_row > recordings.IN_A_ROW:
+            self._warn(
+                f"capture: {self._label} was recorded for more than {recordings.IN_A_ROW} "
+                f"signatures, and none of them came again. {PADDING}."
+            )
 
     def _drop_changed(self) -> None:
         """Forget what came from registrations that have changed meanwhile, and nothing else."""
@@ -231,26 +283,6 @@ class Captured(Generic[P, R]):
                     self._runs.pop(key, None)
         if not self._runs:
             self.dispose()
-
-    def _make_room(self) -> None:
-        while sum(len(one) if isinstance(one, list) else 1 for one in self._runs.values()) >= (
-            SIGNATURES_MAX
-        ):
-            oldest, runs = next(iter(self._runs.items()))
-            if isinstance(runs, list) and runs and runs[0].was_used:  # it gets another turn
-                runs[0].was_used = False
-                runs.append(runs.pop(0))
-                self._runs[oldest] = self._runs.pop(oldest)
-                continue
-            if isinstance(runs, _Refusal) or len(runs) < 2:
-                del self._runs[oldest]
-            else:
-                del runs[0]
-            self._warn(
-                f"capture: {self._label} was recorded for more than {SIGNATURES_MAX} signatures; "
-                "those not used for longest go. Pass numbers that change as tensors, and tensors "
-                "of the same layout."
-            )
 
 
 def _begins(trial: Trial) -> bool:

@@ -6,7 +6,7 @@ import time as clock
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
-from wgsl_kernels.engine import context
+from wgsl_kernels.engine import context, recordings
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.exchange import exchange
@@ -117,8 +117,7 @@ class Trial(Watch):
         recording = self._recording
         given = [self._argument(index, leaf) for index, leaf in enumerate(self._leaves)]
         fusion = "always" if config.fusion == "auto" else config.fusion
-        settings = {**context.current().config, "fusion": fusion}
-        block = context.changed(watch=self, config=settings)
+        block = context.changed(watch=self, config={"fusion": fusion})
         try:
             recording.begin()
             with block:
@@ -223,7 +222,8 @@ class CapturedRun:
 
     Attributes:
         uses: The registrations that it comes from.
-        was_used: Whether it was replayed since the captured function last asked.
+        used: How many recordings there were when it was last replayed.
+        nbytes: What it keeps, about.
     """
 
     def __init__(
@@ -240,7 +240,8 @@ class CapturedRun:
         uses: Uses,
     ) -> None:
         self.uses = uses
-        self.was_used = False
+        self.used = recordings.made[0]
+        self.nbytes = replay.nbytes
         self._driver = driver
         self._replay = replay
         self._arguments = arguments

@@ -29,6 +29,11 @@ def _memory_limit(value: Any) -> str | None:
     return "a number of bytes above 0, None (no limit) or 'auto'"
 
 
+def _bytes(value: Any) -> str | None:
+    is_right = isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return None if is_right else "a number of bytes above 0"
+
+
 def _is_time(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < MOST_TIME
 
@@ -53,6 +58,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "fallback": _one_of("warn", "silent", "error"),
     "deterministic": _one_of(True, False),
     "memory_limit": _memory_limit,
+    "capture_limit": _bytes,
     "check_numerics": _one_of(True, False),
     "debug": _one_of(True, False),
     "small_ops": _one_of("host", "device"),
@@ -95,6 +101,8 @@ class Config:
         deterministic: Whether the static choice among a kernel's variants is pinned.
         memory_limit: Bytes that one backend may hold; ``None`` for no limit; ``"auto"``: half of
             the machine's memory on ``cpu`` and on software adapters, none on a real GPU.
+        capture_limit: Bytes that the recordings of all captured functions may keep, on the host and
+            on devices; those not used for longest go first. What replays work in does not count.
         check_numerics: Whether every kernel's float results are looked through for NaN and
             infinities that its inputs did not have; the first raises. Slow.
         debug: Whether shaders on ``webgpu`` watch themselves: an access out of bounds, a race, a
@@ -127,6 +135,7 @@ class Config:
     fallback: str
     deterministic: bool
     memory_limit: int | str | None
+    capture_limit: int
     check_numerics: bool
     debug: bool
     small_ops: str
@@ -149,6 +158,7 @@ class Config:
                 fallback="warn",
                 deterministic=False,
                 memory_limit="auto",
+                capture_limit=256 << 20,
                 check_numerics=False,
                 debug=False,
                 small_ops="host",
@@ -216,7 +226,7 @@ class Config:
             _blocks[name] += 1
             _notify(name)
         try:
-            with context.changed(config={**context.current().config, **values}):
+            with context.changed(config=values):
                 try:
                     yield
                 except BaseException as error:

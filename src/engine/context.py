@@ -1,14 +1,18 @@
-"""What holds for this thread or task only: the backend in use, interceptors, scope, overrides."""
+"""What holds for this thread or task only: the backend in use, interceptors, scope, overrides.
+
+Each open `with` block is one change; the context is what the changes make of one another, outermost
+first. A block that ends takes its own change out, wherever it is among them, so that blocks may end
+in any order: a generator that is closed late leaves nothing behind, and puts nothing back.
+"""
 
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.gradients import GradientRule
@@ -17,24 +21,69 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.watch import Watch
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_MERGED = frozenset({"config", "gradients"})
 
 
-@dataclass(frozen=True, slots=True)
 class Context:
-    """An immutable snapshot; a `with` block swaps in a changed one and puts its field back."""
+    """A snapshot that nobody changes: a `with` block puts another one in its place.
 
-    driver: Driver | None = None
-    interceptors: tuple[Interceptor, ...] = ()
-    scope: Scope | None = None
-    gradients: Mapping[str, GradientRule] = field(default_factory=lambda: _NOTHING)
-    config: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    double: bool = False
-    """Whether new floats are float64: inside a numeric gradient check."""
-    watch: Watch | None = None
-    """What is notified of variables made and assigned: inside a capture or a warm-up."""
+    Attributes:
+        double: Whether new floats are float64: inside a numeric gradient check.
+        watch: What is notified of variables made and assigned: inside a capture or a warm-up.
+        change: What the innermost open block changed, None outside all.
+        outer: The context around that block.
+    """
+
+    __slots__ = (
+        "change",
+        "config",
+        "double",
+        "driver",
+        "gradients",
+        "interceptors",
+        "outer",
+        "scope",
+        "watch",
+    )
+
+    def __init__(self) -> None:
+        self.driver: Driver | None = None
+        self.interceptors: tuple[Interceptor, ...] = ()
+        self.scope: Scope | None = None
+        self.gradients: Mapping[str, GradientRule] = _NOTHING
+        self.config: Mapping[str, Any] = _NOTHING
+        self.double: bool = False
+        self.watch: Watch | None = None
+        self.change: Change | None = None
+        self.outer: Context | None = None
 
 
-_current: ContextVar[Context] = ContextVar("wgsl_kernels_context", default=Context())  # noqa: B039  it is immutable
+class Change:
+    """What one open block changes; told from others by identity."""
+
+    __slots__ = ("_fields_of",)
+
+    def __init__(self, fields_of: Callable[[Context], Mapping[str, Any]]) -> None:
+        self._fields_of = fields_of
+
+    def made_to(self, outer: Context) -> Context:
+        """Return the context of the block in ``outer``."""
+        new = Context()
+        new.driver = outer.driver
+        new.interceptors = outer.interceptors
+        new.scope = outer.scope
+        new.gradients = outer.gradients
+        new.config = outer.config
+        new.double = outer.double
+        new.watch = outer.watch
+        new.change = self
+        new.outer = outer
+        for name, value in self._fields_of(outer).items():
+            setattr(new, name, value)
+        return new
+
+
+_current: ContextVar[Context] = ContextVar("wgsl_kernels_context", default=Context())  # noqa: B039  nobody changes it
 current = _current.get
 
 
@@ -45,22 +94,15 @@ class Block:
     block any more: what was raised holds it, through the frames that it came through.
     """
 
-    __slots__ = ("_is_in",)
+    __slots__ = ("_change", "_is_in")
 
-    def __init__(self) -> None:
+    def __init__(self, fields_of: Callable[[Context], Mapping[str, Any]]) -> None:
         self._is_in = False
-
-    def entered(self, now: Context) -> Context:
-        """Return the context of the block."""
-        raise AssertionError("each block says itself what differs")
-
-    def left(self, now: Context) -> Context:
-        """Return the context behind the block."""
-        raise AssertionError("each block says itself what it puts back")
+        self._change = Change(fields_of)
 
     def __enter__(self) -> None:
         self._is_in = True
-        _current.set(self.entered(_current.get()))
+        _current.set(self._change.made_to(_current.get()))
 
     def __exit__(self, *error: object) -> None:
         self.leave()
@@ -69,73 +111,54 @@ class Block:
         """Leave the block, unless that was done."""
         if self._is_in:
             try:
-                _current.set(self.left(_current.get()))
+                _current.set(_without(self._change, _current.get()))
             except BaseException:
-                _current.set(self.left(_current.get()))
+                _current.set(_without(self._change, _current.get()))
                 raise
             finally:
                 self._is_in = False
 
     def __del__(self) -> None:
-        if self._was_entered():
-            self.leave()
-
-    def _was_entered(self) -> bool:
-        """Say whether the block is open; an interrupt in ``__init__`` leaves not even that."""
-        return getattr(self, "_is_in", False)
-
-
-class Changed(Block):
-    """Some fields have other values; only these are put back, so that blocks may end in any order.
-
-    Attributes:
-        fields: The values.
-    """
-
-    __slots__ = ("_before", "fields")
-
-    def __init__(self, fields: dict[str, Any]) -> None:
-        super().__init__()
-        self.fields = fields
-        self._before: dict[str, Any] = {}
-
-    def entered(self, now: Context) -> Context:
-        """Remember the fields, and set them."""
-        self._before = {name: getattr(now, name) for name in self.fields}
-        return replace(now, **self.fields)
-
-    def left(self, now: Context) -> Context:
-        """Put them back."""
-        return replace(now, **self._before)
-
-    def __del__(self) -> None:
-        """Put the fields back, where nobody has set others meanwhile."""
-        now = _current.get()
-        if self._was_entered() and all(
-            getattr(now, one) is value for one, value in self.fields.items()
-        ):
+        if getattr(self, "_is_in", False):  # an interrupt in ``__init__`` leaves not even that
             self.leave()
 
 
-class Intercepted(Block):
-    """An interceptor stands innermost: it sees a kernel run before those put there earlier."""
-
-    __slots__ = ("_interceptor",)
-
-    def __init__(self, interceptor: Interceptor) -> None:
-        super().__init__()
-        self._interceptor = interceptor
-
-    def entered(self, now: Context) -> Context:
-        """Put it there."""
-        return replace(now, interceptors=(*now.interceptors, self._interceptor))
-
-    def left(self, now: Context) -> Context:
-        """Take it out again, wherever it stands."""
-        kept = tuple([one for one in now.interceptors if one is not self._interceptor])
-        return replace(now, interceptors=kept)
+def _without(change: Change, now: Context) -> Context:
+    """Return the context that would be, had one change not been made: ``now`` where it was not."""
+    inner: list[Change] = []
+    at = now
+    while at.change is not change:
+        if at.change is None or at.outer is None:
+            return now
+        inner.append(at.change)
+        at = at.outer
+    found = at.outer or at
+    for one in reversed(inner):
+        found = one.made_to(found)
+    return found
 
 
-def changed(**fields: Any) -> Changed:
-    """Hold ``fields`` for a block."""
-    return Changed(fields)
+def changed(**fields: Any) -> Block:
+    """Hold ``fields`` for a block; those that are mappings add to what holds around it."""
+
+    def fields_of(outer: Context) -> Mapping[str, Any]:
+        return {
+            name: {**getattr(outer, name), **value} if name in _MERGED else value
+            for name, value in fields.items()
+        }
+
+    return Block(fields_of if _MERGED & fields.keys() else lambda _: fields)
+
+
+def intercepted(interceptor: Interceptor) -> Block:
+    """Let an interceptor see each kernel run of a block, before those put there earlier."""
+    return Block(lambda outer: {"interceptors": (*outer.interceptors, interceptor)})
+
+
+def hidden(kind: type) -> Block:
+    """Let no interceptor of a kind see the kernel runs of a block; others do."""
+    return Block(
+        lambda outer: {
+            "interceptors": tuple([one for one in outer.interceptors if not isinstance(one, kind)])
+        }
+    )

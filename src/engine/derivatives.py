@@ -16,7 +16,7 @@ from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.run import run, run_many
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, as_tensor
-from wgsl_kernels.engine.trees import Tree
+from wgsl_kernels.engine.trees import INPUTS, Tree
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def vjp(f: Function, *primals: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]
 
     Args:
         f: Takes tensors, or trees of them, and returns a tensor or a tree of them.
-        primals: Its arguments: tensors, dicts, lists, tuples and dataclasses of them.
+        primals: Its arguments: tensors, or models with tensors in them, as `grad` takes them.
 
     Raises:
         DTypeError: A primal is no float.
@@ -251,7 +251,7 @@ class _Arguments:
 
     def __init__(self, op: str, primals: Sequence[Any]) -> None:
         self.op = op
-        self.trees = [Tree(one) for one in primals]
+        self.trees = [Tree(op, one, INPUTS) for one in primals]
         self.inputs = _inputs(op, [leaf for tree in self.trees for leaf in tree.leaves])
 
     def filled(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
@@ -280,7 +280,7 @@ class _Outputs:
     """What a function gave, as the tensors in it."""
 
     def __init__(self, op: str, value: Any) -> None:
-        self.tree = Tree(value)
+        self.tree = Tree(op, value, INPUTS)
         for one in self.tree.leaves:
             if not isinstance(one, Tensor):
                 raise ArgumentError(

@@ -32,9 +32,9 @@ def double_precision() -> Iterator[None]:
     what a kernel makes from nothing. Tapes around the block do not see it.
     """
     cpu = find_driver("cpu")
-    others = [one for one in context.current().interceptors if not isinstance(one, Tape)]
     widening = _Widening(cpu)
-    with context.changed(double=True, driver=cpu, interceptors=(*others, widening)):
+    double = context.changed(double=True, driver=cpu)
+    with double, context.hidden(Tape), context.intercepted(widening):
         try:
             yield
         finally:

@@ -171,10 +171,12 @@ class Replay(Protocol):
     Attributes:
         used: For each input whether the work reads it.
         dispatches: How many dispatches it has.
+        nbytes: What it keeps for itself, on the host and on the device, about.
     """
 
     used: tuple[bool, ...]
     dispatches: int
+    nbytes: int
 
     @property
     def is_valid(self) -> bool:

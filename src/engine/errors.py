@@ -68,7 +68,9 @@ class ShaderError(WgslKernelsError, RuntimeError):
 
 
 class KernelFault(WgslKernelsError, RuntimeError):  # noqa: N818  it is a fault of the kernel
-    """Under ``config.debug`` a kernel did what it must not; told at the next read.
+    """A kernel did what it must not, under ``config.debug``, or the adapter has ended its loops.
+
+    It is raised at the next read.
 
     Attributes:
         findings: What was found, each with the author's place.

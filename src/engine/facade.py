@@ -31,13 +31,13 @@ class Engine:
         """Return what is alive now."""
         return memory()
 
-    def intercept(self, interceptor: Interceptor) -> context.Intercepted:
+    def intercept(self, interceptor: Interceptor) -> context.Block:
         """Let ``interceptor(call, proceed)`` see every kernel run of the block in this thread.
 
         ``call`` has the kernel's ``name``, ``inputs`` and ``attrs``; ``proceed(call)`` runs it and
         returns what the kernel gives. What the interceptor returns is the result.
         """
-        return context.Intercepted(interceptor)
+        return context.intercepted(interceptor)
 
 
 _engine = Engine()

@@ -152,8 +152,7 @@ def override_gradient(name: str, func: GradientFunction, *, none: bool = False) 
 
     It takes what `gradient` says, ``none`` included.
     """
-    here = context.current().gradients
-    with context.changed(gradients={**here, name: _rule(name, func, caller(2), none)}):
+    with context.changed(gradients={name: _rule(name, func, caller(2), none)}):
         yield
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.registry import Kernel
     from wgsl_kernels.engine.widening import Narrows
 
-PLANS_MAX = 2048
-"""Plans that are kept at least."""
+PLAN_BYTES = 4000
+"""What a plan takes, with a launch that has run nothing yet."""
 
 
 class Plan:
@@ -89,7 +89,7 @@ def _retire(_: Any, plan: Plan) -> None:
         retire()
 
 
-plans: Recent[Any, Plan] = Recent(PLANS_MAX, _retire)
+plans: Recent[Any, Plan] = Recent(PLAN_BYTES, _retire)
 """By name, backend, specs and attributes, as `run` puts them together."""
 find_plan = plans.get
 

@@ -196,7 +196,7 @@ def profile(f: Callable[[], Any]) -> Profile:
     watcher = _Watcher(seen)
     begun = {driver.name: _recorded(driver) for driver in running_drivers()}
     with _timing() as timings:
-        with context.Intercepted(watcher):
+        with context.intercepted(watcher):
             seen.result = _returned("profile", f)
         evaluate(seen.result)
         synchronize()

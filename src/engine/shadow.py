@@ -119,7 +119,7 @@ def shadow(
                 seen.mismatches.append(error)
         return result
 
-    with context.Intercepted(compare):
+    with context.intercepted(compare):
         yield seen
 
 

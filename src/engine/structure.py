@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from wgsl_kernels.engine.tensor import Tensor, tensor
-from wgsl_kernels.engine.trees import taken_apart
+from wgsl_kernels.engine.trees import container_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -65,23 +65,25 @@ def _key_of(value: Any, leaves: list[Tensor]) -> Hashable:
 
 
 def _key_of_object(value: Any, leaves: list[Tensor]) -> Hashable:
+    kind = type(value)
     if isinstance(value, complex):
         return (complex, value.real.hex(), value.imag.hex())
     if isinstance(value, np.generic):
         return (value.dtype.str, value.tobytes())
-    node = taken_apart(value)
+    node = container_parts(value)
     if node is not None:
-        names = tuple(value) if isinstance(value, dict) else ()
-        return (cast("Hashable", type(value)), names, *[_key_of(one, leaves) for one in node[0]])
+        constants = _key_of(node.constants, leaves)
+        return (cast("Hashable", kind), constants, *[_key_of(one, leaves) for one in node.values])
     try:
         hash(value)
     except TypeError:
-        kind = type(value).__name__
-        raise OpaqueError(f"an argument is a {kind}, whose contents cannot be watched") from None
+        raise OpaqueError(
+            f"an argument is a {kind.__name__}, whose contents cannot be watched"
+        ) from None
     try:
-        return (type(value), weakref.ref(value))  # members of two enumerations may be equal
+        return (kind, weakref.ref(value))  # members of two enumerations may be equal
     except TypeError:
-        return (type(value), value)
+        return (kind, value)
 
 
 def with_leaves(value: Any, leaves: Iterator[Tensor]) -> Any:
@@ -100,8 +102,8 @@ def _with(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return a node of another kind with each of its parts changed, a leaf as it is."""
     if isinstance(value, (*_PLAIN, float, complex)):
         return value
-    node = taken_apart(value)
-    return value if node is None else node[1]([change(one) for one in node[0]])
+    node = container_parts(value)
+    return value if node is None else node.rebuild([change(one) for one in node.values])
 
 
 def _dict(value: Any) -> dict[Any, Any]:
@@ -165,9 +167,9 @@ class Template:
             return {name: self._taken_apart(one) for name, one in pairs}
         if isinstance(value, (*_PLAIN, float, complex, np.generic, np.dtype)):
             return value
-        node = taken_apart(value)
+        node = container_parts(value)
         if node is not None:
-            return _Node([self._taken_apart(one) for one in node[0]], node[1])
+            return _Node([self._taken_apart(one) for one in node.values], node.rebuild)
         kind = type(value).__name__
         raise OpaqueError(f"it returns a {kind}; want tensors in tuples, lists, dicts, dataclasses")
 

@@ -134,9 +134,9 @@ def flat(inputs: Iterable[Any]) -> Iterator[Tensor]:
             yield from one
 
 
-def recording(tape: Tape) -> context.Intercepted:
+def recording(tape: Tape) -> context.Block:
     """Let ``tape`` see the kernel runs of a block."""
-    return context.Intercepted(tape)
+    return context.intercepted(tape)
 
 
 def active_tapes() -> list[Tape]:
@@ -144,10 +144,9 @@ def active_tapes() -> list[Tape]:
     return [one for one in context.current().interceptors if isinstance(one, Tape)]
 
 
-def hidden_from_tapes() -> context.Changed:
+def hidden_from_tapes() -> context.Block:
     """Let no tape see the kernel runs of a block; other interceptors do."""
-    kept = tuple(one for one in context.current().interceptors if not isinstance(one, Tape))
-    return context.changed(interceptors=kept)
+    return context.hidden(Tape)
 
 
 def _spread(

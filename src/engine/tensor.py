@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 TensorLike = Any
 """A `Tensor`, a Python scalar, a NumPy array, or nested lists of scalars."""
 
-_next_id = itertools.count(1).__next__
+next_id = itertools.count(1).__next__
 
 
 class Tensor(Copies, Methods, Operators, Reading, Standard):
@@ -68,7 +68,7 @@ class Tensor(Copies, Methods, Operators, Reading, Standard):
         self._driver = driver
         self._copies = None
         self._is_kept = False
-        self._id = identity or _next_id()
+        self._id = identity or next_id()
         self._life: object | None = memory.life
 
     @property
@@ -342,6 +342,8 @@ def variable(
     trainable: bool = True,
     name: str | None = None,
     dtype: DTypeLike | None = None,
+    *,
+    device: str | None = None,
 ) -> Variable:
     """Return a new variable with a copy of ``values``.
 
@@ -350,11 +352,12 @@ def variable(
         trainable: Whether tapes watch it and optimizers change it by default.
         name: For messages and saved files; without it ``variable_1``, ``variable_2``, …
         dtype: As for `tensor`.
+        device: As for `tensor`.
     """
     if context.current().interceptors and any_watched(values):
         warn_of_end("variable")
     with context.changed(scope=None, interceptors=()):
-        first = tensor(values, dtype=dtype)
+        first = tensor(values, dtype=dtype, device=device)
     label = name if name is not None else f"variable_{_next_variable()}"
     made = Variable(first.spec, first._array, first._driver, trainable=trainable, name=label)
     made._is_kept = True

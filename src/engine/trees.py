@@ -1,254 +1,35 @@
-"""Trees of tensors: nested tuples, lists, dicts, dataclasses, and what optree has registered.
+"""Models: trees of dicts, lists, tuples, dataclasses and other objects, with tensors as leaves.
 
-optree is imported when the first tree comes: programs that pass tensors do not need it.
+Types that users have registered with optree are taken apart as they said.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
-import threading
 import types
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Set, ValuesView
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
 import numpy as np
 
 from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.engine.tensor import Tensor
+from wgsl_kernels.engine.tensor import Tensor, Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+
+    LeafTest = Callable[[Any], bool]
 
 SPACE = "wgsl_kernels"
-"""optree's namespace for the dataclasses that we have met; it has all of the global one, too."""
-
-_lock = threading.Lock()
-_registered: set[type] = set()
-_leaf_kinds: WeakSet[type] = WeakSet()
-_NUMBERS = (bool, int, float, complex, str, bytes, np.generic)
-
-
-class Tree:
-    """A value taken apart.
-
-    Attributes:
-        leaves: What is in it, in order.
-        is_bare: Whether it is a leaf by itself.
-
-    Raises:
-        ArgumentError: It holds itself, or is nested too deep.
-    """
-
-    def __init__(self, value: Any) -> None:
-        self.leaves: list[Any] = [value]
-        self._spec: Any = None
-        try:
-            self.is_bare = _is_leaf(value)
-            if not self.is_bare:
-                self.leaves, self._spec = _flatten(value)
-        except RecursionError:
-            raise ArgumentError(
-                f"an argument is a {type(value).__name__} that holds itself, or is nested beyond "
-                "any use; want a tensor, or a tree of them."
-            ) from None
-
-    def filled(self, leaves: Sequence[Any]) -> Any:
-        """Return the same form with other leaves."""
-        if self.is_bare:
-            return leaves[0]
-        import optree
-
-        return optree.tree_unflatten(self._spec, leaves)
-
-    def matched(self, other: Any) -> list[Any] | None:
-        """Return what stands in another value where this one has leaves; None if it cannot be.
-
-        What stands there may be anything, None among it.
-        """
-        if self.is_bare:
-            return [other]
-        Tree(other)  # so that its dataclasses are known
-        try:
-            return list(self._spec.flatten_up_to(other))
-        except ValueError:  # optree's word for another form
-            return None
-
-    def names(self) -> list[str]:
-        """Return where each leaf stands, as Python would write it: ``['hidden']['w']``."""
-        if self.is_bare:
-            return [""]
-        return [accessor.codify("") for accessor in self._spec.accessors()]
-
-
-def _is_leaf(value: Any) -> bool:
-    """Say whether a value is one tensor, or what makes one: lists of nothing but numbers do."""
-    if isinstance(value, (Tensor, np.ndarray, *_NUMBERS)):
-        return True
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return all(_is_numbers(one) for one in value)
-    return not isinstance(value, (list, tuple, dict)) and taken_apart(value) is None
-
-
-def _is_numbers(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(_is_numbers(one) for one in value)
-    return isinstance(value, _NUMBERS)
-
-
-def _flatten(value: Any) -> tuple[list[Any], Any]:
-    import optree
-
-    while True:
-        leaves, spec = optree.tree_flatten(value, namespace=SPACE)
-        new = {type(one) for one in leaves if _is_dataclass(one)}
-        if not new:
-            return leaves, spec
-        with _lock:
-            for kind in new - _registered:
-                _register(kind)
-                _registered.add(kind)
-
-
-def _is_dataclass(value: Any) -> bool:
-    return dataclasses.is_dataclass(value) and not isinstance(value, type)
-
-
-def _register(kind: type) -> None:
-    """Have optree take dataclasses of one type apart, field by field."""
-    import optree
-
-    fields = dataclasses.fields(kind)
-    names = tuple(one.name for one in fields if not one.metadata.get("static"))
-    static = tuple(one.name for one in fields if one.metadata.get("static"))
-
-    def flatten(one: Any) -> tuple[Any, ...]:
-        constants = tuple(getattr(one, name) for name in static)
-        return [getattr(one, name) for name in names], constants, names
-
-    def rebuild(constants: Any, values: Any) -> Any:
-        made: Any = object.__new__(kind)  # a dataclass may compute, and check, in its __init__
-        given = zip((*names, *static), (*values, *constants), strict=True)
-        for name, value in given:
-            object.__setattr__(made, name, value)
-        return made
-
-    optree.register_pytree_node(kind, flatten, rebuild, namespace=SPACE)
-
-
-def taken_apart(value: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]] | None:
-    """Return what a node of a tree holds, and what builds it again; None of a leaf.
-
-    A dict's values come in the order of its own keys.
-    """
-    kind = type(value)
-    if kind in _leaf_kinds or isinstance(value, _LEAVES):
-        return None
-    import optree
-
-    if _is_dataclass(value):
-        _flatten(value)
-    try:
-        one = optree.tree_flatten_one_level(value, namespace=SPACE)
-    except ValueError:  # optree's word for a leaf
-        _leaf_kinds.add(kind)
-        return None
-    return list(one.children), lambda items: one.unflatten_func(one.metadata, items)
-
-
-def leaves_of(
-    caller: str, value: Any, is_leaf: Callable[[Any], bool]
-) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Yield what a model has, each with the names that lead to it.
-
-    A model is a leaf, or dicts, lists, tuples, dataclasses and other objects with leaves in them.
-    Of an object the attributes count that have leaves in them, be it in ``vars`` or in
-    ``__slots__``; others, and fields of a dataclass with the metadata ``static``, are no part of
-    it. What else is in dicts, lists and tuples is yielded too, for the caller to refuse.
-
-    Raises:
-        ArgumentError: It holds itself, or is nested more than `DEEPEST` deep.
-    """
-    yield from _Walk(caller, is_leaf).leaves(value, (), is_attribute=False)
-
-
-class _Walk:
-    """A walk through a model, which enters what has no leaves once: it may be large, and round."""
-
-    def __init__(self, caller: str, is_leaf: Callable[[Any], bool]) -> None:
-        self._caller = caller
-        self._is_leaf = is_leaf
-        self._above: set[int] = set()
-        self._empty: dict[int, Any] = {}
-        self._circles: dict[int, str] = {}
-
-    def leaves(
-        self, value: Any, names: tuple[Any, ...], *, is_attribute: bool
-    ) -> Iterator[tuple[tuple[Any, ...], Any]]:
-        parts = None if self._is_leaf(value) else parts_of(value)
-        if parts is None:
-            if self._is_leaf(value) or not is_attribute:
-                yield names, value
-            return
-        if id(value) in self._empty:
-            return
-        if id(value) in self._above:
-            self._circles[id(value)] = "/".join(map(str, names))
-            return
-        if len(names) >= DEEPEST:
-            raise ArgumentError(
-                f"{self._caller}: the model is nested more than {DEEPEST} deep; want a tree."
-            )
-        self._above.add(id(value))
-        inside = is_attribute or not isinstance(value, (Mapping, list, tuple))
-        has_leaves = False
-        for name, one in parts:
-            for found in self.leaves(one, (*names, name), is_attribute=inside):
-                has_leaves = True
-                yield found
-        self._above.discard(id(value))
-        if not has_leaves:
-            self._empty[id(value)] = value
-        elif id(value) in self._circles:
-            raise ArgumentError(
-                f"{self._caller}: the model holds itself, under {self._circles[id(value)]!r}; want "
-                "a tree."
-            )
-
-
-def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
-    """Return what a node of a model holds, by name, or None of anything else."""
-    if isinstance(value, Mapping):
-        return list(value.items())
-    if isinstance(value, (list, tuple)):
-        fields = getattr(value, "_fields", None)
-        return list(zip(fields or map(str, range(len(value))), value, strict=True))
-    if isinstance(value, _LEAVES + _FUNCTIONS) or hasattr(type(value), "__array__"):
-        return None
-    if _is_dataclass(value):
-        return [
-            (one.name, getattr(value, one.name))
-            for one in dataclasses.fields(value)
-            if not one.metadata.get("static")
-        ]
-    found = dict(getattr(value, "__dict__", {}))
-    for kind in type(value).__mro__:
-        own = kind.__dict__.get("__slots__", ())
-        for name in (own,) if isinstance(own, str) else own:
-            full = f"_{kind.__name__.lstrip('_')}{name}" if _is_private(name) else name
-            if name not in ("__dict__", "__weakref__") and hasattr(value, full):
-                found.setdefault(name, getattr(value, full))
-    return list(found.items()) or None
-
-
-def _is_private(name: str) -> bool:
-    return name.startswith("__") and not name.endswith("__")
-
+"""optree's namespace that is asked, with what is registered for all of them."""
 
 DEEPEST = 100
 """How deep a model may be nested."""
 
+_NUMBERS = (bool, int, float, complex, str, bytes, np.generic)
+_FLOATS = (float, complex, np.floating, np.complexfloating)
 _FUNCTIONS = (
     types.FunctionType,
     types.BuiltinFunctionType,
@@ -257,3 +38,338 @@ _FUNCTIONS = (
     enum.Enum,
 )
 _LEAVES = (Tensor, np.ndarray, type(None), type, *_NUMBERS)
+FORMLESS = (Iterator, Set, ValuesView)
+"""What is gone through, and is no tree."""
+
+_NEVER_NODES = (*_LEAVES, *_FUNCTIONS)
+_ATTRIBUTE, _FIELD, _CONTAINER = range(3)
+_IS_OF_PYTHON = 1 << 9
+"""The flag of classes that Python code has made, in ``__flags__``."""
+
+
+class Leaves(NamedTuple):
+    """What the leaves of a model are.
+
+    Attributes:
+        everywhere: Says so of a value, wherever it is.
+        in_fields: Says so of what a dataclass has in its fields.
+        in_containers: Says so of what a dict, list or tuple holds. What else is no node there is a
+            leaf, too: for the caller to refuse.
+    """
+
+    everywhere: LeafTest
+    in_fields: LeafTest = lambda _: False
+    in_containers: LeafTest = lambda _: False
+
+
+class Parts(NamedTuple):
+    """One node, opened.
+
+    Attributes:
+        kind: What two nodes of the same form have in common.
+        names: Its parts' names in paths.
+        values: Its parts.
+        rebuild: Makes such a node of other parts.
+        level: Whether it has them as attributes, in fields or as a container.
+        constants: What else makes it what it is: keys, static fields, an optree node's metadata.
+    """
+
+    kind: Any
+    names: Sequence[Any]
+    values: Sequence[Any]
+    rebuild: Callable[[Sequence[Any]], Any]
+    level: int = _CONTAINER
+    constants: Any = ()
+
+
+class Tree:
+    """A model taken apart.
+
+    Containers are entered as they are; of other objects those attributes count that lead to a leaf,
+    be they in ``vars`` or in ``__slots__``. Fields of a dataclass with the metadata ``static`` do
+    not count, and None is never a leaf.
+
+    Attributes:
+        leaves: What is in it, in order.
+        is_bare: Whether it is a leaf by itself.
+
+    Raises:
+        ArgumentError: It holds itself, or is nested more than `DEEPEST` deep.
+    """
+
+    __slots__ = ("_form", "is_bare", "leaves")
+
+    def __init__(self, caller: str, value: Any, kind: Leaves) -> None:
+        walk = _Walk(caller, kind)
+        try:
+            self._form = walk.form(value, _CONTAINER)
+        except RecursionError:
+            raise ArgumentError(
+                f"{caller}: the model is a {type(value).__name__} that holds itself, or is nested "
+                f"more than {DEEPEST} deep; want a tree."
+            ) from None
+        self.leaves = walk.leaves
+        self.is_bare = self._form is _LEAF
+
+    def filled(self, leaves: Sequence[Any]) -> Any:
+        """Return the same form with other leaves."""
+        return _filled(self._form, iter(leaves))
+
+    def matched(self, other: Any) -> list[Any] | None:
+        """Return what is in another value where this one has leaves; None if the forms differ.
+
+        What is there may be anything, None among it.
+        """
+        found: list[Any] = []
+        return found if _is_matched(self._form, other, found) else None
+
+    def paths(self) -> list[tuple[Any, ...]]:
+        """Return the names that lead to each leaf."""
+        return list(_paths(self._form, ()))
+
+    def names(self) -> list[str]:
+        """Return the paths of the leaves as text: ``hidden/w``."""
+        return ["/".join(map(str, path)) for path in self.paths()]
+
+
+class _Node(NamedTuple):
+    parts: Parts
+    forms: list[Any]
+
+
+class _Constant(NamedTuple):
+    """What is no leaf, and leads to none."""
+
+    value: Any
+
+
+_LEAF = object()
+_NONE = _Constant(None)
+
+
+class _Walk:
+    """A walk through a model, which enters what has no leaves once: it may be large, and round."""
+
+    def __init__(self, caller: str, kind: Leaves) -> None:
+        self._caller = caller
+        self._kind = kind
+        self._above: set[int] = set()
+        self._empty: dict[int, Any] = {}
+        self._circles: dict[int, str] = {}
+        self._path: list[Any] = []
+        self.leaves: list[Any] = []
+
+    def form(self, value: Any, level: int) -> Any:
+        """Return the form of a value that is at the end of the path."""
+        if self._kind[0](value):
+            self.leaves.append(value)
+            return _LEAF
+        if value is None and self._path:
+            return _NONE
+        is_leaf = level and self._kind[level](value)
+        parts = None if is_leaf else parts_of(value)
+        if parts is None:
+            if is_leaf or level == _CONTAINER:
+                self.leaves.append(value)
+                return _LEAF
+            return _Constant(value)
+        identity = id(value)
+        if identity in self._above:
+            self._circles[identity] = "/".join(map(str, self._path))
+        if identity in self._above or identity in self._empty:
+            return _Constant(value)
+        if len(self._path) >= DEEPEST:
+            raise ArgumentError(
+                f"{self._caller}: the model is nested more than {DEEPEST} deep; want a tree."
+            )
+        return self._node(parts, value, min(level, parts.level))
+
+    def _node(self, parts: Parts, value: Any, level: int) -> Any:
+        before = len(self.leaves)
+        self._above.add(id(value))
+        forms: list[Any] = []
+        for name, one in zip(parts.names, parts.values, strict=True):
+            self._path.append(name)
+            forms.append(self.form(one, level))
+            self._path.pop()
+        self._above.discard(id(value))
+        if len(self.leaves) == before:
+            if not self._path and parts.level != _CONTAINER:
+                self.leaves.append(value)
+                return _LEAF
+            self._empty[id(value)] = value
+            return _Constant(value)
+        if id(value) in self._circles:
+            raise ArgumentError(
+                f"{self._caller}: the model holds itself, under {self._circles[id(value)]!r}; want "
+                "a tree."
+            )
+        return _Node(parts, forms)
+
+
+def _paths(form: Any, above: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    if form is _LEAF:
+        yield above
+    elif isinstance(form, _Node):
+        for name, one in zip(form.parts.names, form.forms, strict=True):
+            yield from _paths(one, (*above, name))
+
+
+def _filled(form: Any, leaves: Iterator[Any]) -> Any:
+    if form is _LEAF:
+        return next(leaves)
+    if isinstance(form, _Constant):
+        return form.value
+    return form.parts.rebuild([_filled(one, leaves) for one in form.forms])
+
+
+def _is_matched(form: Any, other: Any, found: list[Any]) -> bool:
+    if form is _LEAF:
+        found.append(other)
+        return True
+    if isinstance(form, _Constant):
+        return True
+    mine, parts = form.parts, parts_of(other)
+    if parts is None or parts.kind != mine.kind:
+        return False
+    values = dict(zip(parts.names, parts.values, strict=True))
+    if mine.level == _CONTAINER and values.keys() != set(mine.names):
+        return False
+    return all(
+        isinstance(one, _Constant) or (name in values and _is_matched(one, values[name], found))
+        for name, one in zip(mine.names, form.forms, strict=True)
+    )
+
+
+def parts_of(value: Any) -> Parts | None:
+    """Return the parts of a node of a model, or None of anything else."""
+    if type(value) is dict:
+        return _mapping(value)
+    if isinstance(value, _NEVER_NODES) or hasattr(type(value), "__array__"):
+        return None
+    return container_parts(value) or _attributes(value)
+
+
+def container_parts(value: Any) -> Parts | None:
+    """Return the parts of what is made to hold others: no object but a dataclass; None else."""
+    kind: Any = type(value)
+    if isinstance(value, _LEAVES):
+        return None
+    if kind is dict:
+        return _mapping(value)
+    if isinstance(value, (list, tuple)):
+        fields = getattr(value, "_fields", None)
+        if fields is not None:
+            return Parts(kind, fields, value, lambda items: kind(*items))
+        return Parts(kind, [str(index) for index in range(len(value))], value, kind)
+    found = _registered(value)
+    if found is None and isinstance(value, Mapping):
+        return _mapping(value)
+    if found is None and dataclasses.is_dataclass(kind):
+        return _attributes(value)
+    return found
+
+
+def _mapping(value: Mapping[Any, Any]) -> Parts:
+    keys = list(value)
+    return Parts(
+        Mapping,
+        keys,
+        list(value.values()),
+        lambda items: dict(zip(keys, items, strict=True)),
+        constants=keys,
+    )
+
+
+_unregistered: WeakSet[type] = WeakSet()
+
+
+def _registered(value: Any) -> Parts | None:
+    """Return the parts of what optree knows: types that come with it, and those of users."""
+    kind = type(value)
+    if kind in _unregistered:
+        return None
+    import optree
+
+    try:
+        one = optree.tree_flatten_one_level(value, namespace=SPACE)
+    except ValueError:  # optree's word for a leaf
+        _unregistered.add(kind)
+        return None
+    same: Any = Mapping if isinstance(value, Mapping) else kind
+    return Parts(
+        same,
+        [str(entry) if type(entry) is int else entry for entry in one.entries],
+        one.children,
+        lambda items: one.unflatten_func(one.metadata, items),
+        constants=one.metadata,
+    )
+
+
+def _attributes(value: Any) -> Parts | None:
+    """Return the attributes of an object, of a dataclass its fields but static ones."""
+    kind: Any = type(value)
+    own = dict(getattr(value, "__dict__", {}))
+    slots = _slots(value)
+    names = {**slots, **{name: name for name in own}}
+    level, static = _ATTRIBUTE, []
+    if dataclasses.is_dataclass(value):
+        level, fields = _FIELD, dataclasses.fields(value)
+        static = [one.name for one in fields if one.metadata.get("static")]
+        names = {one.name: one.name for one in fields if one.name not in static}
+    elif not (names or kind.__flags__ & _IS_OF_PYTHON):
+        return None
+    state = {full: getattr(value, full) for full in slots.values()}
+
+    def rebuild(items: Sequence[Any]) -> Any:
+        made: Any = object.__new__(kind)  # what __init__ computes and checks is done
+        given = {**own, **state, **dict(zip(names.values(), items, strict=True))}
+        for name, one in given.items():
+            if name in own:
+                made.__dict__[name] = one
+            else:
+                object.__setattr__(made, name, one)
+        return made
+
+    values = [own[name] if name in own else getattr(value, name) for name in names.values()]
+    constants = [getattr(value, name) for name in static]
+    return Parts(kind, list(names), values, rebuild, level, constants)
+
+
+def _slots(value: Any) -> dict[str, str]:
+    """Return the slots that are set, by name: each as it is called outside its class."""
+    found: dict[str, str] = {}
+    for kind in type(value).__mro__:
+        own = kind.__dict__.get("__slots__", ())
+        for name in (own,) if isinstance(own, str) else own:
+            is_private = name.startswith("__") and not name.endswith("__")
+            full = f"_{kind.__name__.lstrip('_')}{name}" if is_private else name
+            if name not in ("__dict__", "__weakref__") and hasattr(value, full):
+                found.setdefault(name, full)
+    return found
+
+
+def _are_numbers(value: Any) -> bool:
+    """Say whether a value is a number, or lists of nothing but numbers: one tensor."""
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return all(_are_numbers(one) for one in value)
+    return isinstance(value, _NUMBERS)
+
+
+def _are_floats(value: Any) -> bool:
+    """Say whether a field of a dataclass has a derivative: a float, an array or list of these."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "fc"
+    if isinstance(value, (list, tuple)):
+        return bool(value) and _are_numbers(value) and any(_are_floats(one) for one in value)
+    return isinstance(value, _FLOATS)
+
+
+TENSORS = Leaves(lambda one: isinstance(one, Tensor))
+"""The leaves of gradients."""
+
+INPUTS = TENSORS._replace(in_fields=_are_floats, in_containers=_are_numbers)
+"""The leaves of what derivatives take: tensors, and in containers numbers."""
+
+VARIABLES = Leaves(lambda one: isinstance(one, Variable))
+"""The leaves of what is trained."""

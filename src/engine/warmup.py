@@ -94,7 +94,7 @@ def warmup(
         raise ArgumentError(f"warmup: threads is {threads}; want 1 or more.")
     watch = Watch()
     fusion = "always" if config.fusion == "auto" else config.fusion
-    settings = {**context.current().config, "fusion": fusion, "progress": "off"}
+    settings = {"fusion": fusion, "progress": "off"}
     start = clock.perf_counter()
     with _shown(progress) as notify:
         able = abilities_of(active_driver())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +10,7 @@ import numpy as np
 
 from wgsl_kernels.engine.attributes import integer, integers, text
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.recent import remembered
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.words import shown
 
@@ -223,7 +223,7 @@ def slide(
             "since only they leave something to round."
         )
     count = len(shape) - 2
-    return _slid(
+    return _slid[
         kernel,
         shape,
         tuple(window[:count]),
@@ -232,10 +232,10 @@ def slide(
         each_axis(kernel, "dilations", dilations, count),
         mode or "floor",
         data_format,
-    )
+    ]
 
 
-@functools.lru_cache(maxsize=512)
+@remembered(2000)
 def _slid(
     kernel: str,
     shape: Shape,

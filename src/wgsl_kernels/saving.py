@@ -24,7 +24,7 @@ from wgsl_kernels.engine.errors import (
 )
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, Variable
-from wgsl_kernels.engine.trees import leaves_of
+from wgsl_kernels.engine.trees import Leaves, Tree
 from wgsl_kernels.engine.watch import all_or_none, at_one_moment
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.tensor_files import Content
@@ -189,7 +189,8 @@ def _things(caller: str, obj: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     def is_thing(one: Any) -> bool:
         return isinstance(one, (kind, HasStateOfVariables, HasState))
 
-    for names, thing in leaves_of(caller, obj, is_thing):
+    model = Tree(caller, obj, Leaves(is_thing))
+    for names, thing in zip(model.paths(), model.leaves, strict=True):
         name = path
         for one in names:
             name = _joined(caller, name, one)

@@ -132,27 +132,6 @@ def test_results_and_arguments_of_other_kinds_are_told() -> None:
         wk.capture(3)  # type: ignore[arg-type]  # what is refused
 
 
-def test_of_many_signatures_those_not_used_for_longest_go_and_it_is_told() -> None:
-    runs = []
-
-    def f(x: wk.Tensor, number: float) -> wk.Tensor:
-        runs.append(number)
-        return x * number
-
-    fast = wk.capture(f)
-    x = wk.tensor([1.0])
-    for number in range(32):
-        fast(x, float(number))
-    fast(x, 0.0)
-    with pytest.warns(RuntimeWarning, match="those not used for longest go"):
-        fast(x, 32.0)
-    assert fast(x, 32.0).tolist() == [32.0]
-    assert fast(x, 0.0).tolist() == [0.0]
-    assert len(runs) == 33
-    assert fast(x, 1.0).tolist() == [1.0]
-    assert len(runs) == 34
-
-
 def test_on_cpu_and_on_a_backend_of_a_user_it_calls_the_function() -> None:
     runs = []
 

@@ -74,6 +74,7 @@ def test_what_makes_tensors_takes_a_device() -> None:
         wk.tensor([1.0], device="cpu"),
         wk.tensor(x, dtype="int32", device="cpu"),
         wk.asarray(x, device="cpu"),
+        wk.variable([1.0], device="cpu"),
         wk.arange(3, device="cpu"),
         wk.linspace(0.0, 1.0, 3, device="cpu"),
         wk.eye(2, device="cpu"),

@@ -146,7 +146,8 @@ def test_a_tape_records_only_inside_its_block(backend: str) -> None:
         tape.watch(x)
         y = x * x
     z = y * y
-    assert tape.gradient(z, x) is None
+    with pytest.raises(wk.GradientNotFound, match="after the tape's block"):
+        tape.gradient(z, x)
     assert tape.gradient(y, x).item() == 4.0
 
 
@@ -255,3 +256,18 @@ def test_a_tape_asked_inside_its_block_records_nothing_after_it() -> None:
             (x * x).dispose()
         assert wk.memory().num_buffers == before
     assert context.current().interceptors == ()
+
+
+def test_a_target_computed_after_the_tape_is_refused_and_a_constant_one_is_not() -> None:
+    x, other = wk.variable([3.0]), wk.tensor([2.0])
+    with wk.GradientTape(persistent=True) as tape:
+        y = x * x
+        constant = other * 2.0
+    late = x * x
+
+    with pytest.raises(wk.GradientNotFound, match=r"y, of shape \[1\], .* after the tape's block"):
+        tape.gradient(late, x)
+    with pytest.raises(wk.GradientNotFound, match="inside the block"):
+        tape.gradient([y, y + 1.0], x)
+    assert tape.gradient(constant, x) is None
+    assert tape.gradient(y, x).tolist() == [6.0]

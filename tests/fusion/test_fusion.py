@@ -12,6 +12,7 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.recent import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -335,7 +336,10 @@ def test_what_is_remembered_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch
     fusing = backend.evaluator
     for kept in (fusing._programs, fusing.fusible_kernels._fused, fusing.fusible_kernels._known):
         kept.clear()
-        monkeypatch.setattr(kept, "most", 3)
+        budget = Budget(6)
+        budget.add(kept)
+        monkeypatch.setattr(kept, "_budget", budget)
+        monkeypatch.setattr(kept, "_nbytes", 1)
     x = values(16, 16)
 
     for count in range(2, 9):

@@ -105,6 +105,18 @@ def test_the_exponential_of_what_is_below_0_keeps_its_bound(
         assert_within(interval, actual, below)
 
 
+def test_the_exponential_of_two_words_keeps_its_bound(evaluate: Evaluate) -> None:
+    x = np.random.default_rng(5).uniform(-80, 1, 50_000).astype(np.float32)
+    expected = np.exp(x.astype(np.float64))
+
+    highs, lows = evaluate("exp_double(a, 0.0).x", x), evaluate("exp_double(a, 0.0).y", x)
+    for (_, high), (_, low) in zip(highs, lows, strict=True):
+        actual = high.astype(np.float64) + low.astype(np.float64)
+        is_whole = expected > 1e-30  # the second word is no normal number below
+        off = np.abs(actual / expected - 1)[is_whole]
+        assert off.max() <= 2.0**-31
+
+
 @pytest.mark.parametrize("name", BINARY)
 def test_function_of_two_numbers_keeps_its_bound(
     evaluate: Evaluate, pairs: Array, name: str

@@ -63,7 +63,8 @@ def test_adam_adds_no_dispatch_to_those_of_the_gradients_where_bindings_suffice(
         network.step()
         rows = [row.label for row in wk.explain(network.step).dispatches]
 
-    assert not [label for label in rows if "Expm1" in label or "GatherV2" in label]
+    others = [label for label in rows if "LogSoftmax" not in label]  # whose own gradient has expm1
+    assert not [label for label in others if "Expm1" in label or "GatherV2" in label]
     assert sum("Sqrt" in label for label in rows) == 4
     driver: Any = find_driver("webgpu")
     bindings = driver.open().limits["max-storage-buffers-per-shader-stage"]

@@ -1,8 +1,9 @@
 """Prints by how many MiB a process grows while a kernel is edited, or shapes are new, without end.
 
 ``python growing.py edits|shapes FOLDER FIRST LAST`` counts from step FIRST on. Tests run it with
-few steps and with smaller caches, so that these are full by then. The gate is 40 MiB for steps 200
-to 1,200 of edits, and 200 to 4,000 of shapes, with caches as they are: ``full`` as a last argument.
+few steps and with smaller caches, so that these are full by then. With caches as they are, ``full``
+as a last argument, they are full after 1,200 shapes; the gate is 40 MiB for steps 200 to 1,200 of
+edits, and 1,200 to 5,000 of shapes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import plans
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.recent import caches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,11 +70,7 @@ def main() -> None:
     wk.set_backend("webgpu")
     step = {"edits": edits, "shapes": shapes}[what](Path(folder))
     if not full:
-        driver: Any = find_driver("webgpu")
-        groups, made = driver.open()._groups, driver.evaluator
-        for one in (plans.plans, groups.found, groups._fittings, made._programs):
-            one.most //= SMALLER
-        made.seen._keys.most //= SMALLER
+        caches.nbytes //= SMALLER
     start = 0.0
     for number in range(int(last)):
         if number == int(first):

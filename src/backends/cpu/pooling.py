@@ -13,6 +13,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.extremes import zeros_in_order
 from wgsl_kernels.backends.cpu.threads import each
+from wgsl_kernels.engine.recent import remembered
 from wgsl_kernels.engine.turns import turns_of
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def max_pool_cpu(sliding: Sliding, x: Array, lowest: float) -> Array:
 def avg_pool_cpu(sliding: Sliding, x: Array) -> Array:
     """Return the mean of each window without its padding; NaN where that is all."""
     y = np.empty(sliding.out_shape, x.dtype)
-    seen = counts(sliding.axes).astype(x.dtype)
+    seen = counts[sliding.axes].astype(x.dtype)
 
     def pool(images: slice) -> None:
         sums = joined(sliding, padded(sliding, x[images], 0), np.add, y[images])
@@ -112,7 +113,7 @@ def avg_pool_cpu(sliding: Sliding, x: Array) -> Array:
     return y
 
 
-@functools.lru_cache(maxsize=256)
+@remembered(lambda seen: 500 + seen.nbytes)
 def counts(axes: tuple[Axis, ...]) -> Array:
     """Return how many elements of the image each window sees: [*places, 1]."""
     seen = functools.reduce(np.multiply.outer, [axis.counts() for axis in axes])[..., np.newaxis]
@@ -128,7 +129,7 @@ def avg_pool_gradient_cpu(sliding: Sliding, dy: Array) -> Array:
     y = np.zeros((sliding.batch, *[axis.size for axis in axes], channels), dy.dtype)
     if not dy.size:
         return y
-    seen = np.maximum(counts(axes), 1).astype(dy.dtype)
+    seen = np.maximum(counts[axes], 1).astype(dy.dtype)
 
     def spread(images: slice) -> None:
         own = y[images]

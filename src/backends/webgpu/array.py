@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from wgsl_kernels.engine.attributes import integers
 from wgsl_kernels.engine.dtypes import numpy_dtype
 from wgsl_kernels.engine.errors import DTypeError, ShapeError
+from wgsl_kernels.engine.recent import remembered
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.words import shown
 
@@ -219,14 +219,14 @@ def extent(kernel: str, shape: Shape, dtype: DType) -> tuple[Shape, int, int, st
         ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
     """
     try:
-        return _extent(kernel, shape, dtype)
+        return _extent[kernel, shape, dtype]
     except TypeError as error:
         if isinstance(error, DTypeError):
             raise
-    return _extent.__wrapped__(kernel, shape, dtype)  # lists and arrays are not remembered
+    return _extent.function(kernel, shape, dtype)  # lists and arrays are not remembered
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered(500)
 def _extent(kernel: str, shape: Shape, dtype: Any) -> tuple[Shape, int, int, str]:
     shape = integers(f"{kernel}: empty", "shape", shape)
     if any(length < 0 for length in shape):

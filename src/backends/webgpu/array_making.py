@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from wgsl_kernels.backends.webgpu.choosing import Chooser
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.words import words_of
+from wgsl_kernels.engine.recent import Remembered
 from wgsl_kernels.engine.spec import Shape, Spec
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.host import Array
-
-REMEMBERED = 1024
-"""Shapes and layouts whose facts are kept at hand."""
 
 
 class ArrayMaker(Chooser):
@@ -97,10 +94,10 @@ class ArrayMaker(Chooser):
         shape = shape if type(shape) is tuple else doors.plain_shape(self._kernel, shape)
         strides, offset = doors.check_steps(self._kernel, shape, strides, offset)
         is_whole = array.layout is None and offset == 0 and array.shape == shape
-        if is_whole and _is_row_major(shape, strides):
+        if is_whole and _is_row_major[shape, strides]:
             return array
         if array.op is not None:
-            if offset == 0 and math.prod(shape) == array.size and _is_row_major(shape, strides):
+            if offset == 0 and math.prod(shape) == array.size and _is_row_major[shape, strides]:
                 return pending_view(array, shape)
             self._backend.make_resident(array, f"{self._kernel} makes a view of it")
         one_to_one = array.size == 1 and math.prod(shape) == 1  # still travels as a parameter
@@ -121,4 +118,4 @@ class ArrayMaker(Chooser):
         return fold(-(-invocations // group))
 
 
-_is_row_major = functools.lru_cache(maxsize=REMEMBERED)(is_row_major)
+_is_row_major = Remembered(is_row_major, 300)

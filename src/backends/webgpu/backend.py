@@ -38,7 +38,7 @@ from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
 from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
-from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.backends.webgpu.runtime.small import launch_where_small
 from wgsl_kernels.backends.webgpu.sources import sources_of
 from wgsl_kernels.backends.webgpu.symbolic import lower_function
@@ -62,9 +62,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.registry import Kernel
     from wgsl_kernels.engine.spec import Spec
 
-FILLS_MAX = 512
-"""Fills that are kept ready at least."""
-
 
 class WebGpuBackend:
     """Runs WGSL kernels through wgpu."""
@@ -74,7 +71,7 @@ class WebGpuBackend:
     def __init__(self) -> None:
         self._device: Device | None = None
         self._copier = Copier(self)
-        self._fills: DeviceCache[tuple[Any, ...], Loaded] = DeviceCache(FILLS_MAX)
+        self._fills: DeviceCache[tuple[Any, ...], Loaded] = DeviceCache(bytes_of_loaded)
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self._debugging = Debugging(self.evaluator)

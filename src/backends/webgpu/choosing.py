@@ -7,7 +7,6 @@ import linecache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.backends.webgpu.packages import plain_path
-from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.templates.constants import shown
 from wgsl_kernels.backends.webgpu.tuning.choice import Candidate, Choice, choice_by_name
 from wgsl_kernels.engine.errors import ArgumentError
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_CONFIGURATIONS = 64
 """Configurations among which one choice can be measured."""
+CHOICE_BYTES = 4000
+"""What a choice takes with its variants."""
 
 
 class ConfigurationChoice(NamedTuple):
@@ -45,8 +46,8 @@ class Chooser:
         self._origin = origin
         self._sources = sources
         self._trace: Trace | None = None
-        self._choices: Recent[Any, Choice] = Recent(PROGRAMS_MAX)
-        self._configurations: Recent[Any, ConfigurationChoice] = Recent(PROGRAMS_MAX)
+        self._choices: Recent[Any, Choice] = Recent(CHOICE_BYTES)
+        self._configurations: Recent[Any, ConfigurationChoice] = Recent(CHOICE_BYTES)
 
     def choose(
         self,

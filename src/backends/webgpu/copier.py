@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.session import Session
 
-COPIES_MAX = 512
-"""Layouts of copies that are kept ready at least."""
+COPY_BYTES = 6000
+"""What a copy that is kept ready takes."""
 
 
 class Copier:
@@ -33,7 +33,7 @@ class Copier:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._ready: DeviceCache[tuple[Any, ...], MapLaunch | Loaded] = DeviceCache(COPIES_MAX)
+        self._ready: DeviceCache[tuple[Any, ...], MapLaunch | Loaded] = DeviceCache(COPY_BYTES)
         self._gpu = Gpu(session, "Copy", COPY_ORIGIN, Sources(COPY_ORIGIN))
 
     def begin(self, device: Device) -> None:

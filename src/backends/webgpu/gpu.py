@@ -16,10 +16,9 @@ from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.packages import plain_path
 from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
-from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.packing import PackingLaunch
-from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.engine.attributes import field_key, plain
 from wgsl_kernels.engine.dtypes import canonical
 from wgsl_kernels.engine.errors import ArgumentError
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.origin import Origin
 
 _ARRAYS = {GpuArray}
-DISPATCHES_MAX = 512
-"""Dispatches of one function for certain shapes that are kept at least: a sort has hundreds."""
+LAUNCH_BYTES = 2000
+"""What a launch takes that has run nothing yet."""
 
 
 class Gpu(ArrayMaker):
@@ -54,9 +53,9 @@ class Gpu(ArrayMaker):
 
     def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
         super().__init__(backend, kernel, origin, sources)
-        self._programs: DeviceCache[Any, Loaded] = DeviceCache(DISPATCHES_MAX)
-        self._maps: Recent[Any, MapLaunch] = Recent(PROGRAMS_MAX)
-        self._forms: Recent[Any, FusibleLaunch] = Recent(PROGRAMS_MAX)
+        self._programs: DeviceCache[Any, Loaded] = DeviceCache(bytes_of_loaded)
+        self._maps: Recent[Any, MapLaunch] = Recent(LAUNCH_BYTES)
+        self._forms: Recent[Any, FusibleLaunch] = Recent(LAUNCH_BYTES)
 
     @property
     def device(self) -> Device:

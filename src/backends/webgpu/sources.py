@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Asked: TypeAlias = "tuple[str, str | Text | None, tuple[tuple[str, bool | int], ...] | None]"
 """A shader, what fills its slots, and its configuration."""
 
-SOURCES_MAX = 128
-"""Shaders of one kernel that are kept at least; a function may write texts without end."""
+SOURCE_BYTES = 40_000
+"""What a shader takes as it was read, about; a function may write texts without end."""
 
 
 class Sources:
@@ -33,7 +33,7 @@ class Sources:
         self._folder = origin.folder
         self._inline = origin.inline
         note_home(self._inline, origin.file)
-        self._found: Recent[Asked, Source] = Recent(SOURCES_MAX)
+        self._found: Recent[Asked, Source] = Recent(SOURCE_BYTES)
         self._is_broken = False
 
     def find(

@@ -287,8 +287,8 @@ wgsl_kernel("Sigmoid", "activation/sigmoid.wesl")
 
 
 @gradient("Sigmoid")
-def _sigmoid_grad(dy: Tensor, y: Tensor) -> Tensor:
-    return dy * (y * (1.0 - y))
+def _sigmoid_grad(dy: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return dy * (y * sigmoid(-x))  # 1 - y cancels where y is near 1
 
 
 def softplus(x: TensorLike) -> Tensor:

@@ -82,8 +82,8 @@ wgsl_kernel("ComplexAbs", "complex/complex_abs.wesl")
 @gradient("ComplexAbs")
 def _complex_abs_grad(dy: Tensor, x: Tensor, y: Tensor) -> Tensor:
     # dL/d conj(x) = dy * x / |x|; 0 at 0
-    part = dy / logical.where(compare.equal(y, 0.0), 1.0, y)
-    return complex(part * real(x), part * imag(x))
+    length = logical.where(compare.equal(y, 0.0), 1.0, y)
+    return complex(dy * (real(x) / length), dy * (imag(x) / length))
 
 
 def conj(x: TensorLike) -> Tensor:

@@ -11,12 +11,12 @@ einsum-like expressions, 2018.
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from wgsl_kernels.engine.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.recent import remembered
 from wgsl_kernels.engine.shapes import show
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Equation:
         return tuple(self.lengths[letter] for letter in self.output)
 
 
-@functools.lru_cache(maxsize=512)
+@remembered(3000)
 def read_equation(equation: str, shapes: tuple[Shape, ...]) -> Equation:
     """Return what an equation says of operands of these shapes.
 

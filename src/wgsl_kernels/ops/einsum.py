@@ -67,7 +67,7 @@ def _is_complex(value: TensorLike) -> bool:
 
 def _of_complex(equation: str, tensors: list[Tensor]) -> Tensor:
     """Return the contraction of tensors some of which are complex, a pair at a time."""
-    read = read_equation(equation, tuple(one.shape for one in tensors))
+    read = read_equation[equation, tuple(one.shape for one in tensors)]
     left = list(zip(tensors, read.inputs, strict=True))
     for taken in read.path:
         found, *others = [left[place] for place in taken]
@@ -113,7 +113,7 @@ def _einsum_signature(inputs: list[Spec], /, *, equation: str) -> Spec:
         raise ArgumentError("Einsum: inputs is empty; want at least one tensor.")
     for place, one in enumerate(inputs):
         require_dtype("Einsum", f"inputs[{place}]", one, "float32", "int32")
-    read = read_equation(equation, tuple(one.shape for one in inputs))
+    read = read_equation[equation, tuple(one.shape for one in inputs)]
     return inputs[0].like(shape=read.shape)
 
 
@@ -142,7 +142,7 @@ class _OnCpu:
 @cpu_kernel("Einsum")
 @silent
 def _einsum_cpu(inputs: list[Array], *, equation: str) -> Array:
-    read = read_equation(equation, tuple(one.shape for one in inputs))
+    read = read_equation[equation, tuple(one.shape for one in inputs)]
     if 0 in read.lengths.values():
         return np.zeros(read.shape, inputs[0].dtype)
     return contract(_OnCpu(), read, inputs)
@@ -177,7 +177,7 @@ class _OnDevice:
 
 @wgsl_kernel("Einsum", dtypes=("float32", "float16", "int32"))
 def _einsum_webgpu(gpu: Gpu, inputs: list[GpuArray], *, equation: str) -> GpuArray:
-    read = read_equation(equation, tuple(one.shape for one in inputs))
+    read = read_equation[equation, tuple(one.shape for one in inputs)]
     dtype = inputs[0].dtype
     if 0 in read.lengths.values():
         return gpu.full(read.shape, dtype, 0)
@@ -186,7 +186,7 @@ def _einsum_webgpu(gpu: Gpu, inputs: list[GpuArray], *, equation: str) -> GpuArr
 
 @gradient("Einsum")
 def _einsum_grad(dy: Tensor, inputs: list[Tensor], equation: str) -> list[Lazy]:
-    read = read_equation(equation, tuple(one.shape for one in inputs))
+    read = read_equation[equation, tuple(one.shape for one in inputs)]
 
     def of(place: int) -> Tensor:
         """Return the sum of what each element of an operand was multiplied by."""

@@ -281,5 +281,12 @@ wgsl_kernel("Tanh", "unary/tanh.wesl")
 
 
 @gradient("Tanh")
-def _tanh_grad(dy: Tensor, y: Tensor) -> Tensor:
-    return dy * (1.0 - y * y)
+def _tanh_grad(dy: Tensor, x: Tensor) -> Tensor:
+    # 1 / cosh(x)^2, since 1 - y^2 cancels where y is near 1
+    limit = _FLAT_FROM[x.dtype]
+    inside = run("ClipByValue", x, clip_value_min=-limit, clip_value_max=limit)
+    return dy * run("Square", run("Reciprocal", run("Cosh", inside)))
+
+
+_FLAT_FROM = {"float16": 10.0, "float32": 53.0, "float64": 425.0}
+"""Where cosh(x) is still a number, so that its gradient is, and 1 / cosh(x)^2 is 0."""

@@ -45,7 +45,7 @@ wgsl_kernel("Acosh", "unary/acosh.wesl")
 
 @gradient("Acosh")
 def _acosh_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy * unary.rsqrt((x - 1.0) * (x + 1.0))
+    return dy / (unary.sqrt(x - 1.0) * unary.sqrt(x + 1.0))  # their product may overflow
 
 
 def asinh(x: TensorLike) -> Tensor:
@@ -75,7 +75,8 @@ wgsl_kernel("Asinh", "unary/asinh.wesl")
 
 @gradient("Asinh")
 def _asinh_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy * unary.rsqrt(x * x + 1.0)
+    # 1 / sqrt(x^2 + 1); where x^2 overflows what is above 0 of the two, else never the second
+    return dy * run("Maximum", unary.rsqrt(x * x + 1.0), 1.0 / (unary.abs(x) + 1.0))
 
 
 def atanh(x: TensorLike) -> Tensor:

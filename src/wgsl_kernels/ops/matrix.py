@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -36,6 +35,7 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
 from wgsl_kernels.engine.dtypes import COMPLEXES
 from wgsl_kernels.engine.errors import ShapeError
 from wgsl_kernels.engine.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.recent import remembered
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.engine.signature import signature
@@ -209,7 +209,7 @@ def product_webgpu(
         transpose_b: Whether the right ones are.
         epilogue: What becomes of the sums.
     """
-    plan = _plan((a.shape, a.layout), (b.shape, b.layout), transpose_a, transpose_b)
+    plan = _plan[(a.shape, a.layout), (b.shape, b.layout), transpose_a, transpose_b]
     if a.size * b.size and is_above_limit(gpu, plan.shape, a, b):
 
         def part(a: GpuArray, b: GpuArray, end: Epilogue) -> GpuArray:
@@ -281,7 +281,7 @@ class _Plan:
     memo: Memo = field(default_factory=Memo)
 
 
-@functools.lru_cache(maxsize=512)
+@remembered(4000)
 def _plan(a: ShapeAndLayout, b: ShapeAndLayout, transpose_a: bool, transpose_b: bool) -> _Plan:
     batch = broadcast_shapes(a[0][:-2], b[0][:-2]) or ()
     left = _as_matrices(a, batch, transpose_a)

@@ -147,6 +147,7 @@ def _multinomial_webgpu(
     gpu.dispatch(
         "random/cumulative_weights.wesl",
         {"logits": logits, "cumulative": cumulative},
+        configuration={"GROUP": next((one for one in (8, 64) if outcomes <= one), 256)},
         params={"outcomes": outcomes, "rows": rows, "is_normalized": int(normalized)},
         groups=gpu.grid(rows, 1),
     )

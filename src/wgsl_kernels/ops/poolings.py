@@ -204,7 +204,7 @@ def _declare_avg_grad(kind: Pooling) -> None:
         geometry = _geometry(filter_size, strides, pad, dilations, dim_rounding_mode, data_format)
         means = run(kind.avg, ddx, **geometry)
         sliding = sliding_by(kernel, input_shape, geometry)
-        seen = counts(sliding.axes).astype(np.bool_)
+        seen = counts[sliding.axes].astype(np.bool_)
         if not seen.all():  # a window that sees nothing passes nothing on
             mask = seen[..., 0] if sliding.is_channels_first else seen
             means = logical.where(tensor(mask), means, 0.0)

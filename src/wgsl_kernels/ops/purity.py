@@ -38,7 +38,7 @@ def needs_of(f: Callable[[], object]) -> Needs:
     seen = _Seen(active_tapes())
     watch = Watch()
     try:
-        with hidden_from_tapes(), context.changed(watch=watch), context.Intercepted(seen):
+        with hidden_from_tapes(), context.changed(watch=watch), context.intercepted(seen):
             f()
     finally:
         watch.put_back()
@@ -125,7 +125,7 @@ class Pure:
         given = zip(self._needs.closed_over, closed_over, strict=True)
         replaced = _Replaced({old._id: new for old, new in given})
         try:
-            with context.changed(watch=watch), context.Intercepted(replaced):
+            with context.changed(watch=watch), context.intercepted(replaced):
                 new, ys = self._body(carry[:count], x, [])
         finally:
             watch.put_back()

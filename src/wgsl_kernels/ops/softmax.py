@@ -52,7 +52,9 @@ wgsl_kernel("LogSoftmax", "softmax/log_softmax.wesl", dtypes=("float32", "float1
 
 @gradient("LogSoftmax")
 def _log_softmax_grad(dy: Tensor, y: Tensor, axis: int) -> Tensor:
-    return dy - reduce.sum(dy, axis=axis, keepdims=True) * exponential.exp(y)
+    # dy - e^y * sum(dy), of which 1 - e^y is taken apart: it cancels where y is near 0
+    others = reduce.sum(dy, axis=axis, keepdims=True) - dy
+    return -(dy * exponential.expm1(y)) - others * exponential.exp(y)
 
 
 def logsumexp(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
@@ -124,5 +126,7 @@ declare("Softmax", SPREADS)
 
 @gradient("Softmax")
 def _softmax_grad(dy: Tensor, y: Tensor, dim: int) -> Tensor:
-    weighted = dy * y
-    return weighted - reduce.sum(weighted, axis=dim, keepdims=True) * y
+    # The sum of dy * y is dy itself where y is near 1. What is left without it is so small that its
+    # own sum keeps the digits.
+    left = dy - reduce.sum(dy * y, axis=dim, keepdims=True)
+    return (left - reduce.sum(left * y, axis=dim, keepdims=True)) * y

@@ -143,5 +143,10 @@ wgsl_kernel("Atan2", "binary/atan2.wesl")
 
 @gradient("Atan2")
 def _atan2_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
-    part = dy / (a * a + b * b)
-    return lambda: unbroadcast(part * b, a.shape), lambda: unbroadcast(-(part * a), b.shape)
+    # b / (a^2 + b^2) and -a / (a^2 + b^2), where squares may over- or underflow
+    length = run("Hypot", a, b)
+    part = dy / length
+    return (
+        lambda: unbroadcast(part * (b / length), a.shape),
+        lambda: unbroadcast(-(part * (a / length)), b.shape),
+    )

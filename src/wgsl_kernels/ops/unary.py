@@ -283,7 +283,7 @@ wgsl_kernel("Rsqrt", "unary/rsqrt.wesl")
 
 @gradient("Rsqrt")
 def _rsqrt_grad(dy: Tensor, y: Tensor) -> Tensor:
-    return dy * (y * y * y) * -0.5
+    return dy * (y * y * (y * -0.5))
 
 
 def sign(x: TensorLike) -> Tensor:

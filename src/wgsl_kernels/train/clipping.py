@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.attributes import number, sequence
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.tensor import Tensor, as_tensor
-from wgsl_kernels.engine.trees import Tree
+from wgsl_kernels.engine.trees import FORMLESS, TENSORS, Tree
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops.binary import add_n, minimum
 from wgsl_kernels.ops.reduce import sum
 from wgsl_kernels.ops.unary import sqrt, square
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 _NAME = "clip_by_global_norm"
 
@@ -60,17 +59,7 @@ def clip_by_global_norm(gradients: Any, max_norm: float) -> tuple[Any, Tensor]:
 
 def _taken_apart(gradients: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """Return the gradients, and what gives others the form of these."""
-    if isinstance(gradients, Mapping):
-        values = list(gradients.values())
-        if _is_flat(values):
-            return values, lambda found: dict(zip(gradients, found, strict=True))
-    elif not isinstance(gradients, (list, tuple)) and isinstance(gradients, Iterable):
-        return sequence(_NAME, "gradients", gradients, "tensors"), lambda found: found
-    elif isinstance(gradients, (list, tuple)) and _is_flat(gradients):
-        return list(gradients), lambda found: found
-    tree = Tree(gradients)
+    if isinstance(gradients, FORMLESS):
+        gradients = sequence(_NAME, "gradients", gradients, "tensors")
+    tree = Tree(_NAME, gradients, TENSORS)
     return tree.leaves, tree.filled
-
-
-def _is_flat(gradients: Sequence[Any]) -> bool:
-    return all(Tree(one).is_bare for one in gradients)

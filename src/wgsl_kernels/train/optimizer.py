@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.attributes import number, sequence
-from wgsl_kernels.engine.autodiff import stop_gradient, variable_grads
+from wgsl_kernels.engine.autodiff import stop_gradient, variable_grads, variables_in
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.profile import evaluate
@@ -20,7 +20,7 @@ from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.suggestions import advice
 from wgsl_kernels.engine.tape import hidden_from_tapes
 from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, variable
-from wgsl_kernels.engine.trees import Tree, leaves_of
+from wgsl_kernels.engine.trees import VARIABLES, Tree
 from wgsl_kernels.engine.watch import all_or_none, assign_all
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops.cast import astype
@@ -168,18 +168,10 @@ class Optimizer(metaclass=WithKeywords):
 
     def _variables(self, given: Any) -> Any:
         """Return those of a model, each once, and a sequence of variables as it is."""
-        if given is None or isinstance(given, Iterator):
-            return given
-        if isinstance(given, (list, tuple)) and all(isinstance(x, Tensor) for x in given):
-            return given
-        found = leaves_of(f"{self._name}.minimize", given, lambda x: isinstance(x, Variable))
-        model = [one for _, one in found]
-        wrong = next((one for one in model if not isinstance(one, Variable)), None)
-        if wrong is not None:
-            raise ArgumentError(
-                f"{self._name}.minimize: variables holds {shown(wrong)}; want variables."
-            )
-        return list(dict.fromkeys(one for one in model if one.trainable))
+        if given is None:
+            return None
+        tree, found = variables_in(f"{self._name}.minimize", given)
+        return found if tree is None else list(dict.fromkeys(v for v in found if v.trainable))
 
     def apply_gradients(self, gradients: Any, variables: Any = None) -> None:
         """Change variables against their gradients: one step.
@@ -188,7 +180,7 @@ class Optimizer(metaclass=WithKeywords):
             gradients: (gradient, variable) pairs, or gradients by variable; with ``variables`` a
                 tree of gradients, such as `variable_grads` gives for a model. A gradient of None
                 leaves its variable alone, with a warning the first time.
-            variables: A tree of variables in the form of ``gradients``: the model.
+            variables: A model of variables in the form of ``gradients``: the model.
 
         Raises:
             ShapeError: A gradient has not its variable's shape. Nothing has changed then.
@@ -201,13 +193,15 @@ class Optimizer(metaclass=WithKeywords):
 
     def _matched(self, gradients: Any, variables: Any) -> Pairs:
         """Return pairs from a tree of gradients and one of variables."""
-        tree = Tree(variables)
+        tree = Tree(f"{self._name}.apply_gradients", variables, VARIABLES)
         found = tree.matched(gradients)
         if found is None:
             raise ArgumentError(
                 f"{self._name}: gradients is {shown(gradients)}; want the form of variables."
             )
-        return list(zip(found, tree.leaves, strict=True))
+        pairs = list(zip(found, tree.leaves, strict=True))
+        known = {id(variable) for gradient, variable in pairs if gradient is not None}
+        return [pair for pair in pairs if pair[0] is not None or id(pair[1]) not in known]
 
     def _change(self, chosen: list[tuple[Tensor, Variable]]) -> None:
         """Do one step, giving up each gradient once it is used.

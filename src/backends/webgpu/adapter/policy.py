@@ -74,13 +74,19 @@ class Policy:
         shares_lanes: Whether eight invocations are lanes of one vector register and can broadcast:
             each then loads rows of its own for a product, half a load for a sum of eight lanes
             where others take three (llvmpipe, whose name tells the size of its registers).
+        ends_loops: Whether the loops of an invocation turn at most 65,535 times, all together, and
+            end then without a word (Mesa's llvmpipe, with Vulkan and with OpenGL).
     """
 
     _is_software: bool
     shares_lanes: bool = False
     _has_small_pages: bool = False
     _compiles_late: bool = False
+<<<<<<< HEAD
     has_one_context: bool = False
+=======
+    ends_loops: bool = False
+>>>>>>> main
 
     # Products and convolutions
 
@@ -382,6 +388,7 @@ def policy_of(info: AdapterInfo) -> Policy:
     mesa = info.mesa_version
     has_small_pages = info.is_software and mesa is not None and mesa < 25
     compiles_late = info.is_software and mesa is not None and info.backend == "Vulkan"
+<<<<<<< HEAD
     has_one_context = info.backend.startswith("OpenGL")
     return _policy(info.is_software, shares, has_small_pages, compiles_late, has_one_context)
 
@@ -392,6 +399,24 @@ def _policy(*facts: bool) -> Policy:
 
 
 SOFTWARE, GPU = (_policy(is_software, False, False, False, False) for is_software in (True, False))
+=======
+    ends_loops = info.is_software and mesa is not None
+    return _policy(info.is_software, shares, has_small_pages, compiles_late, ends_loops)
+
+
+@functools.cache  # one object for each kind
+def _policy(
+    is_software: bool,
+    shares_lanes: bool,
+    has_small_pages: bool,
+    compiles_late: bool,
+    ends_loops: bool,
+) -> Policy:
+    return Policy(is_software, shares_lanes, has_small_pages, compiles_late, ends_loops)
+
+
+SOFTWARE, GPU = _policy(True, *[False] * 4), _policy(False, *[False] * 4)
+>>>>>>> main
 """The rules for a software adapter and for a GPU of which nothing else is known."""
 
 

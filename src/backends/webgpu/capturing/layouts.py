@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.array import ITEMSIZE, GpuArray
+from wgsl_kernels.engine.recent import remembered
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.array import Layout
@@ -28,7 +28,7 @@ def layout_of(array: GpuArray) -> tuple[Layout | None, int]:
     """
     if array.layout is None or array.size == 0:
         return None, 0
-    return _layout_of(array.shape, array.layout, STEP // ITEMSIZE[array.dtype])
+    return _layout_of[array.shape, array.layout, STEP // ITEMSIZE[array.dtype]]
 
 
 def stretch(array: GpuArray) -> GpuArray:
@@ -39,7 +39,7 @@ def stretch(array: GpuArray) -> GpuArray:
     return GpuArray((size,), array.dtype, size, array.storage, array.device, layout)
 
 
-@lru_cache(maxsize=1024)
+@remembered(500)
 def _layout_of(shape: Shape, layout: Layout, step: int) -> tuple[Layout, int]:
     strides, offset = layout
     start = max(_reach(shape, strides, offset)[0] // step - 1, 0) * step

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, ITEMSIZE, GpuArray, row_major
 from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of, stretch
 from wgsl_kernels.backends.webgpu.capturing.program import concatenated
+from wgsl_kernels.backends.webgpu.devices.pipeline import GROUP_BYTES
 from wgsl_kernels.engine.driver import OtherLayoutError
 from wgsl_kernels.engine.recent import Recent
 
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.dtypes import DType
     from wgsl_kernels.engine.spec import Shape, Spec
 
-VARIANTS = 64
-"""Sets of buffers for which a replay remembers its dispatches at least; a steady loop has few."""
 
-GROUPS = 128
-"""Bind groups kept at least for one dispatch, on average."""
+STEP_BYTES = 9000
+"""What one dispatch of a recording takes on the host, with its part of the program."""
+
+
+def _bytes_of_variant(dispatches: list[Dispatch]) -> int:
+    return 300 + 150 * len(dispatches)
 
 
 class Output(NamedTuple):
@@ -134,12 +137,15 @@ class GpuReplay:
         self._rows = [
             Row(step, places, at) for (step, places), at in zip(steps, offsets, strict=True)
         ]
-        self._groups: Recent[Any, Group] = Recent(GROUPS * max(len(steps), 1))
+        self._groups: Recent[Any, Group] = Recent(GROUP_BYTES)
         self._fixed = [
             None if row.open else self._dispatch(row, tuple(row.blocks), row.step.ranges)
             for row in self._rows
         ]
-        self._variants: Recent[tuple[Block | int, ...], list[Dispatch]] = Recent(VARIANTS)
+        self._variants: Recent[tuple[Block | int, ...], list[Dispatch]] = Recent(_bytes_of_variant)
+        own = 0 if self._params is None else self._params.size
+        own += 0 if status is None else status.storage.nbytes
+        self.nbytes = own + STEP_BYTES * len(steps)
         device.captures.alive.add(self)
 
     @property

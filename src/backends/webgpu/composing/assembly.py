@@ -57,6 +57,7 @@ class Assembly:
         reached: What the text keeps of each file that is imported from.
         used: The names that anything in the text takes from outside of itself.
         asked: Those that skeleton and generated functions take.
+        wanted: Helpers that edits name.
     """
 
     source: Source
@@ -73,6 +74,7 @@ class Assembly:
     )
     used: set[str] = field(default_factory=set[str])
     asked: set[str] = field(default_factory=set[str])
+    wanted: list[str] = field(default_factory=list[str])
 
     def edit(self, text: Text, span: Span, replacement: str) -> None:
         """Have the composed text say ``replacement`` instead of the characters of ``span``."""
@@ -83,7 +85,7 @@ class Assembly:
         imported = self._imported_names()
         pending = [n for d in self._kept(self.source.facts) for n in sorted(d.needs)]
         pending += self.source.offered
-        asked: list[str] = []
+        asked = [*self.wanted]
         if self.skeleton is not None:
             asked += sorted(self.skeleton.needs)
             self._note_fields(self.skeleton)
@@ -213,7 +215,9 @@ class Assembly:
         """Append the skeleton, its names changed where the author has the same."""
         clashing = {d.name for d in skeleton.declarations} & self.source.declared
         new = {name: f"wk_{name}" for name in clashing} | {PARAMS: self.uniform}
-        edits = rename(resolve(skeleton.text), new)
+        edits = _in_order(
+            [*self.edits.get(skeleton.text.file, []), *rename(resolve(skeleton.text), new)]
+        )
         for declaration in skeleton.declarations:
             text.quote(skeleton.text, declaration.span, edits)
             text.generate("\n")

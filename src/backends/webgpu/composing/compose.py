@@ -18,6 +18,7 @@ from wgsl_kernels.backends.webgpu.composing.attach import (
 )
 from wgsl_kernels.backends.webgpu.composing.binding import bind
 from wgsl_kernels.backends.webgpu.composing.composer import Composer
+from wgsl_kernels.backends.webgpu.composing.long_loops import check_loops
 from wgsl_kernels.backends.webgpu.composing.maps import add_map, can_vec4
 from wgsl_kernels.backends.webgpu.composing.normalizations import add_writes
 from wgsl_kernels.backends.webgpu.composing.operands import DeclaredForm, Form, Operand, classify
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.composing.totals import Stage
+    from wgsl_kernels.backends.webgpu.wgsl.facts import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,4 +150,16 @@ def _bound(composer: Composer, options: Options, *, vec4: bool) -> Composed:
             add_writes(reduction)
     else:
         start = add_free(composer, options.entry)
+    if composer.source.checks_loops:
+        _check_loops(composer, start)
     return bind(composer, start, vec4=vec4)
+
+
+def _check_loops(composer: Composer, start: Function) -> None:
+    skeleton = composer.assembly.skeleton
+    if skeleton is not None:
+        check_loops(composer.assembly, skeleton.functions["main"], skeleton.text, skeleton)
+        return
+    text = composer.source.text_of(start)
+    facts = next(one for one in composer.source.files if one.text is text)
+    check_loops(composer.assembly, start, text, facts)

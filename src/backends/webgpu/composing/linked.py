@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.linking.unit import Unit
     from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
-LINKS_MAX = 128
-"""Linked files that are kept at least: about as many as our own kernels that import."""
+LINK_BYTES = 150_000
+"""What a linked file takes with its trees, about."""
 _MOST_LISTED = 2000
 """Modules that are looked at for a name that is like a wrong one."""
 
@@ -145,7 +145,7 @@ class _Link:
             return False
 
 
-_links: Recent[tuple[Text, Path, Path | None], _Link] = Recent(LINKS_MAX)
+_links: Recent[tuple[Text, Path, Path | None], _Link] = Recent(LINK_BYTES)
 
 
 def link_files(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.files import (
@@ -44,11 +44,13 @@ class Source:
         facts: The kernel's own file.
         imported: The others.
         offered: What its own file has by ``public import``: an entry point, a form's functions.
+        checks_loops: Whether its kernel reports where the adapter has ended its loops.
     """
 
     facts: Facts
     imported: tuple[Facts, ...] = ()
     offered: tuple[str, ...] = ()
+    checks_loops: bool = False
 
     @property
     def file(self) -> str:
@@ -64,7 +66,13 @@ class Source:
     def digest(self) -> bytes:
         """What is equal where all files have the same names and texts."""
         pairs = [(facts.file, facts.text.text) for facts in self.files]
-        return hashlib.blake2b(repr(pairs).encode(), digest_size=16).digest()
+        what = repr((pairs, self.checks_loops) if self.checks_loops else pairs)
+        return hashlib.blake2b(what.encode(), digest_size=16).digest()
+
+    @functools.cached_property
+    def checked(self) -> Source:
+        """The same, for a kernel that reports where the adapter has ended its loops."""
+        return replace(self, checks_loops=True)
 
     @functools.cached_property
     def functions(self) -> Mapping[str, Function]:

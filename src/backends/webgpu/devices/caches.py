@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 from wgsl_kernels.engine.recent import Recent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.backends.webgpu.devices.device import Device
 
 K = TypeVar("K")
@@ -20,18 +22,13 @@ class DeviceCache(Recent[K, V]):
         device: Whose they are; None before there is one, and once it is lost.
     """
 
-    __slots__ = ("__weakref__", "device")
-    __hash__ = object.__hash__  # type: ignore[assignment]  # devices know them by identity
+    __slots__ = ("device",)
 
     device: Device | None
 
-    def __init__(self, most: int) -> None:
-        super().__init__(most)
+    def __init__(self, nbytes: int | Callable[[V], int]) -> None:
+        super().__init__(nbytes)
         self.device = None
-
-    def __eq__(self, other: object) -> bool:
-        """Say whether this is the same cache."""
-        return self is other
 
     def begin(self, device: Device) -> None:
         """Hold values of ``device`` from now on, until it is lost."""

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
 Ranges = tuple[tuple[int, int], ...]
 
-KEPT_GROUPS = 1024
-KEPT_LAYOUTS = 256
-"""Bind groups, and layouts of them, that are kept at least."""
+GROUP_BYTES, FITTING_BYTES, LAYOUT_BYTES = 2000, 500, 5000
+"""What a bind group takes with its share of the driver's memory, what fits it, and its layout."""
 KEPT_PIPELINES = 64
 """Pipelines that are kept though nothing may need them any more."""
 
@@ -125,7 +124,7 @@ class PipelineCache:
         self._device = device
         self._calls = calls
         self._limits = limits
-        self._layouts: Recent[tuple[Binding, ...], Layout] = Recent(KEPT_LAYOUTS)
+        self._layouts: Recent[tuple[Binding, ...], Layout] = Recent(LAYOUT_BYTES)
         self._alive: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
         self._latest: dict[object, Pipeline] = {}
         self.background: Background | None = None
@@ -274,8 +273,8 @@ class GroupCache:
         window: Callable[[int], int],
     ) -> None:
         """Take also what tells how much of the parameters a dispatch with so many bytes sees."""
-        self.found: Recent[tuple[object, ...], Group] = Recent(KEPT_GROUPS, _let_go)
-        self._fittings: Recent[tuple[Layout, int, Ranges], Fitting] = Recent(KEPT_GROUPS)
+        self.found: Recent[tuple[object, ...], Group] = Recent(GROUP_BYTES, _let_go)
+        self._fittings: Recent[tuple[Layout, int, Ranges], Fitting] = Recent(FITTING_BYTES)
         self._window = window
         self._most_groups = limits["max-compute-workgroups-per-dimension"]
         self.made = 0
@@ -356,7 +355,7 @@ class GroupCache:
         for key in tuple(block.keys):
             group = self.found[key]
             if group is not None:
-                del self.found[key]
+                self.found.pop(key, None)
                 _let_go(key, group)
 
     def forget_device(self) -> None:

@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.structure import Structure
     from wgsl_kernels.backends.webgpu.fusion.graph import Group
 
-SEEN_MAX = 4096
-"""Structures that are remembered at least."""
+SEEN_BYTES = 3000
+"""What a structure takes that is remembered."""
 
 
 class Seen:
     """The structures that one backend has met."""
 
     def __init__(self) -> None:
-        self._keys: Recent[Any, bool] = Recent(SEEN_MAX)
+        self._keys: Recent[Any, bool] = Recent(SEEN_BYTES)
 
     def is_new(self, key: Any) -> bool:
         """Say whether a structure was never met, and remember it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from weakref import WeakValueDictionary
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
+from wgsl_kernels.backends.webgpu.composing.long_loops import long_loops, what_ended
 from wgsl_kernels.backends.webgpu.lowering.program import (
     STATUS,
     ZEROS,
@@ -165,7 +166,7 @@ def build(
         if one.access == "value" and one.name in numbers and bound.arguments[one.name].is_value
     ]
     values += bound.values
-    report = _report(composition, bound.arguments) if composed.uses_status else None
+    report = _report(composition, composed, bound.arguments) if composed.uses_status else None
     changes = bool(values or report is not None)
     return Dispatch(
         module=Module.of(composed, dict(composition.constants)),
@@ -207,10 +208,14 @@ def _binding(adapter: Adapter, kernel: str, slot: BoundBuffer, bound: Bound) -> 
     return Binding(slot.name, place, slot.access, start + first, rounded, layout)
 
 
-def _report(composition: Composition, arguments: Mapping[str, Argument]) -> Report:
+def _report(
+    composition: Composition, composed: Composed, arguments: Mapping[str, Argument]
+) -> Report:
     names = tuple([one.name for one in composition.inputs])
     shapes = tuple([(name, one.shape) for name, one in arguments.items()])
-    return Report(composition.kernel, names, shapes)
+    loops = long_loops(composition.source, composed.form) if composition.source.checks_loops else ()
+    ended = what_ended(composition.kernel, loops) if loops else None
+    return Report(composition.kernel, names, shapes, ended)
 
 
 _most_groups = [FOLD]

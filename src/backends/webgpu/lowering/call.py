@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.lowering.arguments import Argument, tensor_fac
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.composing.source import Source
     from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
     from wgsl_kernels.engine.spec import Spec
 
@@ -28,6 +29,7 @@ class Call:
         attrs: Its attributes.
         outputs: What it makes.
         output_names: What that is called.
+        checks_loops: Whether it is to report where the adapter has ended its loops.
     """
 
     shader: ShaderKernel
@@ -35,6 +37,13 @@ class Call:
     attrs: Mapping[str, Any]
     outputs: tuple[Spec, ...]
     output_names: tuple[str, ...]
+    checks_loops: bool = False
+
+    @property
+    def source(self) -> Source:
+        """The shader's files."""
+        found = self.shader.source
+        return found.checked if self.checks_loops else found
 
     @property
     def kernel(self) -> str:
@@ -50,7 +59,7 @@ class Call:
         known = {**tensor_facts(shown), **facts}
         if self.shader.params is not None:
             facts.update(params_with(self.shader.params, known, self.kernel))
-        structs = self.shader.source.structs.values()
+        structs = self.source.structs.values()
         if any(field.name.endswith(FACT_ENDINGS) for struct in structs for field in struct.fields):
             facts.update({name: value for name, value in known.items() if name not in facts})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.composing.long_loops import long_loops
 from wgsl_kernels.backends.webgpu.lowering.arguments import tensor_facts
 from wgsl_kernels.backends.webgpu.lowering.building import Bound, build, fold, grid_of
 from wgsl_kernels.backends.webgpu.lowering.dispatching import composition_of
@@ -59,6 +60,8 @@ def lower_custom(
         ShaderError: The shader does not compose.
         ArgumentError: It writes none of the tensors, or leaves something unused.
     """
+    if not is_ours and adapter.policy.ends_loops and long_loops(source, "free"):
+        source = source.checked
     whole = [] if is_ours else _read_whole(source, arguments)
     composition = composition_of(
         kernel,

@@ -74,7 +74,7 @@ def check_fit(form: Form, call: Call, inputs: Sequence[Any]) -> None:
 
 def _takes_index(call: Call, given: Mapping[str, Spec]) -> bool:
     """Say whether a map takes the flat index: its output may then be larger than its inputs."""
-    op = choose_op(call.kernel, call.shader.source, next(iter(given.values())).dtype)
+    op = choose_op(call.kernel, call.source, next(iter(given.values())).dtype)
     names = {name for one in given for name in (one, wgsl_name(one))}
     return any(parameter.name not in names for parameter in op.parameters)
 
@@ -82,7 +82,7 @@ def _takes_index(call: Call, given: Mapping[str, Spec]) -> bool:
 def _check_reduction(call: Call, given: Mapping[str, Spec], x: Spec, shape: Shape) -> None:
     twin = Argument(x.shape, x.dtype)
     axes = reduced_axes(call, twin)
-    if is_normalization(call.shader.source):
+    if is_normalization(call.source):
         if shape != x.shape:
             raise _other_shape(call.kernel, x.shape, shape)
         if x.ndim > 1 and not any(name in known_attrs(call, twin) for name in AXIS_ATTRS):
@@ -101,7 +101,7 @@ def _check_reduction(call: Call, given: Mapping[str, Spec], x: Spec, shape: Shap
 
 def _check_apply(call: Call, given: Mapping[str, Spec], count: int) -> None:
     """Refuse inputs of ``apply`` that have not one element for each that is reduced."""
-    apply = call.shader.source.functions["apply"]
+    apply = call.source.functions["apply"]
     named = {parameter.name for parameter in apply.parameters}
     for name, spec in list(given.items())[1:]:
         if named & {name, wgsl_name(name)} and spec.size != count:

@@ -60,7 +60,7 @@ def lower_free(
     filled = starts(call)
     composition = Composition(
         call.kernel,
-        call.shader.source,
+        call.source,
         tuple(operands),
         call.output_operands(),
         tuple(known),
@@ -105,7 +105,7 @@ def _inputs(
 
 def prologues(call: Call) -> tuple[int, ...]:
     """Return the inputs that are read through accessors alone."""
-    own = call.shader.source.variables
+    own = call.source.variables
     return tuple(n for n, name in enumerate(call.names) if wgsl_name(name) not in own)
 
 
@@ -114,7 +114,7 @@ def accepts_epilogue(call: Call) -> bool:
 
     Where it starts from a number, an element that is never stored keeps that.
     """
-    return wgsl_name(call.output_names[0]) not in call.shader.source.variables and not starts(call)
+    return wgsl_name(call.output_names[0]) not in call.source.variables and not starts(call)
 
 
 def starts(call: Call) -> list[tuple[int, Words]]:
@@ -138,7 +138,7 @@ def starts(call: Call) -> list[tuple[int, Words]]:
 
 def _access(call: Call, name: str, one: Argument) -> Any:
     """Return how the kernel reads an input; a view that it cannot read as it is, contiguous."""
-    source = call.shader.source
+    source = call.source
     allowed = allowed_access(source, name)
     if one.is_value:
         return "value" if "value" in allowed else "flat"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.composing.long_loops import long_loops
 from wgsl_kernels.backends.webgpu.lowering.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.lowering.free import lower_free
 from wgsl_kernels.backends.webgpu.lowering.map import lower_map
@@ -48,6 +50,19 @@ def lower(
         ShaderError: It does not compose for these inputs.
         OutOfMemoryError: A binding is above the adapter's limit.
     """
+    call = with_loops_checked(call, form, adapter)
     if form == "map":
         return lower_map(call, arguments, adapter), NO_CHOICE
     return _LOWER[form](call, arguments, adapter, variant)
+
+
+def with_loops_checked(call: Call, form: Form, adapter: Adapter) -> Call:
+    """Return a call that reports where the adapter has ended its loops, if it may."""
+    return replace(call, checks_loops=True) if must_check_loops(call, form, adapter) else call
+
+
+def must_check_loops(call: Call, form: Form, adapter: Adapter) -> bool:
+    """Say whether the adapter may end loops of an author's kernel, which then has to report it."""
+    if not adapter.policy.ends_loops or call.shader.origin.is_ours:
+        return False
+    return bool(long_loops(call.shader.source, form))

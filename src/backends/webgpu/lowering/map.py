@@ -84,17 +84,17 @@ def lower_map(
     call.add_facts(facts, arguments)
     composition = Composition(
         call.kernel,
-        call.shader.source,
+        call.source,
         tuple(operands),
         call.output_operands(),
         (*call.attrs, *(one for one in facts if one not in call.attrs)),
         # behind the last element a vec4 has no index that may be reported
-        Options(vec4=not reports(call.shader.source), held=tuple([call.names[n] for n in shared])),
+        Options(vec4=not reports(call.source), held=tuple([call.names[n] for n in shared])),
     )
     composed = composition.composed()
     bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
     sizes = [one.bound_bytes for one in bound.arguments.values()]
-    if max(sizes) > largest and not composed.uses_status:
+    if max(sizes) > largest and not reports(call.source):
         walks = {call.names[n]: strides[at] for at, n in enumerate(strided)}
         found = _in_parts(call, adapter, composition, bound, facts, walks)
     else:

@@ -53,7 +53,7 @@ def lower_packing(
         return lower_free(call, arguments, adapter, variant)
     (spec,) = call.outputs
     y = Argument.made(spec, 0)
-    source = call.shader.source
+    source = call.source
     inputs = (Operand("x", x.dtype, len(x.shape)),)
     composition = Composition(call.kernel, source, inputs, call.output_operands(), ())
     composed = composition.composed()

@@ -92,7 +92,7 @@ class _Reduction:
         first = arguments[0]
         assert first is not None
         self.call, self.adapter, self.x = call, adapter, first
-        source = call.shader.source
+        source = call.source
         reduced = reduced_axes(call, first)
         self.count = math.prod(first.shape[axis] for axis in reduced)
         self.maps = is_normalization(source)
@@ -136,7 +136,7 @@ class _Reduction:
         packed = in_parts and _is_packed(variant, self.rows, walk.inner)
         composition = Composition(
             self.call.kernel,
-            self.call.shader.source,
+            self.call.source,
             self.operands,
             self.call.output_operands(),
             tuple(self.facts),
@@ -237,7 +237,7 @@ class _Reduction:
             walk.step,
             adapter.policy,
             self.maps,
-            "subgroup" in adapter.features and can_exchange(call.shader.source, call.names),
+            "subgroup" in adapter.features and can_exchange(call.source, call.names),
         )
         return spreads(layout)
 

@@ -76,7 +76,7 @@ def lower_scan(
     by_fours = spread.variant in IN_FOURS
     whole = Composition(
         call.kernel,
-        call.shader.source,
+        call.source,
         (operand,),
         call.output_operands(),
         tuple(facts),
@@ -134,7 +134,7 @@ def _layout(call: Call, adapter: Adapter, x: Argument, facts: dict[str, Any]) ->
     lengths = x.shape or (1,)
     length, inner = lengths[axis], math.prod(lengths[axis + 1 :])
     rows = x.size // length
-    output, source = call.outputs[0].dtype, call.shader.source
+    output, source = call.outputs[0].dtype, call.source
     types = types_before(source, call.names[0], x.dtype, call.output_names[0], output)
     facts |= {"wk_rows": rows, "wk_length": length, "wk_inner": inner}
     return ScanLayout(

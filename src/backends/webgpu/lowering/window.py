@@ -97,7 +97,7 @@ def lower_window(
     facts |= _facts(call, sliding, spread)
     whole = Composition(
         call.kernel,
-        call.shader.source,
+        call.source,
         (operand,),
         call.output_operands(),
         tuple(facts),
@@ -150,7 +150,7 @@ def _facts(call: Call, sliding: Sliding, spread: _Spread) -> dict[str, Any]:
 
 def _can_unroll(call: Call, x: Argument) -> bool:
     """Say whether the accumulator can be held between two turns of an unrolled loop."""
-    source = call.shader.source
+    source = call.source
     output = call.output_names[0], call.outputs[0].dtype
     types = types_before(source, call.names[0], x.dtype, *output)
     return held(types, source.functions["init"].returns or "", "total") is not None

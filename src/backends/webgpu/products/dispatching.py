@@ -145,7 +145,7 @@ def multiply(
     key = (operands, dtype, policy)
     plan = None if memo is None else memo.get(key)
     if plan is None:
-        plan = _plan(gpu, operands, candidates_for(product, layout, policy), dtype)
+        plan = _plan(gpu, operands, candidates_for[product, layout, policy], dtype)
         if memo is not None:
             memo[key] = plan
     candidates = plan.candidates

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.variants import size_class
+from wgsl_kernels.engine.recent import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -272,7 +272,7 @@ class Candidates:
     shape_class: tuple[object, ...]
 
 
-@functools.lru_cache(maxsize=512)
+@remembered(2500)
 def candidates_for(product: Product, layout: Layout, policy: Policy) -> Candidates:
     """Return the tilings that suit a product's sizes, the operands' layout and the adapter."""
     heights = (1,) if product.rows == 1 else (4, 8) if product.rows > 4 else (4,)

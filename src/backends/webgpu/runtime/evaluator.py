@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
 from wgsl_kernels.backends.webgpu.fusion.seen import Seen
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
 from wgsl_kernels.backends.webgpu.runtime.fusible_kernels import FusibleKernels
-from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.engine.errors import (
     ArgumentError,
     DTypeError,
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 CALLED = "The op was called at"
 LATE = (OutOfMemoryError, ShaderError, ArgumentError, ShapeError, DTypeError)
 """What may go wrong only when a deferred array is made."""
-PLANS_MAX = 1024
-"""Groups that are kept at least."""
+
+
+def _bytes_of_group(found: tuple[Loaded, tuple[int, ...]]) -> int:
+    return 2000 + bytes_of_loaded(found[0])
 
 
 class Evaluator:
@@ -44,7 +46,9 @@ class Evaluator:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.seen = Seen()
-        self._programs: DeviceCache[Any, tuple[Loaded, tuple[int, ...]]] = DeviceCache(PLANS_MAX)
+        self._programs: DeviceCache[Any, tuple[Loaded, tuple[int, ...]]] = DeviceCache(
+            _bytes_of_group
+        )
         self._retired: list[Any] = []
         self._texts = GroupTexts()
         self.fusible_kernels = FusibleKernels(self)

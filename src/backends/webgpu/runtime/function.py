@@ -9,9 +9,8 @@ from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.graph import pending
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.lowering.arguments import same_buffers
-from wgsl_kernels.backends.webgpu.runtime.launch import PROGRAMS_MAX
 from wgsl_kernels.backends.webgpu.runtime.results import check_arrays, check_results
-from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.backends.webgpu.runtime.trace import Trace, with_result
 from wgsl_kernels.engine.errors import OutOfMemoryError
 from wgsl_kernels.engine.room import too_large
@@ -82,8 +81,8 @@ class FunctionLaunch:
         self._tries = TRIES if only is not None else 0
         self._seen_on: Device | None = None
         self._repeats = False
-        self._programs: DeviceCache[Any, Loaded | bool] = DeviceCache(PROGRAMS_MAX)
-        self._fused: DeviceCache[Any, Loaded | bool] = DeviceCache(PROGRAMS_MAX)
+        self._programs: DeviceCache[Any, Loaded | bool] = DeviceCache(bytes_of_loaded)
+        self._fused: DeviceCache[Any, Loaded | bool] = DeviceCache(bytes_of_loaded)
 
     def __call__(self, arrays: list[Any]) -> Sequence[Any]:
         """Return a pending array where the function may wait, else what it gives."""

@@ -11,7 +11,7 @@ from wgsl_kernels.backends.webgpu.fusion.graph import pending
 from wgsl_kernels.backends.webgpu.fusion.splice import splice
 from wgsl_kernels.backends.webgpu.lowering.arguments import arguments_of
 from wgsl_kernels.backends.webgpu.lowering.free import accepts_epilogue, prologues
-from wgsl_kernels.backends.webgpu.lowering.lower import lower
+from wgsl_kernels.backends.webgpu.lowering.lower import lower, must_check_loops
 from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, reads_of
 from wgsl_kernels.backends.webgpu.runtime.launch import ABSENT, VALUE, Entry, ShaderLaunch
 
@@ -164,6 +164,8 @@ class FusibleLaunch(ShaderLaunch):
             return
         present = [one for one in arguments_of(arrays, device.largest_binding) if one is not None]
         if any(one.size == 0 for one in present) or not can_wait(self.call.shader.source):
+            return
+        if must_check_loops(self.call, self.form, device):
             return
         if any(one.bound_bytes > device.largest_binding for one in present):
             return

@@ -28,8 +28,8 @@ DEFERRED_MAX = 6
 """The most pending kernels that are no maps; they keep inputs larger than their results."""
 REPEATED_MAPS_MAX = 3
 """The most maps that are computed more than once for an element rather than written."""
-FUSED_MAX = 1024
-"""Groups that are kept at least as parts of other kernels."""
+FUSED_BYTES, KNOWN_BYTES = 3000, 1500
+"""What a group takes as a part of other kernels, and its run behind one."""
 OWN_BINDINGS = 3
 """What a kernel binds besides inputs: its result, partial results, the status."""
 
@@ -72,8 +72,8 @@ class FusibleKernels:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self._deferred = _Deferred()
-        self._fused: DeviceCache[Any, Fused | bool] = DeviceCache(FUSED_MAX)
-        self._known: DeviceCache[Any, _KnownGroup] = DeviceCache(FUSED_MAX)
+        self._fused: DeviceCache[Any, Fused | bool] = DeviceCache(FUSED_BYTES)
+        self._known: DeviceCache[Any, _KnownGroup] = DeviceCache(KNOWN_BYTES)
 
     def begin(self, device: Device) -> None:
         """Go on with another device."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import CHECKED_BYTES, GpuArray, device_bytes
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
-from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.backends.webgpu.tuning.choice import choice_by_name
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, is_asked
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.backends.webgpu.tuning.choice import Choice
 
-PROGRAMS_MAX = 64
-"""Programs of one kernel for certain shapes that are kept at least: per layout, and per group of
-maps that is fused into it."""
 VALUE, ABSENT = "value", "absent"
 
 
@@ -47,6 +44,10 @@ class Entry:
         return self.has_choice and (self.choices.work >= WORTH or is_asked())
 
 
+def _bytes_of_entry(entry: Entry) -> int:
+    return 1000 + bytes_of_loaded(entry.loaded)
+
+
 class ShaderLaunch:
     """Runs one shader kernel; maps and other forms differ in what may follow or precede them."""
 
@@ -62,7 +63,7 @@ class ShaderLaunch:
         self.nbytes = [device_bytes(one.size, one.dtype) for one in outputs]
         self.is_empty = all(one.size == 0 for one in outputs)
         self.large = [one for one in outputs if one.nbytes >= CHECKED_BYTES]
-        self.entries: DeviceCache[Any, Entry] = DeviceCache(PROGRAMS_MAX)
+        self.entries: DeviceCache[Any, Entry] = DeviceCache(_bytes_of_entry)
 
     def __call__(self, arrays: list[Any]) -> Sequence[GpuArray]:
         """Run the kernel, now or when it is needed."""

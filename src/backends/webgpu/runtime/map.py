@@ -18,6 +18,7 @@ from wgsl_kernels.backends.webgpu.fusion.graph import (
 from wgsl_kernels.backends.webgpu.fusion.kinds import kind_of
 from wgsl_kernels.backends.webgpu.lowering.arguments import Argument, arguments_of, same_buffers
 from wgsl_kernels.backends.webgpu.lowering.choices import NO_CHOICE
+from wgsl_kernels.backends.webgpu.lowering.lower import must_check_loops, with_loops_checked
 from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.runtime.launch import VALUE, Entry, ShaderLaunch
 
@@ -84,9 +85,9 @@ class MapLaunch(ShaderLaunch):
     def lower(self, arrays: Sequence[Any], device: Device, variant: str | None) -> Lowered:
         """Return the map's program; there is one way alone."""
         shared = same_buffers(arrays) if len(arrays) > 1 else ()
-        return lower_map(
-            self.call, arguments_of(arrays, device.largest_binding), device, shared
-        ), NO_CHOICE
+        call = with_loops_checked(self.call, "map", device)
+        arguments = arguments_of(arrays, device.largest_binding)
+        return lower_map(call, arguments, device, shared), NO_CHOICE
 
     def run_alone(self, device: Device, made: GpuArray) -> bool:
         """Record the map of a deferred array by itself, if nothing stands in the way.
@@ -139,6 +140,8 @@ class MapLaunch(ShaderLaunch):
         largest = device.largest_binding
         if kind is None or any(one.bound_bytes > largest for one in arguments):
             return
+        if must_check_loops(call, "map", device):
+            return  # what reports runs by itself
         if self.nbytes[0] > largest:
             return  # whether there can be such an array is asked before it is lowered
         if call.shader.origin.is_ours and self.session.fusion() == "always":

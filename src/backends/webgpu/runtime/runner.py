@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.array import device_bytes
+from wgsl_kernels.backends.webgpu.composing.long_loops import ENDED
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.backends.webgpu.devices.status import STATUS_BYTES
+from wgsl_kernels.engine.errors import KernelFault
 from wgsl_kernels.engine.indices import out_of_range
 from wgsl_kernels.engine.origin import user_line
 from wgsl_kernels.engine.shapes import show
@@ -183,6 +185,11 @@ class Loaded:
         return self._ready._replace(params=_packed(self._only.dispatch, inputs, {}))
 
 
+def bytes_of_loaded(loaded: Loaded | bool) -> int:
+    """Return about how many bytes a program takes, without its texts; False: there is none."""
+    return 500 if isinstance(loaded, bool) else 1000 + 5000 * len(loaded.program.dispatches)
+
+
 def _run_because(device: Device, cause: str, ready: Ready, storages: list[Any]) -> None:
     before, device.cause = device.cause, cause
     try:
@@ -220,6 +227,9 @@ def _describe(report: Report) -> Callable[[int, int], Exception]:
     line = user_line()
 
     def describe(code: int, value: int) -> Exception:
+        if report.ended is not None and code == ENDED:
+            message = f"{report.ended.message}\nCalled at {line}."
+            return KernelFault(message, findings=(report.ended,))
         shapes = dict(report.shapes)
         return out_of_range(report.kernel, report.names[code - 1], value, shapes, line)
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.wgsl.instrument.log import Record
     from wgsl_kernels.backends.webgpu.wgsl.instrument.rewrite import Watched
 
-KEPT = 256
-"""Watching shaders that are kept at least."""
-_watched: Recent[str, Watched] = Recent(KEPT)
+WATCHED_BYTES = 200_000
+"""What a watching shader takes, about."""
+_watched: Recent[str, Watched] = Recent(WATCHED_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from wgsl_kernels.backends.webgpu.wgsl.linking.project import Project
 from wgsl_kernels.backends.webgpu.wgsl.source_map import WrittenText
 from wgsl_kernels.backends.webgpu.wgsl.specialize.module import specialize
 from wgsl_kernels.engine.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.recent import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,8 +34,8 @@ Configuration = Mapping[str, "Value"]
 Texts = tuple[tuple["ModulePath", "Text"], ...]
 
 _SLOTS = re.compile(r"^// @slots\b", re.MULTILINE)
-_MOST_MODULES = 256
-"""Specialised modules that are kept, those that were used last."""
+_MODULE_BYTES = 200_000
+"""What a specialised module takes with its tree, about."""
 _NONE: Configuration = MappingProxyType({})
 
 
@@ -170,7 +171,7 @@ class Template:
         self.check(configuration)
         whole = self.whole(configuration)
         left = self.slot_texts if leaves_slots else ()
-        return _module(self.texts, self.root, self.slots, tuple(whole.items()), left)
+        return _module[self.texts, self.root, self.slots, tuple(whole.items()), left]
 
 
 def hash_of(texts: Iterable[str]) -> str:
@@ -181,7 +182,7 @@ def hash_of(texts: Iterable[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-@functools.lru_cache(maxsize=_MOST_MODULES)
+@remembered(_MODULE_BYTES)
 def _module(
     texts: Texts,
     root: ModulePath,

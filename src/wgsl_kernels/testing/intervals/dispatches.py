@@ -49,7 +49,7 @@ class _Prepared(NamedTuple):
     library: frozenset[str]
 
 
-_prepared: Recent[str, _Prepared] = Recent(64)
+_prepared: Recent[str, _Prepared] = Recent(200_000)  # bytes of a tree, about
 
 
 def _prepare(dispatch: Dispatch) -> _Prepared:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.wgsl import tree
-from wgsl_kernels.backends.webgpu.wgsl.evaluate import literal_value
+from wgsl_kernels.backends.webgpu.wgsl.lint.constants import constants_of
 from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import (
     Remark,
     bare,
@@ -17,29 +17,35 @@ from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import (
     jumps_in,
     root_of,
 )
+from wgsl_kernels.backends.webgpu.wgsl.places import Span
 from wgsl_kernels.backends.webgpu.wgsl.walk import children, descendants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from wgsl_kernels.backends.webgpu.wgsl.lint.constants import Constants
+
 BUDGET = 65_535
 """Rounds of one invocation."""
-_Loops = (tree.Loop, tree.While, tree.For)
+CHECK = "wk_check_loops"
+"""The function, in texts for such adapters, whose own loop tells whether others were ended."""
+Loop = (tree.Loop, tree.While, tree.For)
 
 
 def loop_remarks(module: tree.Module) -> Iterator[Remark]:
     """Yield a remark for each loop that cannot end, or not within the budget."""
+    constants = constants_of(module)
     for function in functions_of(module):
-        yield from _inside(function.body, 1)
+        yield from _inside(function.body, 1, constants)
 
 
-def _inside(node: tree.Node, around: int) -> Iterator[Remark]:
+def _inside(node: tree.Node, around: int, constants: Constants) -> Iterator[Remark]:
     """Yield the remarks on the loops in a node that itself runs ``around`` times."""
-    if not isinstance(node, _Loops):
+    if not isinstance(node, Loop):
         for one in children(node):
-            yield from _inside(one, around)
+            yield from _inside(one, around, constants)
         return
-    head = tree.Ident(node.begin, node.begin + len(_word(node)), _word(node)).span
+    head = head_of(node)
     if _is_endless(node):
         words = (
             "nothing ends this loop: a software adapter stops it and goes on with wrong values, "
@@ -47,7 +53,7 @@ def _inside(node: tree.Node, around: int) -> Iterator[Remark]:
         )
         yield Remark("endless-loop", words, head)
         return
-    rounds = around * (_rounds(node) or 1)
+    rounds = around * (rounds_of(node, constants) or 1)
     if rounds > BUDGET:
         words = (
             f"this loop runs {rounds} rounds in one invocation; software adapters stop after "
@@ -55,7 +61,12 @@ def _inside(node: tree.Node, around: int) -> Iterator[Remark]:
         )
         yield Remark("loop-budget", words, head)
     else:
-        yield from _inside(node.body, rounds)
+        yield from _inside(node.body, rounds, constants)
+
+
+def head_of(node: tree.Node) -> Span:
+    """Return the word that a loop begins with."""
+    return Span(node.begin, node.begin + len(_word(node)))
 
 
 def _word(node: tree.Node) -> str:
@@ -94,7 +105,7 @@ def _changed(node: tree.While | tree.For) -> set[str]:
     return found
 
 
-def _rounds(node: tree.Loop | tree.While | tree.For) -> int | None:
+def rounds_of(node: tree.Node, constants: Constants) -> int | None:
     """Return how often a loop of constants runs: ``for (var i = 0u; i < 9u; i++)``."""
     if not isinstance(node, tree.For) or not isinstance(node.first, tree.Var):
         return None
@@ -104,26 +115,24 @@ def _rounds(node: tree.Loop | tree.While | tree.For) -> int | None:
     left, right = bare(condition.left), bare(condition.right)
     if not isinstance(left, tree.Name) or left.name != node.first.ident.name:
         return None
-    begin, end = _number(node.first.value), _number(right)
-    step = _step(node.update, left.name)
+    begin, end = _number(node.first.value, constants), _number(right, constants)
+    step = _step(node.update, left.name, constants)
     if begin is None or end is None or not step or jumps_in(node.body) & {"break", "return"}:
         return None
     return max(0, -(-(end + (condition.operator == "<=") - begin) // step))
 
 
-def _step(update: tree.Statement | None, name: str) -> int | None:
+def _step(update: tree.Statement | None, name: str, constants: Constants) -> int | None:
     if isinstance(update, tree.Step) and update.operator == "++":
         root = root_of(update.target)
         return 1 if root is not None and root.name == name else None
     if isinstance(update, tree.Assign) and update.operator == "+=" and update.target is not None:
         root = root_of(update.target)
-        return _number(update.value) if root is not None and root.name == name else None
+        is_own = root is not None and root.name == name
+        return _number(update.value, constants) if is_own else None
     return None
 
 
-def _number(node: tree.Expression | None) -> int | None:
-    one = None if node is None else bare(node)
-    if isinstance(one, tree.Literal) and one.text not in ("true", "false"):
-        value = literal_value(one.text)
-        return value if isinstance(value, int) else None
-    return None
+def _number(node: tree.Expression | None, constants: Constants) -> int | None:
+    value = None if node is None else constants.value(node)
+    return None if value is None or value % 1 else int(value)
