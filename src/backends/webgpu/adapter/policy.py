@@ -82,11 +82,8 @@ class Policy:
     shares_lanes: bool = False
     _has_small_pages: bool = False
     _compiles_late: bool = False
-<<<<<<< HEAD
-    has_one_context: bool = False
-=======
     ends_loops: bool = False
->>>>>>> main
+    has_one_context: bool = False
 
     # Products and convolutions
 
@@ -388,9 +385,10 @@ def policy_of(info: AdapterInfo) -> Policy:
     mesa = info.mesa_version
     has_small_pages = info.is_software and mesa is not None and mesa < 25
     compiles_late = info.is_software and mesa is not None and info.backend == "Vulkan"
-<<<<<<< HEAD
+    ends_loops = info.is_software and mesa is not None
     has_one_context = info.backend.startswith("OpenGL")
-    return _policy(info.is_software, shares, has_small_pages, compiles_late, has_one_context)
+    facts = shares, has_small_pages, compiles_late, ends_loops, has_one_context
+    return _policy(info.is_software, *facts)
 
 
 @functools.cache  # one object for each kind
@@ -398,25 +396,7 @@ def _policy(*facts: bool) -> Policy:
     return Policy(*facts)
 
 
-SOFTWARE, GPU = (_policy(is_software, False, False, False, False) for is_software in (True, False))
-=======
-    ends_loops = info.is_software and mesa is not None
-    return _policy(info.is_software, shares, has_small_pages, compiles_late, ends_loops)
-
-
-@functools.cache  # one object for each kind
-def _policy(
-    is_software: bool,
-    shares_lanes: bool,
-    has_small_pages: bool,
-    compiles_late: bool,
-    ends_loops: bool,
-) -> Policy:
-    return Policy(is_software, shares_lanes, has_small_pages, compiles_late, ends_loops)
-
-
-SOFTWARE, GPU = _policy(True, *[False] * 4), _policy(False, *[False] * 4)
->>>>>>> main
+SOFTWARE, GPU = _policy(True, *[False] * 5), _policy(False, *[False] * 5)
 """The rules for a software adapter and for a GPU of which nothing else is known."""
 
 
