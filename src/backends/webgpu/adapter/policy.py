@@ -76,6 +76,8 @@ class Policy:
             where others take three (llvmpipe, whose name tells the size of its registers).
         ends_loops: Whether the loops of an invocation turn at most 65,535 times, all together, and
             end then without a word (Mesa's llvmpipe, with Vulkan and with OpenGL).
+        has_one_context: Whether a call of the driver excludes all others on its device (OpenGL).
+            wgpu waits 6 s for the others, then ends the process (wgpu-native 29.0.1).
     """
 
     _is_software: bool
