@@ -30,7 +30,7 @@ def sines(count):
 LONG = '''// seconds of work
 fn op(x: T) -> T {
   var s = x;
-  for (var k = 0u; k < 60000u; k++) {
+  for (var k = 0u; k < 900u; k++) {
     s = s * 0.999 + 0.1; s = s * 0.998 + 0.2; s = s * 0.997 + 0.3; s = s * 0.996 + 0.4;
     s = s * 0.999 + 0.1; s = s * 0.998 + 0.2; s = s * 0.997 + 0.3; s = s * 0.996 + 0.4;
   }
