@@ -34,6 +34,22 @@ def _bytes(value: Any) -> str | None:
     return None if is_right else "a number of bytes above 0"
 
 
+def _is_time(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < MOST_TIME
+
+
+def _time(value: Any) -> str | None:
+    return None if value is None or _is_time(value) else "seconds above 0, or None (no limit)"
+
+
+def _time_or_auto(value: Any) -> str | None:
+    if value is None or _is_time(value) or (isinstance(value, str) and value == "auto"):
+        return None
+    return "seconds above 0, None (no limit) or 'auto'"
+
+
+MOST_TIME = 1e6
+"""Seconds: what threads can wait for, which is less on some systems than on others."""
 TUNING_VARIABLE = "WGSL_KERNELS_TUNING"
 TUNING = ("auto", "on", "known", "off")
 
@@ -45,10 +61,13 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "capture_limit": _bytes,
     "check_numerics": _one_of(True, False),
     "debug": _one_of(True, False),
+    "capture_check": _one_of(True, False),
     "small_ops": _one_of("host", "device"),
     "tracebacks": _one_of("short", "full"),
     "tuning": _one_of(*TUNING),
     "progress": _one_of("auto", "on", "off"),
+    "compile_timeout": _time,
+    "dispatch_timeout": _time_or_auto,
 }
 
 
@@ -92,6 +111,9 @@ class Config:
             never written raises `KernelFault` at the next read, with the author's line;
             ``wk_print`` prints. Captured functions run eagerly meanwhile. On other backends NaN
             from finite numbers raises `NumericsError` at once. Slow.
+        capture_check: Whether the second call of a captured function's signature compares what the
+            function does with the first call, and warns of each line that does something else,
+            which on a GPU it never does again; see `capture`.
         small_ops: ``"host"`` or ``"device"``: where ops of a few numbers run that the host has
             all of, where both give the same bits.
         tracebacks: ``"short"`` or ``"full"``: what notebooks show of a `ShaderError` or a
@@ -103,8 +125,14 @@ class Config:
             environment variable WGSL_KERNELS_TUNING says, or ``"auto"``; a wrong word there raises
             when it is first asked for.
         progress: ``"on"``, ``"off"`` or ``"auto"``: whether a line on standard error says that
-            kernels are compiled or measured, when that takes more than a second; by default on a
-            terminal and in a notebook.
+            kernels are compiled or measured, when that takes more than a second, or that they run,
+            when it is more than five; by default on a terminal and in a notebook.
+        compile_timeout: Seconds that one kernel may be compiled on ``webgpu``; then a `ShaderError`
+            names it, and the thread that compiles it is left behind. ``None`` for no limit.
+        dispatch_timeout: Seconds that the dispatches submitted together, at most 64 (512 of a
+            captured function), may run on ``webgpu``; then a `DeviceLostError` names them, and the
+            device is given up. ``None`` for no limit; ``"auto"``: 60 on a GPU, no limit on a
+            software adapter.
     """
 
     fusion: str
@@ -114,6 +142,7 @@ class Config:
     capture_limit: int
     check_numerics: bool
     debug: bool
+    capture_check: bool
     small_ops: str
     tracebacks: str
     process: dict[str, Any]
@@ -121,6 +150,8 @@ class Config:
     """Whether the process has a switch on that looks at the results of each run; for hot paths."""
     progress: str
     tuning: str
+    compile_timeout: float | None
+    dispatch_timeout: float | str | None
 
     def __init__(self) -> None:
         object.__setattr__(self, "looks_at_results", False)
@@ -135,9 +166,12 @@ class Config:
                 capture_limit=256 << 20,
                 check_numerics=False,
                 debug=False,
+                capture_check=True,
                 small_ops="host",
                 tracebacks="short",
                 progress="auto",
+                compile_timeout=600.0,
+                dispatch_timeout="auto",
             ),
         )
         given = os.environ.get(TUNING_VARIABLE, "auto")

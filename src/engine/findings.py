@@ -64,6 +64,12 @@ class Finding:
         parts = [self.file, self.line, self.column]
         return ":".join(str(one) for one in parts if one)
 
+    @property
+    def message(self) -> str:
+        """What an error says of it: kernel, place, words, line with carets."""
+        lead = ": ".join(part for part in (self.kernel, self.place) if part)
+        return "\n".join([f"{lead}: {self.words}" if lead else self.words, *self.marked()])
+
     def with_evidence(self, **facts: str) -> Finding:
         """Return the same finding with more evidence."""
         return replace(self, evidence=(*self.evidence, *facts.items()))

@@ -22,6 +22,7 @@ logger = logging.getLogger("wgsl_kernels")
 _ADVICE = {
     "compiling": "wk.warmup(f, ...) does it beforehand, in threads, and later processes find them",
     "measuring": "wgsl-kernels tune does it beforehand, and later processes know",
+    "running": "Ctrl-C ends the wait, wk.config.dispatch_timeout limits it",
 }
 
 
@@ -31,6 +32,7 @@ class _Spell:
     Attributes:
         expected: How many kernels are known to be needed in it.
         done: How many of them are there.
+        which: The kernels that are waited for now.
     """
 
     def __init__(self) -> None:
@@ -39,6 +41,7 @@ class _Spell:
         self.ended = -PATIENCE
         self.is_said = False
         self.expected = self.done = 0
+        self.which = ""
 
     def count(self, expected: int, done: int) -> None:
         """Count kernels that are needed, and those that are there."""
@@ -61,8 +64,9 @@ class _Spell:
                 return
             self.is_said = True
             counted = f"{self.done} of {self.expected} " if self.expected else ""
+            which = f" ({self.which})" if self.which else ""
         _write(
-            f"wgsl-kernels: {what} {counted}kernels; {_ADVICE[what]}. "
+            f"wgsl-kernels: {what} {counted}kernels{which}; {_ADVICE[what]}. "
             "wk.config.progress = 'off' hides this line."
         )
 
@@ -76,16 +80,18 @@ def count(what: str, expected: int = 0, done: int = 0) -> None:
 
 
 @contextmanager
-def busy(what: str) -> Iterator[None]:
+def busy(what: str, which: str = "") -> Iterator[None]:
     """Say after a second that the block, or several like it in a row, takes its time.
 
     Args:
-        what: ``"compiling"`` or ``"measuring"``.
+        what: ``"compiling"``, ``"measuring"`` or ``"running"``.
+        which: The kernels, where they are known.
     """
     if not _is_shown():
         yield
         return
     spell = _spells[what]
+    spell.which = which
     left = spell.begin(clock.monotonic())
     timer = None
     if left <= 0:

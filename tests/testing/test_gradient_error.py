@@ -187,7 +187,7 @@ def test_a_tape_around_does_not_see_the_evaluations() -> None:
         with wk.GradientTape() as tape:
             tape.watch(x)
             compute_gradient_error(wk.exp, [x])
-        assert tape.gradient(wk.exp(x), x) is None
+        assert tape._tape.nodes == []
 
 
 def test_nothing_stays_alive_after_a_check() -> None:

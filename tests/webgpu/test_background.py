@@ -50,5 +50,4 @@ def test_a_batch_waits_for_its_pipelines_and_a_refused_one_spares_the_others() -
         device.read(outputs[1], 0, 4)
     assert device.read(outputs[1], 0, 4).view(np.float32)[0] == 9.0
     device.captures.compile_in(None)
-    background.close()
     device.close()

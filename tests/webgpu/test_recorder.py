@@ -260,8 +260,8 @@ def test_a_read_that_was_interrupted_leaves_the_device_usable(
     recorder = device._recorder
     calls = recorder._calls
 
-    def interrupted(target: Any, buffer: Any, nbytes: int) -> memoryview:
-        calls.map_for_reading(target, buffer, nbytes)
+    def interrupted(target: Any, buffer: Any, nbytes: int, wait: Any) -> memoryview:
+        calls.map_for_reading(target, buffer, nbytes, wait)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

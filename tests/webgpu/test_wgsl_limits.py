@@ -13,7 +13,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.source import load_text
-from wgsl_kernels.backends.webgpu.devices.roomy import STACK, on_roomy_stack
+from wgsl_kernels.backends.webgpu.devices.threads import STACK, in_thread
 from wgsl_kernels.backends.webgpu.wgsl import limits, parser, printer, resolve
 from wgsl_kernels.backends.webgpu.wgsl.places import Text
 
@@ -238,12 +238,12 @@ def test_compilers_get_a_large_stack_whatever_the_thread_has() -> None:
         seen.append(threading.get_ident())
         return 7
 
-    assert on_roomy_stack(call) == 7
+    assert in_thread(call) == 7
     assert seen != [threading.get_ident()]
     assert threading.stack_size() == before
     assert STACK >= 32 << 20
     with pytest.raises(KeyError, match="gone"):
-        on_roomy_stack(lambda: empty["gone"])
+        in_thread(lambda: empty["gone"])
     assert threading.stack_size() == before
 
 

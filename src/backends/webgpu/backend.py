@@ -304,11 +304,8 @@ class WebGpuBackend:
         try:
             yield background
         finally:
-            try:
-                with device.lock:
-                    device.captures.compile_in(None)
-            finally:
-                background.close()
+            with device.lock:
+                device.captures.compile_in(None)
 
     def tuning(self) -> AbstractContextManager[None]:
         """Measure in a block what is worth it and not known: see `Tuner.tuning`."""

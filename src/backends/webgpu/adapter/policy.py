@@ -76,6 +76,8 @@ class Policy:
             where others take three (llvmpipe, whose name tells the size of its registers).
         ends_loops: Whether the loops of an invocation turn at most 65,535 times, all together, and
             end then without a word (Mesa's llvmpipe, with Vulkan and with OpenGL).
+        has_one_context: Whether a call of the driver excludes all others on its device (OpenGL).
+            wgpu waits 6 s for the others, then ends the process (wgpu-native 29.0.1).
     """
 
     _is_software: bool
@@ -83,6 +85,7 @@ class Policy:
     _has_small_pages: bool = False
     _compiles_late: bool = False
     ends_loops: bool = False
+    has_one_context: bool = False
 
     # Products and convolutions
 
@@ -346,6 +349,27 @@ class Policy:
         return min(processors, 4) if self._compiles_late else 0
 
     @property
+    def compiles_when_run(self) -> bool:
+        """Whether the driver compiles a shader when it first runs, not when its pipeline is made.
+
+        Mesa's software adapters do (Mesa 22.3 and 25.0, 2026-11-22).
+        """
+        return self._is_software
+
+    @property
+    def runs_in_submit(self) -> bool:
+        """Whether a submit returns when all of it has run: llvmpipe's OpenGL (Mesa 22.3)."""
+        return self._is_software and self.has_one_context
+
+    @property
+    def dispatch_timeout(self) -> float | None:
+        """Seconds after which a device is given up where the user says nothing; None: never.
+
+        A software adapter may need minutes for what a GPU does in a second, and never hangs.
+        """
+        return None if self._is_software else 60.0
+
+    @property
     def finishes_before_exit(self) -> bool:
         """Whether the process waits for the device before it ends.
 
@@ -364,21 +388,17 @@ def policy_of(info: AdapterInfo) -> Policy:
     has_small_pages = info.is_software and mesa is not None and mesa < 25
     compiles_late = info.is_software and mesa is not None and info.backend == "Vulkan"
     ends_loops = info.is_software and mesa is not None
-    return _policy(info.is_software, shares, has_small_pages, compiles_late, ends_loops)
+    has_one_context = info.backend.startswith("OpenGL")
+    facts = shares, has_small_pages, compiles_late, ends_loops, has_one_context
+    return _policy(info.is_software, *facts)
 
 
 @functools.cache  # one object for each kind
-def _policy(
-    is_software: bool,
-    shares_lanes: bool,
-    has_small_pages: bool,
-    compiles_late: bool,
-    ends_loops: bool,
-) -> Policy:
-    return Policy(is_software, shares_lanes, has_small_pages, compiles_late, ends_loops)
+def _policy(*facts: bool) -> Policy:
+    return Policy(*facts)
 
 
-SOFTWARE, GPU = _policy(True, *[False] * 4), _policy(False, *[False] * 4)
+SOFTWARE, GPU = _policy(True, *[False] * 5), _policy(False, *[False] * 5)
 """The rules for a software adapter and for a GPU of which nothing else is known."""
 
 

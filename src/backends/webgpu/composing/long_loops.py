@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.files import shaders_folder
 from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.backends.webgpu.wgsl.lint.constants import constants_of
-from wgsl_kernels.backends.webgpu.wgsl.lint.loops import BUDGET, Loop, head_of, rounds_of
+from wgsl_kernels.backends.webgpu.wgsl.lint.loops import BUDGET, CHECK, Loop, head_of, rounds_of
 from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import functions_of
 from wgsl_kernels.backends.webgpu.wgsl.places import Span
 from wgsl_kernels.backends.webgpu.wgsl.walk import children, descendants
+from wgsl_kernels.engine.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 ENDED = 255
 """The code that a kernel reports where its loops were ended."""
-CHECK = "wk_check_loops"
 _CHECK = f"""fn {CHECK}() {{
   var rounds = 0u;
   let most = 2u + wk_params.wk_status_slot / 65536u; // 2: there are fewer slots
@@ -73,53 +73,80 @@ def _is_ours(loop: LongLoop) -> bool:
 
 
 class _Counting:
-    """How often the loops of a file turn in one call of each function."""
+    """How often the loops of a file turn in one call of each function.
+
+    Only loops in loops are gone into by recursion: other nesting may be deep, and stacks small.
+    """
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._functions = {one.ident.name: one for one in functions_of(facts.module)}
         self._constants: Constants = constants_of(facts.module)
-        self._known: dict[str, float] = {}
+        self._turns: dict[str, float] = {}
+        for name in self._functions:
+            if name not in self._turns:
+                self._count_function(name)
 
     def loops_above(self, most: int) -> Iterator[LongLoop]:
-        """Yield the loops that turn more often; a function's inner ones in place of outer ones."""
-        if all(self._of_call(name) <= most for name in self._functions):
-            return
-        for function in self._functions.values():
-            yield from self._inside(function.body, most, 1)
+        """Yield the loops that turn more often; inner ones in place of those around them."""
+        if max(self._turns.values(), default=0) > most:
+            for function in self._functions.values():
+                for one in self._long(function.body, most, 1):
+                    yield LongLoop(self._facts.text, head_of(one).begin)
 
-    def _inside(self, node: tree.Node, most: int, around: float) -> Iterator[LongLoop]:
-        found = False
-        own = around
-        if isinstance(node, Loop):
-            rounds = rounds_of(node, self._constants)
-            own = math.inf if rounds is None else around * rounds
-        for one in children(node):
-            for loop in self._inside(one, most, own if math.isfinite(own) else around):
-                found = True
-                yield loop
-        calls = self._count(node) if isinstance(node, Loop) else 0
-        if isinstance(node, Loop) and not found and max(own, around * calls) > most:
-            yield LongLoop(self._facts.text, head_of(node).begin)
+    def _count_function(self, name: str) -> None:
+        """Count a function after those that it calls; WGSL has no recursion."""
+        open_ = [(name, self._called(name))]
+        while open_:
+            at, called = open_[-1]
+            callee = next(called, None)
+            if callee is None:
+                open_.pop()
+                self._turns[at] = self._count(self._functions[at].body)
+            elif callee not in self._turns:
+                self._turns[callee] = 0
+                open_.append((callee, self._called(callee)))
 
-    def _of_call(self, name: str) -> float:
-        function = self._functions.get(name)
-        if function is None:
-            return 0
-        if name not in self._known:
-            self._known[name] = 0  # WGSL has no recursion
-            self._known[name] = self._count(function.body)
-        return self._known[name]
+    def _called(self, name: str) -> Iterator[str]:
+        for one in descendants(self._functions[name].body):
+            if isinstance(one, tree.Call) and one.callee.name in self._functions:
+                yield one.callee.name
 
     def _count(self, node: tree.Node) -> float:
-        """Return how many rounds running a node takes."""
-        inner = sum(self._count(one) for one in children(node))
-        if isinstance(node, tree.Call):
-            return inner + self._of_call(node.callee.name)
-        if isinstance(node, Loop):
-            rounds = rounds_of(node, self._constants)
-            return math.inf if rounds is None else rounds * (1 + inner)
-        return inner
+        """Return how many rounds what is in a node takes."""
+        total = 0.0
+        for one in _within(node):
+            if isinstance(one, tree.Call):
+                total += self._turns.get(one.callee.name, 0)
+            elif isinstance(one, Loop):
+                rounds = rounds_of(one, self._constants)
+                total += math.inf if rounds is None else rounds * (1 + self._count(one))
+        return total
+
+    def _long(self, node: tree.Node, most: int, around: float) -> list[tree.Node]:
+        """Return the loops in a node, which itself runs ``around`` times, that turn more often."""
+        found: list[tree.Node] = []
+        for one in _within(node):
+            if not isinstance(one, Loop):
+                continue
+            rounds = rounds_of(one, self._constants)
+            turns = math.inf if rounds is None else around * rounds
+            inner = self._long(one, most, around if rounds is None else turns)
+            if inner:
+                found += inner
+            elif max(turns, turns * self._count(one) if rounds else 0) > most:
+                found.append(one)
+        return found
+
+
+def _within(node: tree.Node) -> Iterator[tree.Node]:
+    """Yield what is in a node, but not what is in a loop in it."""
+    open_ = list(children(node))
+    while open_:
+        one = open_.pop()
+        yield one
+        if not isinstance(one, Loop):
+            open_ += children(one)
 
 
 def check_loops(assembly: Assembly, entry: Function, text: Text, facts: Facts) -> None:
@@ -132,16 +159,18 @@ def check_loops(assembly: Assembly, entry: Function, text: Text, facts: Facts) -
     assembly.wanted.append(CHECK)
 
 
-def what_ended(kernel: str, loops: tuple[LongLoop, ...]) -> str:
-    """Return what an error says of them."""
-    first, *others = loops
-    more = ""
+def what_ended(kernel: str, loops: tuple[LongLoop, ...]) -> Finding:
+    """Return what there is to say of loops that were ended."""
+    first, *others = [one.text.origin(one.begin) for one in loops]
+    text, place = first
+    what, more = "this loop", ""
     if others:
-        labels = [one.text.place(one.begin).label for one in others[:3]]
-        more = f" Others are at {', '.join(labels)}."
-    what = "one of its loops" if others else "this loop"
-    return first.text.point(
-        f"{kernel}: the adapter has ended {what}: its invocations turn at most {BUDGET} times, all "
-        f"loops together, so values are wrong. Spread the work over more invocations.{more}",
-        first.begin,
+        what = "one of its loops"
+        more = f" Others are at {', '.join(one.label for _, one in others[:3])}."
+    words = (
+        f"the adapter has ended {what}, and values are wrong: the loops of an invocation turn "
+        f"{BUDGET} times at most, all together. Spread the work over more invocations.{more}"
     )
+    line = text.line(place.line)
+    span = len(line[place.column - 1 :].partition(" ")[0])
+    return Finding("runaway-loop", words, kernel, place.file, place.line, place.column, span, line)

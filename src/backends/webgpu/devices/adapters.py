@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS, described
 from wgsl_kernels.backends.webgpu.adapter.policy import preference
 from wgsl_kernels.backends.webgpu.devices.declarations import import_wgpu
-from wgsl_kernels.backends.webgpu.devices.uninterrupted import in_thread
+from wgsl_kernels.backends.webgpu.devices.threads import in_thread
 from wgsl_kernels.engine.errors import ArgumentError
 
 if TYPE_CHECKING:

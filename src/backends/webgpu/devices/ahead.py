@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,17 +18,19 @@ from wgsl_kernels.backends.webgpu.adapter.policy import policy_of
 from wgsl_kernels.backends.webgpu.devices.adapters import request_device
 from wgsl_kernels.backends.webgpu.devices.bindings import Layout
 from wgsl_kernels.backends.webgpu.devices.compiled import Compiled, mesa_cache
-from wgsl_kernels.backends.webgpu.devices.native import load_calls
-from wgsl_kernels.backends.webgpu.devices.roomy import start_roomy
+from wgsl_kernels.backends.webgpu.devices.deadlines import compile_seconds, not_compiled
+from wgsl_kernels.backends.webgpu.devices.native import at_once, load_calls
+from wgsl_kernels.backends.webgpu.devices.threads import Crew, TooLong
 from wgsl_kernels.engine.machine import cores
 from wgsl_kernels.engine.progress import busy, count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
 
     from wgsl_kernels.backends.webgpu.devices.adapters import Choice
     from wgsl_kernels.backends.webgpu.devices.bindings import Binding
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
+    from wgsl_kernels.backends.webgpu.devices.threads import Call
 
 BOUND_BYTES = 64 << 10
 """Bytes of the buffers that stand in for a shader's; one that wants more is left to the device."""
@@ -81,66 +81,74 @@ class Ahead:
             open_device: Returns a new device like the one in use.
             compiled: What the driver is known to have compiled before.
         """
-        self._threads = threads
         self._open_device = open_device
         self._compiled = compiled
         self.pending = 0
-        self._first: Shader | None = None
-        self._crew: ThreadPoolExecutor | None = None
-        self._asked: list[tuple[Shader, Future[None]]] = []
-        self._own = threading.local()
+        self._first: tuple[Shader, Pipeline] | None = None
+        self._crew = Crew(threads)
+        self._asked: list[tuple[Shader, Pipeline, Call[None]]] = []
+        self._helpers: list[_Helper] = []
 
-    def add(self, shader: Shader) -> None:
-        """Have a shader compiled, unless the driver has its code."""
+    def add(self, shader: Shader, pipeline: Pipeline) -> None:
+        """Have the shader of a pipeline compiled, unless the driver has its code."""
         if shader.digest in self._compiled:
             return
         self.pending += 1
         if self.pending == 1:
-            self._first = shader
+            self._first = shader, pipeline
             return
-        if self._crew is None:
-            self._crew = ThreadPoolExecutor(self._threads, "wgsl-kernels-ahead")
-        for one in (self._first, shader):
+        for one in (self._first, (shader, pipeline)):
             if one is not None:
-                self._start(self._crew, one)
+                self._start(*one)
         self._first = None
 
-    def wait(self) -> None:
-        """Wait until all that was asked for is compiled, and let the threads go.
+    def wait(self) -> list[Pipeline]:
+        """Wait until all that was asked for is compiled, and let the helpers go.
 
         What could not be compiled here is compiled by the device in use, as it would be anyway.
+        What takes too long is refused.
+
+        Returns:
+            The pipelines whose code the driver has now.
         """
-        done = [] if self._first is None else [self._first.digest]
+        done = [] if self._first is None else [self._first[0].digest]
+        compiled: list[Pipeline] = []
         while self._asked:
-            shader, future = self._asked[-1]
-            with busy("compiling"):
-                error = future.exception()
-            if error is None:
-                done.append(shader.digest)
-            else:
+            shader, pipeline, call = self._asked[0]  # those that began first
+            seconds = compile_seconds()
+            try:
+                with busy("compiling", pipeline.label):
+                    call.wait_once_begun(seconds)
+                call.result  # noqa: B018  raises what it raised
+            except TooLong:
+                self._crew.go_on()
+                pipeline.refuse(not_compiled(pipeline.label, seconds), call)
+            except Exception as error:
                 _logger.info("A shader is not compiled ahead: %s", error)
-            self._asked.pop()  # not sooner: an interrupt leaves it waited for
-        if self._crew is not None:
-            self._crew.shutdown()
-            self._crew = None
-            self._own = threading.local()  # drops the devices
+            else:
+                done.append(shader.digest)
+                compiled.append(pipeline)
+            del self._asked[0]  # not sooner: an interrupt leaves it waited for
+        self._helpers = []
         self._first, self.pending = None, 0
         self._compiled.note(done)
+        return compiled
 
-    def _start(self, crew: ThreadPoolExecutor, shader: Shader) -> None:
-        def start() -> None:
-            count("compiling", expected=1)
-            future = crew.submit(self._compile, shader)
-            future.add_done_callback(lambda _: count("compiling", done=1))
-            self._asked.append((shader, future))
+    def _start(self, shader: Shader, pipeline: Pipeline) -> None:
+        count("compiling", expected=1)
+        call = self._crew.add(partial(self._compile, shader, self._helpers))
+        self._asked.append((shader, pipeline, call))
 
-        start_roomy(start)  # the crew may make a thread
-
-    def _compile(self, shader: Shader) -> None:
-        helper = getattr(self._own, "helper", None)
-        if helper is None:
-            helper = self._own.helper = _Helper(self._open_device())
-        helper.compile(shader)
+    def _compile(self, shader: Shader, helpers: list[_Helper]) -> None:
+        try:
+            try:
+                helper = helpers.pop()
+            except IndexError:
+                helper = _Helper(self._open_device())
+            helper.compile(shader)
+            helpers.append(helper)
+        finally:
+            count("compiling", done=1)
 
 
 class _Helper:
@@ -187,7 +195,7 @@ class _Helper:
             calls.dispatch(target, 0, 0, 0)
 
         calls.submit(device, fill, [(self._source, 0, self._reader, 0, 4)], _nothing)
-        calls.map_for_reading(device, self._reader, 4).release()
+        calls.map_for_reading(device, self._reader, 4, at_once).release()
         self._reader.unmap()
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.devices.roomy import start_roomy
+from wgsl_kernels.backends.webgpu.devices.deadlines import compile_seconds, not_compiled
+from wgsl_kernels.backends.webgpu.devices.threads import Crew, TooLong
 from wgsl_kernels.engine.errors import ShaderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
+    from wgsl_kernels.backends.webgpu.devices.threads import Call
 
 
 class Background:
@@ -27,8 +29,8 @@ class Background:
         self._done = 0
         self._notify = notify
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="wgsl-kernels-compile")
-        self._compiling: list[tuple[Pipeline, Future[Any]]] = []
+        self._crew = Crew(threads)
+        self._compiling: list[tuple[Pipeline, Call[Any]]] = []
 
     def add(self, pipeline: Pipeline, make: Callable[[], Any]) -> None:
         """Have ``make`` called in a thread; it returns wgpu's pipeline."""
@@ -36,11 +38,7 @@ class Background:
             self.asked += 1
             counts = self._done, self.asked
         self._notify(*counts)
-
-        def start() -> None:
-            self._compiling.append((pipeline, self._pool.submit(self._made, make)))
-
-        start_roomy(start)  # the pool may make a thread
+        self._compiling.append((pipeline, self._crew.add(partial(self._made, make))))
 
     def note(self) -> None:
         """Count a pipeline that was compiled at once, not in a thread."""
@@ -57,20 +55,24 @@ class Background:
         """
         first: Exception | None = None
         while self._compiling:
-            pipeline, future = self._compiling[0]
+            pipeline, call = self._compiling[0]
+            seconds = compile_seconds()
             try:
-                pipeline.owner = future.result()
+                call.wait_once_begun(seconds)
+                pipeline.owner = call.result
+            except TooLong:
+                self._crew.go_on()
+                late = not_compiled(pipeline.label, seconds)
+                pipeline.refuse(late, call)
+                first = first or late
             except Exception as error:
-                pipeline.refused = ShaderError(f"{pipeline.label}: refused by wgpu: {error}")
-                first = first or pipeline.refused
+                wrong = ShaderError(f"{pipeline.label}: refused by wgpu: {error}")
+                pipeline.refuse(wrong)
+                first = first or wrong
             else:
                 pipeline.handle = handle_of(pipeline.owner)
             del self._compiling[0]  # not sooner: an interrupt leaves it waited for
         return first
-
-    def close(self) -> None:
-        """End the threads."""
-        self._pool.shutdown()
 
     def _made(self, make: Callable[[], Any]) -> Any:
         made = make()

@@ -88,7 +88,10 @@ class Device:
             settle=self._settle,
         )
         self.immediates = immediate_bytes(self.info, self.limits, self.features)
-        self.pipelines = PipelineCache(self._device, self._calls, self.limits, self.immediates)
+        self.pipelines = PipelineCache(
+            self._device, self._calls, self.limits, self.immediates, self._recorder.deadlines
+        )
+        self._recorder.deadlines.give_up = self.give_up
         self._recorder.ahead = self.pipelines.ahead = ahead_for(choice)
         self.captures = Captures(self._recorder, self.pipelines)
         self._groups = GroupCache(
@@ -355,6 +358,11 @@ class Device:
                 self._recorder.close(DeviceLostError("The device was closed."))
                 self.pool.trim()
                 self._device.destroy()
+
+    def give_up(self, reason: DeviceLostError) -> None:
+        """Lose the device, which a call of the driver may hold for ever."""
+        lifetime.leave_behind(self._device)  # before anything of it is let go
+        self._recorder.close(reason)
 
     def refuse(self, reason: Exception) -> None:
         """Drop what is recorded and raise ``reason`` from every later call; touches no GPU."""

@@ -7,11 +7,15 @@ devices finish before the process ends: see `Policy.finishes_before_exit`.
 from __future__ import annotations
 
 import atexit
+import ctypes
+import functools
+import gc
+import importlib
 import os
 import weakref
-from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from wgsl_kernels.backends.webgpu.devices.threads import TooLong, in_thread
 from wgsl_kernels.engine.errors import DeviceLostError
 
 if TYPE_CHECKING:
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
 MESSAGE = "This process was forked after a GPU device was opened; it cannot use one. Use spawn."
 PATIENCE = 5.0
-"""Seconds to wait, at the end, for another thread that has the device's lock."""
+"""Seconds to wait, at the end, for what the device does, or for a thread that has its lock."""
 
 _devices: weakref.WeakSet[Device] = weakref.WeakSet()
 _opened_by: set[int] = set()
@@ -61,6 +65,37 @@ def check() -> None:
         raise DeviceLostError(MESSAGE)
 
 
+def leave_behind(device: Any) -> None:
+    """Never release a wgpu device that a call of the driver may hold, nor what was made on it.
+
+    To release it wgpu would wait for what it runs, then end the process. The next device is of
+    another instance of wgpu, since all OpenGL devices of one share a context.
+    """
+    helpers = importlib.import_module("wgpu.backends.wgpu_native._helpers")
+    helpers._the_instance = None  # type: ignore[attr-defined]  # wgpu-py has no other way to it
+    objects = gc.get_objects()
+    kept = [one for one in objects if getattr(type(one), "__module__", "").startswith("wgpu.")]
+    made = [one for one in kept if getattr(one, "_device", None) is device]
+    everything = [device, *made]
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(everything))  # also when the interpreter ends
+    exit_at_once()
+
+
+@functools.cache  # once
+def exit_at_once() -> None:
+    """Have the process end without the destructors of libraries that a thread may be inside of.
+
+    A driver's compiler ends the process by a segmentation fault if its library is taken down while
+    it works (Mesa 22.3, LLVM 15). Where the system has no ``on_exit``, as outside of glibc, nothing
+    can be done about that.
+    """
+    library = ctypes.CDLL(None) if os.name == "posix" else None
+    on_exit = getattr(library, "on_exit", None)
+    if library is not None and on_exit is not None:
+        atexit.register(library.fflush, None)
+        on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)
+
+
 def _refuse_all() -> None:
     for device in _devices:
         device.refuse(DeviceLostError(MESSAGE))
@@ -68,12 +103,13 @@ def _refuse_all() -> None:
 
 def _finish() -> None:
     for device in watched():
-        if device.policy.finishes_before_exit and device.lock.acquire(timeout=PATIENCE):
+        if device.policy.finishes_before_exit and device.refusal is None:
             try:
-                with suppress(Exception):  # it is lost, or has an error that nobody has read
-                    device.wait()
-            finally:
-                device.lock.release()
+                in_thread(device.wait, PATIENCE)
+            except TooLong:
+                device.give_up(DeviceLostError("The process ends."))
+            except Exception:  # it is lost, or has an error that nobody has read
+                continue
 
 
 atexit.register(_finish)

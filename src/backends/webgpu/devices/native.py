@@ -13,7 +13,7 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from wgsl_kernels.backends.webgpu.devices.uninterrupted import in_one, in_thread
+from wgsl_kernels.backends.webgpu.devices.uninterrupted import in_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,9 +24,17 @@ Copy = tuple[Any, int, Any, int, int]
 """Buffer, offset, buffer that gets the bytes, offset there, how many."""
 Sent: TypeAlias = "Callable[[], Any]"
 """Notes that something was submitted. It is written in C, so that no interrupt comes between."""
-Submit: TypeAlias = "Callable[[Any, Callable[[Any], None] | None, Sequence[Copy], Sent], None]"
+Submit: TypeAlias = "Callable[[Any, Callable[[Any], None] | None, Sequence[Copy], Sent], int]"
 """Takes a device, what fills a compute pass given its handle (None: there is no pass), copies
-that follow the pass, and what notes that it was submitted; has all done in one command buffer."""
+that follow the pass, and what notes that it was submitted; has all done in one command buffer.
+Returns the submission's number."""
+Poll: TypeAlias = "Callable[[int | None], None]"
+"""Waits until a device is done with a submission, by its number, or with all of them."""
+Wait: TypeAlias = "Callable[[Poll], None]"
+"""Waits until a device is done with all, given how to wait in a call that nothing can end."""
+
+SPINS = 40
+"""How often a device is asked before it is waited for in a thread: 0.1 ms, as the thread costs."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +54,11 @@ class Calls:
     set_immediates: Callable[[Any, int, bytes, int], None]
     dispatch: Callable[[Any, int, int, int], None]
     submit: Submit
-    send: Callable[[Any, Any, Sent], None]
+    send: Callable[[Any, Any, Sent], int]
     pinned: Callable[[bytearray], Any]
     write: Callable[[Any, Any, Any, int], None]
-    map_for_reading: Callable[[Any, Any, int], memoryview]
+    poll: Callable[[Any, int | None], None]
+    map_for_reading: Callable[[Any, Any, int, Wait], memoryview]
     timestamp_period: Callable[[Any], float]
 
 
@@ -86,6 +95,7 @@ def method_calls() -> Calls:
         send=_send_by_method,
         pinned=memoryview,
         write=lambda queue, buffer, data, nbytes: queue.write_buffer(buffer, 0, data[:nbytes]),
+        poll=_poll_by_method,
         map_for_reading=_map_by_method,
         timestamp_period=lambda queue: 1.0,
     )
@@ -96,17 +106,14 @@ def _direct_calls() -> Calls:
     ffi, lib = native.ffi, native.lib
     checked: Any = importlib.import_module("wgpu.backends.wgpu_native._api").libf
 
-    def type_of(function: Any, number: int) -> Any:  # to parse its name would take 20 ms
-        return ffi.typeof(function).args[number]
-
-    encoder_form = ffi.new(type_of(lib.wgpuDeviceCreateCommandEncoder, 1))
-    pass_form = ffi.new(type_of(lib.wgpuCommandEncoderBeginComputePass, 1))
-    form = ffi.new(type_of(lib.wgpuCommandEncoderFinish, 1))
-    commands = ffi.new(type_of(lib.wgpuQueueSubmit, 2))  # one serves: submits are under a lock
+    encoder_form = ffi.new(_type(ffi, lib.wgpuDeviceCreateCommandEncoder, 1))
+    pass_form = ffi.new(_type(ffi, lib.wgpuCommandEncoderBeginComputePass, 1))
+    form = ffi.new(_type(ffi, lib.wgpuCommandEncoderFinish, 1))
+    commands = ffi.new(_type(ffi, lib.wgpuQueueSubmit, 2))  # for all: submits have a lock
 
     def submit(
         device: Any, fill: Callable[[Any], None] | None, copies: Sequence[Copy], sent: Sent
-    ) -> None:
+    ) -> int:
         encoder = checked.wgpuDeviceCreateCommandEncoder(device._internal, encoder_form)
         try:
             if fill is not None:
@@ -124,16 +131,17 @@ def _direct_calls() -> Calls:
         finally:
             lib.wgpuCommandEncoderRelease(encoder)
         try:
-            send_handle(device.queue, finished, sent)
+            return send_handle(device.queue, finished, sent)
         finally:
             lib.wgpuCommandBufferRelease(finished)
 
-    def send_handle(queue: Any, finished: Any, sent: Sent) -> None:
+    def send_handle(queue: Any, finished: Any, sent: Sent) -> int:
         commands[0] = finished  # what goes wrong inside of the call ends the process: no check
-        in_one(partial(lib.wgpuQueueSubmit, queue._internal, 1, commands), sent)
+        call = partial(lib.wgpuQueueSubmitForIndex, queue._internal, 1, commands)
+        return int(in_one(call, sent))
 
     put = checked.wgpuQueueWriteBuffer
-    offset_type = type_of(lib.wgpuComputePassEncoderSetBindGroup, 4)
+    offset_type = _type(ffi, lib.wgpuComputePassEncoderSetBindGroup, 4)
     return Calls(
         direct=True,
         handle=lambda resource: resource._internal,
@@ -147,12 +155,28 @@ def _direct_calls() -> Calls:
         send=lambda queue, finished, sent: send_handle(queue, finished._internal, sent),
         pinned=ffi.from_buffer,
         write=lambda queue, buffer, data, n: put(queue._internal, buffer._internal, 0, data, n),
+        poll=partial(_poll, ffi, lib),
         map_for_reading=_direct_mapping(ffi, lib),
         timestamp_period=lambda queue: float(lib.wgpuQueueGetTimestampPeriod(queue._internal)),
     )
 
 
-def _direct_mapping(ffi: Any, lib: Any) -> Callable[[Any, Any, int], memoryview]:
+def at_once(poll: Poll) -> None:
+    """Wait in a thread that nobody interrupts."""
+    poll(None)
+
+
+def _type(ffi: Any, function: Any, number: int) -> Any:
+    """Return the type of a parameter; to parse its name would take 20 ms."""
+    return ffi.typeof(function).args[number]
+
+
+def _poll(ffi: Any, lib: Any, device: Any, number: int | None) -> None:
+    at = ffi.NULL if number is None else ffi.new("WGPUSubmissionIndex *", number)
+    lib.wgpuDevicePoll(device._internal, True, at)
+
+
+def _direct_mapping(ffi: Any, lib: Any) -> Callable[[Any, Any, int, Wait], memoryview]:
     made: list[_Answer] = []  # for ever: after an interrupt wgpu may still call one
     free: list[_Answer] = []
 
@@ -165,13 +189,18 @@ def _direct_mapping(ffi: Any, lib: Any) -> Callable[[Any, Any, int], memoryview]
         made.append(_Answer(info, words, noting))
         return made[-1]
 
-    def map_for_reading(device: Any, buffer: Any, nbytes: int) -> memoryview:
+    def map_for_reading(device: Any, buffer: Any, nbytes: int, wait: Wait) -> memoryview:
         answer = free.pop() if free else new_answer()
         _ANSWER.pack_into(answer.words, 0, 0, False, False, False)
         lib.wgpuBufferMapAsync(buffer._internal, lib.WGPUMapMode_Read, 0, nbytes, answer.info[0])
         status = 0
+        for _ in range(SPINS):
+            lib.wgpuDevicePoll(device._internal, False, ffi.NULL)
+            status = _ANSWER.unpack_from(answer.words)[0]
+            if status:
+                break
         while not status:  # a poll waits for all that was submitted: the first one answers
-            lib.wgpuDevicePoll(device._internal, True, ffi.NULL)
+            wait(partial(_poll, ffi, lib, device))
             status = _ANSWER.unpack_from(answer.words)[0]
         free.append(answer)
         if status != lib.WGPUMapAsyncStatus_Success:
@@ -201,7 +230,7 @@ function would be where Python raises an interrupt that came during the wait.
 
 def _submit_by_methods(
     device: Any, fill: Callable[[Any], None] | None, copies: Sequence[Copy], sent: Sent
-) -> None:
+) -> int:
     encoder = device.create_command_encoder()
     if fill is not None:
         target = encoder.begin_compute_pass()
@@ -209,14 +238,19 @@ def _submit_by_methods(
         target.end()
     for source, at, reader, start, nbytes in copies:
         encoder.copy_buffer_to_buffer(source, at, reader, start, nbytes)
-    _send_by_method(device.queue, encoder.finish(), sent)
+    return _send_by_method(device.queue, encoder.finish(), sent)
 
 
-def _send_by_method(queue: Any, finished: Any, sent: Sent) -> None:
+def _send_by_method(queue: Any, finished: Any, sent: Sent) -> int:
     queue.submit([finished])
     sent()
+    return 0  # wgpu-py's methods give no numbers
 
 
-def _map_by_method(device: Any, buffer: Any, nbytes: int) -> memoryview:
-    in_thread(lambda: buffer.map_sync("READ", 0, nbytes))
+def _poll_by_method(device: Any, number: int | None) -> None:
+    device.queue.on_submitted_work_done_sync()
+
+
+def _map_by_method(device: Any, buffer: Any, nbytes: int, wait: Wait) -> memoryview:
+    wait(lambda number: None if number == 0 else buffer.map_sync("READ", 0, nbytes))
     return memoryview(buffer.read_mapped(0, nbytes, copy=False))

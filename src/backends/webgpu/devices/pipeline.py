@@ -12,9 +12,8 @@ from weakref import WeakValueDictionary
 from wgsl_kernels.backends.webgpu.devices.ahead import Shader
 from wgsl_kernels.backends.webgpu.devices.bindings import Binding, Layout
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
-from wgsl_kernels.backends.webgpu.devices.ready import Fitting, Ready
-from wgsl_kernels.backends.webgpu.devices.recorder import is_empty, shown
-from wgsl_kernels.backends.webgpu.devices.roomy import on_roomy_stack
+from wgsl_kernels.backends.webgpu.devices.ready import Fitting, Ready, shown
+from wgsl_kernels.backends.webgpu.devices.recorder import is_empty
 from wgsl_kernels.engine.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.progress import busy, count, logger
 from wgsl_kernels.engine.recent import Recent
@@ -25,9 +24,11 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
     from wgsl_kernels.backends.webgpu.devices.background import Background
     from wgsl_kernels.backends.webgpu.devices.bindings import Kind
+    from wgsl_kernels.backends.webgpu.devices.deadlines import Deadlines
     from wgsl_kernels.backends.webgpu.devices.native import Calls
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
+    from wgsl_kernels.backends.webgpu.devices.threads import Call
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -51,11 +52,12 @@ class Pipeline:
     Attributes:
         immediates: The bytes of parameters that each dispatch brings along; 0: they are bound.
         offsets: How many offsets into a bound uniform a dispatch gives: 0 or 1.
-        refused: Why it cannot be dispatched, if the compiler refused it.
+        refused: Why it cannot be dispatched, if the compiler refused it or takes too long.
     """
 
     __slots__ = (
-        "__weakref__", "handle", "immediates", "label", "layout", "offsets", "owner", "refused",
+        "__weakref__", "_late", "handle", "immediates", "label", "layout", "offsets", "owner",
+        "refused",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +70,22 @@ class Pipeline:
         self.immediates = immediates
         self.offsets = 0 if layout.uniform is None else 1
         self.refused: Exception | None = None
+        self._late: Call[Any] | None = None
+
+    def refuse(self, why: Exception, late: Call[Any] | None = None) -> None:
+        """Have every batch with it refused, at least until ``late``, which compiles it, ends."""
+        self.handle = None
+        self.refused, self._late = why, late
+
+    def look_again(self, handle_of: Callable[[Any], Any]) -> bool:
+        """Take it as compiled if what took too long has ended; say whether it is so."""
+        late = self._late
+        if late is None or not late.is_done or late.failed:
+            return False
+        self.owner = late.result or self.owner
+        self.handle = handle_of(self.owner)
+        self.refused = self._late = None
+        return True
 
 
 class Group:
@@ -93,10 +111,16 @@ class PipelineCache:
     """
 
     def __init__(
-        self, device: Any, calls: Calls, limits: Mapping[str, int], immediates: int
+        self,
+        device: Any,
+        calls: Calls,
+        limits: Mapping[str, int],
+        immediates: int,
+        deadlines: Deadlines,
     ) -> None:
         """Take also how many bytes of parameters a dispatch can bring along."""
         self._immediates = immediates
+        self._deadlines = deadlines
         self._device = device
         self._calls = calls
         self._limits = limits
@@ -138,13 +162,14 @@ class PipelineCache:
             own = int(self.ahead is None)  # else that counts them, and takes longer
             count("compiling", expected=own)
             try:
-                with busy("compiling"):
+                with busy("compiling", label):
                     pipeline = self._compile(text, order, label, dict(values), entry, immediates)
             finally:
                 count("compiling", done=own)
             logger.debug("Compiled %s.", label)
             if self.ahead is not None:
-                self.ahead.add(Shader(text, entry, values, order, self._immediates))
+                self.ahead.add(Shader(text, entry, values, order, self._immediates), pipeline)
+            self._deadlines.is_made(pipeline)
             self._alive[key] = pipeline
             self.made += 1
         while len(self._latest) >= KEPT_PIPELINES:
@@ -215,11 +240,11 @@ class PipelineCache:
         try:
             layout = self._layout(bindings)
             if self.background is not None and not constants:  # whose errors must show here
-                on_roomy_stack(make_module)
+                self._deadlines.compile(make_module, label)
                 pipeline = Pipeline(None, None, layout, label, immediates)
                 self.background.add(pipeline, make)
                 return pipeline
-            owner = on_roomy_stack(make_both)
+            owner = self._deadlines.compile(make_both, label)
             if self.background is not None:
                 self.background.note()
         except wgpu.GPUError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.bindings import Layout
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline, Ranges
-    from wgsl_kernels.backends.webgpu.devices.recorder import Label
+    from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch, Label
 
 
 Origin = tuple[Any, Any] | None
@@ -46,3 +46,13 @@ class Ready(NamedTuple):
     work: int
     label: Label
     origin: Origin = None
+
+
+def label_of(record: Dispatch) -> str:
+    """Return what a dispatch is called: its own label, or its pipeline's."""
+    return shown(record[4] or record[0].label)
+
+
+def shown(label: Label) -> str:
+    """Return a label as errors and tables have it."""
+    return label if isinstance(label, str) else " + ".join(label)

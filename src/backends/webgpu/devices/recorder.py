@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
+from wgsl_kernels.backends.webgpu.devices.deadlines import GONE, Deadlines
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
-from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError, ShaderError
+from wgsl_kernels.backends.webgpu.devices.ready import label_of
+from wgsl_kernels.engine.errors import (
+    ArgumentError,
+    DeviceLostError,
+    ShaderError,
+    WgslKernelsError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,10 +52,7 @@ SMALL_READ = 64 << 10
 
 COPY_SRC, COPY_DST, MAP_READ, UNIFORM = 4, 8, 1, 64  # wgpu.BufferUsage
 
-LOST = (
-    "The GPU device was lost; what was computed on it is gone. The next op gets a new device; "
-    "variables come back from a file of wk.save, by wk.load(path, into=...)."
-)
+LOST = f"The GPU device was lost; {GONE}"
 
 # Pipeline, bind group, the parameters or where they begin in a buffer (as the C call takes it),
 # workgroups, label.
@@ -76,6 +80,7 @@ class Recorder:
         self.submits = 0
         self.refusal: Exception | None = None
         self.timer: Timer | None = None
+        self.deadlines = Deadlines(policy)
         self.pipelines: Background | None = None  # being compiled: batches wait for them
         self.ahead: Ahead | None = None  # likewise what the driver compiles
         self.batch = FIRST_BATCH
@@ -214,9 +219,12 @@ class Recorder:
         reader = self._take_reader(total)  # one that is left mapped must never be used again
         self._submit(pieces, reader)
         try:
-            mapped = self._calls.map_for_reading(self._device, reader, total)
+            mapped = self._calls.map_for_reading(
+                self._device, reader, total, self.deadlines.until_done
+            )
         except Exception as error:
             self.fail(error)
+        self.deadlines.are_done()
         source = np.frombuffer(mapped, np.uint8)
         results: list[Bytes] = []
         start = 0
@@ -250,12 +258,14 @@ class Recorder:
             self.check()
         late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
         if self.ahead is not None and self.ahead.pending and self.records:
-            self.ahead.wait()
+            self.deadlines.are_compiled(self.ahead.wait())
         refused: Exception | None = None
         try:
             if self.used:
                 self._calls.write(self._queue, self.params_buffer, self._pinned, self.used)
             try:
+                if self.deadlines.compiles_apart:
+                    self._compile_fresh()
                 self._encode(len(self.records), pieces, reader)
             except Exception as error:
                 if not self.records or is_loss(error):
@@ -286,9 +296,20 @@ class Recorder:
             start += nbytes
         if timer is None or copies:
             fill = partial(self._fill, records) if records and timer is None else None
-            sent = partial(delitem, self.records, slice(count))
-            self._calls.submit(self._device, fill, copies, sent)
+            submit = partial(self._calls.submit, self._device, fill, copies, self._sent(count))
+            self.deadlines.submit(submit, records)
         self.submits += 1
+
+    def _compile_fresh(self) -> None:
+        """Have the driver compile what did not run yet, by dispatches of no workgroups."""
+        fresh = {one[0]: one for one in self.records if one[0] in self.deadlines.fresh}
+        records = [(*one[:3], (0, 0, 0), one[4]) for one in fresh.values()]
+        if records:
+            fill = partial(self._fill, records)
+            submit = partial(self._calls.submit, self._device, fill, (), bool)
+            self.deadlines.submit(submit, records)
+            self.deadlines.until_done(partial(self._calls.poll, self._device))
+            self.deadlines.are_done()
 
     def _sent(self, count: int) -> Callable[[], None]:
         """Return what takes the first dispatches off the list; it is written in C."""
@@ -313,11 +334,13 @@ class Recorder:
                 set_group(target, 0, group.handle, pipeline.offsets, given)
             dispatch(target, x, y, z)
 
-    def _submit_apart(self) -> Exception:
+    def _submit_apart(self) -> Exception | None:
         # One bad dispatch spoils its whole batch: run the others, and name the one that it was.
         reasons: list[str] = []
+        is_late = False
         while self.records:
             record = self.records[0]
+            is_late |= record[0].look_again(self._calls.handle)
             try:
                 self._encode(1, (), None)
             except Exception as error:
@@ -326,6 +349,8 @@ class Recorder:
                 known = record[0].refused
                 reasons.append(str(known or f"{label_of(record)}: refused by wgpu: {error}"))
                 del self.records[0]
+        if is_late and not reasons:
+            return None
         return ShaderError("\n".join(reasons) or "wgpu refused a batch, then took each dispatch.")
 
     def _read_long(self, piece: Piece) -> Bytes:
@@ -353,20 +378,12 @@ class Recorder:
 
     def fail(self, error: Exception) -> NoReturn:
         """Raise ``error``, or DeviceLostError from now on if it says that the device is lost."""
+        if isinstance(error, WgslKernelsError):
+            raise error
         if self.refusal is None and is_loss(error):
             self.close(DeviceLostError(LOST))
         self.check()
         raise error
-
-
-def label_of(record: Dispatch) -> str:
-    """Return what a dispatch is called: its own label, or its pipeline's."""
-    return shown(record[4] or record[0].label)
-
-
-def shown(label: Label) -> str:
-    """Return a label as errors and tables have it."""
-    return label if isinstance(label, str) else " + ".join(label)
 
 
 def is_empty(groups: tuple[int, int, int], most: int, label: str) -> bool:

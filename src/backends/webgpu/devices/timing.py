@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from wgsl_kernels.backends.webgpu.devices.native import at_once
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -63,7 +65,7 @@ class Timer:
             reader, self._reader = self._reader or self._new_reader(), None
             encoder.copy_buffer_to_buffer(self._buffer, 0, reader, 0, 16 * len(some))
             self._calls.send(self._device.queue, encoder.finish(), sent(len(some)))
-            mapped = self._calls.map_for_reading(self._device, reader, 16 * len(some))
+            mapped = self._calls.map_for_reading(self._device, reader, 16 * len(some), at_once)
             stamps = np.frombuffer(mapped, np.uint64).copy()
             mapped.release()
             reader.unmap()

@@ -214,7 +214,7 @@ def _report(
     names = tuple([one.name for one in composition.inputs])
     shapes = tuple([(name, one.shape) for name, one in arguments.items()])
     loops = long_loops(composition.source, composed.form) if composition.source.checks_loops else ()
-    ended = what_ended(composition.kernel, loops) if loops else ""
+    ended = what_ended(composition.kernel, loops) if loops else None
     return Report(composition.kernel, names, shapes, ended)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.composed import Composed
     from wgsl_kernels.backends.webgpu.lowering.building import Bound, Composition
     from wgsl_kernels.backends.webgpu.wgsl.source_map import SourceMap
+    from wgsl_kernels.engine.findings import Finding
     from wgsl_kernels.engine.spec import Shape, Spec
 
 Grid = tuple[int, int, int]
@@ -136,13 +137,13 @@ class Report(NamedTuple):
         kernel: The kernel's name.
         names: Its inputs; a report says which.
         shapes: The shape of each tensor, by name.
-        ended: What is to be said where the adapter has ended its loops.
+        ended: What is found where the adapter has ended its loops.
     """
 
     kernel: str
     names: tuple[str, ...]
     shapes: tuple[tuple[str, Shape], ...]
-    ended: str = ""
+    ended: Finding | None = None
 
 
 @dataclass(frozen=True, slots=True)

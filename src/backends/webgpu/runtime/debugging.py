@@ -155,12 +155,7 @@ class Debugging:
         if self.faults:
             faults, self.faults = tuple(dict.fromkeys(self.faults)), []
             more = f"\n({len(faults) - 1} more like it.)" if len(faults) > 1 else ""
-            raise KernelFault(f"{_message(faults[0])}{more}", findings=faults)
-
-
-def _message(one: Finding) -> str:
-    lead = ": ".join(part for part in (one.kernel, one.place) if part)
-    return "\n".join([f"{lead}: {one.words}" if lead else one.words, *one.marked()])
+            raise KernelFault(f"{faults[0].message}{more}", findings=faults)
 
 
 def fault(event: Event) -> Finding:

@@ -227,8 +227,9 @@ def _describe(report: Report) -> Callable[[int, int], Exception]:
     line = user_line()
 
     def describe(code: int, value: int) -> Exception:
-        if code == ENDED:
-            return KernelFault(f"{report.ended}\nCalled at {line}.")
+        if report.ended is not None and code == ENDED:
+            message = f"{report.ended.message}\nCalled at {line}."
+            return KernelFault(message, findings=(report.ended,))
         shapes = dict(report.shapes)
         return out_of_range(report.kernel, report.names[code - 1], value, shapes, line)
 

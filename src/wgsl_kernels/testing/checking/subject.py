@@ -11,7 +11,7 @@ from wgsl_kernels.backends.webgpu.composing.files import shaders_folder
 from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED
 from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.engine.errors import KernelFault, ShaderError
 from wgsl_kernels.engine.explain import explain
 from wgsl_kernels.engine.findings import Finding
 from wgsl_kernels.engine.registry import get_kernel
@@ -104,10 +104,10 @@ class Subject:
 
 def findings_of(error: BaseException, subject: Subject, code: str) -> list[Finding]:
     """Return what an exception says as findings, with the author's place where it has one."""
+    if isinstance(error, (ShaderError, KernelFault)) and error.findings:
+        return list(error.findings)
     if not isinstance(error, ShaderError):
         return [subject.finding(code, f"{type(error).__name__}: {error}")]
-    if error.findings:
-        return list(error.findings)
     found = placed_finding(error, subject.name)
     if found is not None:
         return [found]

@@ -20,6 +20,7 @@ from wgsl_kernels.backends.webgpu.wgsl.instrument.log import (
     WORKGROUP,
     Site,
 )
+from wgsl_kernels.backends.webgpu.wgsl.lint.loops import CHECK
 from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import builtins_of, functions_of, jumps_in
 from wgsl_kernels.backends.webgpu.wgsl.lint.uniformity import BARRIERS, LOADS
 from wgsl_kernels.backends.webgpu.wgsl.parser import parse
@@ -133,6 +134,8 @@ class _Writer:
         """Put in what watches each function."""
         for function in functions_of(self.module):
             assert isinstance(function.body, tree.Block)
+            if function.ident.name == CHECK:
+                continue
             if function.ident.name == self.entry:
                 self._begin(function)
             for access in accesses_in(function, self.types):

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 BUDGET = 65_535
 """Rounds of one invocation."""
+CHECK = "wk_check_loops"
+"""The function, in texts for such adapters, whose own loop tells whether others were ended."""
 Loop = (tree.Loop, tree.While, tree.For)
 
 

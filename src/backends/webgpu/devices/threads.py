@@ -1,0 +1,187 @@
+"""Threads of our own: with a large stack, kept, and left behind by what takes too long.
+
+Compilers recurse as deep as a text is nested, and a thread that runs out of stack ends the process.
+How much the calling thread has cannot be asked, and programs make threads with little. No call of a
+driver can be interrupted either; waiting for a thread that makes it can. All are daemons, which do
+not hold up the interpreter's exit.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time as clock
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+STACK = 32 << 20
+"""Bytes, of which only those take memory that are used; see ``wgsl.limits`` for what crashed."""
+
+_starting = threading.Lock()
+_idle: list[_Thread] = []
+
+
+class TooLong(Exception):  # noqa: N818  not an error before somebody says so
+    """A call has not ended in the time that it was given; its thread is left behind."""
+
+
+class Call(Generic[T]):
+    """A call that a thread makes; one other thread waits for it.
+
+    Attributes:
+        is_done: Whether it has ended.
+        began: When, by `time.monotonic`; None before.
+    """
+
+    __slots__ = ("_ended", "_error", "_f", "_result", "began", "is_done")
+
+    def __init__(self, f: Callable[[], T]) -> None:
+        self._f = f
+        self._ended = threading.Lock()
+        self._ended.acquire()
+        self._error: BaseException | None = None
+        self._result: Any = None
+        self.began: float | None = None
+        self.is_done = False
+
+    def run(self, at_end: Callable[[], None] | None = None) -> None:
+        """Make the call, then ``at_end``, then let the waiting thread go on."""
+        self.began = clock.monotonic()
+        try:
+            self._result = self._f()
+        except BaseException as error:
+            self._error = error
+        if at_end is not None:
+            at_end()
+        self.is_done = True  # before the lock: an interrupt may end a wait that has it
+        self._ended.release()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for its end, at most so long, and say whether it came."""
+        if not self.is_done:
+            self._ended.acquire(timeout=-1 if seconds is None else max(0.0, seconds))
+        return self.is_done
+
+    def wait_once_begun(self, seconds: float | None) -> None:
+        """Wait for its end, so long after its beginning.
+
+        Raises:
+            TooLong: It has not ended.
+        """
+        left = seconds
+        while not self.wait(left):
+            if self.began is not None and seconds is not None:
+                left = self.began + seconds - clock.monotonic()
+                if left <= 0:
+                    raise TooLong
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended with an exception."""
+        return self._error is not None
+
+    @property
+    def result(self) -> T:
+        """What a call that has ended returned; what it raised is raised."""
+        if self._error is not None:
+            raise self._error
+        found: T = self._result
+        return found
+
+
+def begin(f: Callable[[], T]) -> Call[T]:
+    """Have a thread call ``f``, and return without waiting."""
+    call = Call(f)
+    try:
+        thread = _idle.pop()
+    except IndexError:
+        _Thread(call)
+    else:
+        thread.take(call)
+    return call
+
+
+def in_thread(f: Callable[[], T], seconds: float | None = None) -> T:
+    """Return what ``f`` gives in a thread; an interrupt ends the wait only.
+
+    Raises:
+        TooLong: It has not ended after so many seconds.
+    """
+    call = begin(f)
+    if not call.wait(seconds):
+        raise TooLong
+    return call.result
+
+
+class Crew:
+    """At most so many threads that make calls in the order in which they were asked for."""
+
+    def __init__(self, threads: int) -> None:
+        self._lock = threading.Lock()
+        self._wanted: deque[Call[Any]] = deque()
+        self._missing = threads
+
+    def add(self, f: Callable[[], T]) -> Call[T]:
+        """Have ``f`` called when its turn comes."""
+        call = Call(f)
+        in_thread(partial(self._add, call))  # whole, where no interrupt comes
+        return call
+
+    def go_on(self) -> None:
+        """Have another thread, since one of them is left behind."""
+        begin(self._work)
+
+    def _add(self, call: Call[Any]) -> None:
+        with self._lock:
+            self._wanted.append(call)
+            needs_thread = self._missing > 0
+            self._missing -= needs_thread
+        if needs_thread:
+            begin(self._work)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._wanted:
+                    self._missing += 1
+                    return
+                call = self._wanted.popleft()
+            call.run()
+
+
+class _Thread:
+    """A thread that makes one call after another."""
+
+    def __init__(self, call: Call[Any]) -> None:
+        self._call: Call[Any] | None = call
+        self._given = threading.Lock()
+        thread = threading.Thread(target=self._work, daemon=True, name="wgsl-kernels-call")
+        with _starting:  # a thread that the program starts now may get such a stack too
+            before = threading.stack_size(STACK)
+            try:
+                thread.start()
+            finally:
+                threading.stack_size(before)
+
+    def take(self, call: Call[Any]) -> None:
+        """Make a call."""
+        self._call = call
+        self._given.release()
+
+    def _work(self) -> None:
+        while True:
+            self._given.acquire()
+            call, self._call = self._call, None
+            if call is not None:
+                call.run(partial(_idle.append, self))  # so that whoever waited finds it idle
+            del call  # and with it what it returned
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_idle.clear)
