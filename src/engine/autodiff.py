@@ -11,7 +11,14 @@ from wgsl_kernels.engine.errors import ArgumentError, DTypeError, GradientNotFou
 from wgsl_kernels.engine.run import run
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tape import Tape, hidden_from_tapes, recording
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, Variable, as_tensor, made, next_id
+from wgsl_kernels.engine.tensor import (
+    Tensor,
+    TensorLike,
+    Variable,
+    as_tensor,
+    next_id,
+    with_values_of,
+)
 from wgsl_kernels.engine.trees import FORMLESS, INPUTS, VARIABLES, Tree
 from wgsl_kernels.engine.watched_reads import lines_read
 from wgsl_kernels.engine.words import shown
@@ -35,8 +42,7 @@ class Derivative(Protocol[P]):
 
 def stop_gradient(x: TensorLike) -> Tensor:
     """Return ``x`` as a constant to every tape."""
-    given = as_tensor(x)
-    return made(Tensor(given.spec, given._array_on(given._driver), given._driver))
+    return with_values_of(as_tensor(x))
 
 
 def grad(f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False) -> Derivative[P]:

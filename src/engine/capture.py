@@ -12,20 +12,25 @@ from weakref import ref
 from wgsl_kernels.engine import context, recordings
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import default_driver
+from wgsl_kernels.engine.capture_check import Checks, Traced, is_traced
 from wgsl_kernels.engine.captured_run import CapturedRun, GoneError, Trial
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.driver import OtherLayoutError
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.errors import ArgumentError, DeviceLostError, DisposedTensorError
 from wgsl_kernels.engine.origin import user_place
 from wgsl_kernels.engine.registrations import are_current, changes
 from wgsl_kernels.engine.run import ReplayObserver
 from wgsl_kernels.engine.structure import OpaqueError, signature_of, with_leaves
 from wgsl_kernels.engine.tape import Tape
+from wgsl_kernels.engine.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Mapping
 
     from wgsl_kernels.engine.abilities import RecordingDriver
+    from wgsl_kernels.engine.capture_check import Check
+    from wgsl_kernels.engine.capture_trace import Place
+    from wgsl_kernels.engine.context import Context
     from wgsl_kernels.engine.driver import Driver
     from wgsl_kernels.engine.registrations import Uses
     from wgsl_kernels.engine.tensor import Tensor
@@ -65,7 +70,7 @@ class Captured(Generic[P, R]):
 
     why: str | None
 
-    def __init__(self, f: Callable[P, R]) -> None:
+    def __init__(self, f: Callable[P, R], *, is_checked: bool = True) -> None:
         if not callable(f):
             raise ArgumentError(f"capture: got a {type(f).__name__}; want a function.")
         functools.update_wrapper(self, f)
@@ -76,6 +81,8 @@ class Captured(Generic[P, R]):
         self._scratch: Any = None
         self._changes = changes[0]
         self._warned: set[str] = set()
+        self._places: set[Place] = set()
+        self._checks = Checks() if is_checked else None
         self._in_a_row = 0
         self._forgotten: set[int] = set()
         recordings.add(self)
@@ -92,7 +99,10 @@ class Captured(Generic[P, R]):
         if now.watch is not None or recording is None:
             # inside another capture it becomes part of that
             self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
-            return self._plain(leaves, args, kwargs)
+            if now.watch is not None:
+                return self._plain(leaves, args, kwargs)
+            check = self._check(driver, form, now)
+            return cast("R", self._unrecorded(check, leaves, args, kwargs))
         switches = config.switches(now)
         if switches["debug"]:
             self.why = "config.debug is on"
@@ -113,6 +123,9 @@ class Captured(Generic[P, R]):
             return self._eager(runs.why, args, kwargs, leaves)
         if runs is not None:
             self.why = None
+            for run in runs[:1]:
+                if run.check is not None and run.check.first is not None and not now.interceptors:
+                    self._run_aside(run.check, recording, leaves, args, kwargs)
             with _replaying:
                 for run in tuple(runs):
                     if run.is_valid:
@@ -129,7 +142,7 @@ class Captured(Generic[P, R]):
             if not driver.supports(leaf.dtype):
                 why = f"{leaf.dtype} tensors cannot live on backend {driver.name!r}"
                 return self._eager(why, args, kwargs, leaves)
-        return self._record(key, recording, leaves, args, kwargs)
+        return self._record(key, self._check(driver, form, now), recording, leaves, args, kwargs)
 
     @property
     def function(self) -> Callable[P, R]:
@@ -144,20 +157,26 @@ class Captured(Generic[P, R]):
         now = context.current()
         driver = now.driver or default_driver()
         try:
-            leaves = signature_of(args, kwargs)[1]
+            form, leaves = signature_of(args, kwargs)
         except OpaqueError:
             return self._f(*args, **kwargs)
         recording = abilities_of(driver).recording
         why = _why_not_capturable(now, checks=config.check_numerics)
-        if recording is None or why is not None:
+        check = self._check(driver, form, now)
+        if recording is None:
+            return self._unrecorded(check, leaves, args, kwargs)
+        if why is not None:
             return self._plain(leaves, args, kwargs)
         trial = Trial(recording, None, leaves)
         if not _begins(trial):
             return self._plain(leaves, args, kwargs)
+        traced = Traced(check, lambda given: self._plain(given, args, kwargs))
         try:
-            return trial.run(lambda given: self._plain(given, args, kwargs))[0]
+            result, run = trial.run(traced)
         finally:
             _ends(trial)
+        self._compare(traced, can_replay=not isinstance(run, str))
+        return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -178,6 +197,79 @@ class Captured(Generic[P, R]):
         given = iter(leaves)
         new = [with_leaves(one, given) for one in args]
         return self._f(*new, **{name: with_leaves(one, given) for name, one in kwargs.items()})
+
+    def _check(self, driver: Driver, form: Hashable, now: Context) -> Check | None:
+        return None if self._checks is None else self._checks.find(driver, form, now)
+
+    def _unrecorded(
+        self,
+        check: Check | None,
+        leaves: list[Tensor],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Run the function where nothing is recorded, its second run compared with its first."""
+        if check is None or check.is_over:
+            return self._plain(leaves, args, kwargs)
+        now = context.current()
+        switches = config.switches(now)
+        if switches["debug"] or _why_not_capturable(now, checks=switches["check_numerics"]):
+            if is_traced(now):  # what is around it is compared as a whole
+                check.end()
+            return self._plain(leaves, args, kwargs)
+        traced = Traced(check, lambda given: self._plain(given, args, kwargs))
+        result = traced(leaves)
+        self._compare(traced)
+        return result
+
+    def _run_aside(
+        self,
+        check: Check,
+        recording: RecordingDriver,
+        leaves: list[Tensor],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        """Run the function once more, without lasting effect, and compare it with its first run."""
+        if not config.capture_check:
+            return
+        traced = Traced(check, lambda given: self._plain(given, args, kwargs))
+        watch = Watch()
+        around = context.changed(watch=watch)
+        try:
+            with around:
+                trial = Trial(recording, None, leaves)
+                if not _begins(trial):
+                    return
+                try:
+                    trial.run(traced, is_kept=False)
+                finally:
+                    _ends(trial)
+        except Exception as error:
+            check.end()
+            if not isinstance(error, (MemoryError, DeviceLostError, DisposedTensorError)):
+                self._name({user_place(): f"it raises {type(error).__name__}"})
+            return
+        finally:
+            around.leave()
+            watch.put_back()
+        self._compare(traced)
+
+    def _compare(self, traced: Traced, *, can_replay: bool = True) -> None:
+        """Keep a first run; warn of what a second one did otherwise."""
+        if traced.trace is not None and traced.check is not None:
+            self._name(traced.check.take(traced.trace, can_replay=can_replay))
+
+    def _name(self, found: Mapping[Place, str]) -> None:
+        """Warn once of each line that does what replays do not."""
+        for place, what in found.items():
+            if place not in self._places:
+                self._places.add(place)
+                message = (
+                    f"capture: {self._label}: {what}. On a GPU this stays what it was at the first "
+                    "call: pass it as an argument."
+                )
+                warnings.warn_explicit(message, RuntimeWarning, *place)
 
     def _eager(
         self,
@@ -202,24 +294,28 @@ class Captured(Generic[P, R]):
     def _record(
         self,
         key: Hashable,
+        check: Check | None,
         driver: RecordingDriver,
         leaves: list[Tensor],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> R:
         trial = Trial(driver, self._scratch, leaves)
+        traced = Traced(check, lambda given: self._plain(given, args, kwargs))
         try:
             if not _begins(trial):
                 self.why = "another thread records now"
                 return self._plain(leaves, args, kwargs)
-            result, run = trial.run(lambda given: self._plain(given, args, kwargs))
+            result, run = trial.run(traced)
             _ends(trial)
         except BaseException:
             _ends(trial)
             raise
         if isinstance(run, str):
             self._refuse(key, _Refusal(run, trial.uses))
+            self._compare(traced, can_replay=False)
             return cast("R", result)
+        run.check = check
         recordings.make_room(run.nbytes)
         runs = self._runs.setdefault(key, [])
         if isinstance(runs, list):
@@ -227,6 +323,7 @@ class Captured(Generic[P, R]):
         self.why, self._scratch = None, trial.scratch
         self._in_a_row += 1
         self._advise(hash(key))
+        self._compare(traced)
         return cast("R", result)
 
     def recordings(self) -> list[tuple[Hashable, CapturedRun]]:
@@ -344,6 +441,10 @@ def capture(f: Callable[P, R]) -> Captured[P, R]:
     has a shape that depends on values, a kernel runs on another backend, a tape or an interceptor
     stands around the call. On a backend that cannot replay, such as ``cpu``, it always does,
     without a warning.
+
+    At the second call of a signature ``f`` runs once more, without lasting effect on tensors, and
+    a warning names each line that takes another number, array or attribute from the host than at
+    the first call, which replays repeat. ``config.capture_check = False`` turns that off.
 
     Memory that replays work in is counted as ``captured_bytes`` in ``memory().by_backend``; it is
     freed by ``dispose()``, or when the captured function is collected.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.engine.abilities import RecordingDriver
+    from wgsl_kernels.engine.capture_check import Check
     from wgsl_kernels.engine.driver import Driver, Replay
     from wgsl_kernels.engine.exchange import Change
     from wgsl_kernels.engine.registrations import Key, Uses
@@ -112,8 +113,13 @@ class Trial(Watch):
             f"it uses a tensor of backend {tensor._driver.name!r} at {user_line()}"
         )
 
-    def run(self, f: Callable[[list[Tensor]], Any]) -> tuple[Any, CapturedRun | str]:
-        """Return what ``f`` returns for the arguments, and its replay or why there is none."""
+    def run(
+        self, f: Callable[[list[Tensor]], Any], *, is_kept: bool = True
+    ) -> tuple[Any, CapturedRun | str]:
+        """Return what ``f`` returns for the arguments, and its replay or why there is none.
+
+        What is not kept has no effect on variables or arguments, and no replay.
+        """
         recording = self._recording
         given = [self._argument(index, leaf) for index, leaf in enumerate(self._leaves)]
         fusion = "always" if config.fusion == "auto" else config.fusion
@@ -122,14 +128,16 @@ class Trial(Watch):
             recording.begin()
             with block:
                 result = f(given)
-                run = self._finish(result)
+                run = self._finish(result) if is_kept else "it ran aside"
             recording.end()
         except BaseException:  # what was assigned before stays, as without capture
             recording.end()
             block.leave()
-            self._commit()
+            if is_kept:
+                self._commit()
             raise
-        self._commit()
+        if is_kept:
+            self._commit()
         back = {id(one.moved): one.leaf for one in self._arguments}
         return replaced(result, lambda one: back.get(id(one), one)), run
 
@@ -224,7 +232,10 @@ class CapturedRun:
         uses: The registrations that it comes from.
         used: How many recordings there were when it was last replayed.
         nbytes: What it keeps, about.
+        check: What is known of its signature; see `capture_check`.
     """
+
+    check: Check | None
 
     def __init__(
         self,

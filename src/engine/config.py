@@ -61,6 +61,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "capture_limit": _bytes,
     "check_numerics": _one_of(True, False),
     "debug": _one_of(True, False),
+    "capture_check": _one_of(True, False),
     "small_ops": _one_of("host", "device"),
     "tracebacks": _one_of("short", "full"),
     "tuning": _one_of(*TUNING),
@@ -110,6 +111,9 @@ class Config:
             never written raises `KernelFault` at the next read, with the author's line;
             ``wk_print`` prints. Captured functions run eagerly meanwhile. On other backends NaN
             from finite numbers raises `NumericsError` at once. Slow.
+        capture_check: Whether the second call of a captured function's signature compares what the
+            function does with the first call, and warns of each line that does something else,
+            which on a GPU it never does again; see `capture`.
         small_ops: ``"host"`` or ``"device"``: where ops of a few numbers run that the host has
             all of, where both give the same bits.
         tracebacks: ``"short"`` or ``"full"``: what notebooks show of a `ShaderError` or a
@@ -138,6 +142,7 @@ class Config:
     capture_limit: int
     check_numerics: bool
     debug: bool
+    capture_check: bool
     small_ops: str
     tracebacks: str
     process: dict[str, Any]
@@ -161,6 +166,7 @@ class Config:
                 capture_limit=256 << 20,
                 check_numerics=False,
                 debug=False,
+                capture_check=True,
                 small_ops="host",
                 tracebacks="short",
                 progress="auto",

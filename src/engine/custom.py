@@ -12,7 +12,7 @@ from wgsl_kernels.engine.nodes import Node, Pullback, identities, output_ids, re
 from wgsl_kernels.engine.parameters import parameters_of
 from wgsl_kernels.engine.rule_calls import Zeros, call_rule, filled, zeros_for
 from wgsl_kernels.engine.tape import Tape, active_tapes, hidden_from_tapes, recording
-from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, made
+from wgsl_kernels.engine.tensor import Tensor, TensorLike, as_tensor, with_values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,7 +84,7 @@ def _checked(found: Any) -> tuple[Any, Callable[..., Any]]:
 def _fresh(value: Any) -> Tensor:
     if not isinstance(value, Tensor):
         raise ArgumentError(f"{_NAME}: the value is {value!r}; want a tensor or a tuple of them.")
-    return made(Tensor(value.spec, value._array_on(value._driver), value._driver))
+    return with_values_of(value)
 
 
 def _kept(

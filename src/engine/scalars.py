@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine import context
 from wgsl_kernels.engine.backends import default_driver
 from wgsl_kernels.engine.dtypes import OBJECTS
+from wgsl_kernels.engine.entries import note_entry
 from wgsl_kernels.engine.host import Array, to_host
 from wgsl_kernels.engine.spec import Spec
 from wgsl_kernels.engine.tensor import Tensor, made, tensor
@@ -25,7 +26,10 @@ def scalar_tensor(value: Any, dtype: DType) -> Tensor:
     # 0.0 equals -0.0, so that it cannot be looked up
     host = _host_scalar(value, dtype) if value else to_host(value, dtype)
     spec = _scalar_spec(dtype)
-    return made(Tensor(spec, driver.upload(host.copy(), spec), driver))
+    new = made(Tensor(spec, driver.upload(host.copy(), spec), driver))
+    if now.interceptors:
+        note_entry(new, host)
+    return new
 
 
 @lru_cache(maxsize=1024, typed=True)

@@ -21,6 +21,7 @@ from wgsl_kernels.engine.dtypes import (
     canonical,
     numpy_dtype,
 )
+from wgsl_kernels.engine.entries import note_assignment, note_copy, note_entry, note_reading
 from wgsl_kernels.engine.errors import DisposedTensorError, DTypeError, ShapeError
 from wgsl_kernels.engine.fallbacks import note_fallback
 from wgsl_kernels.engine.host import Array, as_array, default_dtype, reshape_host, to_host
@@ -44,6 +45,7 @@ TensorLike = Any
 """A `Tensor`, a Python scalar, a NumPy array, or nested lists of scalars."""
 
 next_id = itertools.count(1).__next__
+"""Returns a number above those of all tensors so far."""
 
 
 class Tensor(Copies, Methods, Operators, Reading, Standard):
@@ -148,6 +150,8 @@ class Tensor(Copies, Methods, Operators, Reading, Standard):
 
     def _values(self) -> Array:
         """Return the values as `numpy` does, in a reading that tapes need not know of."""
+        if context.current().interceptors:
+            note_reading(self)
         return self._driver.download(self._array_on(self._driver), self.spec)
 
     def __repr__(self) -> str:
@@ -197,7 +201,10 @@ class Variable(Assigning, Tensor):
         """
         given = self._taking(value)
         array, driver = given._array_on(given._driver), given._driver
-        watch = context.current().watch
+        now = context.current()
+        if now.interceptors:
+            note_assignment(self, given)
+        watch = now.watch
         if watch is not None:
             watch.assign([(self, array, driver)])
             return self
@@ -266,7 +273,10 @@ def new_tensor(values: Array, dtype: DType) -> Tensor:
         if dtype != "string":
             _leave_to_cpu(dtype, driver.name)
         driver = find_driver("cpu")
-    return made(Tensor(spec, driver.upload(values, spec), driver))
+    new = made(Tensor(spec, driver.upload(values, spec), driver))
+    if context.current().interceptors:
+        note_entry(new, values)
+    return new
 
 
 def _leave_to_cpu(dtype: DType, backend: str) -> None:
@@ -281,6 +291,14 @@ def _leave_to_cpu(dtype: DType, backend: str) -> None:
             'Use use_backend("cpu"), or another dtype.'
         )
     note_fallback(f"tensor of {dtype}", backend, f"backend {backend!r} has none; it lives on cpu")
+
+
+def with_values_of(tensor: Tensor) -> Tensor:
+    """Return a new tensor of the same values, which no tape follows from it."""
+    new = made(Tensor(tensor.spec, tensor._array_on(tensor._driver), tensor._driver))
+    if context.current().interceptors:
+        note_copy(new, tensor)
+    return new
 
 
 def made(tensor: Tensor) -> Tensor:
@@ -354,9 +372,11 @@ def variable(
         dtype: As for `tensor`.
         device: As for `tensor`.
     """
+    from wgsl_kernels.engine.tape import hidden_from_tapes
+
     if context.current().interceptors and any_watched(values):
         warn_of_end("variable")
-    with context.changed(scope=None, interceptors=()):
+    with context.changed(scope=None), hidden_from_tapes():
         first = tensor(values, dtype=dtype, device=device)
     label = name if name is not None else f"variable_{_next_variable()}"
     made = Variable(first.spec, first._array, first._driver, trainable=trainable, name=label)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from weakref import ref
 
 from wgsl_kernels.engine import context
+from wgsl_kernels.engine.entries import note_assignment
 from wgsl_kernels.engine.exchange import exchange
 from wgsl_kernels.engine.tensor import Tensor, Variable
 
@@ -186,7 +187,11 @@ def assign_all(pairs: Iterable[tuple[Variable, Any]]) -> None:
     """
     given = [(one, one._taking(value)) for one, value in pairs]
     new = [(one, value._array_on(value._driver), value._driver) for one, value in given]
-    watch = context.current().watch
+    now = context.current()
+    if now.interceptors:
+        for one, value in given:
+            note_assignment(one, value)
+    watch = now.watch
     if watch is not None:
         watch.assign(new)
     else:

@@ -29,3 +29,12 @@ def _registries_as_before() -> Iterator[None]:
         table.clear()  # type: ignore[attr-defined]  # all are dictionaries
         table.update(kept)  # type: ignore[attr-defined]  # of other types each
     registry.announce_change()
+
+
+@pytest.fixture
+def _unchecked() -> Iterator[None]:
+    """Have second calls of captured functions run nothing aside: the test counts runs."""
+    before = wk.config.capture_check
+    wk.config.capture_check = False
+    yield
+    wk.config.capture_check = before

@@ -38,6 +38,7 @@ def replays(fast: Any) -> bool:
     return bool(fast.why is None)
 
 
+@pytest.mark.usefixtures("_unchecked")
 def test_the_function_runs_once_per_signature() -> None:
     runs = []
 
@@ -96,6 +97,7 @@ def test_arguments_may_be_nested_and_named_and_results_too() -> None:
     assert replays(fast)
 
 
+@pytest.mark.usefixtures("_unchecked")
 def test_numpy_arrays_become_tensors() -> None:
     seen = []
 
@@ -192,6 +194,7 @@ def test_constants_survive_their_tensors() -> None:
     assert len(junk) == 30
 
 
+@pytest.mark.usefixtures("_unchecked")
 def test_what_the_function_keeps_aside_does_not_change_later() -> None:
     history: list[wk.Tensor] = []
 

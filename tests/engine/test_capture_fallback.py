@@ -147,6 +147,7 @@ def test_on_cpu_and_on_a_backend_of_a_user_it_calls_the_function() -> None:
     assert fast.why == "backend 'cpu' does not record"
 
 
+@pytest.mark.usefixtures("_unchecked")
 def test_a_captured_function_inside_another_becomes_part_of_it() -> None:
     runs = []
 

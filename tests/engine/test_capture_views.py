@@ -89,6 +89,7 @@ def marked(test: Any) -> Any:
     return test
 
 
+@pytest.mark.usefixtures("_unchecked")
 @pytest.mark.parametrize("backend", ON_BOTH)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("shape", [(61, 38), (64, 96)], ids=str)
@@ -262,6 +263,7 @@ def test_many_layouts_are_told_and_stay() -> None:
     assert one.runs == 33
 
 
+@pytest.mark.usefixtures("_unchecked")
 @marked
 def test_a_loop_over_views_is_steady_from_the_second_turn_on() -> None:
     driver: Any = find_driver("webgpu")

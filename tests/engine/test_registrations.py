@@ -132,6 +132,7 @@ def test_what_is_kept_of_groups_with_a_changed_kernel_goes() -> None:
     assert len(set(held[2:])) == 1
 
 
+@pytest.mark.usefixtures("_unchecked")
 def test_a_capture_is_recorded_anew_only_where_it_met_what_changed() -> None:
     runs: list[str] = []
 
@@ -160,6 +161,7 @@ def test_a_capture_is_recorded_anew_only_where_it_met_what_changed() -> None:
     assert runs == ["other", "mine", "mine"]
 
 
+@pytest.mark.usefixtures("_unchecked")
 def test_of_one_captured_function_only_the_signatures_that_met_it_go() -> None:
     runs: list[str] = []
 
@@ -178,6 +180,7 @@ def test_of_one_captured_function_only_the_signatures_that_met_it_go() -> None:
     assert runs == ["mine", "other", "mine"]
 
 
+@pytest.mark.usefixtures("_unchecked")
 def test_a_changed_gradient_reaches_captured_gradients_and_leaves_what_took_none() -> None:
     runs: list[str] = []
 
@@ -247,6 +250,7 @@ def test_a_kernel_that_was_missing_ends_the_fallback_of_a_capture() -> None:
         assert fast.why is None
 
 
+@pytest.mark.usefixtures("_unchecked")
 def test_a_capture_notes_the_kernels_that_it_asks_for_itself() -> None:
     runs = []
 

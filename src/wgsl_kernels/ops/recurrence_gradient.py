@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.dtypes import OBJECTS, is_differentiable
 from wgsl_kernels.engine.nodes import Node, identities, output_ids, restore, save
 from wgsl_kernels.engine.tape import Tape, active_tapes, recording
-from wgsl_kernels.engine.tensor import Tensor, made
+from wgsl_kernels.engine.tensor import Tensor, with_values_of
 from wgsl_kernels.ops import creation
 from wgsl_kernels.ops.recurrence import Body, Leaves, run_steps
 
@@ -30,7 +30,7 @@ def recorded(
     tapes = [tape for tape in active_tapes() if tape.depends(inputs)]
     keep = bool(tapes)
     final, ys, carries = run_steps(body, carry, xs, closed_over, steps, reverse, keep=keep)
-    final = [made(Tensor(one.spec, one._array_on(one._driver), one._driver)) for one in final]
+    final = [with_values_of(one) for one in final]
     if tapes:
         outputs = [*final, *ys, *carries]
         backward = _Backward(body, len(carry), len(xs), len(ys), outputs, steps, reverse)

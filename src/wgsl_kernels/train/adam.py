@@ -9,6 +9,7 @@ import numpy as np
 
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.dtypes import OBJECTS, numpy_dtype
+from wgsl_kernels.engine.entries import hidden_entries
 from wgsl_kernels.engine.scopes import keep
 from wgsl_kernels.engine.tensor import tensor
 from wgsl_kernels.ops.binary import minimum
@@ -115,7 +116,8 @@ class Weights:
         if known is not None:
             pairs = zip(self._first, self._last, strict=True)
             places = [first + min(int(known.item()), last) for first, last in pairs]
-            return tuple(tensor(one) for one in self._values[places].astype(numpy_dtype(dtype)))
+            with hidden_entries():
+                return tuple(tensor(one) for one in self._values[places].astype(numpy_dtype(dtype)))
         if dtype not in self._tables:
             self._tables[dtype] = keep(tensor(self._values.astype(numpy_dtype(dtype))))
         found = take(self._tables[dtype], minimum(step, self._last) + self._first)
