@@ -150,6 +150,11 @@ def variable_grads(f: Callable[[], Tensor], variables: Any = None) -> tuple[Tens
         ShapeError: ``f()`` is not a scalar.
         GradientNotFound: A kernel on the way has no gradient.
     """
+    return gradients_and_lines(f, variables)[:2]
+
+
+def gradients_and_lines(f: Callable[[], Tensor], variables: Any = None) -> tuple[Tensor, Any, str]:
+    """Return what `variable_grads` does, and a sentence on the lines that read watched values."""
     function("variable_grads", "f", f)
     tree, chosen = (None, None)
     if variables is not None:
@@ -164,9 +169,10 @@ def variable_grads(f: Callable[[], Tensor], variables: Any = None) -> tuple[Tens
         raise ShapeError(f"variable_grads: f gave shape {show(value.shape)}; want a scalar.")
     sources = list(tape.variables.values()) if chosen is None else chosen
     found = tape.backward([value], [_ones_like(value)], [one._id for one in sources])
+    read = lines_read(tape)
     if tree is not None:
-        return value, tree.slopes([found.pop(one._id, None) for one in sources])
-    return value, {one: found[one._id] for one in sources if one._id in found}
+        return value, tree.slopes([found.pop(one._id, None) for one in sources]), read
+    return value, {one: found[one._id] for one in sources if one._id in found}, read
 
 
 def variables_in(caller: str, given: Any) -> tuple[Tree | None, list[Variable]]:

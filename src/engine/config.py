@@ -95,8 +95,8 @@ class Config:
 
     Attributes:
         fusion: ``"auto"``, ``"always"`` or ``"never"``: whether kernels are deferred on ``webgpu``
-            and share dispatches: from the second time that a structure comes, from the first, or
-            not at all. The results are equal bit for bit.
+            and share dispatches: from the second time that a structure comes, a bounded number
+            from the first; all from the first; or not at all. The results are equal bit for bit.
         fallback: ``"warn"``, ``"silent"`` or ``"error"``: what happens when the active backend
             has no kernel and the CPU has one.
         deterministic: Whether the static choice among a kernel's variants is pinned.

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 PATIENCE = 1.0
 """Seconds before it is said, and of quiet after which a new spell begins."""
 
+LONG = 5.0
+"""Seconds of one kernel after which it is named, though the line was written for others."""
+
 logger = logging.getLogger("wgsl_kernels")
 _ADVICE = {
     "compiling": "wk.warmup(f, ...) does it beforehand, in threads, and later processes find them",
@@ -57,10 +60,10 @@ class _Spell:
                 self.expected, self.done = max(0, self.expected - self.done), 0
             return self.began + PATIENCE - now
 
-    def say(self, what: str) -> None:
-        """Write the line, once."""
+    def say(self, what: str, again: bool = False) -> None:
+        """Write the line, once, or ``again`` for one kernel that takes long."""
         with self._lock:
-            if self.is_said:
+            if self.is_said and not again:
                 return
             self.is_said = True
             counted = f"{self.done} of {self.expected} " if self.expected else ""
@@ -94,10 +97,13 @@ def busy(what: str, which: str = "") -> Iterator[None]:
     spell.which = which
     left = spell.begin(clock.monotonic())
     timer = None
-    if left <= 0:
+    if not spell.is_said and left <= 0:
         spell.say(what)
     elif not spell.is_said:
         timer = threading.Timer(left, spell.say, (what,))
+    elif which:
+        timer = threading.Timer(LONG, spell.say, (what, True))
+    if timer is not None:
         timer.daemon = True
         timer.start()
     try:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import gc
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture(autouse=True)
-def _on_webgpu() -> None:
+def _on_webgpu() -> Iterator[None]:
     gc.collect()  # what other tests have captured
-    wk.set_backend("webgpu")
+    with wk.use_backend("webgpu"), wk.config.using(capture_check=False):
+        yield
 
 
 class Counted:

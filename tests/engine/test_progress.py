@@ -61,6 +61,26 @@ def test_the_line_says_how_many_kernels_there_are_of_those_needed(
     assert [line.split(";")[0] for line in lines] == ["wgsl-kernels: compiling 12 of 40 kernels"]
 
 
+def test_a_kernel_that_takes_long_is_named_after_the_line_was_written_for_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "LONG", 0.1)
+    with wk.config.using(progress="on"):
+        for name, seconds in (("Exp", 0.07), ("Sum", 0.0), ("Slow", 0.0)):
+            with progress.busy("compiling", name):
+                time.sleep(seconds)
+        with progress.busy("compiling", "Slow"):
+            said = ""
+            for _ in range(500):
+                time.sleep(0.02)
+                said += capsys.readouterr().err
+                if "(Slow)" in said:
+                    break
+    assert [line.split(";")[0] for line in said.splitlines()] == [
+        "wgsl-kernels: compiling kernels (Exp)", "wgsl-kernels: compiling kernels (Slow)"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("switch", ["auto", "off"])
 def test_nothing_is_said_where_no_terminal_is_or_it_is_off(
     switch: str, capsys: pytest.CaptureFixture[str]

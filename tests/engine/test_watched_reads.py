@@ -51,3 +51,35 @@ def test_it_warns_once_per_line() -> None:
 def test_explicit_readings_and_display_are_silent(read: Callable[[Any], Any]) -> None:
     v = wk.variable([3.0])
     assert wk.variable_grads(lambda: (read(v), wk.sum(v * v))[1])[1][v].tolist() == [6.0]
+
+
+def test_numpys_questions_about_watched_tensors_are_no_end_of_a_gradient() -> None:
+    v = wk.variable([1.0, 2.0])
+    with warnings.catch_warnings(), wk.config.using(fallback="silent"):
+        warnings.simplefilter("error")
+
+        def loss() -> wk.Tensor:
+            assert np.allclose(v, [1.0, 2.0])
+            return wk.sum(v)
+
+        assert wk.variable_grads(loss)[1][v].tolist() == [1.0, 1.0]
+    with (
+        wk.config.using(fallback="silent"),
+        wk.GradientTape(),
+        pytest.warns(RuntimeWarning, match=f"np.nanmedian: {ENDS}"),
+    ):
+        np.nanmedian(v)
+
+
+@pytest.mark.usefixtures("backend")
+def test_minimize_names_the_lines_at_which_watched_values_were_read() -> None:
+    v = wk.variable([1.0, 2.0])
+    line = test_minimize_names_the_lines_at_which_watched_values_were_read.__code__.co_firstlineno
+    adam = wk.train.Adam(0.1)
+
+    def loss() -> wk.Tensor:
+        return wk.tensor(float(v[0]) * 2.0)
+
+    for variables in (None, [v]):
+        with pytest.raises(wk.GradientNotFound, match=f"were read at .*:{line + 7}: no gradient"):
+            adam.minimize(loss, variables)

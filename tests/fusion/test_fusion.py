@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.fusion import seen
 from wgsl_kernels.engine.abilities import abilities_of
 from wgsl_kernels.engine.backends import find_driver
 from wgsl_kernels.engine.recent import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 
 pytestmark = pytest.mark.gpu
 
@@ -160,8 +163,15 @@ def test_a_group_ends_where_bindings_do() -> None:
     assert all("fused" not in row.cause for row in wk.explain(total).dispatches)
 
 
-def test_in_auto_a_structure_is_fused_when_it_is_seen_again() -> None:
-    x = values(31)
+@pytest.mark.parametrize(("early", "expected"), [(0, [4, 1, 1]), (1, [1, 1, 1])])
+def test_in_auto_a_structure_is_fused_at_once_or_when_it_is_seen_again(
+    early: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluator = cast("WebGpuBackend", find_driver("webgpu")).evaluator
+    monkeypatch.setattr(evaluator, "seen", seen.Seen())
+    monkeypatch.setattr(seen, "FUSED_EARLY", early)
+    monkeypatch.setattr(seen, "EARNED_BY", 1 << 60)
+    x = values(31 + early)
 
     def f() -> wk.Tensor:
         return wk.sin(wk.exp(x) * 0.25 - 3.0)
@@ -169,7 +179,7 @@ def test_in_auto_a_structure_is_fused_when_it_is_seen_again() -> None:
     with wk.config.using(fusion="auto"):
         counts = [len(wk.explain(f).dispatches) for _ in range(3)]
 
-    assert counts == [4, 1, 1]
+    assert counts == expected
 
 
 def test_never_dispatches_at_once() -> None:

@@ -156,10 +156,11 @@ goes_on()
     assert seconds_of_exit(program) < 8.0
 
 
-@pytest.mark.parametrize("work", ["sines(2500), few", "LONG, many"], ids=["compiling", "running"])
+@pytest.mark.parametrize("work", ["sines(3500), few", "LONG, many"], ids=["compiling", "running"])
 def test_ctrl_c_ends_the_wait_and_the_progress_line_names_the_kernel(work: str) -> None:
     program = f"""
 text, x = {work}
+time.sleep(1.2)  # the line is written once for what follows closely
 wk.wgsl_kernel("Awaited", text)
 pressed = []
 
@@ -169,7 +170,7 @@ def press():
     os.kill(os.getpid(), signal.SIGINT)
 
 
-threading.Timer(2.0, press).start()
+threading.Timer(4.0, press).start()
 try:
     for _ in range(50):
         wk.run("Awaited", x).numpy()

@@ -150,7 +150,9 @@ def _pad_v2_cpu(x: Array, *, paddings: Pairs, constant_value: creation.Scalar) -
     return np.pad(x, paddings, constant_values=constant_value) if x.ndim else x
 
 
-@wgsl_kernel("PadV2", dtypes=("float32", "float16", "int32", "bool", "complex64"))
+@wgsl_kernel(
+    "PadV2", dtypes=("float32", "float16", "int32", "bool", "complex64"), accepts_epilogue=True
+)
 def _pad_v2_webgpu(
     gpu: Gpu, x: GpuArray, *, paddings: Pairs, constant_value: creation.Scalar
 ) -> GpuArray:

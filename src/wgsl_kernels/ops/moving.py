@@ -166,7 +166,7 @@ def _mirror_pad_cpu(x: Array, *, paddings: Pairs, mode: str) -> Array:
     return np.pad(x, paddings, "reflect" if mode == "reflect" else "symmetric") if x.ndim else x
 
 
-@wgsl_kernel("MirrorPad")
+@wgsl_kernel("MirrorPad", accepts_epilogue=True)
 def _mirror_pad_webgpu(gpu: Gpu, x: GpuArray, *, paddings: Pairs, mode: str) -> GpuArray:
     grown = zip(x.shape, paddings, strict=True)
     y_shape = tuple(before + n + after for n, (before, after) in grown)
@@ -317,7 +317,7 @@ def _roll_cpu(x: Array, *, shift: Sequence[int], axis: Sequence[int]) -> Array:
     return np.roll(x, _shifts(x.shape, shift, axis), tuple(range(x.ndim)))
 
 
-@wgsl_kernel("Roll")
+@wgsl_kernel("Roll", accepts_epilogue=True)
 def _roll_webgpu(gpu: Gpu, x: GpuArray, *, shift: Sequence[int], axis: Sequence[int]) -> GpuArray:
     shifts = _shifts(x.shape, shift, axis)
     if x.dtype not in BYTES and excess(gpu, x) <= 1:

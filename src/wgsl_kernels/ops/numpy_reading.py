@@ -15,7 +15,7 @@ from wgsl_kernels.engine.dtypes import COMPLEXES, numpy_dtype
 from wgsl_kernels.engine.errors import DTypeError
 from wgsl_kernels.engine.fallbacks import note_fallback
 from wgsl_kernels.engine.tensor import Tensor
-from wgsl_kernels.engine.watched_reads import note_implicit_read
+from wgsl_kernels.engine.watched_reads import is_watched, note_explicit_read, warn_of_end
 from wgsl_kernels.ops import dtype_facts
 
 if TYPE_CHECKING:
@@ -70,19 +70,36 @@ def on_host(
             "write x.numpy() where that is meant"
         )
         note_fallback(name, "numpy", what)
-    return function(*_read(args, name), **_read(options, name))
+    watched: list[Tensor] = []
+    result = function(*_read(args, watched), **_read(options, watched))
+    if watched and _has_floats(result):  # what is true, a count or a file has no gradient anyway
+        warn_of_end(name)
+    return result
 
 
-def _read(given: Any, name: str) -> Any:
-    """Return arguments with arrays in place of tensors, also in lists, tuples and dictionaries."""
+def _read(given: Any, watched: list[Tensor]) -> Any:
+    """Return arguments with arrays in place of tensors, also in lists, tuples and dictionaries.
+
+    Those that a tape watches are added to ``watched``.
+    """
     if isinstance(given, Tensor):
-        note_implicit_read(given, name)
+        if is_watched(given):
+            note_explicit_read(given)
+            watched.append(given)
         return given._values()
     if type(given) in (list, tuple):
-        return type(given)(_read(one, name) for one in given)
+        return type(given)(_read(one, watched) for one in given)
     if type(given) is dict:
-        return {key: _read(one, name) for key, one in given.items()}
+        return {key: _read(one, watched) for key, one in given.items()}
     return given
+
+
+def _has_floats(result: Any) -> bool:
+    if isinstance(result, (list, tuple)):
+        return any(map(_has_floats, result))
+    return isinstance(result, (float, complex, np.ndarray, np.generic)) and (
+        np.asarray(result).dtype.kind in "fc"
+    )
 
 
 def _as_dtype(given: Any) -> Any:

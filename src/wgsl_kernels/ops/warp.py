@@ -147,7 +147,7 @@ def _rotate_with_offset_cpu(
     return sampled(image, np.arange(count), rows, columns, fill, linear=False)
 
 
-@wgsl_kernel("RotateWithOffset")
+@wgsl_kernel("RotateWithOffset", accepts_epilogue=True)
 def _rotate_with_offset_webgpu(
     gpu: Gpu, image: GpuArray, *, radians: float, fill_value: Fill, center: Fill
 ) -> GpuArray:
@@ -288,7 +288,7 @@ def _transform_cpu(
     return sampled(source, np.arange(count), rows, columns, np.asarray(fill_value), linear)
 
 
-@wgsl_kernel("Transform")
+@wgsl_kernel("Transform", accepts_epilogue=True)
 def _transform_webgpu(
     gpu: Gpu,
     image: GpuArray,

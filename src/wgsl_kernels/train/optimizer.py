@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.attributes import number, sequence
-from wgsl_kernels.engine.autodiff import stop_gradient, variable_grads, variables_in
+from wgsl_kernels.engine.autodiff import gradients_and_lines, stop_gradient, variables_in
 from wgsl_kernels.engine.config import config
 from wgsl_kernels.engine.errors import ArgumentError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.profile import evaluate
@@ -156,10 +156,10 @@ class Optimizer(metaclass=WithKeywords):
         """
         with _fused_on_first_use():
             loss: Tensor
-            loss, found = variable_grads(f, self._variables(variables))
+            loss, found, read = gradients_and_lines(f, self._variables(variables))
             if not found:
                 raise GradientNotFound(
-                    f"{self._name}.minimize: the loss depends on no trainable variable."
+                    f"{self._name}.minimize: the loss depends on no trainable variable.{read}"
                 )
             chosen = self._chosen(found)
             found.clear()

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
 SEEN_BYTES = 3000
 """What a structure takes that is remembered."""
+FUSED_EARLY = 32
+"""Structures of maps that may be fused on first use in a process that has run nothing yet."""
+COST_WITH_KERNEL = 4
+"""For how many of them one counts that a kernel with a loop of its own is in, such as a product."""
+EARNED_BY = 256
+"""Dispatches for which there may be another: they take about as long as one is compiled."""
 
 
 class Seen:
@@ -19,12 +25,23 @@ class Seen:
 
     def __init__(self) -> None:
         self._keys: Recent[Any, bool] = Recent(SEEN_BYTES)
+        self._early = 0
 
     def is_new(self, key: Any) -> bool:
         """Say whether a structure was never met, and remember it."""
         if self._keys[key]:
             return False
         self._keys.keep(key, True)
+        return True
+
+    def may_be_early(self, recorded: int, cost: int) -> bool:
+        """Say whether a new structure may be fused at once, where so many dispatches ran; count it.
+
+        Most programs are loops, in which it recurs; of those that are not, this bounds the cost.
+        """
+        if self._early + cost > FUSED_EARLY + recorded // EARNED_BY:
+            return False
+        self._early += cost
         return True
 
     def ran_apart(self, structure: Structure) -> None:

@@ -220,9 +220,11 @@ class Evaluator:
         lowered = lower_group(group, parts, device, self._texts)
         return Loaded(device, lowered.program), lowered.nodes
 
-    def is_new(self, key: Any) -> bool:
-        """Say whether a structure is not to be fused yet: new ones are not until they recur."""
-        return self.seen.is_new(key) and self.session.fusion() != "always"
+    def is_new(self, key: Any, cost: int = 1) -> bool:
+        """Say whether a structure is not to be fused yet: new ones beyond a number must recur."""
+        if not self.seen.is_new(key) or self.session.fusion() == "always":
+            return False
+        return not self.seen.may_be_early(self.session.open().recorded, cost)
 
     def is_too_large(self, device: Device, group: Group) -> bool:
         """Say whether an array of a group is above the binding limit."""

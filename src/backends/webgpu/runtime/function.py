@@ -89,7 +89,7 @@ class FunctionLaunch:
         session = self.session
         device, fusion = session.open(), session.fusion()
         is_deferred = self.accepts_epilogue and device is self._seen_on
-        if not is_deferred and fusion == "always" and self._promised and _are_flat(arrays):
+        if not is_deferred and fusion != "never" and self._promised and _are_flat(arrays):
             self.accepts_epilogue, self._seen_on, is_deferred = True, device, True
         if not is_deferred or fusion == "never":
             return self.run_now(arrays)

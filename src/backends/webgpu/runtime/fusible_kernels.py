@@ -15,6 +15,7 @@ from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
 from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, Group, cost_of
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
+from wgsl_kernels.backends.webgpu.fusion.seen import COST_WITH_KERNEL
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps
 from wgsl_kernels.engine.errors import WgslKernelsError
 
@@ -306,7 +307,8 @@ class FusibleKernels:
             return None
         structure = fused.plain[0]
         was_apart = given is not None and self.evaluator.seen.was_apart(group, structure)
-        if not was_apart and self.evaluator.is_new((prefix, key[1].kernel, structure.key)):
+        new = (prefix, key[1].kernel, structure.key)
+        if not was_apart and self.evaluator.is_new(new, COST_WITH_KERNEL):
             return None
         self._fused.keep(key, fused)
         return fused

@@ -144,7 +144,7 @@ class MapLaunch(ShaderLaunch):
             return  # what reports runs by itself
         if self.nbytes[0] > largest:
             return  # whether there can be such an array is asked before it is lowered
-        if call.shader.origin.is_ours and self.session.fusion() == "always":
+        if call.shader.origin.is_ours:
             self._become_deferrable(kind, arguments)
             return
         states = [VALUE if one.is_value else one.layout for one in arguments]
@@ -152,8 +152,7 @@ class MapLaunch(ShaderLaunch):
         if len(arrays) > 1:
             key = (key, same_buffers(arrays))
         entry = self.remember(key, Entry(device, self.lower(arrays, device, None)))
-        if not call.shader.origin.is_ours:
-            entry.loaded.compile()
+        entry.loaded.compile()
         if entry.loaded.makes_one:
             self._become_deferrable(kind, arguments)
 
