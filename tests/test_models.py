@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -189,6 +190,91 @@ def test_a_shared_variable_has_one_gradient() -> None:
     assert slopes.layers[1]["tied"] is None
     wk.train.SGD(0.5).apply_gradients(slopes, model)
     assert v.tolist() == [0.0, 0.0]
+
+
+def test_what_no_field_declares_is_trained_and_saved(tmp_path: Path) -> None:
+    @dataclass
+    class Computed:
+        b: Any
+        name: str = "computed"
+
+        def __post_init__(self) -> None:
+            self.w = variable(2.0)
+            self.scale = 0.5
+
+    class Inherits(Computed):
+        def __init__(self, b: Any) -> None:
+            super().__init__(b)
+            self.more = variable(3.0)
+
+    model = Inherits(variable())
+    wk.save(tmp_path / "file", model)
+    assert sorted(wk.load(tmp_path / "file")) == ["b", "more", "w"]
+    _, slopes = wk.variable_grads(lambda: (model.w * model.b * model.more).sum(), model)
+    assert [slopes.b.tolist(), slopes.w.tolist(), slopes.scale] == [[6.0, 6.0], [3.0, 3.0], 0.5]
+    wk.train.SGD(1.0).minimize(lambda: (model.w * model.b * model.more).sum(), model)
+    assert (model.w.tolist(), model.more.tolist()) == ([-1.0, -1.0], [1.0, 1.0])
+    found = wk.grad(lambda p: (p.w * p.b * p.more).sum() * p.scale)(Inherits(variable()))
+    assert found.more.tolist() == [1.0, 1.0]
+
+
+def test_tensors_that_are_not_trained_have_no_gradient() -> None:
+    net = Net({"w": variable(2.0), "seen": wk.tensor([50.0]), "steps": 3, "note": "text"})
+    net.layers["frozen"] = wk.variable([4.0], trainable=False)
+    net.layers["count"] = wk.variable([1], trainable=False, dtype="int32")
+    net.layers["adam"] = wk.train.Adam(0.1)
+    _, slopes = wk.variable_grads(lambda: (net.layers["w"] ** 2 * net.layers["frozen"]).sum(), net)
+    assert slopes.layers["frozen"] is None
+    assert slopes.layers["seen"] is None
+    assert (slopes.layers["steps"], slopes.layers["note"]) == (3, "text")
+    clipped, norm = wk.train.clip_by_global_norm(slopes, 1e9)
+    assert norm.item() == pytest.approx(512.0**0.5)
+    wk.train.SGD(0.125).apply_gradients(clipped, net)
+    assert net.layers["w"].tolist() == [0.0, 0.0]
+    assert net.layers["frozen"].tolist() == [4.0]
+    del net.layers["seen"]
+    found = wk.grad(lambda p: ((p.layers["w"] + 1.0) * p.layers["frozen"]).sum())(net)
+    assert found.layers["w"].tolist() == [4.0, 4.0]
+    assert found.layers["count"] is None
+
+
+def test_gradients_of_a_plain_list_are_applied_to_it() -> None:
+    given = [variable(), variable()]
+    _, slopes = wk.variable_grads(lambda: (given[0] * given[1]).sum(), given)
+    wk.train.SGD(0.5).apply_gradients(slopes, given)
+    assert [v.tolist() for v in given] == [[0.5, 0.5]] * 2
+
+
+def test_gradients_with_none_are_tangents() -> None:
+    v = variable(3.0)
+    model = {"a": v, "b": v, "unused": None}
+    _, slopes = wk.variable_grads(lambda: (v * v).sum(), model)
+    found = wk.jvp(lambda m: (m["a"] * m["b"]).sum(), (model,), (slopes,))
+    assert found[1].item() == 36.0
+
+
+class Names(list[Any]):
+    """A list that is made with arguments and has an attribute."""
+
+    def __init__(self, title: str, items: Any) -> None:
+        super().__init__(items)
+        self.title = title
+
+
+class Attributes(dict[str, Any]):
+    """A dictionary whose items are attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+def test_containers_of_other_kinds_come_back_as_they_are(tmp_path: Path) -> None:
+    namespace = SimpleNamespace(w=variable(), title="n")
+    model = Attributes(names=Names("t", [variable()]), space=namespace, empty=[])
+    wk.save(tmp_path / "file", model)
+    found = wk.grad(lambda m: (m.names[0] * m.space.w).sum() + len(m.empty))(model)
+    assert (found.names.title, found.space.title, found.empty) == ("t", "n", [])
+    assert found.names[0].tolist() == found.space.w.tolist() == [1.0, 1.0]
 
 
 def test_messages_name_the_path() -> None:

@@ -143,8 +143,8 @@ def variable_grads(f: Callable[[], Tensor], variables: Any = None) -> tuple[Tens
     Args:
         f: Takes nothing and returns a scalar.
         variables: Which; without it the trainable ones that ``f`` reads. Of a model the gradients
-            have its form, with None for variables that the value does not depend on, and from
-            the second place on for one that has several.
+            have its form, with None for variables that the value does not depend on, or that are
+            not trainable, and from the second place on for one that has several.
 
     Raises:
         ShapeError: ``f()`` is not a scalar.
@@ -171,7 +171,7 @@ def gradients_and_lines(f: Callable[[], Tensor], variables: Any = None) -> tuple
     found = tape.backward([value], [_ones_like(value)], [one._id for one in sources])
     read = lines_read(tape)
     if tree is not None:
-        return value, tree.filled([found.pop(one._id, None) for one in sources]), read
+        return value, tree.slopes([found.pop(one._id, None) for one in sources]), read
     return value, {one: found[one._id] for one in sources if one._id in found}, read
 
 
@@ -249,7 +249,6 @@ class GradientTape:
             raise ArgumentError(
                 "GradientTape: gradient() was called before; make the tape persistent=True."
             )
-        self._used = True
         targets = list(y) if isinstance(y, (list, tuple)) else [y]
         weights = dy if isinstance(dy, (list, tuple)) else [dy] * len(targets)
         if len(weights) != len(targets):
@@ -264,6 +263,7 @@ class GradientTape:
         for one in sources:
             if not isinstance(one, Tensor):
                 raise ArgumentError(f"gradient: got {type(one).__name__}; want tensors.")
+        self._used = True
         found = self._tape.backward(targets, upstream, [one._id for one in sources])
         if not self._persistent:
             self._tape.stop()
@@ -340,7 +340,7 @@ def _of_arguments(
     names = [name for tree in trees for name in tree.names()] if len(leaves) > len(trees) else []
     value, slopes = _differentiate(caller, of_leaves, leaves, dy, names)
     given = iter(slopes)
-    found = tuple(tree.filled([next(given) for _ in tree.leaves]) for tree in trees)
+    found = tuple(tree.slopes([next(given) for _ in tree.leaves]) for tree in trees)
     return value, aux[0] if has_aux else None, found
 
 

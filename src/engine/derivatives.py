@@ -16,7 +16,7 @@ from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.run import run, run_many
 from wgsl_kernels.engine.shapes import show
 from wgsl_kernels.engine.tensor import Tensor, as_tensor
-from wgsl_kernels.engine.trees import INPUTS, Tree
+from wgsl_kernels.engine.trees import INPUTS, OUTPUTS, Tree
 from wgsl_kernels.engine.words import shown
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def vjp(f: Function, *primals: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]
     def back(dy: Any) -> tuple[Any, ...]:
         upstream = _alike("vjp", "dy", outputs.tree, dy, outputs.tensors)
         found = tape.gradient(outputs.tensors, given.inputs, upstream)
-        return given.filled(_or_zeros(found, given.inputs))
+        return given.slopes(_or_zeros(found, given.inputs))
 
     return value, back
 
@@ -133,7 +133,7 @@ def hvp(f: Function, primals: Any, tangents: Any) -> Any:
     function("hvp", "f", f)
     given = _Arguments("hvp", primals if _is_several(primals) else (primals,))
     directions = given.alike("tangents", tangents if _is_several(tangents) else (tangents,))
-    found = given.filled(_slopes_along("hvp", given.called(f), given.inputs, [directions])[0])
+    found = given.slopes(_slopes_along("hvp", given.called(f), given.inputs, [directions])[0])
     return found if _is_several(primals) else found[0]
 
 
@@ -166,7 +166,7 @@ def jacobian(f: Function, argnums: Argnums = 0) -> Callable[..., Any]:
         if not isinstance(value, Tensor):
             raise ArgumentError(f"jacobian: f gave {shown(value)}; want a tensor.")
         rows = [back(one) for one in _units(value)]
-        found = given.filled(
+        found = given.slopes(
             [
                 _stacked([row[index] for row in rows], value, one)
                 for index, one in enumerate(given.inputs)
@@ -202,7 +202,7 @@ def hessian(f: Function, argnums: Argnums = 0) -> Callable[..., Any]:
         of_chosen, chosen = _by_places("hessian", f, places, xs, options)
         given = _Arguments("hessian", chosen)
         is_one = isinstance(argnums, int)
-        found = given.filled(
+        found = given.slopes(
             [blocks[0] if is_one else blocks for blocks in _blocks(given, given.called(of_chosen))]
         )
         return found[0] if is_one else found
@@ -218,7 +218,7 @@ def _blocks(given: _Arguments, f: Function) -> Iterator[tuple[Any, ...]]:
             for unit in _units(one)
         ]
         rows = _slopes_along("hessian", f, given.inputs, directions)
-        yield given.filled(
+        yield given.slopes(
             [_stacked([row[at] for row in rows], one, x) for at, x in enumerate(given.inputs)]
         )
 
@@ -259,6 +259,11 @@ class _Arguments:
         given = iter(leaves)
         return tuple(tree.filled([next(given) for _ in tree.leaves]) for tree in self.trees)
 
+    def slopes(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the arguments' form with derivatives."""
+        given = iter(leaves)
+        return tuple(tree.slopes([next(given) for _ in tree.leaves]) for tree in self.trees)
+
     def called(self, f: Function) -> Function:
         """Return the function of the tensors alone."""
         return lambda *leaves: f(*self.filled(leaves))
@@ -280,7 +285,7 @@ class _Outputs:
     """What a function gave, as the tensors in it."""
 
     def __init__(self, op: str, value: Any) -> None:
-        self.tree = Tree(op, value, INPUTS)
+        self.tree = Tree(op, value, OUTPUTS)
         for one in self.tree.leaves:
             if not isinstance(one, Tensor):
                 raise ArgumentError(
@@ -335,6 +340,8 @@ def _alike(op: str, name: str, tree: Tree, given: Any, like: Sequence[Tensor]) -
         raise ArgumentError(f"{op}: {name} is {shown(given)}; want {len(like)} tensors.")
     found: list[Tensor] = []
     for value, other in zip(leaves, like, strict=True):
+        if value is None:
+            value = run("ZerosLike", other)
         one = value if isinstance(value, Tensor) else as_tensor(value, dtype=other.dtype)
         if one.shape != other.shape:
             raise ShapeError(

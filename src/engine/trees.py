@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from wgsl_kernels.engine.dtypes import is_differentiable
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.tensor import Tensor, Variable
 
@@ -52,14 +53,14 @@ class Leaves(NamedTuple):
 
     Attributes:
         everywhere: Says so of a value, wherever it is.
-        in_fields: Says so of what a dataclass has in its fields.
-        in_containers: Says so of what a dict, list or tuple holds. What else is no node there is a
-            leaf, too: for the caller to refuse.
+        in_containers: Says so of what a dict, list, tuple or a field of a dataclass holds.
+        refuses: Whether what else a dict, list or tuple holds is a leaf, too, if it is no node: for
+            the caller to refuse.
     """
 
     everywhere: LeafTest
-    in_fields: LeafTest = lambda _: False
     in_containers: LeafTest = lambda _: False
+    refuses: bool = False
 
 
 class Parts(NamedTuple):
@@ -71,6 +72,7 @@ class Parts(NamedTuple):
         values: Its parts.
         rebuild: Makes such a node of other parts.
         level: Whether it has them as attributes, in fields or as a container.
+        declared: How many of them; those behind are attributes that no field declares.
         constants: What else makes it what it is: keys, static fields, an optree node's metadata.
     """
 
@@ -79,6 +81,7 @@ class Parts(NamedTuple):
     values: Sequence[Any]
     rebuild: Callable[[Sequence[Any]], Any]
     level: int = _CONTAINER
+    declared: int | None = None
     constants: Any = ()
 
 
@@ -87,7 +90,7 @@ class Tree:
 
     Containers are entered as they are; of other objects those attributes count that lead to a leaf,
     be they in ``vars`` or in ``__slots__``. Fields of a dataclass with the metadata ``static`` do
-    not count, and None is never a leaf.
+    not count, and None is no leaf.
 
     Attributes:
         leaves: What is in it, in order.
@@ -115,6 +118,10 @@ class Tree:
         """Return the same form with other leaves."""
         return _filled(self._form, iter(leaves))
 
+    def slopes(self, leaves: Sequence[Any]) -> Any:
+        """Return the same form with gradients; tensors that are no leaves have None."""
+        return _filled(self._form, iter(leaves), tensors=False)
+
     def matched(self, other: Any) -> list[Any] | None:
         """Return what is in another value where this one has leaves; None if the forms differ.
 
@@ -138,9 +145,15 @@ class _Node(NamedTuple):
 
 
 class _Constant(NamedTuple):
-    """What is no leaf, and leads to none."""
+    """What is no leaf, and leads to none.
+
+    Attributes:
+        value: That.
+        has_tensors: Whether it is, or has, tensors: there is no gradient for them.
+    """
 
     value: Any
+    has_tensors: bool = False
 
 
 _LEAF = object()
@@ -154,7 +167,8 @@ class _Walk:
         self._caller = caller
         self._kind = kind
         self._above: set[int] = set()
-        self._empty: dict[int, Any] = {}
+        self._empty: dict[int, _Constant] = {}
+        self._others = 0
         self._circles: dict[int, str] = {}
         self._path: list[Any] = []
         self.leaves: list[Any] = []
@@ -166,17 +180,21 @@ class _Walk:
             return _LEAF
         if value is None and self._path:
             return _NONE
-        is_leaf = level and self._kind[level](value)
+        is_leaf = level and self._kind.in_containers(value)
         parts = None if is_leaf else parts_of(value)
+        if isinstance(value, Tensor):
+            self._others += 1
         if parts is None:
-            if is_leaf or level == _CONTAINER:
+            is_refused = level == _CONTAINER and (self._kind.refuses or not self._path)
+            if is_leaf or is_refused:
                 self.leaves.append(value)
                 return _LEAF
-            return _Constant(value)
+            return _Constant(value, isinstance(value, Tensor))
         identity = id(value)
+        if identity in self._empty:
+            return self._empty[identity]
         if identity in self._above:
             self._circles[identity] = "/".join(map(str, self._path))
-        if identity in self._above or identity in self._empty:
             return _Constant(value)
         if len(self._path) >= DEEPEST:
             raise ArgumentError(
@@ -185,20 +203,21 @@ class _Walk:
         return self._node(parts, value, min(level, parts.level))
 
     def _node(self, parts: Parts, value: Any, level: int) -> Any:
-        before = len(self.leaves)
+        before, others = len(self.leaves), self._others
         self._above.add(id(value))
         forms: list[Any] = []
-        for name, one in zip(parts.names, parts.values, strict=True):
+        for at, (name, one) in enumerate(zip(parts.names, parts.values, strict=True)):
+            is_loose = parts.declared is not None and at >= parts.declared
             self._path.append(name)
-            forms.append(self.form(one, level))
+            forms.append(self.form(one, _ATTRIBUTE if is_loose else level))
             self._path.pop()
         self._above.discard(id(value))
         if len(self.leaves) == before:
             if not self._path and parts.level != _CONTAINER:
                 self.leaves.append(value)
                 return _LEAF
-            self._empty[id(value)] = value
-            return _Constant(value)
+            self._empty[id(value)] = found = _Constant(value, self._others > others)
+            return found
         if id(value) in self._circles:
             raise ArgumentError(
                 f"{self._caller}: the model holds itself, under {self._circles[id(value)]!r}; want "
@@ -215,12 +234,12 @@ def _paths(form: Any, above: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
             yield from _paths(one, (*above, name))
 
 
-def _filled(form: Any, leaves: Iterator[Any]) -> Any:
+def _filled(form: Any, leaves: Iterator[Any], *, tensors: bool = True) -> Any:
     if form is _LEAF:
         return next(leaves)
     if isinstance(form, _Constant):
-        return form.value
-    return form.parts.rebuild([_filled(one, leaves) for one in form.forms])
+        return form.value if tensors or not form.has_tensors else None
+    return form.parts.rebuild([_filled(one, leaves, tensors=tensors) for one in form.forms])
 
 
 def _is_matched(form: Any, other: Any, found: list[Any]) -> bool:
@@ -258,10 +277,7 @@ def container_parts(value: Any) -> Parts | None:
     if kind is dict:
         return _mapping(value)
     if isinstance(value, (list, tuple)):
-        fields = getattr(value, "_fields", None)
-        if fields is not None:
-            return Parts(kind, fields, value, lambda items: kind(*items))
-        return Parts(kind, [str(index) for index in range(len(value))], value, kind)
+        return _sequence(value)
     found = _registered(value)
     if found is None and isinstance(value, Mapping):
         return _mapping(value)
@@ -270,15 +286,40 @@ def container_parts(value: Any) -> Parts | None:
     return found
 
 
+def _sequence(value: list[Any] | tuple[Any, ...]) -> Parts:
+    kind: Any = type(value)
+    fields = getattr(value, "_fields", None)
+    own = dict(getattr(value, "__dict__", {}))
+
+    def rebuild(items: Sequence[Any]) -> Any:
+        if fields is not None:
+            return kind(*items)
+        if kind in (list, tuple):
+            return kind(items)
+        made = tuple.__new__(kind, items) if isinstance(value, tuple) else kind.__new__(kind)
+        if isinstance(made, list):
+            list.extend(made, items)
+        getattr(made, "__dict__", {}).update(own)
+        return made
+
+    return Parts(kind, fields or [str(index) for index in range(len(value))], value, rebuild)
+
+
 def _mapping(value: Mapping[Any, Any]) -> Parts:
+    kind: Any = type(value)
     keys = list(value)
-    return Parts(
-        Mapping,
-        keys,
-        list(value.values()),
-        lambda items: dict(zip(keys, items, strict=True)),
-        constants=keys,
-    )
+    own = dict(getattr(value, "__dict__", {}))
+
+    def rebuild(items: Sequence[Any]) -> Any:
+        pairs = dict(zip(keys, items, strict=True))
+        if kind is dict or not isinstance(value, dict):
+            return pairs
+        made = kind.__new__(kind)
+        dict.update(made, pairs)
+        getattr(made, "__dict__", {}).update(own)
+        return made
+
+    return Parts(Mapping, keys, list(value.values()), rebuild, constants=keys)
 
 
 _unregistered: WeakSet[type] = WeakSet()
@@ -312,17 +353,20 @@ def _attributes(value: Any) -> Parts | None:
     own = dict(getattr(value, "__dict__", {}))
     slots = _slots(value)
     names = {**slots, **{name: name for name in own}}
-    level, static = _ATTRIBUTE, []
+    level, count, static = _ATTRIBUTE, None, []
     if dataclasses.is_dataclass(value):
         level, fields = _FIELD, dataclasses.fields(value)
         static = [one.name for one in fields if one.metadata.get("static")]
-        names = {one.name: one.name for one in fields if one.name not in static}
+        declared = [one.name for one in fields if one.name not in static]
+        loose = {name: full for name, full in names.items() if name not in {*declared, *static}}
+        names = {**{name: name for name in declared}, **loose}
+        count = len(declared)
     elif not (names or kind.__flags__ & _IS_OF_PYTHON):
         return None
     state = {full: getattr(value, full) for full in slots.values()}
 
     def rebuild(items: Sequence[Any]) -> Any:
-        made: Any = object.__new__(kind)  # what __init__ computes and checks is done
+        made: Any = kind.__new__(kind)  # what __init__ computes and checks is done
         given = {**own, **state, **dict(zip(names.values(), items, strict=True))}
         for name, one in given.items():
             if name in own:
@@ -333,7 +377,7 @@ def _attributes(value: Any) -> Parts | None:
 
     values = [own[name] if name in own else getattr(value, name) for name in names.values()]
     constants = [getattr(value, name) for name in static]
-    return Parts(kind, list(names), values, rebuild, level, constants)
+    return Parts(kind, list(names), values, rebuild, level, count, constants)
 
 
 def _slots(value: Any) -> dict[str, str]:
@@ -365,11 +409,21 @@ def _are_floats(value: Any) -> bool:
     return isinstance(value, _FLOATS)
 
 
-TENSORS = Leaves(lambda one: isinstance(one, Tensor))
+def _flows(value: Any) -> bool:
+    """Say whether gradients flow through what is in a model: floats, and no frozen variables."""
+    if not isinstance(value, Tensor) or not is_differentiable(value.dtype):
+        return False
+    return value.trainable or not isinstance(value, Variable)
+
+
+GRADIENTS = Leaves(lambda one: isinstance(one, Tensor))
 """The leaves of gradients."""
 
-INPUTS = TENSORS._replace(in_fields=_are_floats, in_containers=_are_numbers)
-"""The leaves of what derivatives take: tensors, and in containers numbers."""
+OUTPUTS = GRADIENTS._replace(refuses=True)
+"""The leaves of what a function that has derivatives returns."""
 
-VARIABLES = Leaves(lambda one: isinstance(one, Variable))
+INPUTS = Leaves(_flows, _are_floats)
+"""The leaves of what derivatives take: tensors of floats, and floats in containers and fields."""
+
+VARIABLES = Leaves(lambda one: isinstance(one, Variable) and one.trainable)
 """The leaves of what is trained."""

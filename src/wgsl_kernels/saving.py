@@ -187,9 +187,11 @@ def _things(caller: str, obj: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     kind = Variable if caller == "load" else Tensor
 
     def is_thing(one: Any) -> bool:
+        if isinstance(one, (dict, list, tuple)):  # which may answer to any name
+            return False
         return isinstance(one, (kind, HasStateOfVariables, HasState))
 
-    model = Tree(caller, obj, Leaves(is_thing))
+    model = Tree(caller, obj, Leaves(is_thing, refuses=True))
     for names, thing in zip(model.paths(), model.leaves, strict=True):
         name = path
         for one in names:

@@ -258,6 +258,15 @@ def test_a_tape_asked_inside_its_block_records_nothing_after_it() -> None:
     assert context.current().interceptors == ()
 
 
+def test_a_call_that_fails_does_not_use_up_the_tape() -> None:
+    x = wk.variable([3.0])
+    with wk.GradientTape() as tape:
+        y = x * x
+    with pytest.raises(wk.ShapeError, match="dy has shape"):
+        tape.gradient(y, x, wk.ones(3))
+    assert tape.gradient(y, x).tolist() == [6.0]
+
+
 def test_a_target_computed_after_the_tape_is_refused_and_a_constant_one_is_not() -> None:
     x, other = wk.variable([3.0]), wk.tensor([2.0])
     with wk.GradientTape(persistent=True) as tape:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.attributes import number, sequence
 from wgsl_kernels.engine.errors import ArgumentError
 from wgsl_kernels.engine.tensor import Tensor, as_tensor
-from wgsl_kernels.engine.trees import FORMLESS, TENSORS, Tree
+from wgsl_kernels.engine.trees import FORMLESS, GRADIENTS, Tree, parts_of
 from wgsl_kernels.engine.words import shown
 from wgsl_kernels.ops.binary import add_n, minimum
 from wgsl_kernels.ops.reduce import sum
@@ -61,5 +61,9 @@ def _taken_apart(gradients: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]
     """Return the gradients, and what gives others the form of these."""
     if isinstance(gradients, FORMLESS):
         gradients = sequence(_NAME, "gradients", gradients, "tensors")
-    tree = Tree(_NAME, gradients, TENSORS)
+    direct = gradients if isinstance(gradients, (list, tuple)) else ()
+    for one in direct:
+        if not (one is None or isinstance(one, Tensor) or parts_of(one)):
+            raise ArgumentError(f"{_NAME}: gradients holds {shown(one)}; want tensors or None.")
+    tree = Tree(_NAME, gradients, GRADIENTS)
     return tree.leaves, tree.filled

@@ -171,7 +171,7 @@ class Optimizer(metaclass=WithKeywords):
         if given is None:
             return None
         tree, found = variables_in(f"{self._name}.minimize", given)
-        return found if tree is None else list(dict.fromkeys(v for v in found if v.trainable))
+        return found if tree is None else list(dict.fromkeys(found))
 
     def apply_gradients(self, gradients: Any, variables: Any = None) -> None:
         """Change variables against their gradients: one step.
@@ -194,6 +194,8 @@ class Optimizer(metaclass=WithKeywords):
     def _matched(self, gradients: Any, variables: Any) -> Pairs:
         """Return pairs from a tree of gradients and one of variables."""
         tree = Tree(f"{self._name}.apply_gradients", variables, VARIABLES)
+        if isinstance(gradients, Mapping) and all(isinstance(one, Variable) for one in gradients):
+            return [(gradients.get(one), one) for one in dict.fromkeys(tree.leaves)]
         found = tree.matched(gradients)
         if found is None:
             raise ArgumentError(

@@ -88,8 +88,7 @@ def lower_map(
         tuple(operands),
         call.output_operands(),
         (*call.attrs, *(one for one in facts if one not in call.attrs)),
-        # behind the last element a vec4 has no index that may be reported
-        Options(vec4=not reports(call.source), held=tuple([call.names[n] for n in shared])),
+        _options(call, shared),
     )
     composed = composition.composed()
     bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
@@ -99,8 +98,19 @@ def lower_map(
         found = _in_parts(call, adapter, composition, bound, facts, walks)
     else:
         items = -(-spec.size // 4) if composed.vec4 else spec.size
-        found = (build(adapter, composition, composed, map_grid(adapter, items), bound, facts),)
+        grid = fold(-(-items // GROUP)) if call.checks_loops else map_grid(adapter, items)
+        found = (build(adapter, composition, composed, grid, bound, facts),)
     return Program(found, (spec,), (0,), (), frozenset(packed))
+
+
+def _options(call: Call, shared: Sequence[int]) -> Options:
+    """Return the choices of a map.
+
+    Behind the last element a vec4 has no index that may be reported, and an element whose loops may
+    be ended has all rounds of its invocation.
+    """
+    vec4 = not (reports(call.source) or call.checks_loops)
+    return Options(vec4=vec4, held=tuple([call.names[n] for n in shared]))
 
 
 def _in_parts(
