@@ -10,6 +10,7 @@ import time as clock
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from weakref import WeakSet
 
 from wgsl_kernels.backends.webgpu.devices.ready import label_of
 from wgsl_kernels.backends.webgpu.devices.threads import begin
@@ -68,7 +69,7 @@ class Deadlines:
     """
 
     def __init__(self, policy: Policy) -> None:
-        self.fresh: dict[Pipeline, None] = {}
+        self.fresh: WeakSet[Pipeline] = WeakSet()
         self.give_up: Callable[[DeviceLostError], None] = _nobody
         self._policy = policy
         self._under_way: deque[tuple[int, Sequence[Dispatch]]] = deque(maxlen=KEPT_BATCHES)
@@ -142,12 +143,12 @@ class Deadlines:
     def is_made(self, pipeline: Pipeline) -> None:
         """Note a new pipeline."""
         if self._policy.compiles_when_run:
-            self.fresh[pipeline] = None
+            self.fresh.add(pipeline)
 
     def are_compiled(self, pipelines: Iterable[Pipeline]) -> None:
         """Note that the driver has code of these."""
         for one in pipelines:
-            self.fresh.pop(one, None)
+            self.fresh.discard(one)
 
     @property
     def compiles_apart(self) -> bool:
