@@ -249,6 +249,7 @@ def test_small_tensors_on_the_host_are_taken_as_they_are() -> None:
 
 
 @marked
+@pytest.mark.usefixtures("_unchecked")
 def test_many_layouts_are_told_and_stay() -> None:
     x = drawn(np.random.default_rng(11), 64, 64)
     one = Counted(lambda rows: wk.sum(rows, axis=0))

@@ -156,7 +156,11 @@ goes_on()
     assert seconds_of_exit(program) < 8.0
 
 
-@pytest.mark.parametrize("work", ["sines(3500), few", "LONG, many"], ids=["compiling", "running"])
+@pytest.mark.parametrize(
+    "work",
+    ["sines(3500), few", "LONG, wk.tensor(np.ones(1 << 23, np.float32))"],
+    ids=["compiling", "running"],
+)
 def test_ctrl_c_ends_the_wait_and_the_progress_line_names_the_kernel(work: str) -> None:
     program = f"""
 text, x = {work}
@@ -170,7 +174,7 @@ def press():
     os.kill(os.getpid(), signal.SIGINT)
 
 
-threading.Timer(4.0, press).start()
+threading.Timer(8.0, press).start()
 try:
     for _ in range(50):
         wk.run("Awaited", x).numpy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -359,6 +360,23 @@ def test_an_element_of_another_type_than_declared_is_refused_in_every_layout(dep
     a, b = np.ones((4, depth), np.int32), np.ones((depth, 4), np.int32)
     with pytest.raises(wk.ShaderError, match=r"^Plain: <inline in .*: want f32, found i32"):
         run("Plain", a=a, b=b)
+
+
+def test_a_product_that_cannot_be_made_disturbs_no_other() -> None:
+    _plain(PRODUCT.replace("load_a(", "a[").replace("+ k)", "+ k]"))
+    ones = wk.tensor(np.ones((4, 4), np.int32))
+    with wk.config.using(fusion="always"):
+        wrong: Any = None
+        with suppress(wk.ShaderError):  # told at once in a process that has met it
+            wrong = wk.engine().run_kernel("Plain", {"a": ones, "b": ones})
+        x = wk.tensor(_normal(4, 4))
+        others = [x @ (x + float(n)) for n in range(12)]
+        for n, one in enumerate(others):
+            wanted = x.numpy() @ (x.numpy() + n)
+            np.testing.assert_allclose(one.numpy(), wanted, 1e-4, 1e-4)
+        if wrong is not None:
+            with pytest.raises(wk.ShaderError, match="want f32, found i32"):
+                wrong.numpy()
 
 
 def test_an_edited_file_is_read_again_on_request(tmp_path: Path) -> None:

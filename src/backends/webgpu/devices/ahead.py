@@ -13,6 +13,7 @@ import hashlib
 import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
 
 from wgsl_kernels.backends.webgpu.adapter.policy import policy_of
 from wgsl_kernels.backends.webgpu.devices.adapters import request_device
@@ -84,9 +85,9 @@ class Ahead:
         self._open_device = open_device
         self._compiled = compiled
         self.pending = 0
-        self._first: tuple[Shader, Pipeline] | None = None
+        self._first: tuple[Shader, ref[Pipeline]] | None = None
         self._crew = Crew(threads)
-        self._asked: list[tuple[Shader, Pipeline, Call[None]]] = []
+        self._asked: list[tuple[Shader, ref[Pipeline], Call[None]]] = []
         self._helpers: list[_Helper] = []
 
     def add(self, shader: Shader, pipeline: Pipeline) -> None:
@@ -95,9 +96,9 @@ class Ahead:
             return
         self.pending += 1
         if self.pending == 1:
-            self._first = shader, pipeline
+            self._first = shader, ref(pipeline)
             return
-        for one in (self._first, (shader, pipeline)):
+        for one in (self._first, (shader, ref(pipeline))):
             if one is not None:
                 self._start(*one)
         self._first = None
@@ -114,27 +115,30 @@ class Ahead:
         done = [] if self._first is None else [self._first[0].digest]
         compiled: list[Pipeline] = []
         while self._asked:
-            shader, pipeline, call = self._asked[0]  # those that began first
+            shader, asked_for, call = self._asked[0]  # those that began first
+            pipeline = asked_for()
+            label = "a shader" if pipeline is None else pipeline.label
             seconds = compile_seconds()
             try:
-                with busy("compiling", pipeline.label):
+                with busy("compiling", label):
                     call.wait_once_begun(seconds)
                 call.result  # noqa: B018  raises what it raised
             except TooLong:
                 self._crew.go_on()
-                pipeline.refuse(not_compiled(pipeline.label, seconds), call)
+                if pipeline is not None:
+                    pipeline.refuse(not_compiled(label, seconds), call)
             except Exception as error:
                 _logger.info("A shader is not compiled ahead: %s", error)
             else:
                 done.append(shader.digest)
-                compiled.append(pipeline)
+                compiled += [] if pipeline is None else [pipeline]
             del self._asked[0]  # not sooner: an interrupt leaves it waited for
         self._helpers = []
         self._first, self.pending = None, 0
         self._compiled.note(done)
         return compiled
 
-    def _start(self, shader: Shader, pipeline: Pipeline) -> None:
+    def _start(self, shader: Shader, pipeline: ref[Pipeline]) -> None:
         count("compiling", expected=1)
         call = self._crew.add(partial(self._compile, shader, self._helpers))
         self._asked.append((shader, pipeline, call))

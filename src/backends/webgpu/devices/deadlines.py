@@ -10,6 +10,7 @@ import time as clock
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from weakref import ref
 
 from wgsl_kernels.backends.webgpu.devices.ready import label_of
 from wgsl_kernels.backends.webgpu.devices.threads import begin
@@ -65,13 +66,16 @@ class Deadlines:
     Attributes:
         fresh: Pipelines that the driver compiles when they first run, and that nothing waited for.
         give_up: Has the device lost, for a reason; set by the device.
+        watches_submits: Whether a batch runs inside of the call that submits it.
+        under_way: The batches that were submitted, each with its number.
     """
 
     def __init__(self, policy: Policy) -> None:
-        self.fresh: dict[Pipeline, None] = {}
+        self.fresh: dict[ref[Pipeline], None] = {}
         self.give_up: Callable[[DeviceLostError], None] = _nobody
         self._policy = policy
-        self._under_way: deque[tuple[int, Sequence[Dispatch]]] = deque(maxlen=KEPT_BATCHES)
+        self.watches_submits = policy.runs_in_submit
+        self.under_way: deque[tuple[int, Sequence[Dispatch]]] = deque(maxlen=KEPT_BATCHES)
         self._last_submit = 0.0
 
     @property
@@ -101,23 +105,20 @@ class Deadlines:
         raise error
 
     def submit(self, f: Callable[[], int], records: Sequence[Dispatch]) -> None:
-        """Submit a batch, which ``f`` does and returns its number.
+        """Submit a batch that runs inside of the call, which ``f`` does and returns its number.
 
         Raises:
-            ShaderError, DeviceLostError: It runs inside of that call, and takes too long.
+            ShaderError, DeviceLostError: It takes too long.
         """
-        if not self._policy.runs_in_submit:
+        start = clock.perf_counter()
+        is_short = self._last_submit < SLOW and not self.fresh
+        if is_short and self.dispatch_seconds is None:
             number = f()
         else:
-            start = clock.perf_counter()
-            is_short = self._last_submit < SLOW and not self.fresh
-            if is_short and self.dispatch_seconds is None:
-                number = f()
-            else:
-                number = self._watched(f, [records], [clock.monotonic()])
-            self._last_submit = clock.perf_counter() - start
+            number = self._watched(f, [records], [clock.monotonic()])
+        self._last_submit = clock.perf_counter() - start
         if records:
-            self._under_way.append((number, records))
+            self.under_way.append((number, records))
 
     def until_done(self, poll: Callable[[int | None], None]) -> None:
         """Wait until the device is done with all that was submitted.
@@ -128,7 +129,7 @@ class Deadlines:
         Raises:
             ShaderError, DeviceLostError: That takes too long.
         """
-        batches = list(self._under_way)
+        batches = list(self.under_way)
         times: list[float] = []
 
         def wait() -> None:
@@ -142,12 +143,12 @@ class Deadlines:
     def is_made(self, pipeline: Pipeline) -> None:
         """Note a new pipeline."""
         if self._policy.compiles_when_run:
-            self.fresh[pipeline] = None
+            self.fresh[ref(pipeline)] = None
 
     def are_compiled(self, pipelines: Iterable[Pipeline]) -> None:
         """Note that the driver has code of these."""
         for one in pipelines:
-            self.fresh.pop(one, None)
+            self.fresh.pop(ref(one), None)
 
     @property
     def compiles_apart(self) -> bool:
@@ -156,7 +157,7 @@ class Deadlines:
 
     def are_done(self) -> None:
         """Note that the device is done with all that was submitted."""
-        self._under_way.clear()
+        self.under_way.clear()
         self.fresh.clear()
 
     def _watched(
@@ -192,7 +193,7 @@ class Deadlines:
     def _fresh_in(self, batches: Sequence[Sequence[Dispatch]]) -> list[Dispatch]:
         """Return the dispatches whose shaders the driver compiles before they run."""
         fresh = self.fresh
-        return [one for some in batches for one in some if one[0] in fresh] if fresh else []
+        return [one for some in batches for one in some if ref(one[0]) in fresh] if fresh else []
 
     def _seconds(self, batch: Sequence[Dispatch]) -> float | None:
         return compile_seconds() if self._fresh_in([batch]) else self.dispatch_seconds

@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 from operator import delitem
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
+from weakref import ref
 
 import numpy as np
 
@@ -264,7 +265,7 @@ class Recorder:
             if self.used:
                 self._calls.write(self._queue, self.params_buffer, self._pinned, self.used)
             try:
-                if self.deadlines.compiles_apart:
+                if self.deadlines.fresh and self.deadlines.compiles_apart:
                     self._compile_fresh()
                 self._encode(len(self.records), pieces, reader)
             except Exception as error:
@@ -296,18 +297,28 @@ class Recorder:
             start += nbytes
         if timer is None or copies:
             fill = partial(self._fill, records) if records and timer is None else None
-            submit = partial(self._calls.submit, self._device, fill, copies, self._sent(count))
-            self.deadlines.submit(submit, records)
+            sent = partial(delitem, self.records, slice(count))  # takes them off the list, in C
+            deadlines = self.deadlines
+            if deadlines.watches_submits:
+                submit = partial(self._calls.submit, self._device, fill, copies, sent)
+                deadlines.submit(submit, records)
+            else:
+                number = self._calls.submit(self._device, fill, copies, sent)
+                if records:
+                    deadlines.under_way.append((number, records))
         self.submits += 1
 
     def _compile_fresh(self) -> None:
         """Have the driver compile what did not run yet, by dispatches of no workgroups."""
-        fresh = {one[0]: one for one in self.records if one[0] in self.deadlines.fresh}
+        fresh = {one[0]: one for one in self.records if ref(one[0]) in self.deadlines.fresh}
         records = [(*one[:3], (0, 0, 0), one[4]) for one in fresh.values()]
         if records:
             fill = partial(self._fill, records)
             submit = partial(self._calls.submit, self._device, fill, (), bool)
-            self.deadlines.submit(submit, records)
+            if self.deadlines.watches_submits:
+                self.deadlines.submit(submit, records)
+            else:
+                self.deadlines.under_way.append((submit(), records))
             self.deadlines.until_done(partial(self._calls.poll, self._device))
             self.deadlines.are_done()
 

@@ -17,7 +17,13 @@ from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, Group, cost_of
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.seen import COST_WITH_KERNEL
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps
-from wgsl_kernels.engine.errors import WgslKernelsError
+from wgsl_kernels.engine.errors import (
+    ArgumentError,
+    DTypeError,
+    ShaderError,
+    ShapeError,
+    WgslKernelsError,
+)
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -100,7 +106,8 @@ class FusibleKernels:
             one = None  # nothing here may count as what holds an array
             self._deferred.kernels = deferred = deque(left)
         if len(deferred) > DEFERRED_MAX:
-            self._make_oldest(deferred.popleft())
+            with suppress(ShaderError, ArgumentError, ShapeError, DTypeError):
+                self._make_oldest(deferred.popleft())  # what is wrong is told to whoever needs it
 
     def make_deferred(self) -> None:
         """Make what this thread has pending; what cannot be made is left to whoever needs it."""
