@@ -128,11 +128,11 @@ class Recent(dict[K, "V | None"], Generic[K, V]):
         self._older = _EMPTY
 
     def drop(self, is_gone: Callable[[K, V], bool]) -> None:
-        """Forget the values for which ``is_gone(key, value)`` holds."""
-        for part in (self, self._older):
-            for key, value in list(part.items()):
-                if value is not None and is_gone(key, value):
-                    part.pop(key, None)
+        """Forget the values for which ``is_gone(key, value)`` holds; it may have caches age."""
+        for key, value in [*self._older.items(), *self.items()]:
+            if value is not None and is_gone(key, value):
+                self.pop(key, None)
+                self._older.pop(key, None)
 
     @property
     def held(self) -> int:

@@ -40,6 +40,20 @@ def test_at_least_the_latest_are_there_and_the_others_go_a_few_at_a_time() -> No
     assert kept[0] is None
 
 
+def test_what_is_dropped_goes_though_the_caches_age_meanwhile() -> None:
+    kept = kept_in(Budget(100))
+    for number in range(3):
+        kept.keep(number, str(number))
+
+    def is_gone(key: int, _: str) -> bool:
+        if key == 0:
+            kept.age()
+        return key == 1
+
+    kept.drop(is_gone)
+    assert [kept[number] for number in range(3)] == ["0", None, "2"]
+
+
 def test_caches_share_a_budget_by_what_their_entries_take() -> None:
     budget = Budget(1000)
     small, large = kept_in(budget, 1), kept_in(budget, 100)

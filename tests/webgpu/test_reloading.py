@@ -11,6 +11,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
+from wgsl_kernels.engine import recent
 from wgsl_kernels.engine.backends import find_driver
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("registries_as_before")]
@@ -70,6 +71,19 @@ def test_an_edit_is_seen_when_it_is_asked_for_and_at_every_shape(folder: Path) -
     assert mine(small).numpy()[0] == mine(large).numpy()[0] == 4.0
     assert fast(small).numpy()[0] == 4.0
     assert wk.reload_kernels() == []
+
+
+def test_caches_that_forget_meanwhile_change_no_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(folder)
+    x = wk.tensor(np.zeros(100, np.float32))
+    assert mine(x).numpy()[0] == 1.0
+    monkeypatch.setattr(recent.caches, "nbytes", 2)
+    assert wk.reload_kernels() == []
+    write(folder, 4)
+    assert wk.reload_kernels() == ["Mine"]
+    assert mine(x).numpy()[0] == 4.0
 
 
 def test_nothing_is_made_anew_where_no_file_has_changed(

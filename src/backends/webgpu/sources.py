@@ -70,10 +70,15 @@ class Sources:
 
         Files that could not be read the last time differ, too.
         """
-        before, was_broken = self._found.held, self._is_broken
+        seen = [self._is_broken]
         self._is_broken = False
-        self._found.drop(self._differs)
-        return was_broken or self._found.held < before
+
+        def is_gone(asked: Asked, found: Source) -> bool:
+            seen.append(self._differs(asked, found))
+            return seen[-1]
+
+        self._found.drop(is_gone)
+        return any(seen)
 
     def differs(self) -> bool:
         """Say whether any of the texts differs now, or cannot be read; nothing changes by that."""
