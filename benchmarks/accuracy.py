@@ -19,7 +19,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 RECORDED = Path(__file__).resolve().parents[1] / "docs" / "_data" / "accuracy.json"
 MANTISSAS = 48
@@ -178,10 +178,10 @@ def errors(function: Function, inputs: tuple[Array, ...], exact: Array) -> Array
     return np.where(is_free, 0.0, np.where(wrong, np.inf, off))
 
 
-def measure(mantissas: int = MANTISSAS) -> dict[str, dict[str, Any]]:
+def measure(functions: Sequence[Function], mantissas: int = MANTISSAS) -> dict[str, dict[str, Any]]:
     """Return for each function the largest error on each backend, and where it was found."""
     found: dict[str, dict[str, Any]] = {}
-    for function in FUNCTIONS:
+    for function in functions:
         inputs = points(function, mantissas)
         exact = exact_values(function, inputs)
         row: dict[str, Any] = {"points": int(inputs[0].size)}
@@ -198,17 +198,17 @@ def measure(mantissas: int = MANTISSAS) -> dict[str, dict[str, Any]]:
     return found
 
 
-def main() -> None:
-    """Measure all functions and write the file."""
+def record(path: Path, what: str, rows: dict[str, dict[str, Any]]) -> None:
+    """Write a file of what was measured, with the adapter and NumPy's version."""
     choice = choose_adapter()
     kept = {
         "adapter": "" if choice is None else choice.info.name,
         "numpy": np.__version__,
-        "functions": measure(),
+        what: rows,
     }
-    RECORDED.parent.mkdir(exist_ok=True)
-    RECORDED.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    record(RECORDED, "functions", measure(FUNCTIONS))

@@ -7,8 +7,6 @@ docs make a table. The upstream gradient is 1.
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,18 +14,15 @@ import mpmath
 import numpy as np
 from benchmarks.accuracy import (
     BITS,
-    MANTISSAS,
     RECORDED,
     Function,
     any_size,
-    errors,
-    exact_values,
     exponents,
-    points,
+    measure,
+    record,
 )
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -356,36 +351,16 @@ def allowed(slope: Slope, at: Sequence[float]) -> float:
     return LIMIT if not slope.why else max(LIMIT, PER_CONDITION * condition(slope, at))
 
 
-def measure(mantissas: int = MANTISSAS) -> dict[str, dict[str, Any]]:
-    """Return for each derivative the largest error on each backend, and where it was found."""
-    found: dict[str, dict[str, Any]] = {}
+def measure_slopes() -> dict[str, dict[str, Any]]:
+    """Return what `measure` does, and the condition number where a row says why it is large."""
+    found = measure(SLOPES)
     for slope in SLOPES:
-        inputs = points(slope, mantissas)
-        exact = exact_values(slope, inputs)
-        row: dict[str, Any] = {"points": int(inputs[0].size)}
-        for backend in ("cpu", "webgpu"):
-            with wk.use_backend(backend):
-                off = errors(slope, inputs, exact)
-            worst = int(np.argmax(off))
-            at = [float(one[worst]) for one in inputs]
-            row[backend] = {"ulp": round(float(off[worst]), 2), "at": at}
-            if slope.why:
-                row[backend]["condition"] = float(f"{condition(slope, at):.3g}")
-        found[slope.name] = row
-        print(slope.name, row, file=sys.stderr)
+        if slope.why:
+            for backend in ("cpu", "webgpu"):
+                row = found[slope.name][backend]
+                row["condition"] = float(f"{condition(slope, row['at']):.3g}")
     return found
 
 
-def main() -> None:
-    """Measure all derivatives and write the file."""
-    choice = choose_adapter()
-    kept = {
-        "adapter": "" if choice is None else choice.info.name,
-        "numpy": np.__version__,
-        "derivatives": measure(),
-    }
-    SLOPES_RECORDED.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    record(SLOPES_RECORDED, "derivatives", measure_slopes())

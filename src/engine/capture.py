@@ -96,11 +96,11 @@ class Captured(Generic[P, R]):
         except OpaqueError as error:
             return self._eager(str(error), args, kwargs)
         recording = abilities_of(driver).recording
-        if now.watch is not None or recording is None:
-            # inside another capture it becomes part of that
-            self.why = None if now.watch is not None else f"backend {driver.name!r} does not record"
-            if now.watch is not None:
-                return self._plain(leaves, args, kwargs)
+        if now.watch is not None:  # inside another capture it becomes part of that
+            self.why = None
+            return self._plain(leaves, args, kwargs)
+        if recording is None:
+            self.why = f"backend {driver.name!r} does not record"
             check = self._check(driver, form, now)
             return cast("R", self._unrecorded(check, leaves, args, kwargs))
         switches = config.switches(now)

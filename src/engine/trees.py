@@ -94,13 +94,12 @@ class Tree:
 
     Attributes:
         leaves: What is in it, in order.
-        is_bare: Whether it is a leaf by itself.
 
     Raises:
         ArgumentError: It holds itself, or is nested more than `DEEPEST` deep.
     """
 
-    __slots__ = ("_form", "is_bare", "leaves")
+    __slots__ = ("_form", "leaves")
 
     def __init__(self, caller: str, value: Any, kind: Leaves) -> None:
         walk = _Walk(caller, kind)
@@ -112,7 +111,6 @@ class Tree:
                 f"more than {DEEPEST} deep; want a tree."
             ) from None
         self.leaves = walk.leaves
-        self.is_bare = self._form is _LEAF
 
     def filled(self, leaves: Sequence[Any]) -> Any:
         """Return the same form with other leaves."""

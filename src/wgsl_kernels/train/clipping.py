@@ -48,9 +48,6 @@ def clip_by_global_norm(gradients: Any, max_norm: float) -> tuple[Any, Tensor]:
     if not most > 0:
         raise ArgumentError(f"{_NAME}: max_norm is {max_norm!r}; want a number above 0.")
     given, filled = _taken_apart(gradients)
-    for one in given:
-        if not (one is None or isinstance(one, Tensor)):
-            raise ArgumentError(f"{_NAME}: gradients holds {shown(one)}; want tensors or None.")
     squares = [sum(square(one)) for one in given if one is not None]
     norm = sqrt(add_n(squares)) if squares else as_tensor(0.0)
     factor = minimum(most / norm, 1.0)
@@ -61,9 +58,9 @@ def _taken_apart(gradients: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]
     """Return the gradients, and what gives others the form of these."""
     if isinstance(gradients, FORMLESS):
         gradients = sequence(_NAME, "gradients", gradients, "tensors")
-    direct = gradients if isinstance(gradients, (list, tuple)) else ()
-    for one in direct:
-        if not (one is None or isinstance(one, Tensor) or parts_of(one)):
-            raise ArgumentError(f"{_NAME}: gradients holds {shown(one)}; want tensors or None.")
     tree = Tree(_NAME, gradients, GRADIENTS)
+    direct = gradients if isinstance(gradients, (list, tuple)) else ()
+    for one in (*(one for one in direct if not parts_of(one)), *tree.leaves):
+        if not (one is None or isinstance(one, Tensor)):
+            raise ArgumentError(f"{_NAME}: gradients holds {shown(one)}; want tensors or None.")
     return tree.leaves, tree.filled
