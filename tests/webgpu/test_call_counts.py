@@ -1,4 +1,8 @@
-"""How many calls of this package's Python it takes to evaluate what was evaluated before."""
+"""How many calls of this package's Python it takes to evaluate what was evaluated before.
+
+A lone map takes two more on OpenGL, where parameters do not travel with a dispatch and the adapter
+runs inside of the submit: one call places them, and one watches it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.adapter.policy import policy_of
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +52,13 @@ def calls_to_evaluate(f: Callable[[], wk.Tensor]) -> list[str]:
     return seen
 
 
+def more_calls() -> int:
+    """Return how many more it may take on this adapter."""
+    choice = choose_adapter()
+    assert choice is not None
+    return 2 if policy_of(choice.info).has_one_context else 0
+
+
 def tensor(*shape: int) -> wk.Tensor:
     return wk.tensor(RNG.standard_normal(shape).astype(np.float32))
 
@@ -55,7 +68,7 @@ def test_a_lone_map_takes_twenty_calls() -> None:
 
     seen = calls_to_evaluate(lambda: x + y)
 
-    assert 0 < len(seen) <= 20, seen
+    assert 0 < len(seen) <= 20 + more_calls(), seen
 
 
 def test_a_dense_layer_takes_forty_calls() -> None:

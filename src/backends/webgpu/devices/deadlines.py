@@ -74,6 +74,7 @@ class Deadlines:
         self.fresh: dict[ref[Pipeline], None] = {}
         self.give_up: Callable[[DeviceLostError], None] = _nobody
         self._policy = policy
+        self._auto_seconds = policy.dispatch_timeout
         self.watches_submits = policy.runs_in_submit
         self.under_way: deque[tuple[int, Sequence[Dispatch]]] = deque(maxlen=KEPT_BATCHES)
         self._last_submit = 0.0
@@ -82,7 +83,7 @@ class Deadlines:
     def dispatch_seconds(self) -> float | None:
         """How long a batch of dispatches may run."""
         found: float | str | None = config.value("dispatch_timeout", current())
-        return self._policy.dispatch_timeout if isinstance(found, str) else found
+        return self._auto_seconds if isinstance(found, str) else found
 
     def compile(self, f: Callable[[], T], label: str) -> T:
         """Return what ``f`` makes, which calls a compiler.
@@ -112,7 +113,10 @@ class Deadlines:
         """
         start = clock.perf_counter()
         is_short = self._last_submit < SLOW and not self.fresh
-        if is_short and self.dispatch_seconds is None:
+        # `dispatch_seconds` without its two calls: each evaluation on such an adapter comes here
+        found = current().config.get("dispatch_timeout", config.process["dispatch_timeout"])
+        seconds = self._auto_seconds if found == "auto" else found
+        if is_short and seconds is None:
             number = f()
         else:
             number = self._watched(f, [records], [clock.monotonic()])

@@ -41,8 +41,9 @@ SPINS = 40
 class Calls:
     """The calls of the hot path; ``handle`` gives what they take in place of a wgpu-py object.
 
-    ``write`` takes a queue, a buffer, what ``pinned`` gave for the bytes, and how many of them;
-    ``send`` a queue, a finished command buffer, and what notes that it was submitted.
+    ``writer`` takes a queue and a buffer, and returns what writes at its start, given what
+    ``pinned`` gave for the bytes, and how many of them; ``send`` takes a queue, a finished command
+    buffer, and what notes that it was submitted.
     """
 
     direct: bool
@@ -56,7 +57,7 @@ class Calls:
     submit: Submit
     send: Callable[[Any, Any, Sent], int]
     pinned: Callable[[bytearray], Any]
-    write: Callable[[Any, Any, Any, int], None]
+    writer: Callable[[Any, Any], Callable[[Any, int], None]]
     poll: Callable[[Any, int | None], None]
     map_for_reading: Callable[[Any, Any, int, Wait], memoryview]
     timestamp_period: Callable[[Any], float]
@@ -94,7 +95,9 @@ def method_calls() -> Calls:
         submit=_submit_by_methods,
         send=_send_by_method,
         pinned=memoryview,
-        write=lambda queue, buffer, data, nbytes: queue.write_buffer(buffer, 0, data[:nbytes]),
+        writer=lambda queue, buffer: (
+            lambda data, nbytes: queue.write_buffer(buffer, 0, data[:nbytes])
+        ),
         poll=_poll_by_method,
         map_for_reading=_map_by_method,
         timestamp_period=lambda queue: 1.0,
@@ -154,7 +157,7 @@ def _direct_calls() -> Calls:
         submit=submit,
         send=lambda queue, finished, sent: send_handle(queue, finished._internal, sent),
         pinned=ffi.from_buffer,
-        write=lambda queue, buffer, data, n: put(queue._internal, buffer._internal, 0, data, n),
+        writer=lambda queue, buffer: partial(put, queue._internal, buffer._internal, 0),
         poll=partial(_poll, ffi, lib),
         map_for_reading=_direct_mapping(ffi, lib),
         timestamp_period=lambda queue: float(lib.wgpuQueueGetTimestampPeriod(queue._internal)),

@@ -102,6 +102,7 @@ class Recorder:
         self.params_buffer = device.create_buffer(
             label="params", size=2 * PARAMS_BYTES, usage=UNIFORM | COPY_DST
         )
+        self._write_params = calls.writer(device.queue, self.params_buffer)
 
     def window(self, nbytes: int) -> int:
         """Return how many bytes of the parameter buffer a dispatch with ``nbytes`` sees."""
@@ -263,7 +264,7 @@ class Recorder:
         refused: Exception | None = None
         try:
             if self.used:
-                self._calls.write(self._queue, self.params_buffer, self._pinned, self.used)
+                self._write_params(self._pinned, self.used)
             try:
                 if self.deadlines.fresh and self.deadlines.compiles_apart:
                     self._compile_fresh()
