@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.driver import Usage
-from wgsl_kernels.engine.registry import Kernel
+from wgsl_kernels.engine.drivers.driver import Usage
+from wgsl_kernels.engine.registry.registry import Kernel
 
 
 class CountingBackend:

@@ -35,11 +35,11 @@ _QUIET = {
 _WGSL_FUNCTION = re.compile(r"\bfn\s+[\w{}]+\s*\(")
 _CACHES = ("Recent", "lru_cache", "cache", "WeakKeyDictionary", "WeakValueDictionary")
 _KINDS = {
-    "linkers": ("wgsl/linking/", "composing/assembly.py", "composing/functions.py"),
-    "syntax trees": ("wgsl/tree.py", "wgsl/syntax/", "wgsl/facts.py"),
-    "type systems": ("wgsl/inference/", "wgsl/types/", "wgsl/types.py"),
+    "linkers": ("wgsl/linking/", "/assembly.py", "composing/functions.py", "groups/functions.py"),
+    "syntax trees": ("/tree.py", "/facts.py"),
+    "type systems": ("/infer.py", "/types.py"),
     "evaluators of constants": (
-        "wgsl/evaluate.py",
+        "/evaluate.py",
         "wgsl/lint/constants.py",
         "wgsl/specialize/values.py",
     ),

@@ -1,4 +1,4 @@
-"""Write src/engine/methods.py, the types of the tensors' methods, from the table of ops."""
+"""Write engine/tensors/methods.py, the types of the tensors' methods, from the table of ops."""
 
 import inspect
 import re
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from wgsl_kernels.ops.methods import ALIASES, METHODS
+from wgsl_kernels.ops.names.methods import ALIASES, METHODS
 
-FILE = Path(__file__).resolve().parents[1] / "src/engine/methods.py"
+FILE = Path(__file__).resolve().parents[1] / "src/wgsl_kernels/engine/tensors/methods.py"
 MARK = "        # Written by scripts/write_methods.py.\n"
 
 

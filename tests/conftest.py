@@ -10,9 +10,10 @@ import pytest
 from tests.modes import FUSION, drawn
 
 from wgsl_kernels.backends.webgpu.adapter import policy
-from wgsl_kernels.engine import context, registry
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.registry import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 

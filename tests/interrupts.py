@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tests.modes import ALL_MODES
 
 from wgsl_kernels.backends.webgpu.devices import lifetime
-from wgsl_kernels.engine import context
+from wgsl_kernels.engine.environment import context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing import Sample, all_samples
 
 if TYPE_CHECKING:

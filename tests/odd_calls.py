@@ -13,8 +13,8 @@ from tests.odd_windows import images
 
 import wgsl_kernels as wk
 from wgsl_kernels import train
-from wgsl_kernels.engine.scopes import tensors_in
-from wgsl_kernels.engine.signature import find_signature
+from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.tensors.scopes import tensors_in
 
 
 class Call(NamedTuple):

@@ -202,7 +202,7 @@ def test_show_prints_what_runs_for_a_kernel_with_the_origin_of_each_line() -> No
     assert "configuration: variant " in done.stdout
     assert "x reads input 0, 1600 bytes" in done.stdout
     line = next(one for one in done.stdout.splitlines() if "fn init() -> T_wide" in one)
-    assert line.startswith("reduce/sum.wgsl:")
+    assert line.startswith("reductions/reduce/sum.wgsl:")
 
 
 @pytest.mark.gpu
@@ -227,7 +227,7 @@ def test_show_takes_a_function_of_a_file_and_the_shapes_of_a_sample(tmp_path: Pa
     function, sample = _run("show", f"{file}:step"), _run("show", "Softmax")
 
     assert "Multiply + Sqrt" in function.stdout, function.stderr
-    assert "unary/sqrt.w" in function.stdout
+    assert "elementwise/unary/sqrt.w" in function.stdout
     assert "Softmax" in sample.stdout, sample.stderr
 
 
@@ -253,7 +253,7 @@ def test_show_refuses_what_it_cannot_find(arguments: tuple[str, ...], message: s
 def test_in_a_pipe_a_kernel_is_a_line_whatever_the_width() -> None:
     said = _run("kernels", "depthwise", COLUMNS="80").stdout.splitlines()
 
-    rows = [line for line in said if "wgsl_kernels.ops.depthwise" in line]
+    rows = [line for line in said if "wgsl_kernels.ops.convolution.depthwise" in line]
     names = [line.split()[0] for line in rows]
     assert "DepthwiseConv2dNativeBackpropFilter" in names
     assert all("cpu, webgpu" in line for line in rows)

@@ -34,14 +34,16 @@ SUITES = (
     "webgpu/test_wgsl_grammar.py",
 )
 """What has a test for every kernel or public function; to collect all else takes 5 s."""
+SHADERS = "src/wgsl_kernels/shaders"
 BUILT = shutil.ignore_patterns("_build", "__pycache__")
-BLOCK = re.compile(r"^```(?:wgsl|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(`src/[^\n]*)\n\n```(?:wgsl|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+"""A line that names the files, and what the page has written there."""
 # The page shows Exp, which exists; the copy gets the same op under a name that is free.
 RENAMED = {
     '"Exp"': '"ExpCopy"',
     "def exp(": "def exp_copy(",
     "_exp_": "_exp_copy_",
-    "exp.wgsl": "exp_copy.wgsl",
+    "/exp.wesl": "/exp_copy.wesl",
     "import exp as exp": "import exp_copy as exp_copy",
     "wk.exp,": "wk.exp_copy,",
 }
@@ -53,33 +55,40 @@ def _scratch_copy(folder: Path) -> None:
             shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=BUILT)
         else:
             shutil.copy(ROOT / name, folder / name)
-    # The environment knows where this checkout's shaders are; the copy must find its own.
-    (folder / "src/wgsl_kernels/shaders").symlink_to("../../shaders")
 
 
-def _steps() -> tuple[str, str, str, str]:
-    """Return the page's shader, module text, public name and sample, renamed."""
-    blocks = BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text())
+def _steps() -> dict[str, str]:
+    """Return what the page has written, renamed, by the files in which it says so."""
+    page = (ROOT / "CONTRIBUTING.md").read_text()
     for old, new in RENAMED.items():
-        blocks = [block.replace(old, new) for block in blocks]
-    shader, module, lines = blocks
-    public, sample = (line for line in lines.splitlines() if line)
-    return shader, module, public, sample
+        page = page.replace(old, new)
+    steps: dict[str, str] = {}
+    for line, block in BLOCK.findall(page):
+        files = re.findall(r"`(src/[^`]+)`", line)
+        pieces = [block] if len(files) == 1 else [one for one in block.splitlines() if one]
+        steps.update(zip(files, pieces, strict=True))
+    return steps
 
 
 @pytest.mark.gpu
 def test_add_an_op_followed_to_the_letter_gives_an_op_that_passes(tmp_path: Path) -> None:
     _scratch_copy(tmp_path)
-    shader, module, public, sample = _steps()
+    steps = _steps()
+    assert len(steps) == 4
 
-    (tmp_path / "shaders/unary/exp_copy.wgsl").write_text(shader)
-    for file, text in {"ops/exponential.py": f"\n\n{module}", "__init__.py": f"{public}\n"}.items():
-        path = tmp_path / "src/wgsl_kernels" / file
-        path.write_text(path.read_text() + text)
-    samples = tmp_path / "src/wgsl_kernels/testing/samples/exponential.py"
-    table, found = re.subn(r"^(SAMPLES\b.*\n)", rf"\1{sample}\n", samples.read_text(), flags=re.M)
-    assert found == 1
-    samples.write_text(table)
+    for file, text in steps.items():
+        path = tmp_path / file
+        if "/samples/" in file:
+            before = path.read_text()
+            table, found = re.subn(r"^(SAMPLES\b.*\n)", rf"\1{text}\n", before, flags=re.M)
+            assert found == 1
+            path.write_text(table)
+        elif path.exists():
+            path.write_text(f"{path.read_text()}\n\n{text}\n")
+        else:
+            path.write_text(text)  # the shader, which is read under no other name
+    (shader,) = (tmp_path / one for one in steps if "/shaders/" in one)
+    assert f'"{shader.relative_to(tmp_path / SHADERS).as_posix()}"' in "".join(steps.values())
 
     command = [sys.executable, "-m", "pytest", "-q", "-k", "ExpCopy", "-p", "no:cacheprovider"]
     run = subprocess.run(

@@ -6,10 +6,10 @@ import pytest
 from tests.modes import ALL_MODES, some
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.coverage import coverage
-from wgsl_kernels.engine.gradients import find_rule
-from wgsl_kernels.engine.registry import kernel_names
-from wgsl_kernels.engine.signature import find_signature
+from wgsl_kernels.engine.observe.coverage import coverage
+from wgsl_kernels.engine.registry.gradients import find_rule
+from wgsl_kernels.engine.registry.registry import kernel_names
+from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.testing import all_samples
 
 OWN = [
@@ -55,7 +55,7 @@ def test_coverage_has_a_row_for_each_kernel() -> None:
     assert rows["Add"].backends == ("cpu", "webgpu")
     assert rows["Add"].has_gradient
     assert rows["Add"].origin is not None
-    assert rows["Add"].origin.module == "wgsl_kernels.ops.binary"
+    assert rows["Add"].origin.module == "wgsl_kernels.ops.elementwise.binary"
     assert not rows["ArgMax"].has_gradient
 
 

@@ -12,11 +12,11 @@ import pytest
 from tests.modes import rows
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.composing.operands import classify
+from wgsl_kernels.backends.webgpu.composing.text.operands import classify
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.lowering import building
-from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.backends.webgpu.programs import building
+from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing import Sample, assert_close
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import pytest
 from safetensors.numpy import save_file
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import files
+from wgsl_kernels.engine.environment import files
 
 ONE = {"x": wk.tensor(1.0)}
 TWO = {"x": wk.tensor(2.0)}

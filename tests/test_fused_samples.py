@@ -13,7 +13,7 @@ from tests.modes import some
 from tests.test_captured_samples import SAMPLES, SMOOTH
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:

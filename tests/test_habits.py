@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.methods import METHODS
+from wgsl_kernels.ops.names.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,31 +4,31 @@ import ast
 import os
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from setuptools import find_namespace_packages
 
 import wgsl_kernels
-from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.syntax.places import Text
 
 ROOT = Path(__file__).resolve().parents[1]
-# Folder on disk -> the package it is, longest name last so that a prefix never hides another.
-PACKAGE_ROOTS = {
-    "src/wgsl_kernels": "wgsl_kernels",
-    "src/engine": "wgsl_kernels.engine",
-    "src/backends": "wgsl_kernels.backends",
-    "shaders": "wgsl_kernels.shaders",
-}
+PACKAGE = ROOT / "src" / "wgsl_kernels"
 LINKS = {
-    "src/wgsl_kernels/engine": "../engine",
-    "src/wgsl_kernels/backends": "../backends",
+    "src/engine": "wgsl_kernels/engine",
+    "src/backends": "wgsl_kernels/backends",
+    "shaders": "src/wgsl_kernels/shaders",
 }
+"""For those who look there; the program and its packaging need none of them."""
+MOST_MODULES, MOST_SHADERS = 20, 40
+"""Files of one folder."""
 BANNED_MODULES = {"utils", "helpers", "common", "misc", "base"}
 MAX_LINES = 500
-WRITTEN_FOLDERS = ("src", "shaders", "tests", "examples", "benchmarks", "docs")
+WRITTEN_FOLDERS = ("src", "tests", "examples", "benchmarks", "docs")
 
 
 def _files(*suffixes: str) -> list[Path]:
@@ -45,33 +45,34 @@ def _project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-def _packages_on_disk() -> set[str]:
-    """Return the import name of every folder that holds a module or a shader."""
-    packages = set()
-    for folder, name in PACKAGE_ROOTS.items():
-        for file in _files(".py", ".wesl", ".wgsl"):
-            if file.is_relative_to(ROOT / folder):
-                inner = file.parent.relative_to(ROOT / folder).parts
-                packages.add(".".join((name, *inner)))
-    return packages
+def _below_package(*suffixes: str) -> list[Path]:
+    return [one for one in _files(*suffixes) if one.is_relative_to(PACKAGE)]
 
 
-def test_the_packages_listed_are_those_on_disk() -> None:
-    listed = _project()["tool"]["setuptools"]["packages"]
-
-    assert set(listed) == _packages_on_disk()
-    assert len(listed) == len(set(listed))
-
-
-def test_every_shader_lies_in_a_package_whose_data_is_shipped() -> None:
+def test_every_folder_of_modules_and_shaders_is_shipped() -> None:
     settings = _project()["tool"]["setuptools"]
-    shaders = [file for file in _files(".wesl", ".wgsl") if file.is_relative_to(ROOT / "shaders")]
+    found = settings["packages"]["find"]
+    shipped = set(find_namespace_packages(ROOT / found["where"][0], include=found["include"]))
 
+    on_disk = {
+        ".".join(file.parent.relative_to(ROOT / "src").parts)
+        for file in _below_package(".py", ".wesl", ".wgsl")
+    }
+    assert on_disk <= shipped
+    assert {one.partition(".")[0] for one in shipped} == {"wgsl_kernels"}
     assert {"*.wesl", "*.wgsl", "wesl.toml"} <= set(settings["package-data"]["*"])
-    assert shaders
-    for shader in shaders:
-        inner = shader.parent.relative_to(ROOT / "shaders").parts
-        assert ".".join(("wgsl_kernels.shaders", *inner)) in settings["packages"]
+
+
+def test_a_folder_holds_few_files_and_no_module_alone() -> None:
+    modules = Counter(one.parent for one in _below_package(".py") if one.name != "__init__.py")
+    shaders = Counter(one.parent for one in _below_package(".wesl", ".wgsl"))
+    inner = {one.parent for one in modules}  # of folders that hold folders, too
+    samples = PACKAGE / "testing" / "samples"  # which follow the folders of the ops
+
+    assert {folder: n for folder, n in modules.items() if n > MOST_MODULES} == {}
+    assert {folder: n for folder, n in shaders.items() if n > MOST_SHADERS} == {}
+    alone = {folder for folder, n in modules.items() if n == 1} - inner
+    assert {folder for folder in alone if not folder.is_relative_to(samples)} == set()
 
 
 def test_the_package_ships_its_type_marker() -> None:
@@ -94,7 +95,7 @@ def test_no_file_is_longer_than_500_lines() -> None:
 def test_no_function_of_the_webgpu_backend_is_longer_than_60_lines() -> None:
     """Docstrings are not counted."""
     long: list[str] = []
-    for file in (ROOT / "src" / "backends" / "webgpu").rglob("*.py"):
+    for file in (PACKAGE / "backends" / "webgpu").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.FunctionDef):
                 said = node.body[0] if ast.get_docstring(node) is not None else None
@@ -106,7 +107,7 @@ def test_no_function_of_the_webgpu_backend_is_longer_than_60_lines() -> None:
 
 
 def test_no_shader_is_only_imports_and_a_main() -> None:
-    files = [one for one in _files(".wesl", ".wgsl") if one.is_relative_to(ROOT / "shaders")]
+    files = [one for one in _files(".wesl", ".wgsl") if one.is_relative_to(PACKAGE / "shaders")]
     bare: list[Path] = []
     for file in files:
         source = parse_source(Text(file.name, file.read_text()))

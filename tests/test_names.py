@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.names import NOT_OURS, TFJS_NAMES, aliases, snake_case
+from wgsl_kernels.ops.names.names import NOT_OURS, TFJS_NAMES, aliases, snake_case
 
 RECORDED = Path(__file__).resolve().parents[2] / "shared/tfjs-golden/op_signatures.json"
 

@@ -10,7 +10,7 @@ import pytest
 from tests.modes import ALL_MODES
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import fallbacks
+from wgsl_kernels.engine.drivers import fallbacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from tests.odd_calls import ELSEWHERE, Call, all_calls, public
 from tests.odd_values import ODD, Make
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.engine.tensors.scopes import tensors_in
 
 CALLS = all_calls()
 SHARE = 6 if ALL_MODES else 3

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing import assert_close
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from tests.modes import ALL_MODES, rows, some
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
-from wgsl_kernels.engine.run import Call, Proceed, Result
-from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing import Sample
 from wgsl_kernels.testing.checks import (
     check_forward,

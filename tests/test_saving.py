@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops import random
+from wgsl_kernels.ops.random import random
 from wgsl_kernels.train import SGD, Adam
 
 if TYPE_CHECKING:

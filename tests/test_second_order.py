@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.double import double_precision
-from wgsl_kernels.engine.scopes import tensors_in
-from wgsl_kernels.testing.differences import second_differences
-from wgsl_kernels.testing.evaluation import Weights
+from wgsl_kernels.engine.autodiff.double import double_precision
+from wgsl_kernels.engine.tensors.scopes import tensors_in
+from wgsl_kernels.testing.gradients.differences import second_differences
+from wgsl_kernels.testing.gradients.evaluation import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable

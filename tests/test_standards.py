@@ -5,7 +5,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.standards import ARRAY_API, REASONS, TFJS_KERNELS
+from wgsl_kernels.ops.names.standards import ARRAY_API, REASONS, TFJS_KERNELS
 
 RECORDED = Path(__file__).resolve().parents[2] / "shared/tfjs-golden/kernel_signatures.json"
 ROWS = wk.ledger()

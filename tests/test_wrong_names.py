@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.call_notes import note_for
-from wgsl_kernels.ops import elsewhere, elsewhere_calls
+from wgsl_kernels.engine.registry.call_notes import note_for
+from wgsl_kernels.ops.names import elsewhere, elsewhere_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable

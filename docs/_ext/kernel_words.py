@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import wgsl_kernels as wk
 from wgsl_kernels import linalg, ops
-from wgsl_kernels.ops import streams as random
+from wgsl_kernels.ops.random import streams as random
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

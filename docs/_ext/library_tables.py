@@ -23,10 +23,11 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import backends, facade
-from wgsl_kernels.engine.finding_codes import CODES
-from wgsl_kernels.ops.deviations import DEVIATIONS
-from wgsl_kernels.ops.host_kernels import ON_HOST
+from wgsl_kernels.engine.drivers import backends
+from wgsl_kernels.engine.environment.finding_codes import CODES
+from wgsl_kernels.engine.observe import facade
+from wgsl_kernels.ops.linear_algebra.host_kernels import ON_HOST
+from wgsl_kernels.ops.names.deviations import DEVIATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

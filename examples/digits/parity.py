@@ -12,11 +12,11 @@ import numpy as np
 
 import wgsl_kernels as wk
 from tolerances import bound_of
-from wgsl_kernels.engine.run import Call, Proceed, Result
+from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
 from wgsl_kernels.testing.bounds import contains
 from wgsl_kernels.testing.checks import SINGLE
 from wgsl_kernels.testing.closeness import spacing
-from wgsl_kernels.testing.differences import tolerance
+from wgsl_kernels.testing.gradients.differences import tolerance
 
 Arrays = list[np.ndarray]
 

@@ -13,7 +13,7 @@ from wgsl_kernels.testing.bounds import (
     ulp,
 )
 from wgsl_kernels.testing.samples import all_samples
-from wgsl_kernels.testing.samples.conv import product_bound
+from wgsl_kernels.testing.samples.convolution.conv import product_bound
 
 
 def _sum(*, axis: Any = None, keep_dims: bool = False) -> Bound:

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.attributes import function
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.dtypes import numpy_dtype
-from wgsl_kernels.engine.errors import ArgumentError, ShaderError, WgslKernelsError
-from wgsl_kernels.engine.plans import plans
-from wgsl_kernels.engine.public import publish
-from wgsl_kernels.engine.registrations import announce_change
-from wgsl_kernels.engine.registry import kernels_for_backend
-from wgsl_kernels.engine.spec import Spec
-from wgsl_kernels.engine.words import shown
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError, WgslKernelsError
+from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.engine.registry.public import publish
+from wgsl_kernels.engine.registry.registrations import announce_change
+from wgsl_kernels.engine.registry.registry import kernels_for_backend
+from wgsl_kernels.engine.tensors.plans import plans
+from wgsl_kernels.engine.values.attributes import function
+from wgsl_kernels.engine.values.dtypes import numpy_dtype
+from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from wgsl_kernels.engine.driver import Driver
-    from wgsl_kernels.engine.plans import Plan
-    from wgsl_kernels.engine.registry import Kernel
+    from wgsl_kernels.engine.drivers.driver import Driver
+    from wgsl_kernels.engine.registry.registry import Kernel
+    from wgsl_kernels.engine.tensors.plans import Plan
 
 ENDINGS = (".wgsl", ".wesl", ".toml")
 _SETTLED_MS = 30

@@ -15,18 +15,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from wgsl_kernels import tensor_files
-from wgsl_kernels.engine.autodiff import stop_gradient
-from wgsl_kernels.engine.errors import (
+from wgsl_kernels.engine.autodiff.autodiff import stop_gradient
+from wgsl_kernels.engine.capture.watch import all_or_none, at_one_moment
+from wgsl_kernels.engine.environment.errors import (
     ArgumentError,
     DisposedTensorError,
     DTypeError,
     ShapeError,
 )
-from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.tensor import Tensor, Variable
-from wgsl_kernels.engine.trees import Leaves, Tree
-from wgsl_kernels.engine.watch import all_or_none, at_one_moment
-from wgsl_kernels.engine.words import shown
+from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
+from wgsl_kernels.engine.tensors.trees import Leaves, Tree
+from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.tensor_files import Content
 from wgsl_kernels.train.slots import is_counted, name_of
 

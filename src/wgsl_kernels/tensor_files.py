@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from wgsl_kernels.engine.dtypes import COMPLEXES
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, WgslKernelsError
-from wgsl_kernels.engine.files import path_of, write_whole
-from wgsl_kernels.engine.tensor import Tensor, tensor
+from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, WgslKernelsError
+from wgsl_kernels.engine.environment.files import path_of, write_whole
+from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.tensor_header import (
     BFLOAT16,
     RESERVED,

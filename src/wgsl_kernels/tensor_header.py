@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.environment.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.engine.spec import Shape
+    from wgsl_kernels.engine.values.spec import Shape
 
 RESERVED = "__metadata__"
 """The one name that the format keeps for itself."""

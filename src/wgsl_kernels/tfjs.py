@@ -1,7 +1,7 @@
 """TensorFlow.js's names, as Python writes them: ``wk.tfjs.tensor2d``, ``wk.tfjs.mat_mul``.
 
 Those that are not ours serve as ``wk.mat_mul`` too, where `dir` and completion do not show them.
-ops/names.py is the table, and a test holds these lines to it.
+ops/names/names.py is the table, and a test holds these lines to it.
 """
 
 from operator import attrgetter as _attrgetter
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 import wgsl_kernels as _wk
-from wgsl_kernels.engine.public import publish as _publish
-from wgsl_kernels.ops.names import public_names as _public_names
+from wgsl_kernels.engine.registry.public import publish as _publish
+from wgsl_kernels.ops.names.names import public_names as _public_names
 
 arg_max = _wk.argmax
 arg_min = _wk.argmin

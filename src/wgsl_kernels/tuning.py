@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.abilities import abilities_of
-from wgsl_kernels.engine.backends import backends, find_driver, running_drivers
-from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.engine.public import publish
-from wgsl_kernels.engine.tensor import Tensor, tensor
+from wgsl_kernels.engine.drivers.abilities import abilities_of
+from wgsl_kernels.engine.drivers.backends import backends, find_driver, running_drivers
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.registry.public import publish
+from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from tests.conformance.corpus import Case, op_parameters, op_paths, op_types
 from tests.conformance.replay import tensors_of
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.names import TFJS_NAMES, snake_case
+from wgsl_kernels.ops.names.names import TFJS_NAMES, snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable

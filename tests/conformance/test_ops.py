@@ -19,7 +19,7 @@ from tests.conformance.replay import on, outside
 from tests.modes import ALL_MODES
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.names import NOT_OURS
+from wgsl_kernels.ops.names.names import NOT_OURS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

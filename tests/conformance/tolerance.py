@@ -13,9 +13,9 @@ import numpy as np
 
 import wgsl_kernels as wk
 from wgsl_kernels.testing import bounds
-from wgsl_kernels.testing.samples.einsum import einsum_bound
-from wgsl_kernels.testing.samples.sampling import between
-from wgsl_kernels.testing.samples.spectral import transform_bound
+from wgsl_kernels.testing.samples.images.sampling import between
+from wgsl_kernels.testing.samples.linear_algebra.einsum import einsum_bound
+from wgsl_kernels.testing.samples.signal.spectral import transform_bound
 
 Array = np.ndarray
 Inputs = Mapping[str, "Array | list[Array]"]

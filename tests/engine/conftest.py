@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import backends, fallbacks, gradients, registry, signature
+from wgsl_kernels.engine.drivers import backends, fallbacks
+from wgsl_kernels.engine.registry import gradients, registry, signature
 
 
 @pytest.fixture(params=["cpu", "webgpu"])

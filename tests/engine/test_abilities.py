@@ -9,14 +9,14 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.cpu.backend import CpuBackend
-from wgsl_kernels.engine import abilities
-from wgsl_kernels.engine.abilities import Abilities, abilities_of
-from wgsl_kernels.engine.backends import close_backend, find_driver
-from wgsl_kernels.engine.driver import Usage
+from wgsl_kernels.engine.drivers import abilities
+from wgsl_kernels.engine.drivers.abilities import Abilities, abilities_of
+from wgsl_kernels.engine.drivers.backends import close_backend, find_driver
+from wgsl_kernels.engine.drivers.driver import Usage
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.host import Array
-    from wgsl_kernels.engine.spec import Spec
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.engine.values.spec import Spec
 
 NAMES = ("limited", "host_readable", "recording", "compiling", "tuning", "profiling")
 

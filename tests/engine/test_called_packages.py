@@ -14,7 +14,7 @@ import wgsl_kernels.backends.webgpu as webgpu_package
 import wgsl_kernels.backends.webgpu.backend as webgpu_backend
 import wgsl_kernels.engine as engine_package
 from wgsl_kernels import backends, engine
-from wgsl_kernels.engine import facade
+from wgsl_kernels.engine.observe import facade
 
 
 def test_the_packages_are_called_as_functions() -> None:

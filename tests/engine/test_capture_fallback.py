@@ -350,7 +350,7 @@ def test_empty_tensors_and_arguments_disposed_inside() -> None:
 
 
 def test_a_lost_device_is_recorded_anew() -> None:
-    from wgsl_kernels.engine.backends import find_driver
+    from wgsl_kernels.engine.drivers.backends import find_driver
 
     driver: Any = find_driver("webgpu")
     fast = wk.capture(lambda x: wk.exp(x) * 2.0)

@@ -10,7 +10,7 @@ import pytest
 from tests.modes import bits
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import context
-from wgsl_kernels.engine.config import Config
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.config import Config
 
 
 def test_switches_have_defaults() -> None:

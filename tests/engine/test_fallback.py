@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.coverage import coverage
+from wgsl_kernels.engine.observe.coverage import coverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import context
+from wgsl_kernels.engine.environment import context
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from wgsl_kernels.engine.liveness import Marker, held_elsewhere, is_shared
+from wgsl_kernels.engine.environment.liveness import Marker, held_elsewhere, is_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.public import public_functions
+from wgsl_kernels.engine.registry.public import public_functions
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import progress
+from wgsl_kernels.engine.environment import progress
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +49,10 @@ def test_the_line_says_how_many_kernels_there_are_of_those_needed(
     lines: list[str] = []
     monkeypatch.setattr(progress, "_write", lines.append)
     now = [100.0]
-    monkeypatch.setattr("wgsl_kernels.engine.progress.clock.monotonic", lambda: now[0])
-    monkeypatch.setattr("wgsl_kernels.engine.progress.threading.Timer", Mock())  # of that clock
+    monkeypatch.setattr("wgsl_kernels.engine.environment.progress.clock.monotonic", lambda: now[0])
+    monkeypatch.setattr(
+        "wgsl_kernels.engine.environment.progress.threading.Timer", Mock()
+    )  # of that clock
     with wk.config.using(progress="on"):
         for _ in range(40):
             progress.count("compiling", expected=1)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import plans, recent
-from wgsl_kernels.engine.recent import Budget, Recent, Remembered
+from wgsl_kernels.engine.environment import recent
+from wgsl_kernels.engine.environment.recent import Budget, Recent, Remembered
+from wgsl_kernels.engine.tensors import plans
 
 if TYPE_CHECKING:
     import pytest

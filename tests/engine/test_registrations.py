@@ -13,9 +13,10 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
-from wgsl_kernels.engine import plans, registry
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.driver import Usage
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.drivers.driver import Usage
+from wgsl_kernels.engine.registry import registry
+from wgsl_kernels.engine.tensors import plans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

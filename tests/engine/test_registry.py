@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.backends import close_backend
-from wgsl_kernels.engine.driver import Usage
+from wgsl_kernels.engine.drivers.backends import close_backend
+from wgsl_kernels.engine.drivers.driver import Usage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.gradients import find_rule
+from wgsl_kernels.engine.registry.gradients import find_rule
 from wgsl_kernels.testing import all_samples
 
 pytestmark = pytest.mark.gpu

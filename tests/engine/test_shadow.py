@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.snapshot import take_snapshot
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import fallbacks
-from wgsl_kernels.ops.methods import ALIASES, METHODS, PROPERTIES
+from wgsl_kernels.engine.drivers import fallbacks
+from wgsl_kernels.ops.names.methods import ALIASES, METHODS, PROPERTIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,14 +9,14 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
-    from wgsl_kernels.engine.profile import Profile
+    from wgsl_kernels.engine.observe.profile import Profile
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("auto_fusion")]
 

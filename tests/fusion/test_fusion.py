@@ -11,9 +11,9 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.fusion import seen
-from wgsl_kernels.engine.abilities import abilities_of
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.recent import Budget
+from wgsl_kernels.engine.drivers.abilities import abilities_of
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.environment.recent import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

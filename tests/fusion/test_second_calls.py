@@ -10,7 +10,7 @@ from tests.fusion.user_programs import PROGRAMS
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.fusion import seen
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

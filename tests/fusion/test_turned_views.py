@@ -10,7 +10,7 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.fusion import groups
 from wgsl_kernels.backends.webgpu.lowering.map import walk_across
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 
 pytestmark = pytest.mark.gpu
 

@@ -11,12 +11,12 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.tokens import NAME, NUMBER, TEMPLATE, Token, tokenize
-from wgsl_kernels.engine.registry import get_kernel, kernel_names
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
+from wgsl_kernels.engine.registry.registry import get_kernel, kernel_names
 from wgsl_kernels.testing import all_samples
+from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.tokens import NAME, NUMBER, TEMPLATE, Token, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

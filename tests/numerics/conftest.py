@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-SHADERS = Path(__file__).resolve().parents[2] / "shaders"
+from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
+
+SHADERS = shaders_folder()
 
 GROUP = 64
 

@@ -22,11 +22,20 @@ from benchmarks.gradient_accuracy import (
 from tests.modes import ALL_MODES
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.gradients import gradient_rules
-from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.engine.registry.gradients import gradient_rules
+from wgsl_kernels.engine.registry.registry import get_kernel
 
-ELEMENTWISE = ("activation/", "binary/", "unary/")
-"""Folders of their shaders."""
+ELEMENTWISE = (
+    "activation",
+    "binary",
+    "exponential",
+    "float_pairs",
+    "hyperbolic",
+    "logarithms",
+    "trigonometry",
+    "unary",
+)
+"""Modules of elementwise ops, which are folders of their shaders."""
 FLAT = {"Ceil", "Floor", "FloorDiv", "Round", "Sign", "Step"}
 """Rules that give zeros."""
 COPIES = {"Add", "CopySign", "Neg", "NextAfter", "Sub"}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
 from wgsl_kernels.testing import bounds
 
-LIB = Path(__file__).resolve().parents[2] / "shaders" / "lib"
+LIB = shaders_folder() / "lib"
 Array = np.ndarray
 Evaluate = Callable[..., list[tuple[str, Array]]]
 

@@ -9,10 +9,10 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.cpu import convolution
-from wgsl_kernels.engine.windows import slide
+from wgsl_kernels.engine.values.windows import slide
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.windows import Sliding
+    from wgsl_kernels.engine.values.windows import Sliding
 
 Array = np.ndarray[Any, Any]
 

@@ -9,8 +9,8 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.cpu import depthwise as depthwise_cpu
-from wgsl_kernels.engine.windows import slide
-from wgsl_kernels.ops import depthwise_launch
+from wgsl_kernels.engine.values.windows import slide
+from wgsl_kernels.ops.convolution import depthwise_launch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.gather import take
-from wgsl_kernels.ops.ragged import ragged_gather
-from wgsl_kernels.ops.ranges import arange
+from wgsl_kernels.ops.indexing.gather import take
+from wgsl_kernels.ops.indexing.ragged import ragged_gather
+from wgsl_kernels.ops.shapes.ranges import arange
 
 BOTH = pytest.mark.parametrize("backend", ["cpu", "webgpu"])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.indexing import getitem
+from wgsl_kernels.ops.indexing.indexing import getitem
 from wgsl_kernels.testing import check_gradient
 
 BACKENDS = ["cpu", "webgpu"]

@@ -10,7 +10,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.lowering import window as lower_window
-from wgsl_kernels.ops import pool_dispatch
+from wgsl_kernels.ops.pooling import pool_dispatch
 
 BACKENDS = ["cpu", "webgpu"]
 EVERYWHERE = pytest.mark.parametrize("backend", BACKENDS)

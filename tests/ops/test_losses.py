@@ -12,7 +12,7 @@ import wgsl_kernels as wk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.ops.weighting import Reduction
+    from wgsl_kernels.ops.training.weighting import Reduction
 
 BACKENDS = ["cpu", "webgpu"]
 LABELS = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]], np.float32)

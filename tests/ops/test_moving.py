@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.run import run
-from wgsl_kernels.ops import creation, gather, joining, ranges, shape, slicing
-from wgsl_kernels.ops.binary import add
-from wgsl_kernels.ops.shape import reshaped_strides
+from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.ops.elementwise.binary import add
+from wgsl_kernels.ops.indexing import gather
+from wgsl_kernels.ops.shapes import creation, joining, ranges, shape, slicing
+from wgsl_kernels.ops.shapes.shape import reshaped_strides
 
 if TYPE_CHECKING:
     from collections.abc import Callable

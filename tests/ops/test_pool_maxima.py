@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from wgsl_kernels.backends.cpu.pool_maxima import chosen_cpu, max_pool_gradient_cpu
-from wgsl_kernels.engine.windows import Sliding, slide
+from wgsl_kernels.engine.values.windows import Sliding, slide
 
 WINDOWS = pytest.mark.parametrize("window", [(1, 1), (2, 2), (3, 3), (2, 3), (4, 1)], ids=str)
 STRIDES = pytest.mark.parametrize("strides", [(1, 1), (2, 2), (3, 2), (5, 4)], ids=str)

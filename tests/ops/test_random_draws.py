@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops import random
+from wgsl_kernels.ops.random import random
 
 BACKENDS = ["cpu", "webgpu"]
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops import extremes, normalization, reduce, segment, softmax, sort, statistics
+from wgsl_kernels.ops.indexing import segment, sort
+from wgsl_kernels.ops.reductions import extremes, normalization, reduce, softmax, statistics
 
 NAN, INF = np.nan, np.inf
 BACKENDS = ["cpu", "webgpu"]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu import array_making
 from wgsl_kernels.backends.webgpu.adapter import policy
-from wgsl_kernels.backends.webgpu.lowering.building import fold
+from wgsl_kernels.backends.webgpu.control import array_making
+from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
-from wgsl_kernels.ops import pairs
+from wgsl_kernels.ops.indexing import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import contains
-from wgsl_kernels.testing.samples.spectral import transform_bound
+from wgsl_kernels.testing.samples.signal.spectral import transform_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.windows import slide
+from wgsl_kernels.engine.values.windows import slide
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.products.tilings import LANES
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced
-from wgsl_kernels.engine.windows import slide
+from wgsl_kernels.engine.values.windows import slide
 
 if TYPE_CHECKING:
     from collections.abc import Callable

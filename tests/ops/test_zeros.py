@@ -11,22 +11,20 @@ import pytest
 from tests.test_fused_samples import unchanged
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.scopes import tensors_in
+from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing.inputs import arrays_for
-from wgsl_kernels.testing.samples import (
+from wgsl_kernels.testing.samples.elementwise import (
     activation,
     binary,
     exponential,
     float_pairs,
     hyperbolic,
     logarithms,
-    pool,
-    pool3d,
-    reduce,
-    scan,
     trigonometry,
     unary,
 )
+from wgsl_kernels.testing.samples.pooling import pool, pool3d
+from wgsl_kernels.testing.samples.reductions import reduce, scan
 
 if TYPE_CHECKING:
     from wgsl_kernels.testing import Sample

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tests.webgpu.lab import lab
 
-from wgsl_kernels.backends.webgpu.wgsl.linking.linker import LinkedModule, link_modules
-from wgsl_kernels.backends.webgpu.wgsl.specialize.module import specialize
+from wgsl_kernels.wgsl.linking.linker import LinkedModule, link_modules
+from wgsl_kernels.wgsl.specialize.module import specialize
 
 if TYPE_CHECKING:
     import random

@@ -7,7 +7,7 @@ from tests.specialize.programs import linked, specialized
 from tests.wesl.linked import parts
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.wgsl.specialize.module import specialize
+from wgsl_kernels.wgsl.specialize.module import specialize
 
 BODIES = [
     # Folding, with parentheses kept right.

@@ -11,8 +11,8 @@ import pytest
 from tests.standard.cases import ALL, CASES, arrays
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.deviations import DEVIATIONS, Deviation
-from wgsl_kernels.ops.standards import ARRAY_API, REASONS
+from wgsl_kernels.ops.names.deviations import DEVIATIONS, Deviation
+from wgsl_kernels.ops.names.standards import ARRAY_API, REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,11 +6,11 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.policy import SOFTWARE
-from wgsl_kernels.backends.webgpu.composing.skeletons import MAP, Skeleton
-from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
-from wgsl_kernels.backends.webgpu.composing.template_files import find_template
+from wgsl_kernels.backends.webgpu.composing.text.skeletons import MAP, Skeleton
 from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanLayout, scan_loop
 from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
+from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
+from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 from wgsl_kernels.backends.webgpu.products.tilings import (
     LANES,
     REGISTERS,

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.peers.setup import NODE_PACKAGES
 from tests.templates.corners import corners, template_of, templates
 
-from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
+from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
 
 HOME = Path(__file__).resolve().parents[2] / "build" / "other_compilers"
 PACKAGES = {"wesl": "0.7.31", "webgpu": NODE_PACKAGES["webgpu"]}

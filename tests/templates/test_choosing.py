@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.choosing import template_choice
-from wgsl_kernels.backends.webgpu.composing.template_files import find_template
+from wgsl_kernels.backends.webgpu.control.choosing import template_choice
+from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 
 if TYPE_CHECKING:
     from pathlib import Path

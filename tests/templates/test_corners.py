@@ -9,7 +9,7 @@ from tests.templates import other_compilers
 from tests.templates.corners import corners, template_of, templates
 from tests.templates.test_product_templates import check_compiles
 
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 
 pytestmark = pytest.mark.gpu
 

@@ -10,9 +10,9 @@ from tests.templates.corners import template_of, templates
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.compose import compose
-from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
-from wgsl_kernels.backends.webgpu.composing.template_files import source_of
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
+from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
+from wgsl_kernels.backends.webgpu.modules.template_files import source_of
 from wgsl_kernels.backends.webgpu.products.tilings import (
     LANES,
     REGISTERS,
@@ -26,7 +26,7 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
     Layout,
     Tiling,
 )
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.composing.template_files import find_template
+from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,9 @@ from wgsl_kernels.backends.webgpu.templates.vectors import (
     Vec4Load,
     vec4_load,
 )
-from wgsl_kernels.backends.webgpu.wgsl import tree
-from wgsl_kernels.backends.webgpu.wgsl.parser import parse
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.places import Text
 
 FACTS = HostFacts(
     frozenset({"x", "w", "a"}), frozenset({"view"}), {"params.depth": 4, "params.rows": 1, "N": 8}

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from wgsl_kernels.cli.app import app
 from wgsl_kernels.cli.new import text_of, wanted
-from wgsl_kernels.engine.snapshot import take_snapshot
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.registered import drop_samples, sampled_kernels
 
 if TYPE_CHECKING:

@@ -198,7 +198,7 @@ def test_show_prints_json() -> None:
 
     assert one["kernels"] == ["Exp"]
     assert [line["file"] for line in one["lines"] if "safe_exp(f32(x))" in line["wgsl"]] == [
-        "unary/exp.wesl"
+        "elementwise/exponential/exp.wesl"
     ]
 
 

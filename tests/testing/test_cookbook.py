@@ -9,7 +9,7 @@ import pytest
 from tests.modes import ALL_MODES
 
 from wgsl_kernels.cli.check import Asked, check_target
-from wgsl_kernels.engine.snapshot import take_snapshot
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.registered import drop_samples, sampled_kernels
 
 if TYPE_CHECKING:

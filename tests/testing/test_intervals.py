@@ -11,7 +11,7 @@ from tests.modes import ALL_MODES, some
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.testing import Sample, all_samples, check_kernel
 from wgsl_kernels.testing.bounds import contains
 from wgsl_kernels.testing.checks import only

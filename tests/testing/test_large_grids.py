@@ -2,7 +2,7 @@
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.lowering.building import FOLD, fold
+from wgsl_kernels.backends.webgpu.programs.building import FOLD, fold
 from wgsl_kernels.testing import all_samples
 from wgsl_kernels.testing.checking import right
 from wgsl_kernels.testing.checking.subject import Subject

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.snapshot import take_snapshot
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.checking import tint
 from wgsl_kernels.testing.checking.unsampled import check_unsampled
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.signature import forget_signature
+from wgsl_kernels.engine.registry.signature import forget_signature
 from wgsl_kernels.testing import Sample, add_samples, all_samples, check_kernel
 from wgsl_kernels.testing.registered import drop_samples, samples_of
 

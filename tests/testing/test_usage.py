@@ -10,7 +10,7 @@ import pytest
 from tests.testing.commands import RIGHT, run, written
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.snapshot import take_snapshot
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import Sample, add_samples, bench, check_kernel
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from tests.testing.commands import run
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.snapshot import take_snapshot
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.checking.ceilings import operations_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from tests.train.networks import Attending, Convolutions, Deep, Network, Wide
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.train import Adam
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import registry, signature
+from wgsl_kernels.engine.registry import registry, signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

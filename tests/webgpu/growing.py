@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.recent import caches
+from wgsl_kernels.engine.environment.recent import caches
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
-from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.composing.source import Source, load_text
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
+from wgsl_kernels.backends.webgpu.modules.source import Source, load_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.composed import Composed
+    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
 
 Array = np.ndarray[Any, Any]
 HERE = Path(__file__).parent

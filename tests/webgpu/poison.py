@@ -6,11 +6,11 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
-from wgsl_kernels.backends.webgpu.wgsl import tree
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.reader import read
-from wgsl_kernels.backends.webgpu.wgsl.types import Types, template_of
-from wgsl_kernels.engine.registry import announce_change
+from wgsl_kernels.engine.registry.registry import announce_change
+from wgsl_kernels.wgsl.facts.reader import read
+from wgsl_kernels.wgsl.facts.types import Types, template_of
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.places import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

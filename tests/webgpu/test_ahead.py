@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu.devices import compiled
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, request_device
 from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
-from wgsl_kernels.backends.webgpu.devices.compiled import DIGEST, Compiled, mesa_cache
 from wgsl_kernels.backends.webgpu.devices.device import Device
+from wgsl_kernels.backends.webgpu.kept import compiled
+from wgsl_kernels.backends.webgpu.kept.compiled import DIGEST, Compiled, mesa_cache
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 
 from wgsl_kernels.backends.webgpu.devices.background import Background
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.engine.environment.errors import ShaderError
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.bindings import Kind

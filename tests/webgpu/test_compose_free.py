@@ -9,9 +9,13 @@ import pytest
 from tests.webgpu.lab import Array, inline, lab, operand, strides_of, values_of
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
-from wgsl_kernels.backends.webgpu.composing.composed import uniform_head
-from wgsl_kernels.backends.webgpu.composing.operands import Operand, allowed_access, allowed_dtypes
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.backends.webgpu.composing.text.composed import uniform_head
+from wgsl_kernels.backends.webgpu.composing.text.operands import (
+    Operand,
+    allowed_access,
+    allowed_dtypes,
+)
+from wgsl_kernels.engine.environment.errors import ShaderError
 
 pytestmark = pytest.mark.gpu
 

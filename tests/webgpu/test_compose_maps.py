@@ -9,11 +9,11 @@ import pytest
 from tests.webgpu.lab import inline, lab, operand, run_map
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
-from wgsl_kernels.backends.webgpu.composing.operands import Operand, allowed_dtypes
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowed_dtypes
+from wgsl_kernels.engine.environment.errors import ShaderError
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.composing.composed import Composed
+    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
 
 pytestmark = pytest.mark.gpu
 

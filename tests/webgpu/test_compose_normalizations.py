@@ -10,9 +10,9 @@ from tests.webgpu.lab import Array, inline, lab, operand, strides_of, values_of
 from tests.webgpu.test_compose_reductions import grid
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
-from wgsl_kernels.backends.webgpu.composing.operands import Operand
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.engine.environment.errors import ShaderError
 
 pytestmark = pytest.mark.gpu
 

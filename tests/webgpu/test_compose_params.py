@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu.composing.params import Field, Packer
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.backends.webgpu.composing.text.params import Field, Packer
+from wgsl_kernels.engine.environment.errors import ShaderError
 
 
 def words(fields: list[Field], size: int, **facts: Any) -> list[int]:

@@ -15,7 +15,7 @@ from wgsl_kernels.backends.webgpu.devices.adapters import list_adapters
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.backends.webgpu.devices.status import SLOTS
-from wgsl_kernels.engine.errors import (
+from wgsl_kernels.engine.environment.errors import (
     ArgumentError,
     IndexOutOfRange,
     OutOfMemoryError,

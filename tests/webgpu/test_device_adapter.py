@@ -13,7 +13,7 @@ from wgsl_kernels.backends.webgpu.adapter.policy import immediate_bytes, policy_
 from wgsl_kernels.backends.webgpu.devices import adapters as adapter_module
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, limits_to_request
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.environment.errors import ArgumentError
 
 
 def info(index: int, name: str, kind: str, backend: str) -> AdapterInfo:

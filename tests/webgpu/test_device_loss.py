@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.engine.errors import DeviceLostError
+from wgsl_kernels.engine.environment.errors import DeviceLostError
 
 pytestmark = pytest.mark.gpu
 

@@ -18,7 +18,7 @@ def last():
 atexit.register(last)  # before the package's own, so it is called after that
 import numpy as np
 import wgsl_kernels as wk
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 
 wk.set_backend("webgpu")
 wk.config.fusion = "never"

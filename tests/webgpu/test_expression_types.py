@@ -9,17 +9,17 @@ from tests.modes import rows, some
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices import pipeline
-from wgsl_kernels.backends.webgpu.wgsl import tree
-from wgsl_kernels.backends.webgpu.wgsl.inference.builtins import RESULTS, builtins
-from wgsl_kernels.backends.webgpu.wgsl.inference.infer import Types, infer
-from wgsl_kernels.backends.webgpu.wgsl.linking.linker import link_modules
-from wgsl_kernels.backends.webgpu.wgsl.parser import parse
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.predeclared import is_predeclared
-from wgsl_kernels.backends.webgpu.wgsl.printer import spell
-from wgsl_kernels.engine.registry import announce_change
-from wgsl_kernels.testing.evaluation import outputs_of
+from wgsl_kernels.engine.registry.registry import announce_change
+from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
+from wgsl_kernels.wgsl.linking.linker import link_modules
+from wgsl_kernels.wgsl.names.predeclared import is_predeclared
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.types.builtins import RESULTS, builtins
+from wgsl_kernels.wgsl.types.infer import Types, infer
 
 if TYPE_CHECKING:
     from wgsl_kernels.testing import Sample

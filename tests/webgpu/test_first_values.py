@@ -10,8 +10,8 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.compose import compose
-from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.composing.source import load_text
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
+from wgsl_kernels.backends.webgpu.modules.source import load_text
 
 STRUCT = "struct S { a: array<f32, 3>, b: bool, m: mat2x2<f32>, v: vec3f }\n"
 CASES: dict[str, tuple[str, float]] = {

@@ -8,8 +8,8 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.config import config
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.environment.config import config
 
 pytestmark = pytest.mark.gpu
 

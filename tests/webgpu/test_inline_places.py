@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.wgsl.inline import inline_text, note_home
+from wgsl_kernels.wgsl.facts.inline import inline_text, note_home
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.devices import kept_files
-from wgsl_kernels.backends.webgpu.devices.declared_types import is_table
-from wgsl_kernels.backends.webgpu.devices.kept_files import KeptFile, cache_folder
+from wgsl_kernels.backends.webgpu.kept import kept_files
+from wgsl_kernels.backends.webgpu.kept.declared_types import is_table
+from wgsl_kernels.backends.webgpu.kept.kept_files import KeptFile, cache_folder
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +125,7 @@ def test_where_files_have_no_owners_nothing_is_asked_of_them(
     assert file.read() == b"x"
 
 
-USE = "import wgsl_kernels.backends.webgpu.devices.declarations as d; d.import_wgpu()"
+USE = "import wgsl_kernels.backends.webgpu.kept.declarations as d; d.import_wgpu()"
 
 
 @pytest.fixture(scope="module")

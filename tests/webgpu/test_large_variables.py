@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.engine.snapshot import take_snapshot
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
+from wgsl_kernels.wgsl.lint.diagnose import diagnose
+from wgsl_kernels.wgsl.syntax.places import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
-from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.wgsl.lint.diagnose import diagnose
+from wgsl_kernels.wgsl.lint.lint import lint
+from wgsl_kernels.wgsl.syntax.places import Text
 
 HEAD = """alias T = f32;
 const ONE = 1.0;

@@ -9,8 +9,8 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter.policy import GPU, SOFTWARE
-from wgsl_kernels.backends.webgpu.wgsl.lint.loops import CHECK
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.wgsl.lint.loops import CHECK
 
 FREE = """
 @group(0) @binding(0) var<storage, read> x: array<f32>;

@@ -11,8 +11,8 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
-from wgsl_kernels.engine import plans
-from wgsl_kernels.engine.recent import caches
+from wgsl_kernels.engine.environment.recent import caches
+from wgsl_kernels.engine.tensors import plans
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,12 +10,12 @@ from tests.webgpu.lab import lab, operand
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.compose import compose
-from wgsl_kernels.backends.webgpu.composing.source import load_file, load_text
+from wgsl_kernels.backends.webgpu.modules.source import load_file, load_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.modules.source import Source
 
 X = np.zeros(4, np.float32)
 USES_HALF = "import package::half::HALF;\nfn op(x: T) -> T { return x * HALF; }\n"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool, Storage, size_class
-from wgsl_kernels.engine.errors import OutOfMemoryError
+from wgsl_kernels.engine.environment.errors import OutOfMemoryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from tests.webgpu.lab import HERE
 
-from wgsl_kernels.backends.webgpu.composing.accessors import add_free
-from wgsl_kernels.backends.webgpu.composing.assembly import Assembly
-from wgsl_kernels.backends.webgpu.composing.composer import Composer
-from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.composing.source import load_text
+from wgsl_kernels.backends.webgpu.composing.forms.accessors import add_free
+from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
+from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
+from wgsl_kernels.backends.webgpu.modules.source import load_text
 from wgsl_kernels.backends.webgpu.templates.prelude import ALL, FORMS, TABLE
 
 KERNEL = "@compute @workgroup_size(1)\nfn main() { store_y(0u, load_x(0u)); }\n"

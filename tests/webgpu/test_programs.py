@@ -11,26 +11,26 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.lowering.arguments import Argument
-from wgsl_kernels.backends.webgpu.lowering.call import Call
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_copy
 from wgsl_kernels.backends.webgpu.lowering.free import lower_free
 from wgsl_kernels.backends.webgpu.lowering.map import lower_map
-from wgsl_kernels.backends.webgpu.lowering.program import Dispatch, Place, Program
 from wgsl_kernels.backends.webgpu.lowering.reduce import lower_reduce
 from wgsl_kernels.backends.webgpu.lowering.scan import lower_scan
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.origin import Origin
-from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+from wgsl_kernels.backends.webgpu.programs.call import Call
+from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Place, Program
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.environment.origin import Origin
+from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.engine.dtypes import DType
-    from wgsl_kernels.engine.spec import Shape
+    from wgsl_kernels.engine.values.dtypes import DType
+    from wgsl_kernels.engine.values.spec import Shape
 
 pytestmark = pytest.mark.gpu
 RNG = np.random.default_rng(11)

@@ -16,7 +16,7 @@ from wgsl_kernels.backends.webgpu.devices import recorder as recorder_module
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.devices.native import load_calls, method_calls
 from wgsl_kernels.backends.webgpu.devices.recorder import FIRST_BATCH, FULL_BATCH, PARAMS_BYTES
-from wgsl_kernels.engine.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

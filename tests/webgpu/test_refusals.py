@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu import packages
+from wgsl_kernels.backends.webgpu.modules import packages
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,8 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
-from wgsl_kernels.engine import recent
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.environment import recent
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("registries_as_before")]
 

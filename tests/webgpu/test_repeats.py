@@ -9,7 +9,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

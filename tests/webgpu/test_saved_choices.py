@@ -11,7 +11,7 @@ import pytest
 from tests.webgpu.fake_tuning import INFO, FakeDevice, chosen, measured, path_for, tuner_of
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 
 if TYPE_CHECKING:
     from pathlib import Path

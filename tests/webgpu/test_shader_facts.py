@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine import gradients, registry, signature
+from wgsl_kernels.engine.registry import gradients, registry, signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

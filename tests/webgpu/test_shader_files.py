@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu import packages
-from wgsl_kernels.backends.webgpu.composing.source import load_file, load_text
+from wgsl_kernels.backends.webgpu.modules import former as former_paths
+from wgsl_kernels.backends.webgpu.modules import packages
+from wgsl_kernels.backends.webgpu.modules.files import find_file, shaders_folder
+from wgsl_kernels.backends.webgpu.modules.source import load_file, load_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -180,6 +182,33 @@ def test_a_folder_is_named_by_a_word_and_is_there(tmp_path: Path) -> None:
     bad: Any = 3
     with pytest.raises(wk.ArgumentError, match="shader_package: path is 3; want a path"):
         wk.shader_package("shared", bad)
+
+
+def test_former_paths_of_shaders_are_found_and_warn() -> None:
+    listed = sorted(shaders_folder().rglob("*.w[eg]sl"))
+    names = {one.name for one in listed}
+    for former, folders in former_paths._FOLDERS.items():
+        for folder in folders:
+            files = sorted((shaders_folder() / folder).iterdir())
+            assert files
+            with pytest.warns(
+                DeprecationWarning, match=rf"is '{folder}/{files[0].name}' now"
+            ) as told:
+                found = find_file(f"{former}/{files[0].name}", Path("nowhere"))
+            assert found.name in names
+            assert [one.filename for one in told] == [__file__]
+    with pytest.raises(wk.ShaderError, match=r"shader file 'unary/softmax\.wesl' is missing"):
+        find_file("unary/softmax.wesl", Path("nowhere"))
+
+
+def test_a_module_is_imported_by_its_former_path_with_a_warning(tmp_path: Path) -> None:
+    kernel = tmp_path / "k.wesl"
+    kernel.write_text(
+        "import wgsl_kernels::complex::real::op_complex as real;\n"
+        "fn op_complex(x: vec2<f32>) -> f32 { return real(x); }\n"
+    )
+    with pytest.warns(DeprecationWarning, match=r"'elementwise/complex/real\.w[eg]sl' now"):
+        assert load_file(kernel).imported
 
 
 @pytest.mark.gpu

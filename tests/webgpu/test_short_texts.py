@@ -9,7 +9,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter import policy
-from wgsl_kernels.engine import registry
+from wgsl_kernels.engine.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

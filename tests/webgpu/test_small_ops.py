@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.exact import exact_for, is_regular
-from wgsl_kernels.engine.registry import add_kernel
-from wgsl_kernels.engine.scopes import tensors_in
-from wgsl_kernels.engine.signature import find_signature
+from wgsl_kernels.engine.registry.exact import exact_for, is_regular
+from wgsl_kernels.engine.registry.registry import add_kernel
+from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing import Sample, all_samples
 from wgsl_kernels.testing.inputs import arrays_for
 

@@ -10,7 +10,7 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
 from wgsl_kernels.backends.webgpu.adapter.policy import GPU, SOFTWARE, policy_of
-from wgsl_kernels.backends.webgpu.composing.reductions import CHUNK
+from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK
 from wgsl_kernels.backends.webgpu.lowering.spreads import Layout, Spread, spreads
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ import pytest
 from tests.modes import some
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.composing.exchanges import can_exchange
-from wgsl_kernels.backends.webgpu.composing.operands import classify
-from wgsl_kernels.backends.webgpu.composing.source import load_file, load_text, shaders_folder
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.composing.forms.exchanges import can_exchange
+from wgsl_kernels.backends.webgpu.composing.text.operands import classify
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering import reduce as lower_reduce
 from wgsl_kernels.backends.webgpu.lowering import spreads as lower_spreads
-from wgsl_kernels.backends.webgpu.lowering.building import fold
 from wgsl_kernels.backends.webgpu.lowering.spreads import Layout, Spread, spreads
-from wgsl_kernels.engine import registry
+from wgsl_kernels.backends.webgpu.modules.source import load_file, load_text, shaders_folder
+from wgsl_kernels.backends.webgpu.programs.building import fold
+from wgsl_kernels.engine.registry import registry
 from wgsl_kernels.testing import Sample, all_samples
 from wgsl_kernels.testing.checks import check_forward
 
@@ -154,5 +154,5 @@ def test_accumulators_of_numbers_vectors_and_structs_can_be_exchanged(taken: lis
         ("fn init() -> array<f32, 3> { return array<f32, 3>(); }", False),
     ):
         assert can_exchange(load_text(init, "<test>", shaders_folder()), ["x"]) == wanted
-    softmax = load_file(shaders_folder() / "softmax/softmax.wesl")
+    softmax = load_file(shaders_folder() / "reductions/softmax/softmax.wesl")
     assert can_exchange(softmax, ["logits"])

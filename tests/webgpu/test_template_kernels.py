@@ -13,8 +13,8 @@ import wgsl_kernels as wk
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.array import GpuArray
-    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("registries_as_before")]
 

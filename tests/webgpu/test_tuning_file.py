@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.devices.kept_files import KeptFile, cache_folder
+from wgsl_kernels.backends.webgpu.kept.kept_files import KeptFile, cache_folder
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile
 
 
@@ -125,7 +125,7 @@ MATMUL = """
 import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.tuning import tuning_file
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 path = tuning_file.file_for(find_driver("webgpu").open().info).path
 path.parent.mkdir(parents=True)
 path.write_text("[" * 100_000)
@@ -149,7 +149,7 @@ import sys
 import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.tuning import tuner, tuning_file
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 
 wk.config.deterministic = sys.argv[1] == "deterministic"
 path = tuning_file.file_for(find_driver("webgpu").open().info).path

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.devices.kept_files import cache_folder
+from wgsl_kernels.backends.webgpu.kept.kept_files import cache_folder
 from wgsl_kernels.backends.webgpu.tuning import tuner as tuning
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tests.modes import some
 
+from wgsl_kernels.backends.webgpu.declare.variants import declared, size_class
 from wgsl_kernels.backends.webgpu.products.tilings import LANES
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
-from wgsl_kernels.backends.webgpu.variants import declared, size_class
-from wgsl_kernels.engine.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.testing import Sample, all_samples
 from wgsl_kernels.testing.checks import check_forward
 from wgsl_kernels.testing.inputs import LAYOUTS

@@ -11,17 +11,17 @@ import pytest
 from tests.webgpu.lab import inline, lab, operand
 
 from wgsl_kernels.backends.webgpu.composing.compose import compose
-from wgsl_kernels.backends.webgpu.composing.source import find_source, load_file
-from wgsl_kernels.backends.webgpu.wgsl.parser import parse
-from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
-from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED, Composition, Edit
-from wgsl_kernels.backends.webgpu.wgsl.tokens import tokenize
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.backends.webgpu.modules.source import find_source, load_file
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.places import Span, Text
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Composition, Edit
+from wgsl_kernels.wgsl.syntax.tokens import tokenize
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.modules.source import Source
 
 X = np.zeros(4, np.float32)
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wgsl_kernels.backends.webgpu.composing.files import read_text, shaders_folder
-from wgsl_kernels.backends.webgpu.wgsl import tree
-from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
-from wgsl_kernels.backends.webgpu.wgsl.parser import parse, parse_expression
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.printer import print_module, spell
-from wgsl_kernels.backends.webgpu.wgsl.resolve import resolve
-from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.backends.webgpu.modules.files import read_text, shaders_folder
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.names.resolve import resolve
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
+from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.printer import print_module, spell
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
 if TYPE_CHECKING:
     from pathlib import Path

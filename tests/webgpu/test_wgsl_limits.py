@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.composing.source import load_text
 from wgsl_kernels.backends.webgpu.devices.threads import STACK, in_thread
-from wgsl_kernels.backends.webgpu.wgsl import limits, parser, printer, resolve
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.backends.webgpu.modules.source import load_text
+from wgsl_kernels.wgsl.names import resolve
+from wgsl_kernels.wgsl.syntax import limits, parser, printer
+from wgsl_kernels.wgsl.syntax.places import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from wgsl_kernels.backends.webgpu.composing.compose import compose
-from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.composing.source import load_text
-from wgsl_kernels.backends.webgpu.wgsl.linking.conditions import translate
-from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
-from wgsl_kernels.backends.webgpu.wgsl.lint.sizes import may_be_large
-from wgsl_kernels.backends.webgpu.wgsl.places import Span, Text
-from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition, Edit
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
+from wgsl_kernels.backends.webgpu.modules.source import load_text
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.linking.conditions import translate
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.lint.sizes import may_be_large
+from wgsl_kernels.wgsl.syntax.places import Span, Text
+from wgsl_kernels.wgsl.syntax.source_map import Composition, Edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

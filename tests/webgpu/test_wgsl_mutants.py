@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
-from wgsl_kernels.backends.webgpu.composing.operands import (
+from wgsl_kernels.backends.webgpu.composing.text.operands import (
     Form,
     Operand,
     allowed_access,
     allowed_dtypes,
     classify,
 )
-from wgsl_kernels.backends.webgpu.composing.skeletons import Skeleton
-from wgsl_kernels.backends.webgpu.composing.source import Source, load_text, shaders_folder
+from wgsl_kernels.backends.webgpu.composing.text.skeletons import Skeleton
 from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.tokens import scan
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.backends.webgpu.modules.source import Source, load_text, shaders_folder
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.tokens import scan
 
 if TYPE_CHECKING:
     from pathlib import Path

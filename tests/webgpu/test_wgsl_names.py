@@ -6,15 +6,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wgsl_kernels.backends.webgpu.composing.files import read_text, shaders_folder
-from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
-from wgsl_kernels.backends.webgpu.wgsl.parser import parse
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.printer import print_declaration, print_module
-from wgsl_kernels.backends.webgpu.wgsl.rename import fresh, rename, renamed
-from wgsl_kernels.backends.webgpu.wgsl.resolve import Names, names_of, resolve
-from wgsl_kernels.backends.webgpu.wgsl.source_map import Composition
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.backends.webgpu.modules.files import read_text, shaders_folder
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.names.rename import fresh, rename, renamed
+from wgsl_kernels.wgsl.names.resolve import Names, names_of, resolve
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.printer import print_declaration, print_module
+from wgsl_kernels.wgsl.syntax.source_map import Composition
 
 few = settings(
     derandomize=True,

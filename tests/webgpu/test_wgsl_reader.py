@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.wgsl.evaluate import NotConstantError, evaluate
-from wgsl_kernels.backends.webgpu.wgsl.facts import Facts, Other
-from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.reader import read
-from wgsl_kernels.backends.webgpu.wgsl.tokens import tokenize
-from wgsl_kernels.backends.webgpu.wgsl.types import Types, UnknownTypeError
-from wgsl_kernels.engine.errors import ShaderError
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.facts.evaluate import NotConstantError, evaluate
+from wgsl_kernels.wgsl.facts.facts import Facts, Other
+from wgsl_kernels.wgsl.facts.reader import read
+from wgsl_kernels.wgsl.facts.types import Types, UnknownTypeError
+from wgsl_kernels.wgsl.syntax.names import wgsl_name
+from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.tokens import tokenize
 
 KERNEL = """\
 enable f16, subgroups;

@@ -13,15 +13,15 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.compose import compose
-from wgsl_kernels.backends.webgpu.composing.operands import Operand
-from wgsl_kernels.backends.webgpu.composing.source import load_text
-from wgsl_kernels.backends.webgpu.wgsl import limits
-from wgsl_kernels.backends.webgpu.wgsl.linking.linker import link_modules
-from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
-from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
-from wgsl_kernels.backends.webgpu.wgsl.lint.sizes import may_be_large
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.specialize.module import specialize
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
+from wgsl_kernels.backends.webgpu.modules.source import load_text
+from wgsl_kernels.wgsl.linking.linker import link_modules
+from wgsl_kernels.wgsl.lint.diagnose import diagnose
+from wgsl_kernels.wgsl.lint.lint import lint
+from wgsl_kernels.wgsl.lint.sizes import may_be_large
+from wgsl_kernels.wgsl.specialize.module import specialize
+from wgsl_kernels.wgsl.syntax import limits
+from wgsl_kernels.wgsl.syntax.places import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.lowering import window as lower_window
-from wgsl_kernels.engine.windows import sliding_by
+from wgsl_kernels.engine.values.windows import sliding_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import pytest
 from tests.webgpu.poison import BITS, poison, poisoned
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.composing.source import shaders_folder
+from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.testing import all_samples
 from wgsl_kernels.testing.checks import check_forward
@@ -19,8 +19,8 @@ from wgsl_kernels.testing.checks import check_forward
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.backends.webgpu.array import GpuArray
-    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 
 STAGED = {"staged_a", "staged_b"}
 SCANNED = {"wk_tile", "wk_ends"}

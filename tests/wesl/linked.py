@@ -6,15 +6,15 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.wgsl.linking.given import texts_of
-from wgsl_kernels.backends.webgpu.wgsl.linking.project import ModulePath
-from wgsl_kernels.backends.webgpu.wgsl.parser import parse
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.wgsl.linking.given import texts_of
+from wgsl_kernels.wgsl.linking.project import ModulePath
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.places import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.backends.webgpu.wgsl.tree import Declaration, Directive
+    from wgsl_kernels.wgsl.syntax.tree import Declaration, Directive
 
 # "// file" lines cut one text into the modules of a project: shorter to read than dicts.
 MARK = "// === "

@@ -15,8 +15,8 @@ import pytest
 from tests.wesl.linked import parts
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.wgsl.linking.grammar import parse_source
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.syntax.places import Text
 
 FOLDER = os.environ.get("WESL_TESTSUITE")
 

@@ -6,7 +6,7 @@ import pytest
 from tests.wesl.linked import check, parts, refusal
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.wgsl.linking.naming import underscore_count
+from wgsl_kernels.wgsl.linking.naming import underscore_count
 
 CLASHING = """
 // === main.wgsl

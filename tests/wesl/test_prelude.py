@@ -6,9 +6,9 @@ import pytest
 from tests.wesl.linked import module_path, modules_of, parts
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.wgsl.linking.linker import LinkedModule, link_project
-from wgsl_kernels.backends.webgpu.wgsl.linking.prelude import Prelude
-from wgsl_kernels.backends.webgpu.wgsl.linking.project import Project
+from wgsl_kernels.wgsl.linking.linker import LinkedModule, link_project
+from wgsl_kernels.wgsl.linking.prelude import Prelude
+from wgsl_kernels.wgsl.linking.project import Project
 
 NAMES = frozenset({"T", "attrs", "load_x", "store_y"})
 PRELUDE = Prelude(NAMES)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.resolve import resolve
-from wgsl_kernels.backends.webgpu.wgsl.tokens import NUMBER, tokenize
+from wgsl_kernels.wgsl.names.resolve import resolve
+from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.tokens import NUMBER, tokenize
 
 MODULES = ["util", "util::deep", "util::other", "far::away::here"]
 WORDS = ["alpha", "beta", "gamma", "max", "delta0", "x"]

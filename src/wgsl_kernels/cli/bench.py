@@ -9,8 +9,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
-from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
-from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
+from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.checking.fast import sample_timings
 from wgsl_kernels.testing.registered import samples_of
 

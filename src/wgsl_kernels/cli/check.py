@@ -11,11 +11,11 @@ from rich.text import Text
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.cli.output import print_findings, print_json
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound
-from wgsl_kernels.engine.finding_codes import SECTIONS
-from wgsl_kernels.engine.findings import Finding
-from wgsl_kernels.engine.registry import get_kernel, kernel_names
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
+from wgsl_kernels.engine.environment.finding_codes import SECTIONS
+from wgsl_kernels.engine.environment.findings import Finding
+from wgsl_kernels.engine.registry.registry import get_kernel, kernel_names
 from wgsl_kernels.testing.checking.texts import lint_file, lint_kernel
 from wgsl_kernels.testing.checking.unsampled import check_unsampled, file_findings
 from wgsl_kernels.testing.evidence import keep_evidence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from wgsl_kernels.engine.finding_codes import Section
+    from wgsl_kernels.engine.environment.finding_codes import Section
 
 SHADERS = (".wgsl", ".wesl")
 _LISTED = 12

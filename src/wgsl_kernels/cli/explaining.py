@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.lowering.work import work_of
+from wgsl_kernels.backends.webgpu.programs.work import work_of
 from wgsl_kernels.cli.show import called
-from wgsl_kernels.engine.shapes import show as show_shape
+from wgsl_kernels.engine.values.shapes import show as show_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch
 
 
 def explained(name: str, shapes: Sequence[str] = (), dtype: str = "float32") -> dict[str, Any]:

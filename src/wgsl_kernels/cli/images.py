@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.testing.checking.fast import called, sample_rates, sample_timings
-from wgsl_kernels.testing.evaluation import outputs_of
+from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.testing.judging import exact_of
 from wgsl_kernels.testing.pictures import beside, painted, plane_of, write_png

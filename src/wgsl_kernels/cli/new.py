@@ -8,10 +8,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.wgsl.names import wgsl_name
 from wgsl_kernels.cli.starters import STARTERS
-from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.registry.registry import get_kernel
+from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,12 +10,12 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from wgsl_kernels.engine.errors import ArgumentError, KernelNotFound, WgslKernelsError
+from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound, WgslKernelsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wgsl_kernels.engine.findings import Finding
+    from wgsl_kernels.engine.environment.findings import Finding
 
 FAILED, WRONG_USAGE = 1, 2
 """Exit codes: a check failed, or something else did; the command was called wrongly."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.source import load_file
-from wgsl_kernels.backends.webgpu.wgsl import tree
-from wgsl_kernels.backends.webgpu.wgsl.parser import parse
-from wgsl_kernels.backends.webgpu.wgsl.places import Text
-from wgsl_kernels.backends.webgpu.wgsl.resolve import names_of
-from wgsl_kernels.backends.webgpu.wgsl.walk import descendants
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.backends.webgpu.modules.source import load_file
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.wgsl.names.resolve import names_of
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,17 +14,17 @@ import numpy as np
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
-from wgsl_kernels.engine.dtypes import OBJECTS, canonical
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, KernelNotFound
-from wgsl_kernels.engine.signature import find_signature
+from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, KernelNotFound
+from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.values.dtypes import OBJECTS, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.engine.dtypes import DType
-    from wgsl_kernels.engine.explain import Explanation
-    from wgsl_kernels.engine.profile import DispatchRow
-    from wgsl_kernels.engine.spec import Shape
+    from wgsl_kernels.engine.observe.explain import Explanation
+    from wgsl_kernels.engine.observe.profile import DispatchRow
+    from wgsl_kernels.engine.values.dtypes import DType
+    from wgsl_kernels.engine.values.spec import Shape
 
 
 RUNS = 2

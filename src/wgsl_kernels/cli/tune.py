@@ -15,8 +15,8 @@ import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import file_for
 from wgsl_kernels.cli.show import function_of
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.environment.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from wgsl_kernels.backends.webgpu.tuning.tuner import Measurement
-    from wgsl_kernels.engine.spec import Shape
+    from wgsl_kernels.engine.values.spec import Shape
 
 SECONDS = 5.0
 """The most that measuring for one choice takes here; at a kernel's first use it is less."""

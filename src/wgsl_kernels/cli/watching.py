@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from wgsl_kernels.cli.check import Asked, Verdict, check_names, check_program, show
-from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.engine.snapshot import Snapshot, take_snapshot
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.registry.snapshot import Snapshot, take_snapshot
 from wgsl_kernels.testing.program import Program
 from wgsl_kernels.testing.registered import samples_of, set_samples
 from wgsl_kernels.testing.report import Report
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from wgsl_kernels.engine.finding_codes import Section
+    from wgsl_kernels.engine.environment.finding_codes import Section
     from wgsl_kernels.testing.sample import Sample
 
 ENDINGS = (".py", ".wgsl", ".wesl", ".toml")

@@ -12,8 +12,8 @@ import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.cli.check import show
 from wgsl_kernels.cli.watching import changes_beside
-from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.testing.evaluation import outputs_of
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.testing.pictures import painted, plane_of
 from wgsl_kernels.testing.registered import samples_of

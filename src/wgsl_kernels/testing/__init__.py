@@ -1,13 +1,15 @@
 """Checks of kernels and gradients: what our own suites call, for users' kernels as well."""
 
-from wgsl_kernels.engine.findings import Finding as Finding
-from wgsl_kernels.engine.public import publish as _publish
+from wgsl_kernels.engine.environment.findings import Finding as Finding
+from wgsl_kernels.engine.registry.public import publish as _publish
 from wgsl_kernels.testing.bench import Bench as Bench
 from wgsl_kernels.testing.bench import BenchRow as BenchRow
 from wgsl_kernels.testing.bench import bench as bench
 from wgsl_kernels.testing.closeness import assert_close as assert_close
-from wgsl_kernels.testing.differences import check_gradient as check_gradient
-from wgsl_kernels.testing.differences import compute_gradient_error as compute_gradient_error
+from wgsl_kernels.testing.gradients.differences import check_gradient as check_gradient
+from wgsl_kernels.testing.gradients.differences import (
+    compute_gradient_error as compute_gradient_error,
+)
 from wgsl_kernels.testing.kernel import check_kernel as check_kernel
 from wgsl_kernels.testing.registered import add_samples as add_samples
 from wgsl_kernels.testing.registered import samples_of as samples_of

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from wgsl_kernels.engine.attributes import function, sequence
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.dtypes import numpy_dtype
-from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.tables import html_table
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.tables import html_table
+from wgsl_kernels.engine.values.attributes import function, sequence
+from wgsl_kernels.engine.values.dtypes import numpy_dtype
+from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.testing.checking.fast import Rates, rates_of
 from wgsl_kernels.testing.checking.timing import Timing, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.engine.dtypes import DType
+    from wgsl_kernels.engine.values.dtypes import DType
 
 Shape: TypeAlias = Sequence[int]
 

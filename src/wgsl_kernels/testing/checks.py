@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.engine.autodiff import GradientTape
-from wgsl_kernels.engine.backends import use_backend
-from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.double import double_precision
-from wgsl_kernels.engine.gradients import find_rule
-from wgsl_kernels.engine.memory import memory
-from wgsl_kernels.engine.scopes import tidy
-from wgsl_kernels.engine.tensor import tensor
+from wgsl_kernels.engine.autodiff.autodiff import GradientTape
+from wgsl_kernels.engine.autodiff.double import double_precision
+from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.drivers.memory import memory
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.registry.gradients import find_rule
+from wgsl_kernels.engine.tensors.scopes import tidy
+from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.testing.closeness import spacing
 from wgsl_kernels.testing.derived import run_bounded
-from wgsl_kernels.testing.differences import (
+from wgsl_kernels.testing.gradients.differences import (
     DOUBLE,
     distance,
     double_gradients,
@@ -27,7 +27,7 @@ from wgsl_kernels.testing.differences import (
     slope_along,
     tolerance,
 )
-from wgsl_kernels.testing.evaluation import (
+from wgsl_kernels.testing.gradients.evaluation import (
     Array,
     Function,
     Weights,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wgsl_kernels.engine.tensor import Tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 

@@ -12,8 +12,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
-from wgsl_kernels.backends.webgpu.devices.kept_files import KeptFile, cache_folder
-from wgsl_kernels.engine.errors import WgslKernelsError
+from wgsl_kernels.backends.webgpu.kept.kept_files import KeptFile, cache_folder
+from wgsl_kernels.engine.environment.errors import WgslKernelsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.dtypes import INTEGERS, numpy_dtype
-from wgsl_kernels.engine.tensor import Tensor, tensor
-from wgsl_kernels.ops import shape
+from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.values.dtypes import INTEGERS, numpy_dtype
+from wgsl_kernels.ops.shapes import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.double import double_precision
-from wgsl_kernels.engine.parameters import parameters_of
+from wgsl_kernels.engine.autodiff.double import double_precision
+from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.testing.bounds import contains, tolerance, ulp
 from wgsl_kernels.testing.closeness import spacing
-from wgsl_kernels.testing.differences import distance
-from wgsl_kernels.testing.evaluation import Array, is_smooth, outputs_of, wide_tensor, widened
+from wgsl_kernels.testing.gradients.differences import distance
+from wgsl_kernels.testing.gradients.evaluation import (
+    Array,
+    is_smooth,
+    outputs_of,
+    wide_tensor,
+    widened,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.attributes import sequence, text
-from wgsl_kernels.engine.backends import find_driver
-from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.engine.finding_codes import SECTIONS
-from wgsl_kernels.engine.registry import get_kernel
-from wgsl_kernels.engine.words import shown
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.finding_codes import SECTIONS
+from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.engine.registry.registry import get_kernel
+from wgsl_kernels.engine.values.attributes import sequence, text
 from wgsl_kernels.testing.checking import cases, fast, gradient, right, safe
 from wgsl_kernels.testing.checking.compiles import compile_findings
 from wgsl_kernels.testing.checking.portable import lint_findings
@@ -26,8 +26,8 @@ from wgsl_kernels.testing.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from wgsl_kernels.engine.finding_codes import Section
-    from wgsl_kernels.engine.findings import Finding
+    from wgsl_kernels.engine.environment.finding_codes import Section
+    from wgsl_kernels.engine.environment.findings import Finding
 
 THOROUGH = 6
 """Samples of a kernel from which cases are made, and whose accesses are watched; all are compared

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from wgsl_kernels.engine.finding_codes import SECTIONS
+from wgsl_kernels.engine.environment.finding_codes import SECTIONS
 from wgsl_kernels.testing.kernel import check_kernel
 from wgsl_kernels.testing.program import Program
 from wgsl_kernels.testing.registered import samples_of
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from wgsl_kernels.engine.finding_codes import Section
-    from wgsl_kernels.engine.findings import Finding
+    from wgsl_kernels.engine.environment.finding_codes import Section
+    from wgsl_kernels.engine.environment.findings import Finding
 
 CHECKED = SECTIONS[:-1]
 """The sections that may fail."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.errors import ArgumentError, ShaderError
-from wgsl_kernels.engine.findings import Finding
-from wgsl_kernels.engine.snapshot import Snapshot, take_snapshot
+from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.environment.findings import Finding
+from wgsl_kernels.engine.registry.snapshot import Snapshot, take_snapshot
 from wgsl_kernels.testing.checking.placed import placed_finding
 from wgsl_kernels.testing.registered import drop_samples, sampled_kernels, samples_of
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
-from wgsl_kernels.backends.webgpu.kernel import wgsl_kernel
-from wgsl_kernels.engine.backends import use_backend
-from wgsl_kernels.engine.registry import unregister_kernel
-from wgsl_kernels.engine.run import run
-from wgsl_kernels.engine.tensor import tensor
+from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.registry.registry import unregister_kernel
+from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.engine.tensors.tensor import tensor
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
-    from wgsl_kernels.backends.webgpu.array import GpuArray
-    from wgsl_kernels.backends.webgpu.gpu import Gpu
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 
 NAN, ONE, BIG = 0x7FC00000, 0x3F800000, 0x7F000000
 """The bits of NaN, 1 and 2^127."""

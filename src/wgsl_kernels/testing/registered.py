@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.engine.words import shown
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.testing.sample import Sample
 from wgsl_kernels.testing.samples import all_samples
 

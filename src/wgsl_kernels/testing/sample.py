@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wgsl_kernels.engine.errors import ArgumentError
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.testing.sample_facts import check_facts
 
 Bound = Callable[..., tuple[np.ndarray, np.ndarray]]

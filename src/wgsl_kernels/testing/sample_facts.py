@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.dtypes import DTYPES
-from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.engine.words import shown
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.engine.values.dtypes import DTYPES
 
 if TYPE_CHECKING:
     from wgsl_kernels.testing.sample import Sample

@@ -2,7 +2,7 @@
 
 import types as _types
 
-from wgsl_kernels.engine.public import publish as _publish
+from wgsl_kernels.engine.registry.public import publish as _publish
 from wgsl_kernels.train import schedules as schedules
 from wgsl_kernels.train.adagrad import Adadelta as Adadelta
 from wgsl_kernels.train.adagrad import Adagrad as Adagrad

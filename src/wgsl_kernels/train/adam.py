@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.engine.abilities import abilities_of
-from wgsl_kernels.engine.dtypes import OBJECTS, numpy_dtype
-from wgsl_kernels.engine.entries import hidden_entries
-from wgsl_kernels.engine.scopes import keep
-from wgsl_kernels.engine.tensor import tensor
-from wgsl_kernels.ops.binary import minimum
-from wgsl_kernels.ops.cast import astype
-from wgsl_kernels.ops.exponential import expm1
-from wgsl_kernels.ops.gather import take
-from wgsl_kernels.ops.unary import sqrt
+from wgsl_kernels.engine.drivers.abilities import abilities_of
+from wgsl_kernels.engine.tensors.scopes import keep
+from wgsl_kernels.engine.tensors.tensor import tensor
+from wgsl_kernels.engine.values.dtypes import OBJECTS, numpy_dtype
+from wgsl_kernels.engine.values.entries import hidden_entries
+from wgsl_kernels.ops.elementwise.binary import minimum
+from wgsl_kernels.ops.elementwise.cast import astype
+from wgsl_kernels.ops.elementwise.exponential import expm1
+from wgsl_kernels.ops.elementwise.unary import sqrt
+from wgsl_kernels.ops.indexing.gather import take
 from wgsl_kernels.train.optimizer import Optimizer, between
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.dtypes import DType
-    from wgsl_kernels.engine.host import Array
-    from wgsl_kernels.engine.tensor import Tensor
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.engine.values.dtypes import DType
+    from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.train.optimizer import Rate
 
 LONGEST_TABLE = 1 << 18

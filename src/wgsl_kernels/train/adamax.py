@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.ops.binary import maximum
-from wgsl_kernels.ops.cast import astype
-from wgsl_kernels.ops.unary import abs
+from wgsl_kernels.ops.elementwise.binary import maximum
+from wgsl_kernels.ops.elementwise.cast import astype
+from wgsl_kernels.ops.elementwise.unary import abs
 from wgsl_kernels.train.adam import Weights
 from wgsl_kernels.train.optimizer import Optimizer, between
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensor import Tensor
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.train.optimizer import Rate
 
 

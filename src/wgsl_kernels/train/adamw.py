@@ -9,7 +9,7 @@ from wgsl_kernels.train.adam import Adam
 from wgsl_kernels.train.optimizer import between
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensor import Tensor
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.train.optimizer import Rate
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABCMeta
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.engine.parameters import parameters_of
-from wgsl_kernels.engine.suggestions import advice
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.parameters import parameters_of
+from wgsl_kernels.engine.environment.suggestions import advice
 
 
 class WithKeywords(ABCMeta):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.ops.unary import sqrt
+from wgsl_kernels.ops.elementwise.unary import sqrt
 from wgsl_kernels.train.optimizer import Optimizer, between
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensor import Tensor
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.train.optimizer import Rate
 
 

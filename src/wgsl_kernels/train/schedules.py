@@ -11,19 +11,19 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.attributes import number
-from wgsl_kernels.engine.errors import ArgumentError
-from wgsl_kernels.ops.binary import maximum, minimum
-from wgsl_kernels.ops.cast import astype
-from wgsl_kernels.ops.compare import greater_equal, less
-from wgsl_kernels.ops.exponential import cos, exp
-from wgsl_kernels.ops.logical import where
-from wgsl_kernels.ops.unary import floor
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.values.attributes import number
+from wgsl_kernels.ops.elementwise.binary import maximum, minimum
+from wgsl_kernels.ops.elementwise.cast import astype
+from wgsl_kernels.ops.elementwise.compare import greater_equal, less
+from wgsl_kernels.ops.elementwise.exponential import cos, exp
+from wgsl_kernels.ops.elementwise.logical import where
+from wgsl_kernels.ops.elementwise.unary import floor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.engine.tensor import Tensor, TensorLike
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.train.optimizer import Optimizer
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensor import Tensor
+    from wgsl_kernels.engine.tensors.tensor import Tensor
 
 
 class SGD(Optimizer):

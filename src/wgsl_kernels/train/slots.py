@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wgsl_kernels.engine.autodiff import stop_gradient
-from wgsl_kernels.engine.context import current
-from wgsl_kernels.engine.dtypes import numpy_dtype
-from wgsl_kernels.engine.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.shapes import show
-from wgsl_kernels.engine.tensor import Tensor, Variable, variable, variables
+from wgsl_kernels.engine.autodiff.autodiff import stop_gradient
+from wgsl_kernels.engine.environment.context import current
+from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, variable, variables
+from wgsl_kernels.engine.values.dtypes import numpy_dtype
+from wgsl_kernels.engine.values.shapes import show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

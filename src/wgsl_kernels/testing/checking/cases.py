@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.dtypes import numpy_dtype
+from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:

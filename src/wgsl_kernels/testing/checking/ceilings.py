@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.lowering.work import work_of
-from wgsl_kernels.engine.backends import use_backend
-from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.explain import explain
-from wgsl_kernels.engine.snapshot import take_snapshot
+from wgsl_kernels.backends.webgpu.programs.work import work_of
+from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.observe.explain import explain
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.checking.timing import timed
 
 if TYPE_CHECKING:

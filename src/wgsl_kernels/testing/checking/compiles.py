@@ -6,17 +6,17 @@ import difflib
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
-from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
-from wgsl_kernels.engine.errors import KernelFault, WgslKernelsError
-from wgsl_kernels.engine.findings import Finding
+from wgsl_kernels.engine.environment.errors import KernelFault, WgslKernelsError
+from wgsl_kernels.engine.environment.findings import Finding
 from wgsl_kernels.testing.checking.subject import Subject, findings_of, once
 from wgsl_kernels.testing.checking.tint import tint_findings
+from wgsl_kernels.wgsl.lint.diagnose import diagnose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.composing.source import Source
-    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
+    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch
 
 HOOKS = (
     "op", "init", "combine", "lift", "append", "finish", "apply", "settle", "main",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.backends import use_backend
-from wgsl_kernels.engine.tensor import tensor
+from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.testing.checking.ceilings import Ceilings, ceilings, operations_of
 from wgsl_kernels.testing.checking.timing import Timing, timed
 from wgsl_kernels.testing.inputs import arrays_for

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.engine.autodiff import GradientTape
-from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.double import double_precision
-from wgsl_kernels.engine.tensor import tensor
-from wgsl_kernels.ops import shape as shape_ops
+from wgsl_kernels.engine.autodiff.autodiff import GradientTape
+from wgsl_kernels.engine.autodiff.double import double_precision
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.tensors.tensor import tensor
+from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.testing.checks import (
     PARITY,
@@ -21,13 +21,13 @@ from wgsl_kernels.testing.checks import (
     check_second_order,
     only,
 )
-from wgsl_kernels.testing.differences import (
+from wgsl_kernels.testing.gradients.differences import (
     DOUBLE,
     distance,
     double_gradients,
     tolerance,
 )
-from wgsl_kernels.testing.evaluation import (
+from wgsl_kernels.testing.gradients.evaluation import (
     Weights,
     gradients_of,
     outputs_of,
@@ -39,9 +39,9 @@ from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from wgsl_kernels.engine.findings import Finding
-    from wgsl_kernels.engine.tensor import Tensor
-    from wgsl_kernels.testing.evaluation import Array
+    from wgsl_kernels.engine.environment.findings import Finding
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.testing.gradients.evaluation import Array
     from wgsl_kernels.testing.report import Row
     from wgsl_kernels.testing.sample import Sample
 

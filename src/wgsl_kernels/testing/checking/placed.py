@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.findings import Finding
+from wgsl_kernels.engine.environment.findings import Finding
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.errors import ShaderError
+    from wgsl_kernels.engine.environment.errors import ShaderError
 
 _PLACED = re.compile(r"(?:(?P<kernel>[^:\n]+): )?(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): ")
 _WORDS = {

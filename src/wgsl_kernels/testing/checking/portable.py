@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
 from wgsl_kernels.testing.checking.subject import Subject, once
+from wgsl_kernels.wgsl.lint.lint import lint
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
-    from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import Remark
-    from wgsl_kernels.engine.findings import Finding
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch
+    from wgsl_kernels.engine.environment.findings import Finding
+    from wgsl_kernels.wgsl.lint.remarks import Remark
 
 
 def lint_findings(subject: Subject) -> list[Finding]:

@@ -7,22 +7,26 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.operands import VALUE_TYPES, allowed_dtypes, classify
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.lowering.call import FACT_ENDINGS
-from wgsl_kernels.engine.errors import WgslKernelsError
-from wgsl_kernels.engine.facade import engine
-from wgsl_kernels.engine.registrations import announce_change
-from wgsl_kernels.engine.registry import get_kernel
-from wgsl_kernels.engine.signature import Input, Signature, find_signature, signature_table
-from wgsl_kernels.engine.snapshot import take_snapshot
-from wgsl_kernels.engine.spec import Spec
+from wgsl_kernels.backends.webgpu.composing.text.operands import (
+    VALUE_TYPES,
+    allowed_dtypes,
+    classify,
+)
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.programs.call import FACT_ENDINGS
+from wgsl_kernels.engine.environment.errors import WgslKernelsError
+from wgsl_kernels.engine.observe.facade import engine
+from wgsl_kernels.engine.registry.registrations import announce_change
+from wgsl_kernels.engine.registry.registry import get_kernel
+from wgsl_kernels.engine.registry.signature import Input, Signature, find_signature, signature_table
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
+from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.testing.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from wgsl_kernels.backends.webgpu.composing.source import Source
+    from wgsl_kernels.backends.webgpu.modules.source import Source
 
 LENGTH = 8
 """Every length of every input: matrices, images and filters of equal lengths fit each other."""

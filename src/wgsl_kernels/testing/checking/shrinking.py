@@ -9,7 +9,7 @@ from wgsl_kernels.testing.checking import cases
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.engine.findings import Finding
+    from wgsl_kernels.engine.environment.findings import Finding
     from wgsl_kernels.testing.checking.cases import Case
     from wgsl_kernels.testing.sample import Sample
 

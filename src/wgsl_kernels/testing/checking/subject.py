@@ -7,26 +7,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.files import shaders_folder
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED
-from wgsl_kernels.engine.config import config
-from wgsl_kernels.engine.errors import KernelFault, ShaderError
-from wgsl_kernels.engine.explain import explain
-from wgsl_kernels.engine.findings import Finding
-from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
+from wgsl_kernels.engine.environment.findings import Finding
+from wgsl_kernels.engine.observe.explain import explain
+from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.checking.placed import code_of, placed_finding
 from wgsl_kernels.testing.checks import only
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch, Module
-    from wgsl_kernels.backends.webgpu.wgsl.places import Span
-    from wgsl_kernels.engine.origin import Origin
-    from wgsl_kernels.engine.registry import Kernel
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Module
+    from wgsl_kernels.engine.environment.origin import Origin
+    from wgsl_kernels.engine.registry.registry import Kernel
     from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.wgsl.syntax.places import Span
 
 
 @dataclass(frozen=True)

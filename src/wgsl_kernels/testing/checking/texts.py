@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.source import load_file
-from wgsl_kernels.backends.webgpu.composing.template_files import find_template
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.modules.source import load_file
+from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 from wgsl_kernels.backends.webgpu.products.form import ProductForm
-from wgsl_kernels.backends.webgpu.wgsl.lint.diagnose import diagnose
-from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
-from wgsl_kernels.engine.errors import ShaderError
-from wgsl_kernels.engine.findings import Finding
-from wgsl_kernels.engine.registry import get_kernel
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.environment.findings import Finding
+from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.checking.placed import placed_finding
+from wgsl_kernels.wgsl.lint.diagnose import diagnose
+from wgsl_kernels.wgsl.lint.lint import lint
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.wgsl.places import Text
+    from wgsl_kernels.wgsl.syntax.places import Text
 
 
 def lint_file(path: Path) -> list[Finding]:

@@ -11,14 +11,14 @@ import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wgsl_kernels.backends.webgpu.wgsl.lint.lint import lint
-from wgsl_kernels.backends.webgpu.wgsl.places import Span
+from wgsl_kernels.wgsl.lint.lint import lint
+from wgsl_kernels.wgsl.syntax.places import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
-    from wgsl_kernels.engine.findings import Finding
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch
+    from wgsl_kernels.engine.environment.findings import Finding
     from wgsl_kernels.testing.checking.subject import Subject
 
 PACKAGE = "pydawn"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.files import shaders_folder
-from wgsl_kernels.backends.webgpu.kernel import ShaderKernel, kernel_of
-from wgsl_kernels.engine.errors import WgslKernelsError
-from wgsl_kernels.engine.finding_codes import SECTIONS
-from wgsl_kernels.engine.origin import Origin
-from wgsl_kernels.engine.registry import add_kernel
-from wgsl_kernels.engine.snapshot import take_snapshot
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
+from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
+from wgsl_kernels.engine.environment.errors import WgslKernelsError
+from wgsl_kernels.engine.environment.finding_codes import SECTIONS
+from wgsl_kernels.engine.environment.origin import Origin
+from wgsl_kernels.engine.registry.registry import add_kernel
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.checking.compiles import compile_findings
 from wgsl_kernels.testing.checking.portable import lint_findings
 from wgsl_kernels.testing.checking.representatives import representatives, with_signature
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from wgsl_kernels.engine.finding_codes import Section
-    from wgsl_kernels.engine.findings import Finding
+    from wgsl_kernels.engine.environment.finding_codes import Section
+    from wgsl_kernels.engine.environment.findings import Finding
 
 _FROM_PYTHON = frozenset({"unknown-field", "no-kernel"})
 """What a file by itself may lack: the Python beside it gives it."""

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import Array as ArrayType
-from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import Atomic, Scalar, Type, Vector
 from wgsl_kernels.testing.intervals.arithmetic import binary, matched
 from wgsl_kernels.testing.intervals.expressions import Expressions
 from wgsl_kernels.testing.intervals.functions import BUILTINS, bits_of, number_of
@@ -25,11 +23,13 @@ from wgsl_kernels.testing.intervals.values import (
     inner_types,
     zero,
 )
+from wgsl_kernels.wgsl.types.kinds import Array as ArrayType
+from wgsl_kernels.wgsl.types.kinds import Atomic, Scalar, Type, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.wgsl import tree
+    from wgsl_kernels.wgsl.syntax import tree
 
 _QUIET = frozenset({"workgroupBarrier", "storageBarrier", "textureBarrier"})
 _ATOMIC: dict[str, np.ufunc] = {

@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.wgsl import tree
-from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import Scalar, Type, Vector
-from wgsl_kernels.backends.webgpu.wgsl.lint.remarks import builtin_named
-from wgsl_kernels.backends.webgpu.wgsl.parser import parse
-from wgsl_kernels.backends.webgpu.wgsl.source_map import COMPOSED
-from wgsl_kernels.engine.recent import Recent
+from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.testing.intervals.library import LIBRARY
 from wgsl_kernels.testing.intervals.memory import pattern_of, words_of
 from wgsl_kernels.testing.intervals.numbers import Number, OutOfReachError, exact, rounded
@@ -25,12 +20,17 @@ from wgsl_kernels.testing.intervals.values import (
     zero,
 )
 from wgsl_kernels.testing.intervals.words import Memory, Words, decode
+from wgsl_kernels.wgsl.lint.remarks import builtin_named
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+from wgsl_kernels.wgsl.types.kinds import Scalar, Type, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.composed import Composed
-    from wgsl_kernels.backends.webgpu.lowering.program import Dispatch
+    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.testing.intervals.numbers import Array
 
 MOST_INVOCATIONS = 1 << 14

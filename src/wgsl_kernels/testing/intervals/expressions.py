@@ -6,10 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.wgsl import tree
-from wgsl_kernels.backends.webgpu.wgsl.evaluate import literal_value
-from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import Atomic, Struct, Type, Vector
-from wgsl_kernels.backends.webgpu.wgsl.inference.named import NamedTypes
 from wgsl_kernels.testing.intervals.arithmetic import binary, inverted, negated
 from wgsl_kernels.testing.intervals.memory import inside, loaded, store
 from wgsl_kernels.testing.intervals.numbers import (
@@ -33,6 +29,10 @@ from wgsl_kernels.testing.intervals.values import (
     part_of,
     with_part,
 )
+from wgsl_kernels.wgsl.facts.evaluate import literal_value
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.types.kinds import Atomic, Struct, Type, Vector
+from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import Array as ArrayType
-from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import Atomic, Scalar, Struct, Type, Vector
 from wgsl_kernels.testing.intervals.numbers import (
     Array,
     Number,
@@ -18,6 +16,8 @@ from wgsl_kernels.testing.intervals.numbers import (
     is_integer,
 )
 from wgsl_kernels.testing.intervals.values import Address, Many, Value, inner_types
+from wgsl_kernels.wgsl.types.kinds import Array as ArrayType
+from wgsl_kernels.wgsl.types.kinds import Atomic, Scalar, Struct, Type, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.wgsl import tree
 from wgsl_kernels.testing.intervals.arithmetic import binary, compare
 from wgsl_kernels.testing.intervals.calls import Calls
 from wgsl_kernels.testing.intervals.numbers import Array, Number, OutOfReachError, exact
@@ -20,6 +19,7 @@ from wgsl_kernels.testing.intervals.values import (
     each,
     zero,
 )
+from wgsl_kernels.wgsl.syntax import tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,15 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import (
-    Array as ArrayType,
-)
-from wgsl_kernels.backends.webgpu.wgsl.inference.kinds import (
-    Scalar,
-    Struct,
-    Type,
-    Vector,
-)
 from wgsl_kernels.testing.intervals.numbers import (
     Array,
     Number,
@@ -21,6 +12,15 @@ from wgsl_kernels.testing.intervals.numbers import (
     convert,
     exact,
     where,
+)
+from wgsl_kernels.wgsl.types.kinds import (
+    Array as ArrayType,
+)
+from wgsl_kernels.wgsl.types.kinds import (
+    Scalar,
+    Struct,
+    Type,
+    Vector,
 )
 
 if TYPE_CHECKING:

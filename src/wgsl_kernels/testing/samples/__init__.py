@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @functools.cache
 def all_samples() -> tuple[Sample, ...]:
     """Return the rows of every family, by family in alphabetical order."""
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__, f"{__name__}."))
+    names = sorted(module.name for module in pkgutil.walk_packages(__path__, f"{__name__}."))
     return tuple(
         sample for name in names for sample in getattr(importlib.import_module(name), "SAMPLES", ())
     )

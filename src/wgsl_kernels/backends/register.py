@@ -1,0 +1,59 @@
+"""Registers the two backends that ship with the package, and says which is chosen when."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.declare.kernel import add_form
+from wgsl_kernels.engine.drivers.backends import register_backend
+from wgsl_kernels.engine.environment.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.cpu.backend import CpuBackend
+    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.engine.registry.registry import Kernel
+
+REAL_GPU, CPU, SOFTWARE = 20, 10, 0
+"""Priorities: a real GPU, then the CPU, then a software adapter."""
+
+
+def _cpu() -> CpuBackend:
+    from wgsl_kernels.backends.cpu.backend import CpuBackend
+
+    return CpuBackend()
+
+
+def _webgpu() -> WebGpuBackend:
+    from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+
+    return WebGpuBackend()
+
+
+def _webgpu_priority() -> int | None:
+    try:
+        from wgsl_kernels.backends.webgpu.adapter.policy import policy_of
+        from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+
+        choice = choose_adapter()
+    except ArgumentError as error:  # WGSL_KERNELS_ADAPTER names none: who asks for webgpu is told
+        warnings.warn(f"{error}\nwebgpu is left out of the choice.", RuntimeWarning, stacklevel=2)
+        return None
+    except (ImportError, OSError, RuntimeError):  # no GPU library can load here
+        return None
+    if choice is None:
+        return None
+    return REAL_GPU if policy_of(choice.info).is_preferred_to_cpu else SOFTWARE
+
+
+def _product(*given: Any) -> Kernel:
+    from wgsl_kernels.backends.webgpu.products.form import product_kernel
+
+    return product_kernel(*given)
+
+
+def register_own() -> None:
+    """Register ``cpu`` and ``webgpu``; nothing is started."""
+    add_form("product", _product)
+    register_backend("cpu", _cpu, CPU)
+    register_backend("webgpu", _webgpu, _webgpu_priority)

@@ -1,0 +1,1 @@
+"""Arrays: views of buffers, and the host values that fill them."""

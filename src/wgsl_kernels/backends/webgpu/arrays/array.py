@@ -1,0 +1,238 @@
+"""Arrays of the WebGPU backend: a view of a buffer, or host values that no kernel has asked for."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
+from wgsl_kernels.engine.environment.recent import remembered
+from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.engine.values.attributes import integers
+from wgsl_kernels.engine.values.dtypes import numpy_dtype
+from wgsl_kernels.engine.values.shapes import show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from weakref import ref
+
+    from wgsl_kernels.backends.webgpu.arrays.host_values import HostValues, PackedValues
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.engine.values.dtypes import DType
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.engine.values.spec import Shape, Spec
+
+ITEMSIZE = {
+    "float32": 4,
+    "int32": 4,
+    "bool": 4,
+    "float16": 2,
+    "complex64": 8,
+    "int8": 1,
+    "uint8": 1,
+}
+"""Bytes of one element in a buffer; the dtypes that live there."""
+
+CHECKED_BYTES = 1 << 18
+"""Smaller arrays are left to the pool's own check."""
+
+Layout = tuple[tuple[int, ...], int]
+"""Strides and offset of a view, in elements."""
+
+
+class Tail:
+    """Which map is the last that was put behind a pending kernel, held weakly."""
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        self.last: ref[GpuArray] | None = None
+
+
+class GpuArray:
+    """One array: shape and dtype, and where its elements are.
+
+    Attributes:
+        layout: ``None`` where the elements lie row-major from the storage's beginning, else
+            strides and offset.
+        storage: The buffer on ``device``; ``None`` for an empty array and where only the host
+            has the values.
+        host: The values on the host, where they came from there.
+        source: Of a view, what its storage was filled with, where that came from the host.
+        packed: A row-major copy of a view, once one was needed.
+        immutable: Whether a tensor holds the values, so that no kernel may write there.
+        op: Of a pending array, what makes it from ``inputs``; ``None`` once it is made.
+        inputs: The arrays that it is made of.
+        cost: About how many pending arrays it depends on, itself included.
+        held_bytes: About how many bytes its inputs keep, each counted as often as it is used.
+        place: Code and instruction that called the op.
+        tail: Of a pending array that a kernel with a loop of its own makes, and of the maps of its
+            size behind it, where the last of them is noted.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "cost",
+        "device",
+        "dtype",
+        "held_bytes",
+        "host",
+        "immutable",
+        "inputs",
+        "layout",
+        "op",
+        "packed",
+        "place",
+        "shape",
+        "size",
+        "source",
+        "storage",
+        "tail",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        shape: Shape,
+        dtype: DType,
+        size: int,
+        storage: Storage | None,
+        device: Device | None,
+        layout: Layout | None = None,
+        host: HostValues | None = None,
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.size = size
+        self.storage = storage
+        self.device = device
+        self.layout = layout
+        self.host = host
+        self.source: HostValues | PackedValues | None = None
+        self.packed: GpuArray | None = None
+        self.immutable = False
+        self.op: Any = None
+        self.inputs: Sequence[GpuArray] = ()
+        self.cost = 0
+        self.held_bytes = 0
+        self.place: tuple[Any, int] | None = None
+        self.tail: Tail | None = None
+
+    def materialise(self, storage: Storage | None, device: Device | None) -> None:
+        """Give a pending array what was made for it: it is an ordinary one from now on."""
+        self.storage = storage
+        self.device = device
+        self.op = None
+        self.inputs = ()
+        self.cost = 0
+        self.tail = None
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements from one index to the next along each axis."""
+        return row_major(self.shape) if self.layout is None else self.layout[0]
+
+    @property
+    def offset(self) -> int:
+        """Elements from the storage's beginning to the first one."""
+        return 0 if self.layout is None else self.layout[1]
+
+    @property
+    def is_scalar_on_host(self) -> bool:
+        """Whether the array is one number that can travel as a parameter."""
+        return self.size == 1 and self.host is not None
+
+    @property
+    def scalar(self) -> Any:
+        """That number, in Python."""
+        assert self.host is not None
+        return self.host.values.reshape(-1)[0].item()
+
+
+def row_major(shape: Shape) -> tuple[int, ...]:
+    """Return the strides of a contiguous array of ``shape``."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
+    return tuple(strides)
+
+
+def is_row_major(shape: Shape, strides: Sequence[int]) -> bool:
+    """Say whether ``strides`` walk ``shape`` without gaps; axes of length 1 do not matter."""
+    expected = 1
+    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if length != 1 and stride != expected:
+            return False
+        expected *= length
+    return True
+
+
+def device_bytes(size: int, dtype: DType) -> int:
+    """Return the bytes of ``size`` elements in a buffer, a multiple of 4."""
+    return -(-size * ITEMSIZE[dtype] // 4) * 4
+
+
+def view_of(array: GpuArray, shape: Shape, strides: tuple[int, ...], offset: int) -> GpuArray:
+    """Return a view of ``array``'s storage; no element moves.
+
+    Host values come along where the view has them all in order, so that a reshaped scalar still
+    travels as a parameter; else it knows where to find them if the device is lost.
+    """
+    size = math.prod(shape)
+    contiguous = is_row_major(shape, strides)
+    layout = None if contiguous and offset == 0 else (strides, offset)
+    whole = layout is None and size == array.size and array.host is not None
+    view = GpuArray(
+        shape, array.dtype, size, array.storage, array.device, layout,
+        host=array.host if whole else None,
+    )  # fmt: skip
+    view.source = array.source if array.host is None else array.host
+    view.immutable = array.immutable
+    return view
+
+
+def words_of_bytes(array: GpuArray) -> GpuArray:
+    """Return a contiguous array of bytes, a multiple of four, as the int32 words that hold them."""
+    count = array.size // 4
+    return GpuArray((count,), "int32", count, array.storage, array.device)
+
+
+def to_device_values(values: Array, dtype: DType) -> Array:
+    """Return host values as they lie in a buffer: a bool is a u32."""
+    return values.astype(np.uint32) if dtype == "bool" else np.ascontiguousarray(values)
+
+
+def to_host_values(raw: Array, spec: Spec) -> Array:
+    """Return the bytes of a contiguous array as host values."""
+    if spec.dtype == "bool":
+        return raw[: spec.size * 4].view(np.uint32).astype(np.bool_).reshape(spec.shape)
+    nbytes = spec.size * ITEMSIZE[spec.dtype]
+    return raw[:nbytes].view(numpy_dtype(spec.dtype)).reshape(spec.shape)
+
+
+def extent(kernel: str, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
+    """Return the shape as plain ints, elements, bytes and words of an array.
+
+    Raises:
+        ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
+    """
+    try:
+        return _extent[kernel, shape, dtype]
+    except TypeError as error:
+        if isinstance(error, DTypeError):
+            raise
+    return _extent.function(kernel, shape, dtype)  # lists and arrays are not remembered
+
+
+@remembered(500)
+def _extent(kernel: str, shape: Shape, dtype: Any) -> tuple[Shape, int, int, str]:
+    shape = integers(f"{kernel}: empty", "shape", shape)
+    if any(length < 0 for length in shape):
+        raise ShapeError(f"{kernel}: empty got shape {show(shape)}; want lengths from 0.")
+    if not isinstance(dtype, str) or dtype not in ITEMSIZE:
+        known = ", ".join(ITEMSIZE)
+        raise DTypeError(f"{kernel}: empty got dtype {shown(dtype)}; on webgpu live {known}.")
+    size = math.prod(shape)
+    return shape, size, device_bytes(size, dtype), f"{show(shape)} {dtype}"

@@ -1,0 +1,86 @@
+"""Values on the host that storages are filled with, at first and after a loss of the device."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.engine.registry.exact import is_regular
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.engine.values.spec import Shape
+
+host_bytes: dict[object, int] = {}
+"""Bytes of the host values that are on no device, by a weak reference to what holds them, which
+takes itself out of here: no line of Python runs for that (see `devices.pool.Storage`)."""
+
+
+class _Filling:
+    """What a storage is filled with, and which one was: an array and its views share it."""
+
+    __slots__ = ("_filled",)
+
+    _filled: tuple[weakref.ref[Storage], weakref.ref[Device]] | None
+
+    def storage_on(self, device: Device) -> Storage | None:
+        """Return the storage on ``device`` that was filled with these values, if it is there."""
+        if self._filled is None or self._filled[1]() is not device:
+            return None
+        return self._filled[0]()
+
+    def fills(self, storage: Storage, device: Device) -> None:
+        """Note a storage that was filled with these values."""
+        self._filled = (weakref.ref(storage), weakref.ref(device))
+
+
+class HostValues(_Filling):
+    """Values on the host; they count as an array of the backend until a device has them."""
+
+    __slots__ = ("__weakref__", "_is_regular", "_mark", "values")
+
+    def __init__(self, values: Array, is_regular: bool | None = None) -> None:
+        self._filled = None
+        self.values = values
+        self._is_regular = is_regular
+        self._mark: object = weakref.ref(self, host_bytes.pop)
+        host_bytes[self._mark] = values.nbytes
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether a device computes with them as the host does; see `engine.exact`."""
+        if self._is_regular is None:
+            self._is_regular = is_regular(self.values)
+        return self._is_regular
+
+    def mark_uploaded(self) -> None:
+        """Stop counting: a storage holds the values from now on."""
+        mark, self._mark = self._mark, None
+        host_bytes.pop(mark, None)
+
+
+class PackedValues(_Filling):
+    """The values of a row-major copy of a view, found again from what the view is one of."""
+
+    __slots__ = ("_layout", "_shape", "_whole")
+
+    def __init__(
+        self, whole: HostValues | PackedValues, shape: Shape, strides: tuple[int, ...], offset: int
+    ) -> None:
+        self._filled = None
+        self._whole = whole
+        self._shape = shape
+        self._layout = (strides, offset)
+
+    @property
+    def values(self) -> Array:
+        """The values, in an array of their own."""
+        strides, offset = self._layout
+        flat = np.ascontiguousarray(self._whole.values).reshape(-1)
+        steps = tuple(step * flat.itemsize for step in strides)
+        view = np.lib.stride_tricks.as_strided(flat[offset:], self._shape, steps, writeable=False)
+        return np.array(view, order="C")

@@ -1,0 +1,375 @@
+"""The WebGPU backend: uploads, downloads and launches on one device, and gets a new one if lost."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.backends.webgpu.arrays.array import (
+    CHECKED_BYTES,
+    ITEMSIZE,
+    GpuArray,
+    device_bytes,
+    row_major,
+    to_device_values,
+    to_host_values,
+)
+from wgsl_kernels.backends.webgpu.arrays.host_values import HostValues, PackedValues, host_bytes
+from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of
+from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
+from wgsl_kernels.backends.webgpu.composing.text.operands import classify
+from wgsl_kernels.backends.webgpu.control.copier import Copier
+from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+from wgsl_kernels.backends.webgpu.control.symbolic import lower_function
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.declare.sources import sources_of
+from wgsl_kernels.backends.webgpu.devices.background import Background
+from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
+from wgsl_kernels.backends.webgpu.devices.device import Device
+from wgsl_kernels.backends.webgpu.devices.lifetime import abandon
+from wgsl_kernels.backends.webgpu.lowering.filling import fill
+from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+from wgsl_kernels.backends.webgpu.programs.call import Call
+from wgsl_kernels.backends.webgpu.programs.program import Program
+from wgsl_kernels.backends.webgpu.runtime.debugging import Debugging
+from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
+from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
+from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
+from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
+from wgsl_kernels.backends.webgpu.runtime.small import launch_where_small
+from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
+from wgsl_kernels.engine.drivers.driver import Launch, Usage
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.context import current
+from wgsl_kernels.engine.environment.errors import ArgumentError, DeviceLostError, OutOfMemoryError
+from wgsl_kernels.engine.values.dtypes import DType, numpy_dtype
+from wgsl_kernels.engine.values.shapes import show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from wgsl_kernels.backends.webgpu.arrays.array import Layout
+    from wgsl_kernels.backends.webgpu.arrays.words import Words
+    from wgsl_kernels.backends.webgpu.runtime.launch import ShaderLaunch
+    from wgsl_kernels.engine.drivers.driver import Noted
+    from wgsl_kernels.engine.registry.registry import Kernel
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.engine.values.spec import Spec
+
+
+class WebGpuBackend:
+    """Runs WGSL kernels through wgpu."""
+
+    name = "webgpu"
+
+    def __init__(self) -> None:
+        self._device: Device | None = None
+        self._copier = Copier(self)
+        self._fills: DeviceCache[tuple[Any, ...], Loaded] = DeviceCache(bytes_of_loaded)
+        self.evaluator = Evaluator(self)
+        self.tuner = Tuner(self.open)
+        self._debugging = Debugging(self.evaluator)
+        self.note_results = self._debugging.note  # under config.debug, which looks at dispatches
+        self.open()
+
+    def fusion(self) -> str:
+        """Return what `config.fusion` says here."""
+        own = current().config
+        said: str = own["fusion"] if own and "fusion" in own else config.process["fusion"]
+        return said
+
+    def open(self) -> Device:
+        """Return the device; a new one if there is none or it was lost."""
+        device = self._device
+        if device is None or device.captures.recorder.refusal is not None:
+            lost, self._device = device, Device(memory_limit=self._memory_limit)
+            device = self._device
+            if lost is not None:
+                abandon(lost)
+            self._copier.begin(device)
+            self._fills.begin(device)
+            self._debugging.attach(device)
+        return device
+
+    @property
+    def recorded(self) -> int:
+        """How many dispatches the device was given."""
+        return self.open().recorded
+
+    def _memory_limit(self) -> int | None:
+        limit = config.memory_limit
+        if limit != "auto":
+            return limit if isinstance(limit, int) else None
+        device = self._device
+        return None if device is None else device.policy.memory_limit
+
+    def supports(self, dtype: DType) -> bool:
+        """Say whether buffers can hold ``dtype`` here."""
+        if dtype == "float16":
+            return "shader-f16" in self.open().features
+        return dtype in ITEMSIZE
+
+    def serves(self, kernel: Kernel, dtype: DType) -> bool:
+        """Say whether the written types of a shader take a first input of ``dtype``."""
+        return not isinstance(kernel.func, ShaderKernel) or dtype in kernel.func.served
+
+    def upload(self, values: Array, spec: Spec) -> GpuArray:
+        """Return an array of host values; a device gets them when a kernel first reads them."""
+        size = spec.size
+        if spec.nbytes >= CHECKED_BYTES:
+            self.check_size(spec)
+        host = HostValues(values) if size else None
+        return GpuArray(spec.shape, spec.dtype, size, None, None, host=host)
+
+    def check_size(self, spec: Spec) -> None:
+        """Refuse an array beyond the device or the limit; the words count host bytes, as on cpu.
+
+        Raises:
+            OutOfMemoryError: It is.
+        """
+        nbytes = device_bytes(spec.size, spec.dtype)
+        if nbytes < 1 << 20:
+            return
+        device = self.open()
+        limit, largest = self._memory_limit(), device.limits["max-buffer-size"]
+        most = device.pool.held_bytes + sum(list(host_bytes.values()))  # quicker than to count
+        if nbytes <= largest and (limit is None or most + nbytes <= limit):
+            return
+        held = self.memory().num_bytes
+        if nbytes > largest or (limit is not None and held + nbytes > limit):
+            raise OutOfMemoryError(
+                f"asked for {spec.nbytes} bytes ({show(spec.shape)} {spec.dtype}).\n"
+                f"Backend 'webgpu' holds {held} bytes; one buffer has at most {largest} "
+                f"(max-buffer-size), all together {'any number' if limit is None else limit} "
+                "(config.memory_limit)."
+            )
+
+    def make_resident(self, array: GpuArray, why: str = "") -> None:
+        """Have the array's elements on the device; ``why`` explains it where it was pending.
+
+        Raises:
+            DeviceLostError: They were on a device that is lost, and the host has no copy.
+        """
+        if array.op is not None:
+            self.evaluator.make(array, why or "its buffer is needed")
+        device = self.open()
+        if array.size == 0 or (array.storage is not None and array.device is device):
+            return
+        filling = array.source if array.host is None else array.host
+        if filling is None:
+            raise DeviceLostError(
+                f"tensor of shape {show(array.shape)} and dtype {array.dtype} was lost with the "
+                "device; only tensors made from host values, and views of them, come back. Compute "
+                "it again; variables come back from a file of wk.save, by wk.load(path, into=...)."
+            )
+        storage = filling.storage_on(device)
+        if storage is None:
+            what = f"{show(array.shape)} {array.dtype}"
+            storage = device.put(to_device_values(filling.values, array.dtype), "upload", what)
+            filling.fills(storage, device)
+        array.storage = storage
+        array.device = device
+        if array.host is not None:
+            array.host.mark_uploaded()
+
+    def contiguous(self, array: GpuArray) -> GpuArray:
+        """Return the array row-major from its storage's beginning; a copy is remembered."""
+        if array.layout is None:
+            return array
+        packed = array.packed
+        if packed is not None and packed.device is self._device:
+            return packed
+        if array.size == 0:
+            return GpuArray(array.shape, array.dtype, 0, None, None)
+        array.packed = self.copy(array)
+        array.packed.immutable = array.immutable
+        if array.source is not None:
+            array.packed.source = PackedValues(
+                array.source, array.shape, array.strides, array.offset
+            )
+        return array.packed
+
+    def copy(self, array: GpuArray) -> GpuArray:
+        """Return a row-major copy of an array on the device."""
+        return self._copier.copy(array)
+
+    def fill(self, array: GpuArray, words: Words) -> None:
+        """Record that all elements of a new array become one number."""
+        if array.storage is None:
+            return
+        device = self.open()
+        key = (array.size, array.dtype, words)
+        loaded = self._fills[key]
+        if loaded is None:
+            program = Program((fill(device, Argument.of(array, 0), words),), (), ())
+            loaded = Loaded(device, program)
+            self._fills.keep(key, loaded)
+        loaded.run([array])
+
+    def download(self, array: GpuArray, spec: Spec) -> Array:
+        """Return the values as a new array, waiting for the work that computes them."""
+        if array.size == 0:
+            if self._device is not None and self._device.captures.recorder.refusal is None:
+                self._device.read(self._device.spare, 0, 0)  # raises what kernels have reported
+            return np.zeros(spec.shape, numpy_dtype(spec.dtype))
+        if array.host is not None:
+            return np.array(array.host.values.reshape(spec.shape), order="C")
+        device = self.open()
+        if array.op is not None or array.device is not device:
+            self.make_resident(array, "it is read")
+        if array.layout is not None and array.layout[0] != row_major(array.shape):
+            array = self.contiguous(array)
+        assert array.storage is not None
+        start = array.offset * ITEMSIZE[array.dtype]
+        raw = device.read(array.storage, start, array.size * ITEMSIZE[array.dtype])
+        return to_host_values(raw, spec)
+
+    def known(self, array: GpuArray) -> Array | None:
+        """Return the values where the host has them; they are never written."""
+        return None if array.host is None else array.host.values
+
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: list[Any],
+        attrs: dict[str, Any],
+        outputs: tuple[Spec, ...] | None,
+        output_names: tuple[str, ...],
+    ) -> Launch:
+        """Return a launch: of programs for a shader, of calls and programs for a function."""
+
+        def prepare() -> Launch:
+            return self._device_launch(kernel, inputs, attrs, outputs, output_names)
+
+        small = launch_where_small(self, kernel, inputs, attrs, outputs, prepare)
+        return prepare() if small is None else small
+
+    def _device_launch(
+        self,
+        kernel: Kernel,
+        inputs: list[Any],
+        attrs: dict[str, Any],
+        outputs: tuple[Spec, ...] | None,
+        output_names: tuple[str, ...],
+    ) -> Launch:
+        if not isinstance(kernel.func, ShaderKernel):
+            gpu = Gpu(self, kernel.name, kernel.origin, sources_of(kernel))
+            lower = partial(lower_function, gpu)
+            return FunctionLaunch(self, kernel, gpu, attrs, outputs, lower)
+        if outputs is None:
+            raise ArgumentError(
+                f"{kernel.name}: its output shape is known only after the run; a shader alone "
+                "cannot serve that. Register a function with full control."
+            )
+        shader = kernel.func
+        form = classify(shader.source, shader.form)
+        names = shader.names()
+        if len(names) != len(inputs):
+            raise ArgumentError(
+                f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
+            )
+        call = Call(shader, tuple(names), attrs, outputs, tuple(output_names))
+        launch: ShaderLaunch = (
+            MapLaunch(self, call) if form == "map" else FusibleLaunch(self, call, form)
+        )
+        check_fit(form, call, inputs)
+        return launch
+
+    def memory(self) -> Usage:
+        """Return live buffers and bytes, host values not yet uploaded included."""
+        pending = list(host_bytes.values())
+        if self._device is None or self._device.refusal is not None:
+            return Usage(len(pending), sum(pending))
+        use = self._device.memory()
+        return Usage(
+            num_buffers=use.num_buffers + len(pending),
+            num_bytes=use.num_bytes + sum(pending),
+            pool_bytes=use.pool_bytes,
+            captured_bytes=use.captured_bytes,
+        )
+
+    @contextmanager
+    def compiling(self, threads: int, notify: Callable[[int, int], None]) -> Iterator[Background]:
+        """Compile pipelines in threads for a block; ``notify(done, asked)`` is called with each."""
+        device = self.open()
+        background = Background(threads, notify)
+        with device.lock:
+            device.captures.compile_in(background)
+        try:
+            yield background
+        finally:
+            with device.lock:
+                device.captures.compile_in(None)
+
+    def tuning(self) -> AbstractContextManager[None]:
+        """Measure in a block what is worth it and not known: see `Tuner.tuning`."""
+        return self.tuner.tuning()
+
+    def choices(self) -> dict[str, Any]:
+        """Return what the tuner has chosen: see `Tuner.choices`."""
+        return self.tuner.choices()
+
+    def load_choices(self, choices: Mapping[str, Any]) -> None:
+        """Have the tuner take over choices: see `Tuner.load_choices`."""
+        self.tuner.load_choices(choices)
+
+    def record(self, scratch: Any = None) -> GpuRecording:
+        """Return a recording that has not begun; see `engine.drivers.driver.Recording`."""
+        return GpuRecording(self, scratch)
+
+    def layout_key(self, array: GpuArray) -> Layout | None:
+        """Return what a recording needs to know of an array's layout: see `capturing.layouts`."""
+        return None if array.layout is None else layout_of(array)[0]
+
+    def submit(self) -> None:
+        """Hand over what is recorded."""
+        self.open().flush()
+
+    def evaluate(self, arrays: list[Any]) -> None:
+        """Make what is pending of ``arrays`` and hand over what is recorded."""
+        device = None
+        for one in arrays:
+            if one.op is not None:
+                self.evaluator.make(one, "it is evaluated")
+                device = self._device
+        (device or self.open()).flush()
+
+    def wait(self) -> None:
+        """Wait for all that was handed over."""
+        self.open().wait()
+
+    def profile(self, on: bool) -> None:
+        """Begin or end noting dispatches, with their times where the device can tell."""
+        device = self.open()
+        device.profile(on)
+        if on:
+            device.reset_peak()
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that live buffers had since `profile` began."""
+        return self.open().memory().peak_bytes
+
+    def take_timings(self) -> list[Noted]:
+        """Return kernels, cause, milliseconds and program of each dispatch since `profile` began.
+
+        The last is the program, and which of its dispatches it was.
+        """
+        noted = self.open().take_timings()
+        return [(one.kernels, one.cause, one.milliseconds, one.origin) for one in noted]
+
+    def trim(self) -> int:
+        """Give the buffers that wait for reuse back: see `Device.trim`."""
+        return 0 if self._device is None else self._device.trim()
+
+    def close(self) -> None:
+        """Close the device."""
+        if self._device is not None:
+            self._device.close()
+            self._device = None

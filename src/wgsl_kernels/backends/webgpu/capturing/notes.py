@@ -1,0 +1,136 @@
+"""Taking notes of what a thread has the device do, so that it can be replayed."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from wgsl_kernels.backends.webgpu.capturing.scratch import Scratch
+from wgsl_kernels.backends.webgpu.devices.status import SLOTS, LastingStatus
+from wgsl_kernels.engine.environment.origin import user_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wgsl_kernels.backends.webgpu.capturing.scratch import Value
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline, Ranges
+    from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
+    from wgsl_kernels.backends.webgpu.devices.recorder import Label
+
+
+Place: TypeAlias = "Block | Value"
+
+
+class Step(NamedTuple):
+    """One dispatch, with all that it needs but the device's own parameter buffer.
+
+    ``places`` are the buffers, and the values in place of those that belong to the run.
+    """
+
+    pipeline: Pipeline
+    places: tuple[Place, ...]
+    ranges: Ranges
+    window: int
+    params: bytes
+    groups: tuple[int, int, int]
+    label: Label
+    origin: Origin
+
+
+class Notes:
+    """What one thread had a device do between ``begin`` and ``end``.
+
+    Attributes:
+        steps: The dispatches in order.
+        kept: Buffers from outside the scratch memory that they name, with a hold on each.
+        held: The buffers allocated meanwhile that somebody held at the end, and what is in them.
+        why: Why they cannot be replayed; nothing more is noted once that is known.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.steps: list[Step] = []
+        self.kept: dict[Block, Storage] = {}
+        self.why = ""
+        self.status: LastingStatus | None = None
+        self.held: dict[Block, Value] = {}
+        self._device = device
+        self._scratch: Scratch | None = None
+        self._thread = 0
+
+    def begin(self) -> None:
+        """Listen to this thread, and serve its allocations from the scratch memory."""
+        device = self._device
+        with device.lock:
+            self._thread = threading.get_ident()
+            self._scratch = Scratch(device.pool)
+            device.notes = self
+
+    def end(self) -> None:
+        """Listen no more."""
+        device = self._device
+        with device.lock:
+            if device.notes is self:
+                device.notes = None
+            if self._scratch is not None:
+                self.held = self._scratch.end()
+                self._scratch = None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Note nothing of a block, and let its allocations be ordinary ones."""
+        scratch = self._scratch
+        if scratch is None:
+            yield
+            return
+        with self._device.lock:
+            self._thread = scratch.thread = 0
+            try:
+                yield
+            finally:
+                self._thread = scratch.thread = threading.get_ident()
+
+    def refuse(self, why: str) -> None:
+        """Give up for this reason; the first one stays."""
+        if not self.why:
+            self.why = why
+            self.end()
+
+    def listens(self) -> bool:
+        """Say whether the calling thread is the one that is listened to."""
+        return self._thread == threading.get_ident()
+
+    def dispatched(self, ready: Ready, storages: Sequence[Storage]) -> None:
+        """Note a dispatch."""
+        if self._scratch is None:
+            return
+        values = self._scratch.values
+        for one in storages:
+            if one.block not in values:
+                self.kept.setdefault(one.block, one)
+        pipeline, fitting, params, groups, _, label, origin = ready
+        places = tuple([values.get(one.block, one.block) for one in storages])
+        self.steps.append(
+            Step(pipeline, places, fitting.ranges, fitting.window, params, groups, label, origin)
+        )
+
+    def has_read(self) -> None:
+        """Give up: what comes back from the device steers Python."""
+        self.refuse(f"it reads values at {user_line()}")
+
+    @property
+    def current(self) -> LastingStatus:
+        """Where the kernels report, here and in the replays."""
+        if self.status is None:
+            self.status = LastingStatus(self._device.reports.new_storage())
+        self._device.reports.watch(self.status)
+        return self.status
+
+    def status_storage(self) -> Storage:
+        """Return the buffer of the next dispatch that reports."""
+        if self.current.is_full:
+            self.refuse(f"more than {SLOTS} of its kernels check values")
+            return self._device.status_storage
+        return self.current.storage

@@ -1,0 +1,179 @@
+"""Recording a run for replays: what belongs to the run, what comes in, what goes out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, to_device_values
+from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of, stretch
+from wgsl_kernels.backends.webgpu.capturing.notes import Notes
+from wgsl_kernels.backends.webgpu.capturing.ordering import sparing_order
+from wgsl_kernels.backends.webgpu.capturing.replay import GpuReplay, Output, Slot
+from wgsl_kernels.backends.webgpu.capturing.scratch import Plan, Room, Value, Workspace
+from wgsl_kernels.engine.environment.liveness import is_shared
+from wgsl_kernels.engine.values.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from wgsl_kernels.backends.webgpu.capturing.notes import Place, Step
+    from wgsl_kernels.backends.webgpu.capturing.ordering import Use
+    from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
+
+
+class GpuRecording:
+    """One recording; see `wgsl_kernels.engine.drivers.driver.Recording`."""
+
+    def __init__(self, backend: Session, scratch: Any = None) -> None:
+        self._backend = backend
+        self._device = backend.open()
+        fits = isinstance(scratch, Workspace) and scratch.device is self._device
+        with self._device.lock:
+            self.scratch: Workspace = scratch if fits else Workspace(self._device)
+        self._notes = Notes(self._device)
+
+    @property
+    def why(self) -> str:
+        """Why there can be no replay."""
+        return self._notes.why
+
+    def own(self, array: GpuArray, spec: Spec, shared: bool) -> GpuArray:
+        """Return an array of this one's layout, in a buffer that nothing else has."""
+        with self._notes.paused():
+            return self._own(array, spec, shared)
+
+    def _own(self, array: GpuArray, spec: Spec, shared: bool) -> GpuArray:
+        size = spec.size
+        if size == 0:
+            return GpuArray(spec.shape, spec.dtype, 0, None, None)
+        if array.host is not None:
+            values = to_device_values(array.host.values.reshape(spec.shape), spec.dtype)
+            storage = self._device.put(values, "upload", f"{spec}")
+            return GpuArray(spec.shape, spec.dtype, size, storage, self._device)
+        self._backend.make_resident(array)
+        layout, _ = layout_of(array)
+        if layout is not None:
+            part = self._backend.copy(stretch(array)).storage
+            return GpuArray(spec.shape, spec.dtype, size, part, self._device, layout)
+        is_alone = not is_shared(array.storage, 1) and not shared
+        return array if is_alone else self._backend.copy(array)
+
+    def begin(self) -> None:
+        """Begin to take notes; what is pending is made first, lest it be made with the run's."""
+        self._backend.evaluator.make_deferred()
+        self._notes.begin()
+
+    def refuse(self, why: str) -> None:
+        """Give up."""
+        self._notes.refuse(why)
+
+    def end(self) -> None:
+        """Take no more notes; what still holds values belongs to its holders."""
+        self._notes.end()
+
+    def replay(self, inputs: list[GpuArray], outputs: list[GpuArray]) -> GpuReplay | None:
+        """Return the replay, or None."""
+        notes = self._notes
+        sources: dict[Place, int] = {}
+        for index, array in enumerate(inputs):
+            if array.storage is not None:
+                sources[self._place(array.storage)] = index
+        if not self._writes_only_its_own(sources):
+            return None
+        named = {place for step in notes.steps for place in step.places}
+        ends = {self._place(one.storage) for one in outputs if one.storage is not None}
+        used = [place for place in sources if place in named or place in ends]
+        used.sort(key=sources.__getitem__)
+        slots = {place: slot for slot, place in enumerate(used)}
+        made: list[Slot] = []
+        found: list[Output] = []
+        for array in outputs:
+            storage = array.storage
+            place = None if storage is None else self._place(storage)
+            if storage is not None and isinstance(place, Value) and place not in slots:
+                slots[place] = len(slots)
+                made.append(Slot(storage.nbytes, Spec(array.shape, array.dtype)))
+            slot = -1 if place is None else slots.get(place, -1)
+            constant = array if slot < 0 else None
+            found.append(Output(slot, array.shape, array.dtype, array.size, array.layout, constant))
+        with self._device.lock:
+            return GpuReplay(
+                self._backend,
+                self._device,
+                self._steps(slots, len(used)),
+                made,
+                tuple(
+                    one.storage is not None and self._place(one.storage) in slots for one in inputs
+                ),
+                [inputs[sources[place]].layout for place in used],
+                found,
+                [one for block, one in notes.kept.items() if block not in slots],
+                self.scratch,
+                notes.status,
+            )
+
+    def _place(self, storage: Storage) -> Place:
+        """Return the value that an array of the run holds, or the buffer that it came in."""
+        return self._notes.held.get(storage.block, storage.block)
+
+    def _steps(self, slots: dict[Place, int], inputs: int) -> list[tuple[Step, list[Block | int]]]:
+        """Return the dispatches, each with its buffers and slots, the first of which are inputs."""
+        steps = self._notes.steps
+        plan = self._plan(steps, slots, inputs)
+        other = self._sparing(slots)
+        if other != steps:
+            less = self._plan(other, slots, inputs)
+            if less.more_bytes < plan.more_bytes:
+                steps, plan = other, less
+        inside = self.scratch.places_in(plan)
+
+        def found(place: Place) -> Block | int:
+            if place in slots:
+                return slots[place]
+            return inside[place] if isinstance(place, Value) else place
+
+        return [(step, [found(one) for one in step.places]) for step in steps]
+
+    def _plan(self, steps: list[Step], slots: dict[Place, int], inputs: int) -> Plan:
+        """Return where to hold what is needed inside of the dispatches in this order."""
+        spans: dict[Value, range] = {}
+        for at, step in enumerate(steps):
+            for place in step.places:
+                if isinstance(place, Value):
+                    first = spans[place].start if place in spans else at
+                    spans[place] = range(first, at + 1)
+        results: list[Room] = []
+        for place, slot in slots.items():
+            if isinstance(place, Value) and place in spans:
+                span = spans.pop(place)
+                if slot >= inputs:
+                    capacity = self._device.pool.capacity_for(place.nbytes)
+                    results.append(Room(capacity, slot, [range(span.start, len(steps))]))
+        return self.scratch.plan(spans, results)
+
+    def _sparing(self, slots: dict[Place, int]) -> list[Step]:
+        """Return the dispatches in an order that keeps less inside of the run."""
+        steps = self._notes.steps
+        uses: list[Use] = []
+        sizes: dict[Hashable, int] = {}
+        for step in steps:
+            kinds = [binding.kind for binding in step.pipeline.layout.storages]
+            written = [one for one, kind in zip(step.places, kinds, strict=True) if kind != "read"]
+            uses.append((frozenset(step.places), frozenset(written)))
+            for one in step.places:
+                if isinstance(one, Value) and one not in slots:
+                    sizes[one] = one.nbytes
+        return [steps[number] for number in sparing_order(uses, sizes)]
+
+    def _writes_only_its_own(self, sources: dict[Place, int]) -> bool:
+        """Refuse a run that writes into what it was given, which a replay could not restore."""
+        status = self._notes.status
+        spared = {None if status is None else status.storage.block}
+        outside = (self._notes.kept.keys() | sources.keys()) - spared
+        for step in self._notes.steps:
+            for binding, place in zip(step.pipeline.layout.storages, step.places, strict=True):
+                if binding.kind == "read_write" and place in outside:
+                    self.refuse(f"{step.pipeline.label} writes into one of its inputs")
+                    return False
+        return True

@@ -1,0 +1,253 @@
+"""Replaying recorded dispatches on other buffers: nothing is composed or packed again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wgsl_kernels.backends.webgpu.arrays.array import CHECKED_BYTES, ITEMSIZE, GpuArray, row_major
+from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of, stretch
+from wgsl_kernels.backends.webgpu.capturing.program import concatenated
+from wgsl_kernels.backends.webgpu.devices.pipeline import GROUP_BYTES
+from wgsl_kernels.engine.drivers.driver import OtherLayoutError
+from wgsl_kernels.engine.environment.recent import Recent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.arrays.array import Layout
+    from wgsl_kernels.backends.webgpu.capturing.notes import Step
+    from wgsl_kernels.backends.webgpu.capturing.scratch import Workspace
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Ranges
+    from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin
+    from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch
+    from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.engine.values.dtypes import DType
+    from wgsl_kernels.engine.values.spec import Shape, Spec
+
+
+STEP_BYTES = 9000
+"""What one dispatch of a recording takes on the host, with its part of the program."""
+
+
+def _bytes_of_variant(dispatches: list[Dispatch]) -> int:
+    return 300 + 150 * len(dispatches)
+
+
+class Output(NamedTuple):
+    """One output array: a constant, or a view of the buffer in a slot."""
+
+    slot: int
+    shape: Shape
+    dtype: DType
+    size: int
+    layout: Layout | None
+    constant: GpuArray | None = None
+
+
+class Slot(NamedTuple):
+    """A new buffer that each run needs, and what it is for."""
+
+    nbytes: int
+    spec: Spec
+
+
+class Row:
+    """One dispatch: what stays, and which of its buffers differ from run to run.
+
+    Attributes:
+        blocks: Its buffers; those at positions in ``open`` are replaced.
+        open: (position, slot) of each buffer that differs.
+    """
+
+    __slots__ = ("blocks", "offset", "open", "step")
+
+    def __init__(self, step: Step, places: Sequence[Block | int], at: Any) -> None:
+        self.step = step
+        self.offset = at
+        self.blocks: list[Any] = list(places)
+        self.open = tuple(
+            (index, place) for index, place in enumerate(places) if isinstance(place, int)
+        )
+
+    def ranges(self, starts: Sequence[int]) -> Ranges:
+        """Return what is bound of the buffers, where slots begin at these bytes."""
+        ranges = self.step.ranges
+        if not any(starts):
+            return ranges
+        found = list(ranges)
+        for place, slot in self.open:
+            if slot < len(starts):
+                first, nbytes = ranges[place]
+                first += starts[slot]
+                found[place] = first, min(nbytes, self.blocks[place].capacity - first)
+        return tuple(found)
+
+
+class GpuReplay:
+    """The dispatches of one recorded run.
+
+    Slots number the buffers that differ from run to run: first those of the inputs that are used,
+    then new ones for the outputs, in which dispatches may work before the result is there. Of a
+    view the part is bound that has the recorded one's layout. For each set of buffers, and of
+    starts of such parts, the list of dispatches is remembered, and so are bind groups, which
+    dispatches share: encoding half as many objects takes half the time. Parameters that do not
+    travel with their dispatch lie in a buffer of the replay's own, written once.
+    """
+
+    def __init__(
+        self,
+        backend: Session,
+        device: Device,
+        steps: list[tuple[Step, list[Block | int]]],
+        made: list[Slot],
+        used: tuple[bool, ...],
+        layouts: list[Layout | None],
+        outputs: list[Output],
+        kept: list[Storage],
+        scratch: Workspace,
+        status: LastingStatus | None,
+    ) -> None:
+        self.used = used
+        self.dispatches = len(steps)
+        self.program = concatenated(steps, len(layouts), [one.spec for one in made])
+        """What it replays; None where a dispatch was of no program."""
+        whole = self.program
+        self._origins: list[Origin] = [None] * len(steps)
+        if whole is not None:
+            self._origins = [(whole, one) for one in whole.dispatches]
+        self._backend = backend
+        self._device = device
+        self._made = [one.nbytes for one in made]
+        self._large = [one.spec for one in made if one.nbytes >= CHECKED_BYTES]
+        self._layouts = layouts
+        self._has_views = any(one is not None for one in layouts)
+        self._alignment = device.limits["min-storage-buffer-offset-alignment"]
+        self._outputs = outputs
+        self._kept = kept
+        self._scratch = scratch
+        self._status = status
+        self._work = sum(x * y * z for x, y, z in (step.groups for step, _ in steps))
+        recorder = device.captures.recorder
+        needs = [(one.params, one.window, one.pipeline) for one, _ in steps]
+        offsets, self._params = recorder.fixed_params(needs)
+        self._rows = [
+            Row(step, places, at) for (step, places), at in zip(steps, offsets, strict=True)
+        ]
+        self._groups: Recent[Any, Group] = Recent(GROUP_BYTES)
+        self._fixed = [
+            None if row.open else self._dispatch(row, tuple(row.blocks), row.step.ranges)
+            for row in self._rows
+        ]
+        self._variants: Recent[tuple[Block | int, ...], list[Dispatch]] = Recent(_bytes_of_variant)
+        own = 0 if self._params is None else self._params.size
+        own += 0 if status is None else status.storage.nbytes
+        self.nbytes = own + STEP_BYTES * len(steps)
+        device.captures.alive.add(self)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the device is still the backend's."""
+        return self._backend.open() is self._device
+
+    def __call__(self, arrays: list[GpuArray]) -> list[GpuArray]:
+        """Record all dispatches on these inputs and new outputs; return the output arrays."""
+        device = self._device
+        backend = self._backend
+        for spec in self._large:
+            backend.check_size(spec)
+        with device.lock:
+            storages: list[Storage] = []
+            starts: list[int] = []
+            for array, layout in zip(arrays, self._layouts, strict=True):
+                if array.storage is None or array.device is not device:
+                    backend.make_resident(array)
+                storage = array.storage
+                if array.layout is not layout:
+                    storage, start = self._part(array, layout)
+                    starts.append(start)
+                elif self._has_views:
+                    starts.append(0)
+                assert storage is not None
+                storages.append(storage)
+            allocate = device.pool.allocate
+            for nbytes in self._made:
+                storages.append(allocate(nbytes, "capture"))
+            blocks = tuple([one.block for one in storages])
+            key: tuple[Block | int, ...] = (*blocks, *starts) if starts else blocks
+            records = self._variants[key]
+            if records is None:
+                records = self._variants.keep(key, self._variant(blocks, starts))
+            if self._status is not None:
+                device.reports.watch(self._status)
+            device.replay(records, blocks, self._work, self._origins)
+        made: list[GpuArray] = []
+        for slot, shape, dtype, size, layout, constant in self._outputs:
+            if constant is None:
+                if slot < len(starts) and starts[slot]:
+                    strides, offset = (row_major(shape), 0) if layout is None else layout
+                    layout = (strides, offset + starts[slot] // ITEMSIZE[dtype])
+                constant = GpuArray(shape, dtype, size, storages[slot], device, layout)
+            made.append(constant)
+        return made
+
+    def _part(self, array: GpuArray, layout: Layout | None) -> tuple[Storage | None, int]:
+        """Return the buffer of an array that is to lie so, and at which byte to bind it.
+
+        What does not begin where a binding may is copied.
+        """
+        own, start = layout_of(array)
+        if own != layout:
+            raise OtherLayoutError
+        first = start * ITEMSIZE[array.dtype]
+        if first % self._alignment == 0:
+            return array.storage, first
+        return self._backend.copy(stretch(array)).storage, 0
+
+    def __del__(self) -> None:
+        """Have nobody write into the constants before replays that were not submitted yet."""
+        epoch = self._device.captures.recorder.epoch
+        for one in self._kept:
+            one.block.epoch = epoch
+
+    def forget(self, block: Block) -> None:
+        """Drop what names a buffer that leaves the pool."""
+        self._variants.drop(lambda blocks, _: block in blocks)
+        self._groups.drop(lambda _, group: block in group.blocks)
+
+    def forget_device(self) -> None:
+        """Drop the dispatches with their pipelines, bind groups and buffers: no call comes back."""
+        self._rows, self._fixed, self._kept, self._params = [], [], [], None
+        self._groups.clear()
+        self._variants.clear()
+
+    def counted(self, use: MemoryUse) -> MemoryUse:
+        """Return a count of memory with what this keeps in its own place there."""
+        status = 0 if self._status is None else self._status.storage.nbytes
+        own = status if self._params is None else self._params.size + status
+        use = replace(use, captured_bytes=use.captured_bytes + own)
+        return use.without(1, status) if status else use
+
+    def _variant(self, blocks: tuple[Block, ...], starts: Sequence[int]) -> list[Dispatch]:
+        records: list[Dispatch] = []
+        for row, fixed in zip(self._rows, self._fixed, strict=True):
+            if fixed is not None:
+                records.append(fixed)
+                continue
+            for place, slot in row.open:
+                row.blocks[place] = blocks[slot]
+            records.append(self._dispatch(row, tuple(row.blocks), row.ranges(starts)))
+        return records
+
+    def _dispatch(self, row: Row, blocks: tuple[Block, ...], ranges: Ranges) -> Dispatch:
+        step = row.step
+        key = (step.pipeline.layout, step.window, ranges, blocks)
+        group = self._groups[key]
+        if group is None:
+            uniform = self._params, step.window
+            group = self._device.make_group(step.pipeline, blocks, ranges, uniform)
+            self._groups.keep(key, group)
+        return (step.pipeline, group, row.offset, step.groups, step.label)

@@ -1,0 +1,170 @@
+"""Composing a kernel: from an author's file and the tensors at hand to a shader that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composing.forms.accessors import add_free
+from wgsl_kernels.backends.webgpu.composing.forms.maps import add_map, can_vec4
+from wgsl_kernels.backends.webgpu.composing.forms.normalizations import add_writes
+from wgsl_kernels.backends.webgpu.composing.forms.reductions import (
+    Reduction,
+    add_reduction,
+    is_normalization,
+)
+from wgsl_kernels.backends.webgpu.composing.forms.scans import add_scan
+from wgsl_kernels.backends.webgpu.composing.forms.windows import add_window
+from wgsl_kernels.backends.webgpu.composing.groups.attach import (
+    AFTER,
+    After,
+    Before,
+    attach,
+    leaves_of,
+    outputs_of,
+    prefix_of,
+)
+from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
+from wgsl_kernels.backends.webgpu.composing.text.binding import bind
+from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
+from wgsl_kernels.backends.webgpu.composing.text.long_loops import check_loops
+from wgsl_kernels.backends.webgpu.composing.text.operands import (
+    DeclaredForm,
+    Form,
+    Operand,
+    classify,
+)
+from wgsl_kernels.backends.webgpu.composing.text.skeletons import MAP, Skeleton
+from wgsl_kernels.engine.environment.errors import ShaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
+    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.wgsl.facts.facts import Function
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Choices that give another text.
+
+    Attributes:
+        form: What the kernel is registered as, where its functions do not tell.
+        vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
+        held: Inputs of a map that are the same array as another: their loads are held.
+        in_parts: Whether a map is cut above the binding limit, see ``maps.add_map``.
+        loop: What is around the functions of a reduction, a scan or a window.
+        stage: Which part of it this is.
+        kept: How many leading axes of a reduction's input remain.
+        wide: Whether it binds its input as vec4.
+        entry: A free kernel's entry point, where it has several.
+        before: Groups of maps that stand for inputs.
+        after: The group of maps that the output is handed on to.
+    """
+
+    form: DeclaredForm | None = None
+    vec4: bool = False
+    held: tuple[str, ...] = ()
+    in_parts: bool = False
+    loop: Skeleton | None = None
+    stage: Stage = "whole"
+    kept: int = 0
+    wide: bool = False
+    entry: str | None = None
+    before: tuple[Before, ...] = ()
+    after: After | None = None
+
+
+def compose(
+    kernel: str,
+    source: Source,
+    inputs: Sequence[Operand],
+    outputs: Sequence[Operand],
+    *,
+    attrs: Sequence[str] = (),
+    constants: Mapping[str, float] | None = None,
+    options: Options = Options(),
+) -> Composed:
+    """Return the shader that runs ``source`` on these tensors.
+
+    Args:
+        kernel: The kernel's name, for errors.
+        source: Its files.
+        inputs: Its input tensors in the signature's order, absent ones included.
+        outputs: Its output tensors.
+        attrs: Names of its attributes and of the fields that ``params=`` returns.
+        constants: Values of overrides, needed where sizes depend on them.
+        options: Choices that give another text.
+
+    Raises:
+        ShaderError: The source does not fit the tensors; the message points at the line.
+    """
+    form = classify(source, options.form)
+    vec4 = form == "map" and options.vec4 and can_vec4(tuple(inputs), outputs[0])
+    skeleton = _skeleton(form, options, vec4=vec4)
+    facts = skeleton.facts() if skeleton else None
+    leaves = [
+        leaf for one in options.before for leaf in leaves_of(one.structure, prefix_of(one.name))
+    ]
+    written: tuple[Operand, ...] = ()
+    if options.after is not None:
+        leaves += leaves_of(options.after.structure, AFTER)
+        written = outputs_of(options.after.structure, AFTER)
+    composer = Composer(
+        kernel,
+        form,
+        (*inputs, *leaves),
+        (*outputs, *written),
+        tuple(attrs),
+        constants or {},
+        Assembly(source, facts),
+        before={one.name: one for one in options.before},
+        after=options.after,
+    )
+    if skeleton is not None:
+        composer.assembly.offers |= skeleton.offers()
+    attach(composer)
+    try:
+        return _bound(composer, options, vec4=vec4)
+    except ShaderError as error:
+        raise ShaderError(f"{error}{source.syntax_error}") from None
+
+
+def _skeleton(form: Form, options: Options, *, vec4: bool) -> Skeleton | None:
+    """Return the loop around the author's functions, None where it is their own."""
+    if form == "reduce":
+        loop = options.loop or Skeleton("templates/reduce_lanes.wesl")
+        return loop.given(WIDE=options.wide and options.stage != "final")
+    return MAP.given(VEC4=vec4) if form == "map" else options.loop
+
+
+def _bound(composer: Composer, options: Options, *, vec4: bool) -> Composed:
+    if composer.form == "map":
+        start = add_map(composer, vec4=vec4, held=options.held, in_parts=options.in_parts)
+    elif composer.form == "scan":
+        start = add_scan(composer, options.stage, wide=options.wide)
+    elif composer.form == "window":
+        start = add_window(composer, options.stage, wide=options.wide)
+    elif composer.form == "reduce":
+        beside = options.loop is not None and options.loop.value("ROWS", 1) > 1
+        reduction = Reduction(composer, options.stage, options.kept, options.wide, beside=beside)
+        start = add_reduction(reduction)
+        if is_normalization(composer.source) and options.stage in ("whole", "apply"):
+            add_writes(reduction)
+    else:
+        start = add_free(composer, options.entry)
+    if composer.source.checks_loops:
+        _check_loops(composer, start)
+    return bind(composer, start, vec4=vec4)
+
+
+def _check_loops(composer: Composer, start: Function) -> None:
+    skeleton = composer.assembly.skeleton
+    if skeleton is not None:
+        check_loops(composer.assembly, skeleton.functions["main"], skeleton.text, skeleton)
+        return
+    text = composer.source.text_of(start)
+    facts = next(one for one in composer.source.files if one.text is text)
+    check_loops(composer.assembly, start, text, facts)

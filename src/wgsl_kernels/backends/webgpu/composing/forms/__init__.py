@@ -1,0 +1,1 @@
+"""The loops around authors' functions, a module for each form."""

@@ -1,0 +1,1 @@
+"""Maps that share a shader, with one another or with another kernel."""

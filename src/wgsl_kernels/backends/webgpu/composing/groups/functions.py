@@ -1,0 +1,194 @@
+"""The functions of the maps in a fused shader: each kind once, under names of its own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composing.forms.maps import choose_op
+from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
+from wgsl_kernels.backends.webgpu.composing.text.clashes import COMPOSERS
+from wgsl_kernels.backends.webgpu.composing.text.composer import Composer, common_functions
+from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, Operand
+from wgsl_kernels.backends.webgpu.composing.text.uniforms import author_fields
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.names.predeclared import is_predeclared
+from wgsl_kernels.wgsl.names.rename import rename, renamed
+from wgsl_kernels.wgsl.names.resolve import resolve
+from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.source_map import Composition, Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.composing.groups.fields import FieldMaker
+    from wgsl_kernels.backends.webgpu.composing.groups.structure import Kind
+    from wgsl_kernels.wgsl.facts.facts import Declaration, Facts, Function
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+
+SKELETON = frozenset({"main"})
+"""What the skeleton declares."""
+
+
+@dataclass
+class Functions:
+    """The functions of one text.
+
+    Attributes:
+        fields: Where attributes go.
+        prefix: What the names begin with; with one, nothing is shared with the rest of the text.
+        common: Generated functions that any kernel may share, by name.
+        pieces: What is quoted: a file, a span, its edits; or generated text alone.
+        start: The first op: its file and the function.
+    """
+
+    fields: FieldMaker
+    prefix: str = ""
+    common: dict[str, str] = field(default_factory=dict[str, str])
+    pieces: list[tuple[Text, Span, tuple[Edit, ...]] | str] = field(
+        default_factory=list["tuple[Text, Span, tuple[Edit, ...]] | str"]
+    )
+    start: tuple[Text, Function] | None = None
+    _shared: dict[str, Text] = field(default_factory=dict[str, "Text"])
+    _copies: dict[object, tuple[str, Function]] = field(
+        default_factory=dict[object, "tuple[str, Function]"]
+    )
+
+    def add(self, kind: Kind, step: int) -> tuple[str, Function]:
+        """Have the functions of ``kind`` written; one with attributes is copied for each step.
+
+        Returns:
+            The name under which its ``op`` is called, and the author's op.
+        """
+        struct = kind.source.structs.get("Attrs")
+        key = kind.key if struct is None else (kind.key, step)
+        if key in self._copies:
+            return self._copies[key]
+        composer, op = _composer(kind)
+        members: dict[str, str] = {}
+        if struct is not None:
+            offsets, _ = composer.types.members(struct.fields)
+            planned = author_fields(composer, struct, offsets)
+            for member, plan in zip(struct.fields, planned, strict=True):
+                type_ = composer.types.resolve(member.type)
+                name = f"a{step}_{member.name}"
+                members[member.name] = self.fields.attribute(name, type_, step, plan)
+        prefix = f"{self.prefix}k{len(self._copies)}_"
+        self._write(composer, prefix, members)
+        if self.start is None:
+            self.start = (kind.source.text_of(op), op)
+        self._copies[key] = (prefix + op.name, op)
+        return self._copies[key]
+
+    def quote(self, text: Composition) -> None:
+        """Append everything."""
+        for written in self.common.values():
+            text.generate(written + "\n")
+        self._quote_pieces(text)
+
+    def render(self) -> str:
+        """Return everything but common functions as generated text."""
+        text = Composition()
+        self._quote_pieces(text)
+        return text.finish().composed.text
+
+    def _quote_pieces(self, text: Composition) -> None:
+        for piece in self.pieces:
+            if isinstance(piece, str):
+                text.generate(piece)
+            else:
+                text.quote(*piece)
+                text.generate("\n")
+
+    def need(self, name: str) -> None:
+        """Have a common function written for generated text."""
+        for one in ("hold", name):
+            self.common.setdefault(one, common_functions()[one])
+
+    def _write(self, composer: Composer, prefix: str, members: dict[str, str]) -> None:
+        assembly, source = composer.assembly, composer.source
+        assembly.resolve()
+        assembly.refuse_unknown(composer.kernel, {"attrs"})
+        special = {d.name for d in source.facts.declarations if d.name}
+        special |= {name for name in assembly.written if name not in common_functions()}
+        for name in assembly.written.keys() & common_functions().keys():
+            self.common[name] = assembly.written[name]
+        reached = [(facts, d) for facts in source.imported for d in assembly.reached[facts.file]]
+        special |= self._not_shared(reached, special)
+        new = {name: prefix + name for name in special}
+        if self.prefix:
+            new |= {d.name: self.prefix + d.name for _, d in reached if d.name not in special}
+        own = {n: prefix + n for n in assembly.written if n not in common_functions()}
+        for name in own:
+            self.pieces.append(renamed(assembly.written[name], own) + "\n")
+        edits = _edits(source.facts.text, new, members)
+        for declaration in source.facts.declarations:
+            is_dropped = any(declaration is one for one in assembly.dropped)
+            if not is_dropped and declaration.name != "Attrs":
+                self.pieces.append((source.facts.text, declaration.span, edits))
+        for facts, declaration in reached:
+            if declaration.name not in special:
+                if declaration.name in self._shared:
+                    continue
+                self._shared[declaration.name] = facts.text
+            edits = _edits(facts.text, new, members)
+            self.pieces.append((facts.text, declaration.span, edits))
+
+    def _not_shared(self, reached: list[tuple[Facts, Declaration]], special: set[str]) -> set[str]:
+        """Return the imported declarations that this kernel cannot share with the others.
+
+        They depend on its types, or another file has lent the text another of the same name.
+        """
+        found = {
+            d.name
+            for facts, d in reached
+            if d.name in SKELETON
+            or d.name in common_functions()
+            or d.name.startswith(COMPOSERS)
+            or is_predeclared(d.name)
+            or self._shared.get(d.name, facts.text) is not facts.text
+        }
+        users: dict[str, list[str]] = {}
+        for _, declaration in reached:
+            for name in declaration.needs:
+                users.setdefault(name, []).append(declaration.name)
+        pending = [*special, *found]
+        while pending:
+            more = {name for name in users.pop(pending.pop(), ()) if name not in found}
+            found |= more
+            pending += more
+        return found
+
+
+def _composer(kind: Kind) -> tuple[Composer, Function]:
+    """Return the composer of one kind, and its op; the other ops are dropped."""
+    operands = zip(kind.names, kind.dtypes, strict=True)
+    inputs = tuple(Operand(name, dtype, 1) for name, dtype in operands)
+    output = Operand(kind.output_name, kind.output, 1)
+    assembly = Assembly(kind.source, None)
+    composer = Composer(kind.kernel, "map", inputs, (output,), kind.attrs, {}, assembly)
+    op = choose_op(kind.kernel, kind.source, (inputs[0] if inputs else output).dtype)
+    declarations = kind.source.facts.declarations
+    assembly.dropped += [d for d in declarations if d.name in OP_NAMES - {op.name}]
+    return composer, op
+
+
+def _edits(text: Text, new: Mapping[str, str], members: Mapping[str, str]) -> tuple[Edit, ...]:
+    """Return the edits that rename a file's names, and say ``attrs.<member>`` otherwise."""
+    names = resolve(text)
+    declared = {symbol.name for symbol in names.symbols if symbol.is_global}
+    used = {use.ident.name for use in names.uses if use.symbol is None}
+    edits = list(rename(names, {old: new[old] for old in new if old in declared | used}))
+    for use in names.uses:
+        if use.ident.name == "attrs" and use.symbol is None:
+            member = _MEMBER.match(text.text, use.ident.end)
+            if member is None:
+                raise ShaderError(text.point("attrs: want one of its fields.", use.ident.begin))
+            span = Span(use.ident.begin, member.end())
+            edits.append(Edit(span, members[member.group(1)]))
+    return tuple(sorted(edits, key=lambda one: one.span.begin))
+
+
+_MEMBER = re.compile(r"\s*\.\s*(\w+)")

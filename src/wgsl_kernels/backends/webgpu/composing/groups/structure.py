@@ -1,0 +1,125 @@
+"""What a fused shader is made for: its steps, leaves and outputs, without sizes and values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.engine.values.dtypes import DType
+
+Mode = Literal["flat", "value", "given", "strided", "wide", "splat", "gather"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """An array that a fused shader reads.
+
+    Attributes:
+        dtype: Its dtype.
+        mode: How one item is found. ``flat``: at the item's index. ``value``: a parameter.
+            ``given``: by the kernel that the group is fused into. ``strided``: by coordinates.
+            Of items of four elements: ``wide``, four neighbours as one vec4; ``splat``, one
+            element for all four; ``gather``, four apart.
+        space: Which of the shader's coordinate systems it is seen from.
+    """
+
+    dtype: DType
+    mode: Mode
+    space: int = 0
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it takes a binding."""
+        return self.mode not in ("value", "given")
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """An axis along which what is read lies side by side, while what is written does not.
+
+    Attributes:
+        space: A coordinate system that has the axis.
+        axis: Which one it is there.
+        size: Its length.
+        inner: The items of what follows it.
+    """
+
+    space: int
+    axis: int
+    size: int
+    inner: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Kind:
+    """A map kernel for certain dtypes: one copy of its functions.
+
+    Attributes:
+        kernel: The kernel's name.
+        source: Its files.
+        names: What its inputs are called.
+        dtypes: Their dtypes.
+        output_name: What its output is called.
+        output: The output's dtype.
+        attrs: Names of attributes and of fields that ``params=`` returns.
+        key: What tells kinds apart.
+    """
+
+    kernel: str
+    source: Source
+    names: tuple[str, ...]
+    dtypes: tuple[DType, ...]
+    output_name: str
+    output: DType
+    attrs: tuple[str, ...]
+    key: tuple[Any, ...]
+
+
+Ref = int
+"""An operand: the number of an earlier step, or ``~n`` for leaf ``n``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One map of a group and where its operands come from."""
+
+    kind: Kind
+    operands: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A group of maps.
+
+    Attributes:
+        steps: In an order in which operands come first.
+        leaves: What is read.
+        spaces: The rank of each coordinate system.
+        outputs: The steps whose results are written.
+        vec4: Whether an item is four elements.
+        few: Whether there are so few items that coordinates can be found without a division.
+    """
+
+    steps: tuple[Step, ...]
+    leaves: tuple[Leaf, ...]
+    spaces: tuple[int, ...]
+    outputs: tuple[int, ...]
+    vec4: bool
+    few: bool
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What is equal where the text is."""
+        return (self.maps, self.leaves, self.spaces, self.outputs, self.vec4, self.few)
+
+    @property
+    def maps(self) -> tuple[Any, ...]:
+        """What is equal where the same maps are done, however the leaves lie."""
+        return tuple((step.kind.key, step.operands) for step in self.steps)
+
+    @property
+    def label(self) -> str:
+        """The kernels' names, for errors and profiles."""
+        return " + ".join(step.kind.kernel for step in self.steps)

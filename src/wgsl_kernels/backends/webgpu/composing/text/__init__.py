@@ -1,0 +1,1 @@
+"""Names, types, bindings and parameters of a composed text."""

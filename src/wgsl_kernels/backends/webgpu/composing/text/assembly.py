@@ -1,0 +1,231 @@
+"""Putting a composed text together: the author's files, what they ask for, and a skeleton.
+
+Only what is used is written: of imported files the declarations that are reached, of the
+composer's own functions those that somebody names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composing.text.clashes import numbered, renames
+from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.facts.facts import Declaration, Other
+from wgsl_kernels.wgsl.facts.reader import read
+from wgsl_kernels.wgsl.names.predeclared import is_predeclared
+from wgsl_kernels.wgsl.names.rename import rename, renamed
+from wgsl_kernels.wgsl.names.resolve import resolve
+from wgsl_kernels.wgsl.syntax.places import Span, Text
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Composition, Edit, SourceMap
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.wgsl.facts.facts import Facts
+
+Writer = Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A field that the composer can add to the uniform struct: its type and what fills it."""
+
+    type: str
+    fact: str
+    pad: int = 0
+    constant: bool = False
+
+
+@dataclass
+class Assembly:
+    """What goes into one composed text.
+
+    Attributes:
+        source: The author's files.
+        skeleton: The loop around an op, or None where the author wrote the entry point.
+        helpers: What can be written on demand: a name, and the function that writes it.
+        offers: Fields that generated text may name as ``wk_params.<name>``.
+        dropped: Declarations of the author's to leave out.
+        edits: Changes to the author's files.
+        written: The generated declarations, in the order in which they were asked for.
+        fields: The composer's fields that are needed, in that order.
+        uniform: The name of the uniform variable.
+        reached: What the text keeps of each file that is imported from.
+        used: The names that anything in the text takes from outside of itself.
+        asked: Those that skeleton and generated functions take.
+        wanted: Helpers that edits name.
+    """
+
+    source: Source
+    skeleton: Facts | None
+    helpers: dict[str, Writer] = field(default_factory=dict[str, Writer])
+    offers: dict[str, Offer] = field(default_factory=dict[str, Offer])
+    dropped: list[Declaration] = field(default_factory=list[Declaration])
+    edits: dict[str, list[Edit]] = field(default_factory=dict[str, list[Edit]])
+    written: dict[str, str] = field(default_factory=dict[str, str])
+    fields: dict[str, Offer] = field(default_factory=dict[str, Offer])
+    uniform: str = PARAMS
+    reached: dict[str, tuple[Declaration, ...]] = field(
+        default_factory=dict[str, tuple[Declaration, ...]]
+    )
+    used: set[str] = field(default_factory=set[str])
+    asked: set[str] = field(default_factory=set[str])
+    wanted: list[str] = field(default_factory=list[str])
+
+    def edit(self, text: Text, span: Span, replacement: str) -> None:
+        """Have the composed text say ``replacement`` instead of the characters of ``span``."""
+        self.edits.setdefault(text.file, []).append(Edit(span, replacement))
+
+    def resolve(self) -> None:
+        """Find all that the author's text and the skeleton need, and write it."""
+        imported = self._imported_names()
+        pending = [n for d in self._kept(self.source.facts) for n in sorted(d.needs)]
+        pending += self.source.offered
+        asked = [*self.wanted]
+        if self.skeleton is not None:
+            asked += sorted(self.skeleton.needs)
+            self._note_fields(self.skeleton)
+        reached: set[int] = set()
+        for facts in self.source.imported:
+            for declaration in facts.declarations:
+                if isinstance(declaration, Other) or not facts.is_whole:
+                    reached.add(id(declaration))
+                    pending += sorted(declaration.needs)
+        while asked or pending:
+            while asked:
+                name = asked.pop()
+                if name not in self.asked:
+                    self.asked.add(name)
+                    if name in self.helpers:
+                        asked += self._write(name)
+                    else:
+                        pending.append(name)
+            if not pending:
+                break
+            name = pending.pop()
+            if name in self.used:
+                continue
+            self.used.add(name)
+            if name in imported:
+                for declaration in imported[name]:
+                    reached.add(id(declaration))
+                    pending += sorted(declaration.needs)
+            elif name in self.helpers and name not in self.source.declared:
+                asked += self._write(name)
+        self.used |= self.asked
+        for facts in self.source.imported:
+            kept = tuple(d for d in facts.declarations if id(d) in reached)
+            self.reached[facts.file] = kept
+            self._refuse_accessors(kept)
+
+    def refuse_unknown(self, kernel: str, known: Collection[str]) -> None:
+        """Refuse a name that the author uses and that nobody declares.
+
+        Args:
+            kernel: The kernel's name.
+            known: Names that are declared elsewhere: of tensors, of the parameters.
+
+        Raises:
+            ShaderError: There is one; the message has its place.
+        """
+        here = self.source.declared | self.helpers.keys() | {*known, PARAMS}
+        for declaration in self.declarations():
+            for name in sorted(declaration.needs - here):
+                if is_predeclared(name):
+                    continue
+                text = self.source.text_of(declaration)
+                span, names = declaration.span, resolve(text)
+                for use in names.unresolved:
+                    begin = use.ident.begin
+                    if use.ident.name == name and span.begin <= begin < span.end:
+                        (problem,) = names.problems(here, begin)
+                        raise ShaderError(f"{kernel}: {problem.describe(text)}")
+
+    def _refuse_accessors(self, declarations: Iterable[Declaration]) -> None:
+        """Refuse what a library calls as the composer calls something of this kernel."""
+        for declaration in declarations:
+            if declaration.name in self.helpers:
+                message = f"the composer has a {declaration.name!r} for this kernel. Rename it."
+                raise ShaderError(self.source.point(message, declaration))
+
+    def declarations(self) -> Iterable[Declaration]:
+        """Return the author's declarations that the text keeps."""
+        yield from self._kept(self.source.facts)
+        for facts in self.source.imported:
+            yield from self.reached[facts.file]
+
+    def compose(self, head: str, tail: str) -> SourceMap:
+        """Return the text: ``head``, the author's files, ``tail``, generated text, skeleton."""
+        text = Composition()
+        text.generate(head)
+        for facts in self.source.files:
+            for directive in facts.directives:
+                if not _is_enable(directive.keyword, directive.arguments, {"f16", "subgroups"}):
+                    text.quote(facts.text, directive.span)
+                    text.generate("\n")
+        rest = head + tail
+        new = numbered(self.source, self.declarations(), self.asked, self.written, rest)
+        main = self.source.facts
+        removed = [directive.span for directive in main.directives]
+        removed += [declaration.span for declaration in self.dropped]
+        edits = [*self.edits.get(main.file, []), *(Edit(span, "") for span in removed)]
+        edits = _in_order([*edits, *renames(main.text, new, (one.span for one in edits))])
+        text.quote(main.text, Span(0, len(main.text.text)), edits)
+        for facts in self.source.imported:
+            edits = self.edits.get(facts.file, [])
+            edits = _in_order([*edits, *renames(facts.text, new, (one.span for one in edits))])
+            for declaration in self.reached[facts.file]:
+                text.generate("\n")
+                text.quote(facts.text, declaration.span, edits)
+        text.generate("\n" + tail)
+        for written in self.written.values():
+            text.generate(renamed(written, {PARAMS: self.uniform}) + "\n")
+        if self.skeleton is not None:
+            self._quote_skeleton(text, self.skeleton)
+        return text.finish()
+
+    def _imported_names(self) -> dict[str, list[Declaration]]:
+        imported: dict[str, list[Declaration]] = {}
+        for facts in self.source.imported:
+            for declaration in facts.declarations:
+                imported.setdefault(declaration.name, []).append(declaration)
+        return imported
+
+    def _kept(self, facts: Facts) -> tuple[Declaration, ...]:
+        return tuple(d for d in facts.declarations if not any(d is one for one in self.dropped))
+
+    def _write(self, name: str) -> list[str]:
+        if name in self.written:
+            return []
+        self.written[name] = written = self.helpers[name]()
+        facts = read(Text(COMPOSED, written))
+        self._note_fields(facts)
+        return sorted(facts.needs)
+
+    def _note_fields(self, facts: Facts) -> None:
+        for name in resolve(facts.text).members.get(PARAMS, ()):
+            if name in self.offers:
+                self.fields.setdefault(name, self.offers[name])
+
+    def _quote_skeleton(self, text: Composition, skeleton: Facts) -> None:
+        """Append the skeleton, its names changed where the author has the same."""
+        clashing = {d.name for d in skeleton.declarations} & self.source.declared
+        new = {name: f"wk_{name}" for name in clashing} | {PARAMS: self.uniform}
+        edits = _in_order(
+            [*self.edits.get(skeleton.text.file, []), *rename(resolve(skeleton.text), new)]
+        )
+        for declaration in skeleton.declarations:
+            text.quote(skeleton.text, declaration.span, edits)
+            text.generate("\n")
+
+
+def _is_enable(keyword: str, arguments: str, names: set[str]) -> bool:
+    return keyword == "enable" and {a.strip() for a in arguments.split(",")} <= names
+
+
+def _in_order(edits: Iterable[Edit]) -> list[Edit]:
+    return sorted(edits, key=lambda one: one.span.begin)

@@ -1,0 +1,242 @@
+"""The last step of composing: numbers for the bindings, the parameter block, the text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composing.text.composed import (
+    PARAMS,
+    PARTIALS,
+    STATUS,
+    BindingAccess,
+    BoundBuffer,
+    Composed,
+    uniform_head,
+)
+from wgsl_kernels.backends.webgpu.composing.text.uniforms import find_uniform, lay_out, uniform_type
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.facts.evaluate import NotConstantError, evaluate
+from wgsl_kernels.wgsl.facts.facts import Variable
+from wgsl_kernels.wgsl.facts.types import UnknownTypeError, round_up, template_of
+from wgsl_kernels.wgsl.syntax.places import Span
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
+    from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
+    from wgsl_kernels.wgsl.facts.facts import Declaration, Function
+    from wgsl_kernels.wgsl.facts.types import Layout
+
+
+def bind(composer: Composer, start: Function, *, vec4: bool) -> Composed:
+    """Return the composed shader, once the form has said what it needs.
+
+    Args:
+        composer: The kernel being composed.
+        start: The author's function that errors without a place are shown at.
+        vec4: Whether the arrays are bound as vec4.
+    """
+    assembly = composer.assembly
+    variable, struct = find_uniform(composer)
+    assembly.resolve()
+    assembly.refuse_unknown(composer.kernel, {assembly.uniform, *composer.bound})
+    bindings = _numbered(composer)
+    uniform = lay_out(composer, variable, struct)
+    declared = uniform_type(variable, struct)
+    tail = uniform.declaration + _declarations(composer, bindings, declared)
+    features = _features(composer)
+    head = "enable f16;\n" if "shader-f16" in features else ""
+    source_map = assembly.compose(head, tail)
+    entry = start if assembly.skeleton is None else assembly.skeleton.functions["main"]
+    text = composer.source.text_of(start)
+    return Composed(
+        kernel=composer.kernel,
+        form=composer.form,
+        text=source_map.composed.text,
+        source_map=source_map,
+        entry=_entry_name(composer, entry),
+        bindings=bindings,
+        fields=uniform.fields,
+        params_size=uniform.size,
+        workgroup_size=_workgroup_size(composer, entry),
+        workgroup_bytes=_workgroup_bytes(composer),
+        features=features,
+        uses_status=composer.uses_status,
+        vec4=vec4,
+        partial_bytes=_partial_bytes(composer),
+        start=text.origin(start.name_span.begin),
+    )
+
+
+def _numbered(composer: Composer) -> tuple[BoundBuffer, ...]:
+    """Return all bindings: inputs, outputs, partial results, parameters, status.
+
+    The author's own keep their name, type and access, and get a new number.
+    """
+    found: list[BoundBuffer] = []
+    declared = {
+        d.name: d
+        for d in composer.assembly.declarations()
+        if isinstance(d, Variable) and d.space == "storage"
+    }
+    tensors = {operand.wgsl: operand for operand in composer.operands}
+    for stranger in declared.keys() - tensors.keys():
+        known = ", ".join(tensors) or "none"
+        message = (
+            f"{composer.kernel}: binding '{stranger}' names no input or output; known: {known}."
+        )
+        raise ShaderError(composer.source.point(message, declared[stranger]))
+    for name, operand in tensors.items():
+        bound = _tensor(composer, operand, declared.get(name), len(found))
+        if bound is not None:
+            found.append(bound)
+    if composer.partials is not None:
+        access: BindingAccess = "read_write" if composer.writes_partials else "read"
+        stride = _partial_bytes(composer)
+        found.append(BoundBuffer(PARTIALS, access, len(found), "partials", stride))
+    found.append(BoundBuffer(PARAMS, "uniform", len(found), "params"))
+    if composer.uses_status:
+        found.append(BoundBuffer(STATUS, "read_write", len(found), "status"))
+    return tuple(found)
+
+
+def _tensor(
+    composer: Composer, operand: Operand, declared: Variable | None, number: int
+) -> BoundBuffer | None:
+    is_output = operand in composer.outputs
+    access: BindingAccess = "read_write" if is_output else "read"
+    if declared is not None:
+        access = "read_write" if declared.access == "read_write" else "read"
+        header = f"@group(0) @binding({number}) var<storage, {access}> "
+        span = Span(declared.span.begin, declared.name_span.begin)
+        composer.assembly.edit(composer.source.text_of(declared), span, header)
+        is_absent = operand.access == "absent"
+        if is_output and access == "read":
+            message = f"{composer.kernel}: output '{operand.wgsl}' is read-only; want read_write."
+            raise ShaderError(composer.source.point(message, declared))
+        if not is_output and access == "read_write":
+            message = (
+                f"{composer.kernel}: input '{operand.wgsl}' is read_write, but tensors never "
+                "change; want read."
+            )
+            raise ShaderError(composer.source.point(message, declared))
+        stride = _stride(composer, declared.type, declared)
+        return BoundBuffer(operand.name, access, number, "tensor", stride, is_absent)
+    if operand.wgsl in composer.bound:
+        stride = composer.types.layout(composer.bound[operand.wgsl]).stride
+        return BoundBuffer(operand.name, access, number, "tensor", stride)
+    if is_output and not composer.writes_partials and composer.after is None:
+        raise ShaderError(
+            f"{composer.kernel}: {composer.source.file} writes no output '{operand.wgsl}'; declare "
+            f"the binding, or call store_{operand.wgsl}."
+        )
+    return None
+
+
+def _stride(composer: Composer, type_: str, variable: Variable) -> int:
+    """Return the bytes from one element of an author's array to the next."""
+    resolved = composer.types.resolve(type_)
+    name, elements = template_of(resolved)
+    if name == "array" and elements:
+        return _layout(composer, elements[0], variable).stride
+    return _layout(composer, resolved, variable).stride
+
+
+def _declarations(
+    composer: Composer, bindings: tuple[BoundBuffer, ...], uniform: str | None
+) -> str:
+    """Return the declarations of the bindings that the composer adds."""
+    lines: list[str] = []
+    tensors = {operand.name: operand for operand in composer.operands}
+    for bound in bindings:
+        head = f"@group(0) @binding({bound.number})"
+        if bound.role == "tensor":
+            operand = tensors[bound.name]
+            element = composer.bound.get(operand.wgsl)
+            name = composer.name_of(operand)
+        elif bound.role == "partials":
+            element, name = composer.partials, PARTIALS
+        elif bound.role == "status":
+            element, name = "atomic<u32>", STATUS
+        else:
+            _renumber_uniform(composer, bound.number)
+            if uniform is not None:
+                lines.append(
+                    f"{uniform_head(bound.number)} {composer.assembly.uniform}: {uniform};"
+                )
+            continue
+        if element is not None:
+            lines.append(f"{head} var<storage, {bound.access}> {name}: array<{element}>;")
+    return "\n".join(lines) + "\n"
+
+
+def _renumber_uniform(composer: Composer, number: int) -> None:
+    for declaration in composer.assembly.declarations():
+        if isinstance(declaration, Variable) and declaration.space == "uniform":
+            span = Span(declaration.span.begin, declaration.name_span.begin)
+            header = uniform_head(number)
+            composer.assembly.edit(composer.source.text_of(declaration), span, f"{header} ")
+
+
+def _features(composer: Composer) -> frozenset[str]:
+    found: set[str] = set()
+    enables = [
+        directive.arguments
+        for facts in composer.source.files
+        for directive in facts.directives
+        if directive.keyword == "enable"
+    ]
+    if any(o.dtype == "float16" for o in composer.operands) or "f16" in ",".join(enables):
+        found.add("shader-f16")
+    if any(name.startswith("subgroup") for name in composer.assembly.used):
+        found.add("subgroup")
+    return frozenset(found)
+
+
+def _entry_name(composer: Composer, entry: Function) -> str:
+    """Return the entry point's name in the text, where a skeleton's may have been changed."""
+    is_skeleton = composer.assembly.skeleton is not None
+    clashes = is_skeleton and entry.name in composer.source.declared
+    return f"wk_{entry.name}" if clashes else entry.name
+
+
+def _workgroup_size(composer: Composer, entry: Function) -> tuple[int, int, int]:
+    skeleton = composer.assembly.skeleton
+    constants = skeleton.constants if skeleton else composer.source.constants
+    sizes: list[int] = []
+    for expression in entry.workgroup_size or ():
+        try:
+            sizes.append(int(evaluate(expression, constants, composer.constants)))
+        except NotConstantError as error:
+            message = f"{composer.kernel}: @workgroup_size: {error}. Give it under constants=."
+            text = composer.source.text_of(entry) if skeleton is None else skeleton.text
+            raise ShaderError(text.point(message, entry.name_span.begin)) from None
+    x, y, z = (*sizes, 1, 1, 1)[:3]
+    return x, y, z
+
+
+def _workgroup_bytes(composer: Composer) -> int:
+    """Return the workgroup memory of all variables, each rounded up to 16 bytes."""
+    total = 0
+    for variable in composer.assembly.declarations():
+        if isinstance(variable, Variable) and variable.space == "workgroup":
+            total += round_up(_layout(composer, variable.type, variable).size, 16)
+    skeleton = composer.assembly.skeleton
+    for variable in () if skeleton is None else skeleton.variables.values():
+        if variable.space == "workgroup":  # an array of accumulators
+            init = composer.source.functions["init"]
+            total += round_up(_layout(composer, variable.type, init).size, 16)
+    return total
+
+
+def _partial_bytes(composer: Composer) -> int:
+    if composer.partials is None:
+        return 0
+    return _layout(composer, composer.partials, composer.source.functions["init"]).stride
+
+
+def _layout(composer: Composer, type_: str, declaration: Declaration) -> Layout:
+    try:
+        return composer.types.layout(type_)
+    except UnknownTypeError as error:
+        message = f"{composer.kernel}: the size of '{declaration.name}' is unknown: {error}."
+        raise ShaderError(composer.source.point(message, declaration)) from None

@@ -1,0 +1,145 @@
+"""The result of composing: a shader's text and all that a dispatch of it needs to know."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from wgsl_kernels.backends.webgpu.composing.text.params import Packer
+from wgsl_kernels.wgsl.lint.explain import explain, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.composing.text.operands import Form
+    from wgsl_kernels.backends.webgpu.composing.text.params import Field
+    from wgsl_kernels.engine.environment.errors import ShaderError
+    from wgsl_kernels.wgsl.syntax.places import Place, Text
+    from wgsl_kernels.wgsl.syntax.source_map import SourceMap
+
+BindingAccess = Literal["read", "read_write", "uniform"]
+Role = Literal["tensor", "partials", "params", "status"]
+
+PARTIALS = "wk_partials"
+STATUS = "wk_status"
+PARAMS = "wk_params"
+
+_UNIFORM_POINTER = re.compile(r"\bptr\s*<\s*uniform\b")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundBuffer:
+    """One binding of group 0.
+
+    Attributes:
+        name: The tensor's name as the signature has it, or ``wk_partials``, ``wk_params``,
+            ``wk_status``.
+        access: What a bind group layout says: ``read``, ``read_write`` or ``uniform``.
+        number: The binding number.
+        role: What kind of buffer belongs there.
+        stride: Of an array, the bytes from one element to the next: the binding's size must be a
+            multiple of it, and of 4.
+        is_absent: True for an optional input that was not given though the text names it: bind
+            any 16 bytes.
+    """
+
+    name: str
+    access: BindingAccess
+    number: int
+    role: Role
+    stride: int = 4
+    is_absent: bool = False
+
+
+def uniform_head(number: int) -> str:
+    """Return how the declaration of a parameter block begins."""
+    return f"@group(0) @binding({number}) var<uniform>"
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A composed shader.
+
+    Attributes:
+        kernel: The kernel's name.
+        form: Which of the forms it has.
+        text: What the compiler gets; equal kernels have equal texts.
+        source_map: Where each character of it came from.
+        entry: The entry point's name.
+        bindings: Every binding of the text, by number.
+        fields: The packing plan of the parameter block.
+        params_size: The block's bytes, a multiple of 16.
+        workgroup_size: Invocations along x, y and z.
+        workgroup_bytes: Workgroup memory, to be held against the device's limit.
+        features: Device features that the text needs, by wgpu's names.
+        uses_status: Whether it reports errors; then the fact ``wk_status_slot`` is wanted.
+        vec4: Whether its arrays are bound as vec4, and written in whole vec4s.
+        partial_bytes: Of a reduction in two stages, the bytes of one partial result, else 0.
+        start: The author's text and the place where the kernel begins.
+    """
+
+    kernel: str
+    form: Form
+    text: str
+    source_map: SourceMap
+    entry: str
+    bindings: tuple[BoundBuffer, ...]
+    fields: tuple[Field, ...]
+    params_size: int
+    workgroup_size: tuple[int, int, int]
+    workgroup_bytes: int
+    features: frozenset[str]
+    uses_status: bool
+    vec4: bool
+    partial_bytes: int
+    start: tuple[Text, Place] | None
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The names of the facts that ``pack`` asks for."""
+        return tuple(dict.fromkeys(f.fact for f in self.fields if not f.constant))
+
+    @property
+    def immediate_size(self) -> int:
+        """The bytes of the block if a dispatch may bring them along, else 0.
+
+        It may not where there are float16 fields or pointers, whose type names where it lies.
+        """
+        is_fit = not _UNIFORM_POINTER.search(self.text)
+        return self.params_size if is_fit and all(f.scalar != "f16" for f in self.fields) else 0
+
+    def with_immediates(self) -> str:
+        """Return the text for a device to which a dispatch brings its parameters along.
+
+        It differs in the declaration of the block only, and all else keeps its place, so that
+        the compiler's messages point into either text.
+        """
+        number = next(one.number for one in self.bindings if one.role == "params")
+        bound = uniform_head(number)
+        return self.text.replace(bound, "var<immediate>".ljust(len(bound)), 1)
+
+    def pack(self, facts: Mapping[str, Any]) -> bytes:
+        """Return the parameter block of one dispatch; see ``Packer.pack``."""
+        return self._packer.pack(facts)
+
+    def first_block(self, facts: Mapping[str, Any], *, changes: bool) -> bytes:
+        """Return the block of a dispatch to come; where it ``changes`` each time, only room."""
+        if not changes:
+            return self.pack(facts)
+        self._packer.check(facts)
+        return bytes(self.params_size)
+
+    def explain(self, compiler_text: str) -> ShaderError:
+        """Return the error that shows the author where the compiler's refusal belongs."""
+        return explain(self.kernel, compiler_text, self.source_map, self.start)
+
+    @functools.cached_property
+    def refusal(self) -> ShaderError | None:
+        """Why browsers refuse the text though the compiler here takes it, if they do."""
+        return refusal(self.kernel, self.source_map)
+
+    @functools.cached_property
+    def _packer(self) -> Packer:
+        return Packer(self.kernel, self.fields, self.params_size)

@@ -1,0 +1,253 @@
+"""What the forms share: names, types, bindings and the parameter block."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly, Offer
+from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.values.dtypes import BYTES
+from wgsl_kernels.wgsl.facts.types import Types
+from wgsl_kernels.wgsl.names.predeclared import is_predeclared
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.composing.groups.attach import After, Before
+    from wgsl_kernels.backends.webgpu.composing.text.operands import Form, Operand
+    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.engine.values.dtypes import DType
+    from wgsl_kernels.wgsl.facts.facts import Function
+
+VALUE_FIELDS = {
+    "float32": "f32",
+    "float16": "f32",
+    "int32": "i32",
+    "int8": "i32",
+    "uint8": "i32",
+    "bool": "u32",
+    "complex64": "vec2<f32>",
+}
+
+
+@functools.cache
+def common_functions() -> Mapping[str, str]:
+    """Return the functions that are the same for every kernel, as the package's file has them."""
+    facts = load_file(shaders_folder() / "templates" / "any_kernel.wgsl").facts
+    text = facts.text.text
+    return {name: text[one.span.begin : one.span.end] for name, one in facts.functions.items()}
+
+
+@dataclass
+class Composer:
+    """One kernel being composed.
+
+    Attributes:
+        kernel: The kernel's name, for errors.
+        form: Its form.
+        inputs: Its input tensors, in the signature's order.
+        outputs: Its output tensors.
+        attrs: Names of its attributes and of the fields that ``params=`` returns.
+        constants: Values of overrides.
+        assembly: The text so far.
+        bound: Element types of the arrays that the composer declares, by WGSL name.
+        uses_status: Whether the status buffer is bound.
+        before: Groups of maps that stand for inputs, by the input's name.
+        after: The group of maps that the output is handed on to.
+        partials: The element type of the array of partial results, None without one.
+        writes_partials: Whether partial results are written rather than read.
+    """
+
+    kernel: str
+    form: Form
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    attrs: tuple[str, ...]
+    constants: Mapping[str, float]
+    assembly: Assembly
+    bound: dict[str, str] = field(default_factory=dict[str, str])
+    before: Mapping[str, Before] = field(default_factory=dict[str, "Before"])
+    after: After | None = None
+    uses_status: bool = False
+    partials: str | None = None
+    writes_partials: bool = False
+
+    def __post_init__(self) -> None:
+        """Offer what every form may name."""
+        self.assembly.offers["wk_zero"] = Offer("u32", "wk_zero", constant=True)
+        self.assembly.fields["wk_zero"] = self.assembly.offers["wk_zero"]
+        helpers = self.assembly.helpers
+        for name, type_ in self.aliases.items():
+            helpers[name] = functools.partial(_alias, name, type_)
+        for name, text in common_functions().items():
+            helpers[name] = functools.partial(str, text)
+        for operand in self.operands:
+            present = "false" if operand.access == "absent" else "true"
+            for name in operand.spellings:
+                helpers[f"has_{name}"] = functools.partial(_const, f"has_{name}", present)
+                helpers[f"{name}_rank"] = functools.partial(
+                    _const, f"{name}_rank", f"{operand.rank}u"
+                )
+        self._offer_reports()
+
+    @property
+    def source(self) -> Source:
+        """The author's files."""
+        return self.assembly.source
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """Inputs and outputs."""
+        return (*self.inputs, *self.outputs)
+
+    @functools.cached_property
+    def aliases(self) -> Mapping[str, str]:
+        """The element types that the composer names: ``T``, ``T_<name>`` and ``T_wide``.
+
+        The last is what sums of the first output's type are kept in: f32 for f16. Templates of
+        accumulators have ``wk_Total``, ``wk_Input`` and ``wk_Result`` besides.
+        """
+        aliases = {"T": self.element_type(self.operands[0])} if self.operands else {}
+        if self.outputs:
+            own = self.element_type(self.outputs[0])
+            aliases["T_wide"] = "f32" if own == "f16" else own
+        for operand in self.operands:
+            for name in operand.spellings:
+                aliases[f"T_{name}"] = self.element_type(operand)
+        if self.form in ("reduce", "scan", "window"):
+            aliases["wk_Input"] = self.element_type(self.inputs[0])
+            aliases["wk_Result"] = self.element_type(self.outputs[0])
+            aliases["wk_Total"] = self.source.functions["init"].returns or ""
+        return aliases
+
+    @functools.cached_property
+    def types(self) -> Types:
+        """Sizes of all types of the text."""
+        source = self.source
+        return Types.of(
+            source.structs, source.aliases, self.aliases, source.constants, self.constants
+        )
+
+    def element_type(self, operand: Operand) -> str:
+        """Return the type that ``T_<name>`` stands for in this form."""
+        return operand.storage_type if self.form == "free" else operand.value_type
+
+    def variable(self, operand: Operand, element: str = "") -> str:
+        """Return the WGSL variable of a tensor's array, and have it bound.
+
+        Args:
+            operand: The tensor.
+            element: The array's element type where it is not the tensor's own.
+        """
+        variable = self.source.variables.get(operand.wgsl)
+        if variable is not None and variable.space == "storage":
+            return operand.wgsl
+        self.bound[operand.wgsl] = element or operand.bound_type
+        return self.name_of(operand)
+
+    def loaded(self, operand: Operand, place: str) -> str:
+        """Return the expression of the element at a place of a row-major or strided array."""
+        if operand.name in self.before:
+            return f"wk_get_{operand.wgsl}({place})"
+        return element_at(self.variable(operand), operand.dtype, place)
+
+    def stored(self, operand: Operand, place: str, value: str) -> str:
+        """Return the statement that writes an element, of the type in which buffers have it."""
+        if self.after is not None:
+            return f"wk_hand_on({place}, {value});"
+        return f"{self.variable(operand)}[{place}] = {value};"
+
+    def name_of(self, operand: Operand) -> str:
+        """Return the variable's name: the tensor's own, unless it means something else, too."""
+        variable = self.source.variables.get(operand.wgsl)
+        if operand.wgsl in self.source.declared and (
+            variable is None or variable.space != "storage"
+        ):
+            return f"wk_{operand.wgsl}"
+        return f"wk_{operand.wgsl}" if is_predeclared(operand.wgsl) else operand.wgsl
+
+    def value(self, operand: Operand) -> str:
+        """Return the expression of a value operand, of the type ``T_<name>``."""
+        name = f"wk_{operand.wgsl}_value"
+        offer = Offer(VALUE_FIELDS[operand.dtype], f"{operand.name}_value")
+        self.assembly.offers[name] = offer
+        expression = f"wk_params.{name}"
+        if operand.dtype == "float16":
+            return f"f16({expression})"
+        if operand.dtype == "bool" and self.form != "free":
+            return f"({expression} != 0u)"
+        return expression
+
+    def slots(self, name: str, fact: str, rank: int, *, pad: int = 0) -> list[str]:
+        """Offer a field of ``rank`` words and return the expressions of its elements."""
+        if rank == 0:
+            return []
+        rows = -(-rank // 4)
+        self.assembly.offers[name] = Offer(f"array<vec4<u32>, {rows}>", fact, pad)
+        words = range(4 * rows - rank, 4 * rows)
+        return [f"wk_params.{name}[{word // 4}].{'xyzw'[word % 4]}" for word in words]
+
+    def word(self, name: str, fact: str) -> str:
+        """Offer a field of one word and return its expression."""
+        self.assembly.offers[name] = Offer("u32", fact)
+        return f"wk_params.{name}"
+
+    def check_type(self, function: Function, written: str, expected: str, what: str) -> None:
+        """Refuse a function of the author's whose written type is another than the tensor's.
+
+        Types that the reader does not know are left to the compiler.
+        """
+        resolved = self.types.resolve(written)
+        if resolved != expected and resolved in _KNOWN:
+            message = (
+                f"{self.kernel}: {function.name} has {resolved} for {what}, which is {expected}."
+            )
+            raise ShaderError(self.source.point(message, function))
+
+    def _offer_reports(self) -> None:
+        helpers = self.assembly.helpers
+        helpers["wk_report"] = self._report
+        for index, operand in enumerate(self.inputs):
+            for name in operand.spellings:
+                function = f"report_index_of_{name}"
+                helpers[function] = functools.partial(_report_of, function, index + 1)
+            if operand.name == "indices":
+                helpers["report_index"] = functools.partial(_report_of, "report_index", index + 1)
+        if "report_index" not in helpers:
+            helpers["report_index"] = self._refuse_report
+
+    def _report(self) -> str:
+        self.uses_status = True
+        self.word("wk_status_slot", "wk_status_slot")
+        return common_functions()["wk_report"]
+
+    def _refuse_report(self) -> str:
+        raise ShaderError(
+            f"{self.kernel}: {self.source.file} calls report_index, but no input is called "
+            f"'indices'; call report_index_of_<input>."
+        )
+
+
+def element_at(array: str, dtype: DType, place: str) -> str:
+    """Return the expression of an element of an array, out of its word where that holds four."""
+    if dtype in BYTES:
+        return f"wk_{dtype}({array}[({place}) / 4u], {place})"
+    return f"{array}[{place}]"
+
+
+def _alias(name: str, type_: str) -> str:
+    return f"alias {name} = {type_};"
+
+
+def _const(name: str, value: str) -> str:
+    return f"const {name} = {value};"
+
+
+def _report_of(function: str, code: int) -> str:
+    return f"fn {function}(bad: i32) {{ wk_report({code}u, bad); }}"
+
+
+_KNOWN = frozenset({"f32", "f16", "i32", "u32", "bool", "vec2<f32>"})

@@ -1,0 +1,184 @@
+"""The uniform struct: the author's fields and the composer's, and what fills each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
+from wgsl_kernels.backends.webgpu.composing.text.params import Field, unfilled
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.facts.facts import Member, Struct
+from wgsl_kernels.wgsl.facts.types import UnknownTypeError, round_up
+from wgsl_kernels.wgsl.syntax.places import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
+    from wgsl_kernels.wgsl.facts.facts import Variable
+
+FACTS = ("shape", "strides", "offset", "size")
+_SCALAR = re.compile(r"(u32|i32|f32|f16)$")
+_VECTOR = re.compile(r"vec([234])<(u32|i32|f32|f16)>$")
+_ROWS = re.compile(r"array<vec4<(u32|i32|f32)>, (.+)>$")
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """The parameter block: its struct's text if generated, its fields, its bytes."""
+
+    declaration: str
+    fields: tuple[Field, ...]
+    size: int
+
+
+def find_uniform(composer: Composer) -> tuple[Variable | None, Struct | None]:
+    """Return the author's uniform variable and struct; maps and reductions may have ``Attrs``.
+
+    Raises:
+        ShaderError: There are several uniforms, or one that is no struct.
+    """
+    source = composer.source
+    uniforms = [v for v in source.variables.values() if v.space == "uniform"]
+    for extra in uniforms[1:]:
+        message = f"{composer.kernel}: '{extra.name}' is a second uniform; want one struct."
+        raise ShaderError(source.point(message, extra))
+    if not uniforms:
+        attrs = source.structs.get("Attrs") if composer.form != "free" else None
+        composer.assembly.uniform = "attrs" if attrs else PARAMS
+        return None, attrs
+    variable = uniforms[0]
+    struct = source.structs.get(composer.types.resolve(variable.type))
+    if struct is None or not struct.fields:
+        message = (
+            f"{composer.kernel}: uniform '{variable.name}' is {variable.type}; want a struct, "
+            f"whose fields are filled by name."
+        )
+        raise ShaderError(source.point(message, variable))
+    composer.assembly.uniform = variable.name
+    return variable, struct
+
+
+def lay_out(composer: Composer, variable: Variable | None, struct: Struct | None) -> Uniform:
+    """Return the parameter block, and have the composer's fields appended to the author's struct.
+
+    Raises:
+        ShaderError: A field of the author's has a type or a name that nothing fills.
+    """
+    offers = composer.assembly.fields
+    own = struct.fields if struct else ()
+    added = tuple(Member(name, offer.type, (), Span(0, 0)) for name, offer in offers.items())
+    try:
+        offsets, layout = composer.types.members((*own, *added))
+    except UnknownTypeError as error:
+        raise _bad_type(composer, struct, str(error)) from None
+    fields = [] if struct is None else author_fields(composer, struct, offsets)
+    for member, offset in zip(added, offsets[len(own) :], strict=True):
+        offer = offers[member.name]
+        scalar, slots = _shape_of(composer, member.type) or ("u32", 1)
+        fields.append(
+            Field(member.name, offer.fact, offset, scalar, slots, offer.pad, offer.constant)
+        )
+    text = ", ".join(f"{member.name}: {member.type}" for member in added)
+    declaration = ""
+    if struct is None:
+        declaration = f"struct wk_Params {{ {text} }}\n"
+    else:
+        end = own[-1].span.end if own else struct.close
+        composer.assembly.edit(
+            composer.source.text_of(struct), Span(end, end), f",\n  {text}" if own else text
+        )
+    return Uniform(declaration, tuple(fields), round_up(layout.size, 16))
+
+
+def author_fields(composer: Composer, struct: Struct, offsets: Sequence[int]) -> list[Field]:
+    """Return the packing plan of the fields that the author wrote.
+
+    Raises:
+        ShaderError: A field has a type or a name that nothing fills.
+    """
+    return [
+        _author_field(composer, struct, member, offset)
+        for member, offset in zip(struct.fields, offsets, strict=False)
+    ]
+
+
+def uniform_type(variable: Variable | None, struct: Struct | None) -> str | None:
+    """Return the type of a uniform that the composer declares, None where the author does."""
+    if variable is not None:
+        return None
+    return struct.name if struct else "wk_Params"
+
+
+def _author_field(composer: Composer, struct: Struct, member: Member, offset: int) -> Field:
+    shape = _shape_of(composer, member.type)
+    if shape is None:
+        raise _bad_type(composer, struct, member.type, member)
+    scalar, slots = shape
+    fact, is_absent = _fact_of(composer, member.name)
+    if fact is None:
+        known = [one for one in composer.attrs if not one.startswith("wk_")]
+        known += [f"{operand.name}_shape" for operand in composer.operands]
+        message = unfilled(composer.kernel, member.name, known)
+        raise ShaderError(_pointed(composer, struct, member, message))
+    is_shape = fact == "shape" or fact.endswith("_shape")
+    counts_steps = fact.endswith(("_strides", "_offset"))  # negative ones wrap
+    is_vector = _VECTOR.match(composer.types.resolve(member.type)) is not None
+    return Field(
+        member.name,
+        fact,
+        offset,
+        scalar,
+        slots,
+        pad=1 if is_shape else 0,
+        constant=is_absent,
+        is_exact=is_vector and not is_shape and not counts_steps,
+        is_bounded=scalar in ("u32", "i32") and not counts_steps,
+    )
+
+
+def _fact_of(composer: Composer, name: str) -> tuple[str | None, bool]:
+    """Return the fact that a field names, and whether it is one of an absent input."""
+    for spelling in (name, name.removesuffix("_")):
+        if spelling in composer.attrs:
+            return spelling, False
+    for operand in composer.operands:
+        for spelling in operand.spellings:
+            for fact in FACTS:
+                if name == f"{spelling}_{fact}":
+                    return f"{operand.name}_{fact}", operand.access == "absent"
+    return None, False
+
+
+def _shape_of(composer: Composer, written: str) -> tuple[str, int] | None:
+    """Return a field type's element type and how many elements it has, None if it is no such."""
+    type_ = composer.types.resolve(written)
+    if scalar := _SCALAR.match(type_):
+        return scalar.group(1), 1
+    if vector := _VECTOR.match(type_):
+        return vector.group(2), int(vector.group(1))
+    if rows := _ROWS.match(type_):
+        return rows.group(1), composer.types.layout(type_).size // 4
+    return None
+
+
+def _bad_type(
+    composer: Composer, struct: Struct | None, type_: str, member: Member | None = None
+) -> ShaderError:
+    message = (
+        f"{composer.kernel}: a shader field of type {type_} cannot be filled; want f32, i32, u32, "
+        f"T, a vector of them or array<vec4<u32>, 2>."
+    )
+    return ShaderError(_pointed(composer, struct, member, message))
+
+
+def _pointed(composer: Composer, struct: Struct | None, member: Member | None, message: str) -> str:
+    """Return ``message`` and, below it, the author's place, line and caret."""
+    if struct is None:
+        return message
+    text = composer.source.text_of(struct)
+    at = member.span.begin if member else struct.name_span.begin
+    shown = text.point("", at).replace(": \n", "\n", 1)
+    return f"{message}\n  {shown}"

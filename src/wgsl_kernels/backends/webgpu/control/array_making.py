@@ -1,0 +1,121 @@
+"""The part of ``gpu`` that makes arrays: new ones, views, and what goes to the host and back."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, extent, is_row_major, view_of
+from wgsl_kernels.backends.webgpu.arrays.words import words_of
+from wgsl_kernels.backends.webgpu.control import doors
+from wgsl_kernels.backends.webgpu.control.choosing import Chooser
+from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
+from wgsl_kernels.backends.webgpu.programs.building import fold
+from wgsl_kernels.engine.environment.recent import Remembered
+from wgsl_kernels.engine.values.spec import Shape, Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.engine.values.dtypes import DType
+    from wgsl_kernels.engine.values.host import Array
+
+
+class ArrayMaker(Chooser):
+    """What makes arrays, to a kernel with full control."""
+
+    def empty(self, shape: Shape, dtype: DType) -> GpuArray:
+        """Return a new array with undefined values.
+
+        Raises:
+            ArgumentError, ShapeError, DTypeError: There can be no array of that shape or dtype.
+        """
+        shape, size, nbytes, what = extent(self._kernel, shape, dtype)
+        device = self._backend.open()
+        storage = device.storage(nbytes, self._kernel, what) if nbytes else None
+        return GpuArray(shape, dtype, size, storage, device)
+
+    def check_room(self, shape: Shape, dtype: DType) -> None:
+        """Refuse a result that is made in parts before the first is; for the library's own parts.
+
+        Raises:
+            OutOfMemoryError: It is beyond the device or ``config.memory_limit``.
+        """
+        self._backend.check_size(Spec(shape, dtype))
+
+    def full(self, shape: Shape, dtype: DType, value: complex) -> GpuArray:
+        """Return a new array of one number, cast to ``dtype``; a shader may write into it.
+
+        Raises:
+            ArgumentError: ``value`` is no number, or none that ``dtype`` can hold.
+            ShapeError, DTypeError: There can be no array of that shape or dtype.
+        """
+        array = self.empty(shape, dtype)
+        words = words_of(value, dtype, f"{self._kernel}: value")
+        if self._trace is not None:  # what an epilogue does not store must keep the number
+            self._trace.fills(array)
+        self._backend.fill(array, words)
+        return array
+
+    def upload(self, values: Array, dtype: DType) -> GpuArray:
+        """Return a new array with host values of ``dtype``.
+
+        Raises:
+            ArgumentError: They are no array of NumPy.
+        """
+        doors.check_values(self._kernel, values)
+        return self._backend.upload(values, Spec(values.shape, dtype))
+
+    def read(self, array: GpuArray) -> Array:
+        """Return the values of ``array``, waiting for the work that computes them."""
+        if not isinstance(array, GpuArray):
+            raise doors.no_array(self._kernel, array)
+        if self._trace is not None:
+            self._trace.has_done(plain=False)
+        return self._backend.download(array, Spec(array.shape, array.dtype))
+
+    def contiguous(self, array: GpuArray) -> GpuArray:
+        """Return ``array`` row-major from its buffer's beginning: itself, or a copy."""
+        if not isinstance(array, GpuArray):
+            raise doors.no_array(self._kernel, array)
+        if self._trace is not None:
+            self._trace.has_done(plain=True)
+        return self._backend.contiguous(array)
+
+    def resident(self, array: GpuArray) -> GpuArray:
+        """Return ``array`` when its buffer is on the device; for the library's own parts."""
+        self._backend.make_resident(array, f"{self._kernel} takes buffers")
+        return array
+
+    def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
+        """Return another view of the same buffer; strides and offset count elements."""
+        if not isinstance(array, GpuArray):
+            raise doors.no_array(self._kernel, array)
+        shape = shape if type(shape) is tuple else doors.plain_shape(self._kernel, shape)
+        strides, offset = doors.check_steps(self._kernel, shape, strides, offset)
+        is_whole = array.layout is None and offset == 0 and array.shape == shape
+        if is_whole and _is_row_major[shape, strides]:
+            return array
+        if array.op is not None:
+            if offset == 0 and math.prod(shape) == array.size and _is_row_major[shape, strides]:
+                return pending_view(array, shape)
+            self._backend.make_resident(array, f"{self._kernel} makes a view of it")
+        one_to_one = array.size == 1 and math.prod(shape) == 1  # still travels as a parameter
+        if array.storage is None and array.host is not None and not one_to_one:
+            self._backend.make_resident(array)
+        return view_of(array, shape, strides, offset)
+
+    def grid(self, invocations: int, group: int) -> tuple[int, int, int]:
+        """Return the workgroup counts for that many invocations in workgroups of ``group``.
+
+        Past 65,535 workgroups they fold in two: ``i = id.x + id.y * groups.x * group``.
+
+        Raises:
+            ArgumentError: They are no whole numbers.
+        """
+        if type(invocations) is not int or type(group) is not int or group < 1:
+            invocations, group = doors.check_grid(self._kernel, invocations, group)
+        return fold(-(-invocations // group))
+
+
+_is_row_major = Remembered(is_row_major, 300)

@@ -1,0 +1,214 @@
+"""What kernels with full control choose among: variants by name, or configurations of templates."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wgsl_kernels.backends.webgpu.modules.packages import plain_path
+from wgsl_kernels.backends.webgpu.templates.constants import shown
+from wgsl_kernels.backends.webgpu.tuning.choice import Candidate, Choice, choice_by_name
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.recent import Recent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from wgsl_kernels.backends.webgpu.declare.sources import Sources
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.backends.webgpu.runtime.trace import Trace
+    from wgsl_kernels.backends.webgpu.templates.constants import Value
+    from wgsl_kernels.backends.webgpu.templates.template import Configuration, Template
+    from wgsl_kernels.backends.webgpu.tuning.choice import ShapeClass
+    from wgsl_kernels.engine.environment.origin import Origin
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+MOST_CONFIGURATIONS = 64
+"""Configurations among which one choice can be measured."""
+CHOICE_BYTES = 4000
+"""What a choice takes with its variants."""
+
+
+class ConfigurationChoice(NamedTuple):
+    """A choice whose variants are configurations of one template."""
+
+    choice: Choice
+    by_name: Mapping[str, Configuration]
+
+
+class Chooser:
+    """The part of ``gpu`` that asks the tuner."""
+
+    def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
+        self._backend = backend
+        self._kernel = kernel
+        self._origin = origin
+        self._sources = sources
+        self._trace: Trace | None = None
+        self._choices: Recent[Any, Choice] = Recent(CHOICE_BYTES)
+        self._configurations: Recent[Any, ConfigurationChoice] = Recent(CHOICE_BYTES)
+
+    def choose(
+        self,
+        shape_class: tuple[object, ...],
+        names: tuple[str, ...],
+        static: str,
+        run: Callable[[str], object],
+        work: float,
+    ) -> str:
+        """Return which of the kernel's variants to run; `tuning.tuner.Tuner` says how.
+
+        Args:
+            shape_class: Small numbers and short words that tell apart what may want another
+                variant; see `variants.size_class`.
+            names: The variants that can run here.
+            static: The one of them to take without measuring.
+            run: Runs a variant on the arrays at hand, into new arrays, without another effect.
+            work: Multiply-adds or elements of one run, about.
+        """
+        key = (shape_class, names, static)
+        choice = self._choices[key]
+        if choice is None:
+            made = function_choice(self._kernel, self._origin, shape_class, names, static)
+            choice = self._choices.keep(key, made)
+        return self.decide(choice, run, work)
+
+    def configure(
+        self,
+        template: str,
+        run: Callable[[Configuration], object],
+        work: float,
+        *,
+        shape_class: tuple[object, ...] = (),
+        slots: str | Text | None = None,
+        given: Configuration | None = None,
+        static: Configuration | None = None,
+        rules: tuple[Callable[[Configuration], bool], ...] = (),
+    ) -> Configuration:
+        """Return the values of a template's constants to run with, for `dispatch`.
+
+        The candidates are what its ``@tune`` constants may be; they are measured and remembered
+        as any other variants are.
+
+        Args:
+            template: The template's path, as for `dispatch`.
+            run: Runs a configuration; otherwise as for `choose`.
+            work: As for `choose`.
+            shape_class: As for `choose`.
+            slots: The module that fills its slots, as for `dispatch`.
+            given: Values of further constants, or of some that are not to be chosen.
+            static: Those to take without measuring; by default the template's own.
+            rules: What each configuration must satisfy.
+
+        Raises:
+            ArgumentError: A value is not as declared, a rule refuses the static configuration, or
+                there are more than 64.
+            ShaderError: The template cannot be read.
+        """
+        known, first = dict(given or {}), dict(static or {})
+        key = (template, slots, shape_class, tuple(known.items()), tuple(first.items()), rules)
+        found = self._configurations[key]
+        if found is None:
+            read = self._sources.template(plain_path(self._kernel, "template", template), slots)
+            made = template_choice(
+                self._kernel, shape_class, read, given=known, static=first, rules=rules
+            )
+            found = self._configurations.keep(key, made)
+        by_name = found.by_name
+        return by_name[self.decide(found.choice, lambda name: run(by_name[name]), work)]
+
+    def decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
+        """Return which of the variants of a choice to run."""
+
+        def run_alone(name: str) -> object:
+            trace, self._trace = self._trace, None  # what is measured hands no result on
+            if trace is not None:
+                trace.flush()
+            try:
+                return run(name)
+            finally:
+                self._trace = trace
+
+        return self._backend.tuner.choose(choice, run_alone, work)
+
+    def product_choice(
+        self,
+        slots: str | Text,
+        shape_class: ShapeClass,
+        static: str,
+        configurations: Mapping[str, tuple[str, Mapping[str, Value]]],
+    ) -> Choice:
+        """Return a choice among configurations of several templates with the same slots.
+
+        Args:
+            slots: The module that fills them.
+            shape_class: As for `choose`.
+            static: The variant to take without measuring.
+            configurations: A template's path and its constants, by the variant's name. Of these
+                the tuner remembers those that it may choose.
+        """
+        sources = self._sources
+
+        @functools.cache
+        def candidates() -> dict[str, Candidate]:
+            found: dict[str, Candidate] = {}
+            for name, (path, constants) in configurations.items():
+                template = sources.template(path, slots)
+                own = tuple([(one, constants[one]) for one in template.tuned if one in constants])
+                found[name] = Candidate(template.hash, (*own, ("SPLIT", name == "split")))
+            return found
+
+        return Choice(self._kernel, shape_class, tuple(configurations), static, candidates)
+
+
+def function_choice(
+    kernel: str, origin: Origin, shape_class: ShapeClass, names: tuple[str, ...], static: str
+) -> Choice:
+    """Return a choice among names that only the kernel's Python file gives a meaning."""
+    return choice_by_name(
+        kernel, shape_class, names, static, lambda: linecache.getlines(origin.file)
+    )
+
+
+def template_choice(
+    kernel: str,
+    shape_class: ShapeClass,
+    template: Template,
+    *,
+    given: Configuration,
+    static: Configuration,
+    rules: tuple[Callable[[Configuration], bool], ...],
+) -> ConfigurationChoice:
+    """Return a choice among the values of a template's ``@tune`` constants.
+
+    Raises:
+        ArgumentError: ``given`` or ``static`` is not as declared, a rule refuses ``static``, or
+            there are more than `MOST_CONFIGURATIONS`.
+    """
+    template.check({**given, **static})
+    free = [name for name in template.tuned if name not in given]
+    found = list(template.configurations(given, rules))
+    by_name = {_name(one, free): one for one in found}
+    fixed = [f"{name}={shown(value)}" for name, value in given.items()]
+    default = _name(template.whole({**given, **static}), free)
+    if default not in by_name:
+        raise ArgumentError(f"{kernel}: the rules refuse the static configuration {default}.")
+    if len(found) > MOST_CONFIGURATIONS:
+        raise ArgumentError(
+            f"{kernel}: {template.file} has {len(found)} configurations here; want at most "
+            f"{MOST_CONFIGURATIONS}. Give some constants, or narrow them by rules."
+        )
+
+    @functools.cache
+    def candidates() -> dict[str, Candidate]:
+        return {name: Candidate(template.hash, tuple(one.items())) for name, one in by_name.items()}
+
+    names, classes = tuple(by_name), (*shape_class, *fixed)
+    choice = Choice(kernel, classes, names, default, candidates)
+    return ConfigurationChoice(choice, by_name)
+
+
+def _name(configuration: Configuration, constants: Iterable[str]) -> str:
+    found = [f"{name}={shown(configuration[name])}" for name in constants]
+    return " ".join(found) or "alone"

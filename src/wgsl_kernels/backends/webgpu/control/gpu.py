@@ -1,0 +1,322 @@
+"""What a kernel with full control is given: ``gpu``."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, extent
+from wgsl_kernels.backends.webgpu.control import doors
+from wgsl_kernels.backends.webgpu.control.array_making import ArrayMaker
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
+from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
+from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
+from wgsl_kernels.backends.webgpu.modules.packages import plain_path
+from wgsl_kernels.backends.webgpu.programs.arguments import arguments_of
+from wgsl_kernels.backends.webgpu.programs.call import Call
+from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
+from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
+from wgsl_kernels.backends.webgpu.runtime.packing import PackingLaunch
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.recent import Recent
+from wgsl_kernels.engine.values.attributes import field_key, plain
+from wgsl_kernels.engine.values.dtypes import canonical
+from wgsl_kernels.engine.values.spec import Shape, Spec
+from wgsl_kernels.engine.values.windows import sliding_by
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
+    from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm
+    from wgsl_kernels.backends.webgpu.declare.sources import Sources
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.backends.webgpu.runtime.trace import Trace
+    from wgsl_kernels.engine.environment.origin import Origin
+    from wgsl_kernels.engine.values.dtypes import DType
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+_ARRAYS = {GpuArray}
+LAUNCH_BYTES = 2000
+"""What a launch takes that has run nothing yet."""
+
+
+class Gpu(ArrayMaker):
+    """The device, to a kernel registered with ``@wgsl_kernel`` or ``register_kernel``.
+
+    Arrays have ``shape``, ``dtype``, ``size``, ``strides`` and ``offset`` (in elements).
+    """
+
+    def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
+        super().__init__(backend, kernel, origin, sources)
+        self._programs: DeviceCache[Any, Loaded] = DeviceCache(bytes_of_loaded)
+        self._maps: Recent[Any, MapLaunch] = Recent(LAUNCH_BYTES)
+        self._forms: Recent[Any, FusibleLaunch] = Recent(LAUNCH_BYTES)
+
+    @property
+    def device(self) -> Device:
+        """The device as the backend has it; for the library's own parts."""
+        return self._backend.open()
+
+    @property
+    def is_software(self) -> bool:
+        """Whether the adapter is the CPU, whose workgroup memory is no faster than any other."""
+        return self._backend.open().info.is_software
+
+    @property
+    def policy(self) -> Policy:
+        """What our own kernels do on this kind of adapter and not on another."""
+        return self._backend.open().policy
+
+    def map(
+        self, shader: str, arrays: Mapping[str, GpuArray], shape: Shape, dtype: DType
+    ) -> GpuArray:
+        """Return what a map gives for each element; it may be fused with what is done to that.
+
+        Args:
+            shader: WGSL text that defines ``op``, or a path as for `dispatch`.
+            arrays: By the names of op's parameters; they broadcast to ``shape``.
+            shape: The result's shape.
+            dtype: Its dtype; op calls it ``T_y``.
+
+        Raises:
+            ShaderError: The shader does not compose or compile.
+            ShapeError: The arrays do not broadcast to ``shape``.
+        """
+        if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
+            doors.check_arrays(self._kernel, arrays)
+        shape = shape if type(shape) is tuple else doors.plain_shape(self._kernel, shape)
+        specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
+        if type(shader) is not str or type(dtype) is not str:
+            shader, dtype = plain_path(self._kernel, "shader", shader), canonical(dtype)
+        key = (shader, specs, shape, dtype)
+        launch = self._maps[key]
+        if launch is None:
+            kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
+            outputs = (Spec(shape, dtype),)
+            call = Call(kernel, tuple(arrays), {}, outputs, ("y",))
+            check_fit("map", call, [Spec(one.shape, one.dtype) for one in arrays.values()])
+            launch = self._maps.keep(key, MapLaunch(self._backend, call))
+        if self._trace is not None:
+            self._trace.has_done(plain=True)
+        return launch(list(arrays.values()))[0]
+
+    def scan(
+        self,
+        shader: str,
+        x: GpuArray,
+        dtype: DType,
+        *,
+        axis: int,
+        exclusive: bool = False,
+        reverse: bool = False,
+    ) -> GpuArray:
+        """Return running totals along an axis; they may be fused with what is done to them.
+
+        Args:
+            shader: WGSL text that defines ``init`` and ``combine``, or a path as for `dispatch`.
+            x: The array.
+            dtype: The result's; the shader calls it ``T_y``.
+            axis: The axis.
+            exclusive: Whether an element itself is left out.
+            reverse: Whether to go from the last element to the first.
+
+        Raises:
+            ShaderError: The shader does not compose or compile.
+        """
+        attrs = doors.scan_attrs(self._kernel, x, axis, exclusive, reverse)
+        return self._formed("scan", shader, x, Spec(x.shape, dtype), attrs)
+
+    def window(self, shader: str, x: GpuArray, dtype: DType, **attrs: Any) -> GpuArray:
+        """Return a total of each window over images; they may be fused with what is done to them.
+
+        Args:
+            shader: As for `scan`.
+            x: [batch, height, width, channels].
+            dtype: The result's.
+            **attrs: ``filter_size``, ``strides``, ``pad``, ``dilations``, ``dim_rounding_mode``.
+
+        Raises:
+            ShaderError: The shader does not compose or compile.
+            ArgumentError, ShapeError: An attribute is wrong.
+        """
+        if type(x) is not GpuArray:
+            raise doors.no_array(self._kernel, x, "x")
+        attrs = doors.window_attrs(self._kernel, attrs)
+        shape = sliding_by(self._kernel, x.shape, attrs).out_shape
+        return self._formed("window", shader, x, Spec(shape, dtype), attrs)
+
+    def dispatch(
+        self,
+        shader: str,
+        arrays: Mapping[str, GpuArray],
+        *,
+        slots: str | Text | None = None,
+        configuration: Mapping[str, bool | int] | None = None,
+        params: Mapping[str, Any] | None = None,
+        groups: Sequence[int] | None = None,
+        constants: Mapping[str, float] | None = None,
+        windows: Mapping[str, tuple[int, int]] | None = None,
+        key: Hashable = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """Record one dispatch of a shader with its own ``main``.
+
+        Args:
+            shader: WGSL text, or a path beside the kernel's Python file or among the package's.
+            slots: Of a template, the module that fills its slots: a path, or text.
+            configuration: Values of a template's constants; others keep their defaults.
+            arrays: By binding name; those bound read_write are written. Views that the shader
+                cannot take are copied first.
+            params: Fields of the uniform struct beside the arrays' facts: numbers and tuples.
+            groups: Workgroup counts; by default an invocation per element of the first output.
+            constants: Values of ``override`` constants.
+            windows: Of arrays above the binding limit, the first byte and the bytes to bind.
+            key: What stands for all other arguments and the arrays' layouts, if the caller has
+                something: the same key means the same dispatch.
+            notes: Lines that `explain` prints with it.
+
+        Raises:
+            ShaderError: The shader does not compose or compile.
+            ArgumentError: It writes no array, or does not name one of the arrays or params.
+        """
+        device = self._backend.open()
+        if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
+            doors.check_arrays(self._kernel, arrays)
+        layouts: list[Any] = []
+        for name, array in arrays.items():
+            is_value = array.host is not None and array.size == 1
+            if not is_value and (array.storage is None or array.device is not device):
+                self._backend.make_resident(array, f"{self._kernel} takes buffers")
+            if key is None:
+                layouts.append((name, array.shape, array.dtype, array.layout, is_value))
+        fields = params or {}
+        if device is not self._programs.device:
+            self._programs.begin(device)
+        try:
+            given_key = (key,) if key is not None else (
+                shader,
+                slots,
+                None if configuration is None else tuple(configuration.items()),
+                tuple(layouts),
+                _keyed(fields),
+                tuple(groups) if isinstance(groups, (tuple, list)) else groups,
+                None if constants is None else _keyed(constants),
+                None if windows is None else tuple(windows.items()),
+            )  # fmt: skip
+            loaded = self._programs[given_key]
+        except (TypeError, AttributeError):  # lists or arrays among the fields
+            options = configuration, groups, constants, windows, key, notes
+            doors.check_options(self._kernel, fields, *options)
+            self.dispatch(
+                plain_path(self._kernel, "shader", shader), arrays, groups=groups,
+                slots=doors.slots(self._kernel, slots), configuration=configuration,
+                params=self.plain_fields(fields), constants=constants, windows=windows, notes=notes,
+            )  # fmt: skip
+            return
+        if loaded is None:
+            options = configuration, groups, constants, windows, key, notes
+            doors.check_options(self._kernel, fields, *options)
+            bound = arguments_of(list(arrays.values()), device.largest_binding)
+            given = {name: one for name, one in zip(arrays, bound, strict=True) if one is not None}
+            program = lower_custom(
+                self._kernel, self._source(shader, slots, configuration), given, device,
+                params=fields, groups=groups, constants=constants, windows=windows,
+                is_ours=self._origin.is_ours, is_whole=slots is not None, notes=notes,
+            )  # fmt: skip
+            loaded = self._programs.keep(given_key, Loaded(device, program))
+        self._run(loaded, arrays)
+
+    def repeats(self) -> None:
+        """Promise that this run does what any other would on arrays of these layouts.
+
+        Nothing but shapes, dtypes, layouts, attributes, the adapter and what `choose` answers may
+        decide what the function does. If it made its result in one dispatch, that is recorded from
+        then on without a call.
+        """
+        if self._trace is not None:
+            self._trace.repeats = True
+
+    def traced(self, trace: Trace) -> Gpu:
+        """Return the same device for one run that is watched."""
+        found = copy.copy(self)
+        found._trace = trace
+        return found
+
+    def _run(self, loaded: Loaded, arrays: Mapping[str, GpuArray]) -> None:
+        """Run a dispatch's program, or leave it to what watches this run."""
+        device = loaded.device
+        given = list(arrays.values())
+        for n in loaded.written:
+            written = given[n]
+            if written.immutable or written.host is not None or written.source is not None:
+                name = list(arrays)[n]
+                raise ArgumentError(
+                    f"{self._kernel}: the shader writes {name}, which is an input or holds host "
+                    "values; write to an array of gpu.empty()."
+                )
+        for n in loaded.bound:
+            if given[n].storage is None or given[n].device is not device:
+                self._backend.make_resident(given[n])
+        for n in loaded.packed:
+            given[n] = self._backend.contiguous(given[n])
+        if self._trace is None:
+            loaded.run(given)
+        else:
+            self._trace.dispatched(loaded, given)
+
+    def pack(self, x: GpuArray, dtype: DType) -> GpuArray:
+        """Return int32, int8 or uint8 modulo 256 as bytes; maps before it may be fused with it."""
+        y = Spec(x.shape, dtype)
+        key = ("pack", x.dtype, y)
+        launch = self._forms[key]
+        if launch is None:
+            launch = self._forms.keep(key, PackingLaunch(self._backend, self._kernel, y))
+        return self._launched(launch, x)
+
+    def _formed(
+        self, form: DeclaredForm, shader: str, x: GpuArray, y: Spec, attrs: dict[str, Any]
+    ) -> GpuArray:
+        if type(shader) is not str:
+            shader = plain_path(self._kernel, "shader", shader)
+        key = (form, shader, x.shape, x.dtype, y, tuple(attrs.items()))
+        launch = self._forms[key]
+        if launch is None:
+            kernel = ShaderKernel(
+                self._kernel, shader, self._origin, form=form, shared=self._sources
+            )
+            call = Call(kernel, ("x",), attrs, (y,), ("y",))
+            launch = self._forms.keep(key, FusibleLaunch(self._backend, call, form))
+        return self._launched(launch, x)
+
+    def _launched(self, launch: FusibleLaunch, x: GpuArray) -> GpuArray:
+        if self._trace is not None:
+            self._trace.has_done(plain=False)  # what it dispatches is not noted
+        may_defer = x.immutable or x.op is not None  # else the kernel may write there again
+        return (launch if may_defer else launch.run_now)([x])[0]
+
+    def plain_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameter fields in plain Python."""
+        return {name: plain(value) for name, value in fields.items()}
+
+    def extent(self, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
+        """Return the shape as plain ints, elements, bytes and words of an array.
+
+        Raises:
+            ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
+        """
+        return extent(self._kernel, shape, dtype)
+
+    def _source(
+        self, shader: str, slots: str | Text | None, configuration: Mapping[str, bool | int] | None
+    ) -> Source:
+        shader = plain_path(self._kernel, "shader", shader)
+        return self._sources.find(shader, doors.slots(self._kernel, slots), configuration)
+
+
+def _keyed(fields: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple([(name, field_key(value)) for name, value in fields.items()])

@@ -1,0 +1,1 @@
+"""How WGSL kernels are declared, and where their shaders are."""

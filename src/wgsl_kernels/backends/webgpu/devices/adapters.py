@@ -1,0 +1,126 @@
+"""Which adapters this machine has, and which one is used and why."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS, described
+from wgsl_kernels.backends.webgpu.adapter.policy import preference
+from wgsl_kernels.backends.webgpu.devices.threads import in_thread
+from wgsl_kernels.backends.webgpu.kept.declarations import import_wgpu
+from wgsl_kernels.engine.environment.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
+
+ADAPTER_VARIABLE = "WGSL_KERNELS_ADAPTER"
+LIMITS_VARIABLE = "WGSL_KERNELS_LIMITS"
+WANTED_FEATURES = ("immediates", "shader-f16", "subgroup", "timestamp-query")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The adapter in use, and in words why it was taken."""
+
+    info: AdapterInfo
+    why: str
+    adapter: Any
+
+
+def list_adapters() -> list[AdapterInfo]:
+    """Return every adapter of this machine, in the driver's order."""
+    return [info for info, _ in _enumerate()]
+
+
+def choose_adapter() -> Choice | None:
+    """Return the adapter to use, or ``None`` where the machine has none.
+
+    The environment variable WGSL_KERNELS_ADAPTER names it by index or by a part of its name,
+    backend, type, vendor or driver. Without it: a real GPU before a software one, discrete before
+    integrated, and Vulkan, Metal or Direct3D before OpenGL.
+
+    Raises:
+        ArgumentError: The variable matches no adapter.
+    """
+    found = _enumerate()
+    if not found:
+        return None
+    wanted = os.environ.get(ADAPTER_VARIABLE, "").strip()
+    matching = [pair for pair in found if _matches(pair[0], wanted)]
+    if not matching:
+        known = "\n".join(f"  {info.summary}" for info, _ in found)
+        raise ArgumentError(
+            f"{ADAPTER_VARIABLE}: {wanted!r} is no index and no part of a name among the adapters "
+            f"of this machine:\n{known}"
+        )
+    info, adapter = min(matching, key=lambda pair: preference(pair[0]))
+    if wanted:
+        why = f"{ADAPTER_VARIABLE}={wanted} asks for it"
+    elif len(found) == 1:
+        why = "the only adapter"
+    else:
+        why = f"the best of {len(found)} adapters"
+    return Choice(info, why, adapter)
+
+
+def limits_to_request(info: AdapterInfo) -> dict[str, int]:
+    """Return the limits to ask a device for: the adapter's, or WebGPU's defaults if so configured.
+
+    wgpu fills every limit that is not named from the adapter, so the defaults are asked by name.
+    """
+    wanted = os.environ.get(LIMITS_VARIABLE, "adapter")
+    if wanted == "adapter":
+        return {}
+    if wanted != "default":
+        raise ArgumentError(
+            f"{LIMITS_VARIABLE}: {wanted!r} is unknown; want 'adapter' or 'default'."
+        )
+    limits: dict[str, int] = {}
+    for name, value in DEFAULT_LIMITS.items():
+        own = info.limits.get(name, value)
+        limits[name] = max(value, own) if name.startswith("min-") else min(value, own)
+    return limits
+
+
+def request_device(choice: Choice) -> Any:
+    """Return a device of the adapter, with those of the features we want that it has."""
+    present = [name for name in WANTED_FEATURES if name in choice.info.features]
+    limits = limits_to_request(choice.info)
+
+    def request() -> Any:
+        return choice.adapter.request_device_sync(required_features=present, required_limits=limits)
+
+    return in_thread(request)
+
+
+def _enumerate() -> list[tuple[AdapterInfo, Any]]:
+    with _runtime_folder():
+        adapters = in_thread(import_wgpu().gpu.enumerate_adapters_sync)
+    return [(described(index, adapter), adapter) for index, adapter in enumerate(adapters)]
+
+
+def _matches(info: AdapterInfo, wanted: str) -> bool:
+    if wanted.isdigit():
+        return info.index == int(wanted)
+    known = (info.name, info.backend, info.type, info.vendor, info.driver)
+    return any(wanted.lower() in text.lower() for text in known)
+
+
+@contextmanager
+def _runtime_folder() -> Generator[None]:
+    # Mesa's EGL prints an error per adapter where this variable is missing, as in containers.
+    if not sys.platform.startswith("linux") or "XDG_RUNTIME_DIR" in os.environ:
+        yield
+        return
+    os.environ["XDG_RUNTIME_DIR"] = tempfile.gettempdir()
+    try:
+        yield
+    finally:
+        del os.environ["XDG_RUNTIME_DIR"]

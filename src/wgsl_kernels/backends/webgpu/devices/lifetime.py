@@ -1,0 +1,117 @@
+"""What a device must be ready for from outside: its loss, a fork, and the end of the process.
+
+A GPU device does not survive ``fork``: the child would hang, so there it raises instead. Software
+devices finish before the process ends: see `Policy.finishes_before_exit`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import gc
+import importlib
+import os
+import weakref
+from typing import TYPE_CHECKING, Any, Protocol
+
+from wgsl_kernels.backends.webgpu.devices.threads import TooLong, in_thread
+from wgsl_kernels.engine.environment.errors import DeviceLostError
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+
+MESSAGE = "This process was forked after a GPU device was opened; it cannot use one. Use spawn."
+PATIENCE = 5.0
+"""Seconds to wait, at the end, for what the device does, or for a thread that has its lock."""
+
+_devices: weakref.WeakSet[Device] = weakref.WeakSet()
+_opened_by: set[int] = set()
+
+
+class Dependent(Protocol):
+    """What holds something that was made for one device, such as a cache."""
+
+    def forget_device(self) -> None:
+        """Let go of that: the device is lost."""
+
+
+class Dependents(weakref.WeakSet[Dependent]):
+    """All that holds something made for one device."""
+
+
+def abandon(device: Device) -> None:
+    """Have everything forget a device that is lost, since there is another."""
+    with device.lock:
+        while device.dependents:
+            device.dependents.pop().forget_device()
+        device.pool.trim()
+
+
+def watch(device: Device) -> None:
+    """Have ``device`` refuse to work in a forked process, and finish before this one ends."""
+    _opened_by.add(os.getpid())
+    _devices.add(device)
+
+
+def watched() -> list[Device]:
+    """Return the devices that are alive."""
+    return list(_devices)
+
+
+def check() -> None:
+    """Raise in a process that was forked from one that had opened a device."""
+    if _opened_by - {os.getpid()}:
+        raise DeviceLostError(MESSAGE)
+
+
+def leave_behind(device: Any) -> None:
+    """Never release a wgpu device that a call of the driver may hold, nor what was made on it.
+
+    To release it wgpu would wait for what it runs, then end the process. The next device is of
+    another instance of wgpu, since all OpenGL devices of one share a context.
+    """
+    helpers = importlib.import_module("wgpu.backends.wgpu_native._helpers")
+    helpers._the_instance = None  # type: ignore[attr-defined]  # wgpu-py has no other way to it
+    objects = gc.get_objects()
+    kept = [one for one in objects if getattr(type(one), "__module__", "").startswith("wgpu.")]
+    made = [one for one in kept if getattr(one, "_device", None) is device]
+    everything = [device, *made]
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(everything))  # also when the interpreter ends
+    exit_at_once()
+
+
+@functools.cache  # once
+def exit_at_once() -> None:
+    """Have the process end without the destructors of libraries that a thread may be inside of.
+
+    A driver's compiler ends the process by a segmentation fault if its library is taken down while
+    it works (Mesa 22.3, LLVM 15). Where the system has no ``on_exit``, as outside of glibc, nothing
+    can be done about that.
+    """
+    library = ctypes.CDLL(None) if os.name == "posix" else None
+    on_exit = getattr(library, "on_exit", None)
+    if library is not None and on_exit is not None:
+        atexit.register(library.fflush, None)
+        on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)
+
+
+def _refuse_all() -> None:
+    for device in _devices:
+        device.refuse(DeviceLostError(MESSAGE))
+
+
+def _finish() -> None:
+    for device in watched():
+        if device.policy.finishes_before_exit and device.refusal is None:
+            try:
+                in_thread(device.wait, PATIENCE)
+            except TooLong:
+                device.give_up(DeviceLostError("The process ends."))
+            except Exception:  # it is lost, or has an error that nobody has read
+                continue
+
+
+atexit.register(_finish)
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_refuse_all)

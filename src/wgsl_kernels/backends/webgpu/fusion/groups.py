@@ -1,0 +1,128 @@
+"""The program of a group of maps: one dispatch, several where a limit cuts it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from wgsl_kernels.backends.webgpu.composing.groups.groups import compose_group
+from wgsl_kernels.backends.webgpu.lowering.map import map_grid, walk_across
+from wgsl_kernels.backends.webgpu.programs.arguments import bound_bytes
+from wgsl_kernels.backends.webgpu.programs.program import (
+    Binding,
+    Dispatch,
+    Module,
+    ParamBlock,
+    Place,
+    Program,
+)
+from wgsl_kernels.engine.values.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.groups.structure import Structure
+    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+    from wgsl_kernels.backends.webgpu.fusion.cut import Part
+    from wgsl_kernels.backends.webgpu.fusion.graph import Group
+    from wgsl_kernels.backends.webgpu.fusion.modes import Reading
+    from wgsl_kernels.backends.webgpu.programs.building import Adapter
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GroupProgram:
+    """The program of a group; its inputs are the group's leaves.
+
+    Attributes:
+        program: What runs.
+        nodes: For each result the node that it is.
+    """
+
+    program: Program
+    nodes: tuple[int, ...]
+
+
+class GroupTexts:
+    """The texts of structures, as long as programs have them."""
+
+    def __init__(self) -> None:
+        self._found: WeakValueDictionary[Any, Composed] = WeakValueDictionary()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def find(self, structure: Structure, reading: Reading, *, walks_across: bool) -> Composed:
+        """Return the text of a structure."""
+        across = reading.across if walks_across else None
+        key = (structure.key, across and (across.space, across.axis))
+        composed = self._found.get(key)
+        if composed is None:
+            composed = self._found[key] = compose_group(structure, across=across)
+        return composed
+
+
+def lower_group(
+    group: Group,
+    parts: Sequence[tuple[Part, Structure, Reading]],
+    adapter: Adapter,
+    texts: GroupTexts,
+) -> GroupProgram:
+    """Return the program of a group that was cut into parts.
+
+    Args:
+        group: The maps.
+        parts: Each dispatch: its part, its structure, and how it reads its leaves.
+        adapter: What it is for.
+        texts: Where texts are kept.
+    """
+    places = {~n: Place("input", n) for n in range(len(group.leaves))}
+    buffers: list[Spec] = []
+    nodes: list[int] = []
+    dispatches: list[Dispatch] = []
+    for part, structure, reading in parts:
+        for n in part.outputs:
+            node = group.nodes[n]
+            places[n] = Place("buffer", len(buffers))
+            buffers.append(Spec(node.shape, node.dtype))
+            nodes.append(n)
+        composed = texts.find(structure, reading, walks_across=adapter.policy.walks_across)
+        dispatches.append(_dispatch(group, part, structure, reading, adapter, composed, places))
+    held = tuple([k for k, n in enumerate(nodes) if group.held[n]])
+    program = Program(tuple(dispatches), tuple(buffers), held)
+    return GroupProgram(program, tuple([nodes[k] for k in held]))
+
+
+def _dispatch(
+    group: Group,
+    part: Part,
+    structure: Structure,
+    reading: Reading,
+    adapter: Adapter,
+    composed: Composed,
+    places: dict[int, Place],
+) -> Dispatch:
+    size = group.nodes[-1].size
+    items = -(-size // 4) if structure.vec4 else size
+    across = reading.across if adapter.policy.walks_across else None
+    if across is None:
+        walk, grid = {"wk_run_bits": adapter.policy.run_bits}, map_grid(adapter, items)
+    else:
+        walk, grid = walk_across(across.size, across.inner, items)
+    facts: dict[str, Any] = {"wk_size": size, **walk, **reading.facts}
+    for step, number in enumerate(part.nodes):
+        for name, value in group.nodes[number].op.fixed.items():
+            facts[f"{step}.{name}"] = value
+    values = tuple([(f"wk_x{n}", ~part.leaves[n]) for n in reading.values])
+    read = [ref for ref, leaf in zip(part.leaves, structure.leaves, strict=True) if leaf.is_bound]
+    bindings: list[Binding] = []
+    slots = [one for one in composed.bindings if one.role == "tensor"]
+    for slot, ref in zip(slots, (*read, *part.outputs), strict=True):
+        array = group.leaves[~ref] if ref < 0 else group.nodes[ref]
+        nbytes = bound_bytes(array.shape, array.dtype, array.layout)
+        step = max(4, slot.stride)
+        rounded = -(-nbytes // step) * step
+        bindings.append(Binding(slot.name, places[ref], slot.access, 0, rounded, array.layout))
+    params = ParamBlock(composed.first_block(facts, changes=bool(values)), values, None, facts)
+    kernels = tuple([step.kind.kernel for step in structure.steps])
+    return Dispatch(Module.of(composed), grid, tuple(bindings), params, kernels, cut=part.why)

@@ -1,0 +1,68 @@
+"""Lowering any form of kernel: from a call and the layouts of its inputs to a program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composing.text.long_loops import long_loops
+from wgsl_kernels.backends.webgpu.lowering.free import lower_free
+from wgsl_kernels.backends.webgpu.lowering.map import lower_map
+from wgsl_kernels.backends.webgpu.lowering.reduce import lower_reduce
+from wgsl_kernels.backends.webgpu.lowering.scan import lower_scan
+from wgsl_kernels.backends.webgpu.lowering.window import lower_window
+from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.text.operands import Form
+    from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+    from wgsl_kernels.backends.webgpu.programs.building import Adapter
+    from wgsl_kernels.backends.webgpu.programs.call import Call
+    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+
+_LOWER: dict[Form, Callable[..., Lowered]] = {
+    "reduce": lower_reduce,
+    "scan": lower_scan,
+    "window": lower_window,
+    "free": lower_free,
+}
+
+
+def lower(
+    form: Form,
+    call: Call,
+    arguments: Sequence[Argument | None],
+    adapter: Adapter,
+    variant: str | None = None,
+) -> Lowered:
+    """Return the program of a kernel, and the variants that may run in its place; nothing runs.
+
+    Args:
+        form: The kernel's form.
+        call: The kernel with its attributes and outputs.
+        arguments: The spec, layout and place of each input, None where it is absent.
+        adapter: What it is for.
+        variant: Which of the ways to do it; by default the static choice.
+
+    Raises:
+        ShaderError: It does not compose for these inputs.
+        OutOfMemoryError: A binding is above the adapter's limit.
+    """
+    call = with_loops_checked(call, form, adapter)
+    if form == "map":
+        return lower_map(call, arguments, adapter), NO_CHOICE
+    return _LOWER[form](call, arguments, adapter, variant)
+
+
+def with_loops_checked(call: Call, form: Form, adapter: Adapter) -> Call:
+    """Return a call that reports where the adapter has ended its loops, if it may."""
+    return replace(call, checks_loops=True) if must_check_loops(call, form, adapter) else call
+
+
+def must_check_loops(call: Call, form: Form, adapter: Adapter) -> bool:
+    """Say whether the adapter may end loops of an author's kernel, which then has to report it."""
+    if not adapter.policy.ends_loops or call.shader.origin.is_ours:
+        return False
+    return bool(long_loops(call.shader.source, form))

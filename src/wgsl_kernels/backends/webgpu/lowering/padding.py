@@ -1,0 +1,69 @@
+"""What is bound behind an array's last element, of which an author's shader sees zeros alone.
+
+A binding has whole elements of the shader's array: of a tensor of five numbers that is declared
+``array<vec4<f32>>`` it has eight, of a float16 tensor of five it has six. Buffers come from a pool,
+so what is there belonged to another tensor. The package's own shaders never use it. For all others
+such an input is copied first. (It cannot be cleared where it is: a captured function may not write
+into what it is given.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
+from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_in_fours
+from wgsl_kernels.backends.webgpu.lowering.filling import as_words
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+from wgsl_kernels.backends.webgpu.programs.building import fold
+from wgsl_kernels.backends.webgpu.programs.dispatching import own_dispatch
+from wgsl_kernels.engine.values.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+    from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
+    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.programs.building import Adapter
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch
+    from wgsl_kernels.engine.values.dtypes import DType
+
+
+def ends_behind(
+    composed: Composed, inputs: Sequence[Operand], arguments: Mapping[str, Argument]
+) -> tuple[tuple[str, int], ...]:
+    """Return the inputs whose bindings end behind their last elements, each with its stride."""
+    flat = {operand.name for operand in inputs if operand.access == "flat"}
+    found: list[tuple[str, int]] = []
+    for slot in composed.bindings:
+        one = arguments.get(slot.name) if slot.name in flat else None
+        if one is not None and _nbytes(one) % max(slot.stride, 4):
+            found.append((slot.name, slot.stride))
+    return tuple(found)
+
+
+def may_end_behind(source: Source, name: str, dtype: DType) -> bool:
+    """Say whether the buffer that a view is in may have a half word or a part of a vec4 left."""
+    return dtype == "float16" or declared_in_fours(source, name)
+
+
+def pad(adapter: Adapter, x: Argument, stride: int, number: int) -> tuple[Dispatch, Spec, Argument]:
+    """Return what copies a contiguous tensor, zero up to a multiple of ``stride`` bytes.
+
+    Returns:
+        The dispatch, the buffer that it writes, which is to have ``number``, and the copy.
+    """
+    words = as_words(x)
+    step = max(stride, 4)
+    spec = Spec((-(-words.size * 4 // step) * step // 4,), "int32")
+    made = Argument.made(spec, number)
+    params = {"mask": 0xFFFF if _nbytes(x) % 4 else 0xFFFFFFFF}
+    arguments = {"x": words, "y": made}
+    groups = fold(-(-spec.size // 64))
+    one = own_dispatch(adapter, "Copy", "lowering/padded.wgsl", arguments, params, groups)
+    return one, spec, Argument(x.shape, x.dtype, None, made.place)
+
+
+def _nbytes(one: Argument) -> int:
+    return one.size * ITEMSIZE[one.dtype]

@@ -1,0 +1,294 @@
+"""Lowering reductions: axes brought in order, then one dispatch, or two for long rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, device_bytes
+from wgsl_kernels.backends.webgpu.composing.compose import Options
+from wgsl_kernels.backends.webgpu.composing.forms.exchanges import can_exchange
+from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK, is_normalization
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
+from wgsl_kernels.backends.webgpu.declare.kernel import params_with
+from wgsl_kernels.backends.webgpu.declare.variants import size_class
+from wgsl_kernels.backends.webgpu.lowering.spreads import (
+    EIGHTS_GROUP,
+    GROUP,
+    TEAM,
+    Layout,
+    Spread,
+    reduce_loop,
+    spreads,
+)
+from wgsl_kernels.backends.webgpu.lowering.walk import Walk
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
+from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
+from wgsl_kernels.backends.webgpu.programs.choices import Choices
+from wgsl_kernels.backends.webgpu.programs.program import Place, Program
+from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.values.shapes import normalize_axes
+from wgsl_kernels.engine.values.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.forms.reductions import Variant
+    from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
+    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+    from wgsl_kernels.backends.webgpu.programs.building import Adapter
+    from wgsl_kernels.backends.webgpu.programs.call import Call
+    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
+
+AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
+
+
+def lower_reduce(
+    call: Call,
+    arguments: Sequence[Argument | None],
+    adapter: Adapter,
+    variant: str | None = None,
+) -> Lowered:
+    """Return the program of a reduction of its first input, and the variants that there are.
+
+    Other inputs are a normalization's: one number per column.
+
+    Args:
+        call: The kernel.
+        arguments: Its inputs.
+        adapter: What it is for.
+        variant: How it is spread over invocations; by default as the rule has it.
+
+    Raises:
+        ShaderError: It does not compose.
+        ShapeError: More elements are reduced into one than can be.
+    """
+    lowering = _Reduction(call, arguments, adapter)
+    return lowering.lowered(variant)
+
+
+def reduced_axes(call: Call, x: Argument) -> tuple[int, ...]:
+    """Return the reduced axes, counted from the front; what ``params=`` returns wins."""
+    known = known_attrs(call, x)
+    given = next((known[name] for name in AXIS_ATTRS if name in known), None)
+    return normalize_axes(call.kernel, given, len(x.shape))
+
+
+def known_attrs(call: Call, x: Argument) -> dict[str, Any]:
+    """Return the attributes, and what ``params=`` returns for an input like ``x``."""
+    known = dict(call.attrs)
+    if call.shader.params is not None:
+        facts = {**tensor_facts({call.names[0]: x}), **known}
+        known |= params_with(call.shader.params, facts, call.kernel)
+    return known
+
+
+class _Reduction:
+    """One reduction while it is lowered."""
+
+    def __init__(self, call: Call, arguments: Sequence[Argument | None], adapter: Adapter) -> None:
+        first = arguments[0]
+        assert first is not None
+        self.call, self.adapter, self.x = call, adapter, first
+        source = call.source
+        reduced = reduced_axes(call, first)
+        self.count = math.prod(first.shape[axis] for axis in reduced)
+        self.maps = is_normalization(source)
+        size = call.outputs[0].size
+        self.rows = size // self.count if self.maps else size
+        self.facts: dict[str, Any] = {**call.attrs, f"{call.output_names[0]}_size": size}
+        self.facts |= {"wk_n": self.count, "wk_rows": self.rows}
+        self.least = 0 if self.maps else _least_parts(call, adapter, first, reduced)
+        self.walk = Walk(first, reduced, strided=self.least > 0)
+        self.walk.add_facts(self.facts, call.names[0], call.output_names[0])
+        call.add_facts(self.facts, arguments)
+        self.facts |= {"wk_inner": self.walk.inner}
+        self.operands = (self.walk.operand(call.names[0]), *_others(call, arguments))
+        self.packed = frozenset(
+            n for n, one in enumerate(arguments) if n and one is not None and one.layout is not None
+        )
+        given = call.given(arguments)
+        given |= {call.names[n]: given[call.names[n]].contiguous() for n in self.packed}
+        self.bound = Bound({**given, **call.made()}, numbers=call.numbers())
+
+    def lowered(self, variant: str | None) -> Lowered:
+        every = self._spreads()
+        spread = next((one for one in every if one.variant == variant), every[0])
+        configuration = (("variant", spread.variant), ("parts", spread.parts))
+        buffers = self.call.outputs
+        dispatches: tuple[Dispatch, ...]
+        if spread.parts == 1:
+            grid = _grid(spread.variant, self.rows, self.walk.inner, 1)
+            dispatches = (self._dispatch(*self._stage("whole", spread.variant), grid),)
+        else:
+            dispatches, partials = self._in_parts(spread)
+            buffers = (*buffers, partials)
+        program = Program(dispatches, buffers, (0,), configuration, self.packed)
+        sizes = (self.rows, self.count, self.walk.step)
+        names = tuple([one.variant for one in every])
+        return program, Choices(names, tuple(map(size_class, sizes)), self.rows * self.count)
+
+    def _stage(self, which: Stage, variant: Variant) -> tuple[Composition, Composed]:
+        walk = self.walk
+        in_parts = which in ("partial", "apply")
+        packed = in_parts and _is_packed(variant, self.rows, walk.inner)
+        composition = Composition(
+            self.call.kernel,
+            self.call.source,
+            self.operands,
+            self.call.output_operands(),
+            tuple(self.facts),
+            Options(
+                loop=reduce_loop(
+                    variant,
+                    which,
+                    maps=self.maps,
+                    packed=packed,
+                    vectors=walk.dtype != "complex64",
+                    lines=walk.kept > 1,
+                    even=walk.is_even,
+                    short=self.adapter.policy.reduces_in_short(self.rows * self.count),
+                ),
+                stage=which,
+                kept=walk.kept,
+                wide=walk.is_wide(variant, self.maps),
+            ),
+            epilogue="none" if which == "partial" else "elements",
+        )
+        return composition, composition.composed()
+
+    def _dispatch(
+        self, composition: Composition, composed: Composed, grid: Grid, bound: Bound | None = None
+    ) -> Dispatch:
+        is_final = composition.options.stage == "final"
+        return build(
+            self.adapter,
+            composition,
+            composed,
+            grid,
+            bound or self.bound,
+            self.facts,
+            prologue=frozenset() if is_final else frozenset(self.call.names[:1]),
+        )
+
+    def _in_parts(self, spread: Spread) -> tuple[tuple[Dispatch, ...], Spec]:
+        facts, rows, inner = self.facts, self.rows, self.walk.inner
+        size = -(-facts["wk_n"] // spread.parts)
+        if not self.least or rows == 1:  # else columns, in windows that have no room to spare
+            size = -(-size // 4) * 4
+        parts = -(-facts["wk_n"] // size)
+        facts |= {"wk_parts": parts, "wk_part_size": size}
+        facts |= {"wk_first_part": 0, "wk_last_part": parts}
+        last = spread.variant
+        if not self.maps:
+            by_group = self.adapter.policy.joins_parts_together(parts, rows, GROUP)
+            last = "lanes" if by_group else "rows"
+        first = self._stage("partial", spread.variant)
+        second = self._stage("apply" if self.maps else "final", last)
+        nbytes = rows * parts * first[1].partial_bytes
+        bound = replace(self.bound, partials=(Place("buffer", len(self.call.outputs)), nbytes))
+        partials = Spec((-(-nbytes // 4),), "int32")
+        grid = _grid(last, rows, inner, parts if self.maps else 1)
+        if self.least:
+            begun = self._in_windows(first, bound, parts, size)
+        else:
+            whole = _grid(spread.variant, rows, inner, parts)
+            begun = [self._dispatch(*first, whole, bound)]
+        return (*begun, self._dispatch(*second, grid, bound)), partials
+
+    def _in_windows(
+        self, stage: tuple[Composition, Composed], bound: Bound, parts: int, size: int
+    ) -> list[Dispatch]:
+        """Reduce a tensor above the binding limit run of parts by run, each in its own window."""
+        name, itemsize = self.call.names[0], ITEMSIZE[self.x.dtype]
+        each = max(self.adapter.largest_binding // (size * self.rows * itemsize + 256), 1)
+        whole = self.facts
+        found: list[Dispatch] = []
+        for first in range(0, parts, each):
+            last = min(first + each, parts)
+            begin = first * size * self.rows * itemsize // 256 * 256
+            end = min(last * size * self.rows, self.x.size) * itemsize
+            self.facts = whole | {
+                "wk_first_part": first,
+                "wk_last_part": last,
+                f"wk_{name}_offset": -(begin // itemsize),  # wraps: indices count from the window
+            }
+            window = replace(bound, windows={name: (begin, end - begin)})
+            grid = _grid("rows", self.rows, self.rows, last - first)
+            found.append(self._dispatch(*stage, grid, window))
+        self.facts = whole
+        return found
+
+    def _spreads(self) -> tuple[Spread, ...]:
+        call, adapter, walk = self.call, self.adapter, self.walk
+        if -(-self.count // CHUNK) > CHUNK:
+            raise ShapeError(
+                f"{call.kernel}: {self.count} elements are reduced into one; at most "
+                f"{CHUNK * CHUNK} can be. Reduce one axis after the other."
+            )
+        if self.least:
+            return (Spread("rows", max(self.least, -(-self.count // CHUNK))),)
+        layout = Layout(
+            self.rows,
+            self.count,
+            walk.inner,
+            walk.step,
+            adapter.policy,
+            self.maps,
+            "subgroup" in adapter.features and can_exchange(call.source, call.names),
+        )
+        return spreads(layout)
+
+
+def _others(call: Call, arguments: Sequence[Argument | None]) -> list[Operand]:
+    first = arguments[0]
+    assert first is not None
+    operands: list[Operand] = []
+    for name, one in list(zip(call.names, arguments, strict=True))[1:]:
+        if one is None:
+            operands.append(Operand(name, first.dtype, 0, "absent"))
+        else:
+            access: Any = "value" if one.is_value else "flat"
+            operands.append(Operand(name, one.dtype, len(one.shape), access))
+    return operands
+
+
+def _least_parts(call: Call, adapter: Adapter, x: Argument, reduced: tuple[int, ...]) -> int:
+    """Return into how many parts a tensor above the binding limit must go, 0 if into none."""
+    leading = reduced == tuple(range(len(reduced)))
+    nbytes = device_bytes(x.size, x.dtype)
+    if x.is_value or x.layout is not None or not leading or nbytes <= adapter.largest_binding:
+        return 0
+    count = math.prod(x.shape[axis] for axis in reduced)
+    row = call.outputs[0].size * ITEMSIZE[x.dtype]
+    return -(-count // max(1, (int(adapter.largest_binding) - 256) // row))
+
+
+def _is_packed(variant: str, rows: int, inner: int) -> bool:
+    """Say whether there are so few rows that a workgroup takes several parts of them."""
+    shares = variant in ("lanes", "subgroups")
+    return not shares and _runs(variant, rows, inner) < _group(variant)
+
+
+def _group(variant: str) -> int:
+    return EIGHTS_GROUP if variant == "eights" else GROUP
+
+
+def _runs(variant: str, rows: int, inner: int) -> int:
+    if variant == "eights":
+        return rows // 8
+    return rows // inner * -(-inner // 4) if variant == "columns" else rows
+
+
+def _grid(variant: str, rows: int, inner: int, parts: int) -> Grid:
+    """Return the workgroup counts: rows along x and y, parts along z unless they are packed."""
+    runs = _runs(variant, rows, inner)
+    if variant in ("lanes", "subgroups"):
+        x, y, _ = fold(runs if variant == "lanes" else -(-runs * TEAM // GROUP))
+        return x, y, parts
+    if _is_packed(variant, rows, inner):
+        return fold(-(-runs * parts // _group(variant)))
+    x, y, _ = fold(-(-runs // _group(variant)))
+    return x, y, parts

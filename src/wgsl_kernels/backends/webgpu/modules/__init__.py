@@ -1,0 +1,1 @@
+"""Shader files: found, read, with the modules that they import."""

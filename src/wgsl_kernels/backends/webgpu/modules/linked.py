@@ -1,0 +1,227 @@
+"""A kernel's file with the modules that it imports from."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.modules.files import ENDINGS, read_text, real_folder
+from wgsl_kernels.backends.webgpu.modules.former import present_path
+from wgsl_kernels.backends.webgpu.modules.homes import OURS, Home, home_of
+from wgsl_kernels.backends.webgpu.modules.packages import is_there
+from wgsl_kernels.backends.webgpu.templates.prelude import PRELUDE
+from wgsl_kernels.backends.webgpu.templates.template import is_slots
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.environment.recent import Recent
+from wgsl_kernels.wgsl.facts.dependencies import check_dependencies
+from wgsl_kernels.wgsl.facts.reader import read
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.linking.naming import Naming
+from wgsl_kernels.wgsl.linking.project import ModulePath, Project
+from wgsl_kernels.wgsl.linking.reach import reach
+from wgsl_kernels.wgsl.linking.stand_ins import check_stand_ins
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.edited import edited
+from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.source_map import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from wgsl_kernels.wgsl.facts.facts import Facts
+    from wgsl_kernels.wgsl.linking.reach import Reached
+    from wgsl_kernels.wgsl.linking.unit import Unit
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+LINK_BYTES = 150_000
+"""What a linked file takes with its trees, about."""
+_MOST_LISTED = 2000
+"""Modules that are looked at for a name that is like a wrong one."""
+
+
+class Modules(Mapping[ModulePath, "Text"]):
+    """The files of a kernel's packages, each read when it is first asked for.
+
+    Attributes:
+        read: What each file held.
+    """
+
+    def __init__(self, home: Home, root: ModulePath, text: Text) -> None:
+        """Begin with the kernel's own text, which may have no file."""
+        self.home = home
+        self.read: dict[Path, Text] = {}
+        self._texts: dict[ModulePath, Text] = {root: text}
+
+    def __getitem__(self, path: ModulePath) -> Text:
+        """Return the module at ``path``."""
+        if path not in self._texts:
+            file = self._file(path)
+            if file is None:
+                raise KeyError(path)
+            self.read[file] = self._texts[path] = read_text(file)
+        return self._texts[path]
+
+    def __contains__(self, path: object) -> bool:
+        """Say whether there is a module at ``path``."""
+        return path in self._texts or (
+            isinstance(path, ModulePath) and self._file(path) is not None
+        )
+
+    def __iter__(self) -> Iterator[ModulePath]:
+        """Yield where modules are, as far as that is soon told."""
+        for package, folder in self.home.packages.items():
+            for file in itertools.islice(folder.rglob("*"), _MOST_LISTED):
+                if file.suffix in ENDINGS:
+                    parts = file.relative_to(folder).with_suffix("").parts
+                    yield ModulePath(package, parts)
+
+    def __len__(self) -> int:
+        """Return how many modules there are."""
+        return sum(1 for _ in self)
+
+    def _file(self, path: ModulePath) -> Path | None:
+        folder = self.home.packages.get(path.package)
+        if folder is None:
+            return None
+        *above, last = path.segments or ("package",)
+        for ending in ENDINGS:
+            file = folder.joinpath(*above, last + ending)
+            if is_there(file):
+                return file if file.resolve().is_relative_to(real_folder(folder)) else None
+        if path.package != OURS:
+            return None
+        tried = (present_path(folder, "/".join((*above, last + ending))) for ending in ENDINGS)
+        return next((one for one in tried if one is not None), None)
+
+
+@dataclass
+class _KernelProject(Project):
+    """All modules of one kernel, which takes the place of the slots of the templates it imports."""
+
+    root: ModulePath | None = None
+    home: Home | None = None
+
+    def unit(self, path: ModulePath) -> Unit | None:
+        """Return the module at ``path``, None where there is none."""
+        if path in self._units or path not in self.texts:
+            return self._units.get(path)
+        text = self.texts[path]
+        source = parse_source(text)
+        if source.guards:
+            message = "a kernel is linked without conditions; apply them with wgsl_kernels.link."
+            raise ShaderError(text.point(message, min(source.guards)))
+        if self.root is not None and path != self.root and is_slots(text):
+            self.stand_ins = {**self.stand_ins, path: self.root}
+        return super().unit(path)
+
+    def no_package(self, name: str) -> str:
+        """Return what to say where a path begins with the name of no package."""
+        if self.home is not None and name in self.home.unread:
+            path = f'{name} = {{ path = "…" }}'
+            return f"wesl.toml does not say where package {name!r} is; want {path} in it."
+        said, mark, hint = super().no_package(name).partition(". Pass it in packages=.")
+        return f"{said}. Name its folder with wgsl_kernels.shader_package.{hint if mark else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A kernel's files as they were when they were linked."""
+
+    files: tuple[Facts, ...]
+    offered: tuple[str, ...]
+    read: Mapping[Path, Text]
+    home: Home
+
+    def holds(self, folder: Path) -> bool:
+        """Say whether all would be found and read as it was."""
+        try:
+            same = all(read_text(path) == text for path, text in self.read.items())
+            covered = any(
+                path.suffix == ENDINGS[1] and is_there(path.with_suffix(ENDINGS[0]))
+                for path in self.read
+            )
+            return same and not covered and home_of(folder) == self.home
+        except ShaderError:
+            return False
+
+
+_links: Recent[tuple[Text, Path, Path | None], _Link] = Recent(LINK_BYTES)
+
+
+def link_files(
+    text: Text, folder: Path, file: Path | None
+) -> tuple[tuple[Facts, ...], tuple[str, ...]]:
+    """Return the kernel's own file and those that it needs, each as plain WGSL.
+
+    With them come the names of its public imports, which the composer may call.
+
+    Args:
+        text: The kernel's own file.
+        folder: Where it is, or the Python file that holds it.
+        file: Its path, None for text in a Python file.
+
+    Raises:
+        ShaderError: A file is not WESL, a name that is imported is not there, or a slot is filled
+            with what does not fit.
+    """
+    key = (text, folder, file)
+    link = _links[key]
+    if link is None or not link.holds(folder):
+        _links.pop(key, None)
+        link = _links.keep(key, _linked(text, folder, file))
+    return link.files, link.offered
+
+
+def _linked(text: Text, folder: Path, file: Path | None) -> _Link:
+    home = home_of(folder)
+    root = ModulePath(home.name, home.segments(folder / "<text>" if file is None else file))
+    modules = Modules(home, root, text)
+    project = _KernelProject(
+        modules, {}, PRELUDE, {}, frozenset(home.packages), root=root, home=home
+    )
+    reached = reach(project, root)
+    check_stand_ins(project, reached)
+    files = tuple(_plain_files(project, reached, root))
+    check_dependencies(files)
+    return _Link(files, tuple(reached.offered.values()), modules.read, home)
+
+
+def _plain_files(project: Project, reached: Reached, root: ModulePath) -> Iterator[Facts]:
+    naming = Naming(reached, project, root, "clash")
+    kept: dict[ModulePath, set[int]] = {}
+    edits: dict[ModulePath, list[Edit]] = {}
+    for target in reached.order:
+        kept.setdefault(target.module, set()).add(target.at)
+        places = naming.places(target)
+        if places:
+            idents = _idents(reached.units[target.module], target.at)
+            edits.setdefault(target.module, []).extend(
+                Edit(Span(begin, idents[begin]), name) for begin, name in places.items()
+            )
+    for path, unit in reached.units.items():
+        facts = read(_plain(unit, tuple(edits.get(path, ()))))
+        if path != root:
+            declarations = enumerate(facts.declarations)
+            found = tuple(one for at, one in declarations if at in kept.get(path, ()))
+            facts = replace(facts, declarations=found)
+        yield facts
+
+
+@functools.lru_cache(maxsize=256)
+def _plain(unit: Unit, edits: tuple[Edit, ...]) -> Text:
+    return edited(unit.text, edits, parse_source(unit.text).extra, unit.names)
+
+
+def _idents(unit: Unit, at: int) -> dict[int, int]:
+    """Return where the names in a declaration begin and end."""
+    node = unit.module.declarations[at]
+    found = {use.ident.begin: use.ident.end for use in unit.uses[at]}
+    for symbols in unit.locals_in(at).values():
+        found |= {symbol.ident.begin: symbol.ident.end for symbol in symbols}
+    if not isinstance(node, (tree.ConstAssert, tree.Broken)):
+        found[node.ident.begin] = node.ident.end
+    return found

@@ -1,0 +1,135 @@
+"""Templates in files, and the sources that kernels are composed of from them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.modules.files import (
+    ENDINGS,
+    find_file,
+    read_text,
+    text_of,
+)
+from wgsl_kernels.backends.webgpu.modules.homes import home_of
+from wgsl_kernels.backends.webgpu.modules.packages import is_there
+from wgsl_kernels.backends.webgpu.modules.source import Source
+from wgsl_kernels.backends.webgpu.templates.template import Template
+from wgsl_kernels.wgsl.facts.dependencies import check_dependencies
+from wgsl_kernels.wgsl.facts.reader import read
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.linking.project import OWN, ModulePath
+from wgsl_kernels.wgsl.linking.source import SEPARATOR
+from wgsl_kernels.wgsl.syntax.places import Text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from wgsl_kernels.backends.webgpu.modules.homes import Home
+    from wgsl_kernels.backends.webgpu.templates.template import TemplateModule
+
+_INLINE_PATH = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)+")
+
+
+def find_template(given: str, slots: str | Text | None, beside: Path, inline_name: str) -> Template:
+    """Return a template with the module that fills its slots.
+
+    Args:
+        given: The template's path: beside the author's file, then among the package's shaders.
+        slots: Likewise that of the kernel's module, or its text.
+        beside: The folder of the author's Python file.
+        inline_name: The file name that errors give to text.
+
+    Raises:
+        ShaderError: A file is missing or cannot be read.
+    """
+    files = _Files()
+    root = files.add(find_file(given, beside))
+    if slots is None:
+        return Template(tuple(files.texts.items()), root)
+    if isinstance(slots, Text) or "\n" in slots:
+        text = slots if isinstance(slots, Text) else text_of(inline_name, slots)
+        own = ModulePath(files.package(beside)[0], (text.file,))
+        files.take(own, text)
+    else:
+        own = files.add(find_file(slots, beside))
+    return Template(tuple(files.texts.items()), root, own)
+
+
+def source_of(module: TemplateModule) -> Source:
+    """Return what the composer takes for the one file of a kernel."""
+    return _source_of(module)
+
+
+@functools.lru_cache(maxsize=256)
+def _source_of(module: TemplateModule) -> Source:
+    facts = read(module.text)
+    check_dependencies((facts,))
+    return Source(facts)
+
+
+class _Files:
+    """A walk along imports, all branches of conditions included."""
+
+    def __init__(self) -> None:
+        self.folders: dict[str, Path] = {}
+        self.texts: dict[ModulePath, Text] = {}
+
+    def package(self, folder: Path) -> tuple[str, Home]:
+        """Return what the package of a folder is called here, and the package."""
+        home = home_of(folder)
+        name = home.name
+        for other, root in home.packages.items():
+            if other != home.name:
+                self.folders.setdefault(other, root)
+        if self.folders.setdefault(name, home.folder) != home.folder:
+            name = f"{OWN}{len(self.folders)}"
+            self.folders[name] = home.folder
+        return name, home
+
+    def add(self, file: Path) -> ModulePath:
+        """Take in a file, and return where it is."""
+        name, home = self.package(file.parent)
+        path = ModulePath(name, home.segments(file))
+        self.take(path, read_text(file))
+        return path
+
+    def take(self, path: ModulePath, text: Text) -> None:
+        """Take in a module, and those that it names."""
+        if path in self.texts:
+            return
+        self.texts[path] = text
+        named = {one.path[:-1] for one in parse_source(text).imports}
+        inline = _INLINE_PATH.finditer(text.text)
+        named |= {tuple(one.group().split(SEPARATOR)[:-1]) for one in inline}
+        for segments in sorted(named):
+            other = self._absolute(path, segments)
+            if other is not None and other not in self.texts:
+                file = self._file(other)
+                if file is not None:
+                    self.take(other, read_text(file))
+
+    def _absolute(self, path: ModulePath, segments: tuple[str, ...]) -> ModulePath | None:
+        if not segments:
+            return None
+        first, rest = segments[0], segments[1:]
+        if first == OWN:
+            return ModulePath(path.package, rest)
+        if first == "super":
+            up = next((n for n, one in enumerate(segments) if one != "super"), len(segments))
+            return ModulePath(
+                path.package, path.segments[: len(path.segments) - up] + segments[up:]
+            )
+        return ModulePath(first, rest) if first in self.folders else None
+
+    def _file(self, path: ModulePath) -> Path | None:
+        folder = self.folders.get(path.package)
+        if folder is None or not path.segments:
+            return None
+        stem = folder.joinpath(*path.segments)
+        for ending in ENDINGS:
+            file = stem.with_name(stem.name + ending)
+            if is_there(file) and file.resolve().is_relative_to(folder.resolve()):
+                return file
+        return None

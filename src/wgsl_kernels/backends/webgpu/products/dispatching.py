@@ -1,0 +1,228 @@
+"""How products (``shaders/templates/product.wesl``) are dispatched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.control.parts import part_of
+from wgsl_kernels.backends.webgpu.declare.variants import declare
+from wgsl_kernels.backends.webgpu.products.tilings import (
+    STRIDED,
+    VARIANTS,
+    Candidates,
+    Layout,
+    Product,
+    candidates_for,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
+    from wgsl_kernels.engine.values.dtypes import DType
+    from wgsl_kernels.engine.values.spec import Shape
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+SUM_OF_PARTS = "lowering/sum_parts.wesl"
+
+
+def declare_product(kernel: str) -> None:
+    """Declare the variants that every kernel made of a product has."""
+    declare(kernel, VARIANTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """What becomes of a product's sums (``shaders/operands/epilogue.wesl``).
+
+    Attributes:
+        arrays: What it reads.
+        configuration: Its constants.
+        fields: Fields of the uniform struct.
+        adds: What adds parts to the result in another way than ``sum_of_parts``.
+    """
+
+    arrays: Mapping[str, GpuArray] = field(default_factory=dict[str, "GpuArray"])
+    configuration: Mapping[str, int] = field(default_factory=dict[str, int])
+    fields: Mapping[str, Any] = field(default_factory=lambda: {"leakyrelu_alpha": 0.0})
+    adds: Callable[[GpuArray, GpuArray, int], GpuArray] | None = None
+
+    def part(self, gpu: Gpu, ndim: int, axis: int, first: int, count: int) -> Epilogue:
+        """Return what becomes of a part of a result with so many axes: see `part_of`."""
+        if not self.arrays:
+            return self
+        arrays = {
+            name: part_of(gpu, one, axis, first, count)
+            if axis == -1 or len(one.shape) == ndim
+            else one
+            for name, one in self.arrays.items()
+        }
+        return replace(self, arrays=arrays)
+
+
+NO_EPILOGUE = Epilogue()
+NO_CONFIGURATION: Mapping[str, bool | int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ProductDispatch:
+    """One dispatch of a candidate, but for the arrays."""
+
+    template: str
+    params: Mapping[str, Any]
+    groups: tuple[int, int, int]
+    configuration: Mapping[str, int | bool]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ProductPlan:
+    """A product with all that does not change while its operands' layouts stay.
+
+    Attributes:
+        candidates: How it can be summed.
+        choice: What the tuner is asked.
+        dispatches: That of each candidate that ran, without the one that adds parts.
+    """
+
+    candidates: Candidates
+    choice: Choice
+    dispatches: dict[str, ProductDispatch]
+
+
+Memo = dict[tuple[object, ...], ProductPlan]
+"""Plans for operands of one layout, by what else they depend on."""
+
+
+def multiply(
+    gpu: Gpu,
+    operands: str | Text,
+    product: Product,
+    arrays: Mapping[str, GpuArray],
+    shape: Shape,
+    dtype: DType,
+    *,
+    params: Mapping[str, Any],
+    layout: Layout = STRIDED,
+    epilogue: Epilogue = NO_EPILOGUE,
+    memo: Memo | None = None,
+    configuration: Mapping[str, bool | int] = NO_CONFIGURATION,
+    notes: Sequence[str] = (),
+) -> GpuArray:
+    """Return a product as a new array.
+
+    The kernel must be one that may promise ``gpu.repeats()``: nothing but its attributes and its
+    inputs' layouts decides about the arguments.
+
+    Args:
+        gpu: The device.
+        operands: The module that says how elements are read and stored, under
+            ``shaders/operands``, or its text.
+        product: The sizes.
+        arrays: What it reads, by binding.
+        shape: The result's shape.
+        dtype: The result's dtype.
+        params: Fields of its uniform struct.
+        layout: What the operands' layouts allow.
+        epilogue: What becomes of the sums.
+        memo: Where to keep what was found out for operands of this layout, if nothing but they,
+            ``operands`` and ``dtype`` decides about the other arguments.
+        configuration: Further constants of the templates.
+        notes: What `explain` says of the dispatch.
+    """
+    size = math.prod(shape)
+    if size == 0:
+        return gpu.empty(shape, dtype)
+    sums: DType = "int32" if dtype == "int32" else "float32"
+    if product.terms == 0:
+        return sum_of_parts(gpu, gpu.empty((0,), sums), gpu.empty(shape, dtype), 0, epilogue)
+    gpu.repeats()
+    policy = gpu.policy
+    key = (operands, dtype, policy)
+    plan = None if memo is None else memo.get(key)
+    if plan is None:
+        plan = _plan(gpu, operands, candidates_for[product, layout, policy], dtype)
+        if memo is not None:
+            memo[key] = plan
+    candidates = plan.candidates
+
+    def dispatch_of(name: str) -> ProductDispatch:
+        one = candidates.by_name[name]
+        end = epilogue.configuration if one.parts == 1 else {}
+        made = ProductDispatch(
+            one.template,
+            {**params, **epilogue.fields, **one.fields, "part_size": size},
+            gpu.grid(one.groups, 1),
+            {**one.configuration, **configuration, **end, "INTEGER": dtype == "int32"},
+        )
+        return plan.dispatches.setdefault(name, made)
+
+    def run(name: str) -> GpuArray:
+        dispatch = plan.dispatches.get(name) or dispatch_of(name)
+        parts = candidates.by_name[name].parts
+        y = gpu.empty(shape, dtype)
+        to = y if parts == 1 else gpu.empty((parts, *shape), sums)
+        gpu.dispatch(
+            dispatch.template,
+            {**arrays, **(epilogue.arrays if parts == 1 else {}), "y": to},
+            slots=operands,
+            configuration=dispatch.configuration,
+            params=dispatch.params,
+            groups=dispatch.groups,
+            key=None if memo is None else dispatch,
+            notes=notes,
+        )
+        return y if parts == 1 else sum_of_parts(gpu, to, y, parts, epilogue)
+
+    return run(gpu.decide(plan.choice, run, product.work))
+
+
+def _plan(gpu: Gpu, operands: str | Text, candidates: Candidates, dtype: DType) -> ProductPlan:
+    shape_class = (dtype, *candidates.shape_class)
+    ways = {n: (one.template, one.configuration) for n, one in candidates.by_name.items()}
+    choice = gpu.product_choice(operands, shape_class, candidates.static, ways)
+    return ProductPlan(candidates, choice, {})
+
+
+def sum_of_parts(
+    gpu: Gpu, parts: GpuArray, y: GpuArray, count: int, epilogue: Epilogue = NO_EPILOGUE
+) -> GpuArray:
+    """Write to ``y`` the sum of parts, with what becomes of it, and return ``y``.
+
+    Args:
+        gpu: The device.
+        parts: [count, ...], float32 or int32.
+        y: The result.
+        count: How many parts there are; the sums of none are 0.
+        epilogue: What becomes of the sums.
+    """
+    if epilogue.adds is not None:
+        return epilogue.adds(parts, y, count)
+    cols = y.shape[-1] if y.shape else 1
+    gpu.dispatch(
+        SUM_OF_PARTS,
+        {**epilogue.arrays, "parts": parts, "y": y},
+        params={"parts_count": count, "y_cols": cols, **epilogue.fields},
+        configuration=epilogue.configuration,
+    )
+    return y
+
+
+def is_vec4_contiguous(shape: Shape, strides: Shape, offset: int, axis: int) -> bool:
+    """Say whether a view's elements along an axis are contiguous in whole groups of four."""
+    if strides[axis] != 1 or shape[axis] % 4 or offset % 4:
+        return False
+    axis %= len(shape)
+    return not any(
+        length != 1 and step % 4 and other != axis
+        for other, (length, step) in enumerate(zip(shape, strides, strict=True))
+    )
+
+
+def is_vec4_along(x: GpuArray, axis: int) -> bool:
+    """Say the same of an array."""
+    return is_vec4_contiguous(x.shape, x.strides, x.offset, axis)

@@ -1,0 +1,347 @@
+"""The module that fills a product's slots, made of a user's file and of what follows from it."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.products.slots import (
+    INNER_SLOTS,
+    SLOTS,
+    check_types,
+    private,
+    refuse_others,
+)
+from wgsl_kernels.backends.webgpu.products.terms import adds
+from wgsl_kernels.backends.webgpu.products.tilings import STRIDED, Layout
+from wgsl_kernels.backends.webgpu.templates.vectors import (
+    VEC4,
+    VEC4_OF,
+    HostFacts,
+    ScalarLoads,
+    Vec4Load,
+    vec4_load,
+)
+from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.names.resolve import names_of
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.edited import EditedText
+from wgsl_kernels.wgsl.syntax.names import RESERVED, wgsl_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from wgsl_kernels.wgsl.names.resolve import Names
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+MODULE = "wgsl_kernels::templates::product_slots"
+_READ = "@group(0) @binding(0) var<storage, read>"
+OWN_FIELDS = (
+    "batches", "rows", "cols", "taps", "channels", "tap_block", "channel_block", "part_size",
+    "across",
+)  # fmt: skip
+"""What the templates want to know."""
+SLOT_NAMES = (*SLOTS, *(name for name in INNER_SLOTS if name not in "ab"))
+"""What the templates import from a kernel's module, but for the operands."""
+
+
+@dataclass(frozen=True)
+class ProductFile:
+    """A user's file, read.
+
+    Attributes:
+        kernel: The kernel's name, for errors.
+        text: The file, with other names for what is not a product's.
+        functions: Its functions by name.
+        names: What its names mean.
+        original: The file as it is.
+    """
+
+    kernel: str
+    text: Text
+    functions: Mapping[str, tree.Function]
+    names: Names
+    original: Text
+
+    @property
+    def declared(self) -> frozenset[str]:
+        """The names that it declares."""
+        return frozenset(one.name for one in self.names.symbols if one.is_global)
+
+    @functools.cached_property
+    def unbroken(self) -> str:
+        """Why parts of a sum cannot be added, empty where they can."""
+        if "combine" in self.functions:
+            return ""
+        missing = "; declare combine(x, y), the sum of two parts, to have it split"
+        if "init" in self.functions:
+            return f"a sum is unbroken: it starts at init{missing}"
+        term = self.functions.get("term")
+        if term is None or adds(term, self.declared):
+            return ""
+        place = self.text.place(term.ident.begin).label
+        return f"a sum is unbroken: term is not seen to add to it ({place}){missing}"
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """The names that the file takes from outside."""
+        return frozenset(use.ident.name for use in self.names.unresolved)
+
+    def fields(self) -> tuple[str, ...]:
+        """Return the fields of ``params`` that it names."""
+        return self.names.members.get("params", ())
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenProduct:
+    """What fills the slots for arrays of one layout.
+
+    Attributes:
+        text: The module.
+        layout: How the operands are read.
+        vec4: The arrays that are bound as vec4, too, by their names in WGSL.
+        loads: How each operand is read, and why: what ``explain`` prints.
+    """
+
+    text: Text
+    layout: Layout
+    vec4: tuple[str, ...]
+    loads: Mapping[str, Vec4Load | ScalarLoads]
+
+
+def read_product(kernel: str, text: Text) -> ProductFile:
+    """Return what a user's file declares.
+
+    Raises:
+        ShaderError: It is no WESL, lacks ``a_at``, or both ``b_at`` and ``b_vec4``, or has what is
+            of no use in a product.
+    """
+    original = text
+    names = names_of(parse_source(text).module)
+    if names.module.is_whole:
+        refuse_others(kernel, text, names)
+        text = private(text, names)
+    module = parse_source(text).module
+    functions = {n.ident.name: n for n in module.declarations if isinstance(n, tree.Function)}
+    known = ", ".join(f"fn {name}" for name in functions) or "no function"
+    for wanted, there in (
+        ("fn a_at(batch: u32, row: u32, k: u32)", "a_at" in functions),
+        ("fn b_at(batch: u32, k: u32, col: u32)", bool({"b_at", "b_vec4"} & functions.keys())),
+    ):
+        if not there:
+            raise ShaderError(f"{kernel}: {text.file}: a product wants {wanted}; found {known}.")
+    return ProductFile(kernel, text, functions, names_of(module), original)
+
+
+def write_product(
+    file: ProductFile,
+    inputs: Collection[str],
+    strided: Collection[str],
+    sizes: tuple[int, int, int],
+    fields: Mapping[str, Any],
+    types: Mapping[str, str],
+    absent: Collection[str] = (),
+) -> WrittenProduct:
+    """Return the module for arrays of one layout.
+
+    Args:
+        file: The user's file.
+        inputs: Names of the arrays that are given.
+        strided: Those of views that only accessors read.
+        sizes: Rows, columns and terms.
+        fields: The values of ``params`` that are not the templates' own.
+        types: What ``T``, ``T_wide`` and ``T_<tensor>`` are.
+        absent: Names of the inputs that are not given.
+
+    Raises:
+        ShaderError: The file names a field that is not there, a field has no type in WGSL, or a
+            slot is of other types than a product's.
+    """
+    spelled = {wgsl_name(name) for name in inputs}
+    views = {wgsl_name(name) for name in strided}
+    rows, cols, depth = sizes
+    known = {"rows": rows, "cols": cols, "channels": depth, **fields}
+    facts = HostFacts(frozenset(spelled - views), frozenset(views), _divisors(known))
+    layout, loads = _layout(file, facts, rows, cols, depth)
+    check_types(file.kernel, file.text, file.names.module, types, spelled)
+    proved = [one for one in loads.values() if isinstance(one, Vec4Load) and one.text]
+    vec4 = [name for one in proved for name in one.buffers]
+    lines = [_params(file, fields), "alias Sum = T_wide;"]
+    bound = [name for name in sorted(spelled) if name in file.uses]
+    lines += [f"{_READ} {name}: array<T_{name}>;" for name in bound]
+    lines += [f"{_READ} {name}{VEC4}: array<vec4<T_{name}>>;" for name in dict.fromkeys(vec4)]
+    lines += _optional(file, sorted(spelled), sorted(map(wgsl_name, absent)))
+    lines += _functions(file, layout, loads)
+    behind = "\n".join(("\n// What follows is written by the library.", *lines, ""))
+    text = file.text.with_more(behind)
+    if isinstance(file.text, EditedText):
+        original = file.original.with_more(behind)
+        text = replace(file.text, text=text.text, original=original, known=None)
+    return WrittenProduct(text, layout, tuple(dict.fromkeys(vec4)), loads)
+
+
+def _optional(file: ProductFile, given: Sequence[str], absent: Sequence[str]) -> list[str]:
+    """Return which inputs are given, and what stands for those that are not."""
+    lines = [f"const has_{n} = true;" for n in given if f"has_{n}" in file.uses]
+    for name in absent:
+        if file.uses & {f"has_{name}", name, f"T_{name}", f"load_{name}"}:
+            lines += (
+                f"const has_{name} = false;",
+                f"alias T_{name} = T_y;",
+                f"var<private> {name}: array<T_{name}, 1>;",
+                f"fn load_{name}(i: u32) -> T_{name} {{ return {name}[0]; }}",
+            )
+    return lines
+
+
+def _layout(
+    file: ProductFile, facts: HostFacts, rows: int, cols: int, depth: int
+) -> tuple[Layout, Mapping[str, Vec4Load | ScalarLoads]]:
+    """Return along which axes the operands are read as vec4, of what the templates have."""
+    place = file.text.place(0).label
+
+    def proof(name: str, at: int, along: str, size: int) -> Vec4Load | ScalarLoads:
+        function = file.functions.get(name)
+        if function is None or len(function.parameters) != 3:
+            return ScalarLoads(f"there is no {name} of three parameters", place)
+        if size % 4:
+            return ScalarLoads(f"{along} is {size}, no multiple of 4", place)
+        along = function.parameters[at].ident.name
+        return vec4_load(file.text, function, along, facts, file.declared)
+
+    along_k, along_m = proof("a_at", 2, "depth", depth), proof("a_at", 1, "rows", rows)
+    across, inner = proof("b_at", 2, "cols", cols), proof("b_at", 1, "depth", depth)
+    if "b_vec4" in file.functions and depth % 4 == 0:
+        inner = Vec4Load("", ("b_vec4",))
+    is_k, is_m = isinstance(along_k, Vec4Load), isinstance(along_m, Vec4Load)
+    is_n, is_inner = isinstance(across, Vec4Load), isinstance(inner, Vec4Load) and cols % 4 == 0
+    if is_k and is_n:
+        return Layout("k", "n"), {"a": along_k, "b": across}
+    if is_k and is_inner:
+        return Layout("k", "k"), {"a": along_k, "b": inner}
+    if is_m and is_n:
+        return Layout("m", "n"), {"a": along_m, "b": across}
+    if is_n:
+        return Layout("", "n"), {"a": _scalar(along_k, place), "b": across}
+    return STRIDED, {"a": _scalar(along_k, place), "b": _scalar(across, place)}
+
+
+def _scalar(one: Vec4Load | ScalarLoads, place: str) -> ScalarLoads:
+    if isinstance(one, ScalarLoads):
+        return one
+    return ScalarLoads("the other operand has no vec4 form that goes with it", place)
+
+
+def _functions(
+    file: ProductFile, layout: Layout, loads: Mapping[str, Vec4Load | ScalarLoads]
+) -> list[str]:
+    """Return the slots that follow from the user's functions."""
+    lines = [one.text for one in loads.values() if isinstance(one, Vec4Load) and one.text]
+    if not layout.a:
+        lines.append(
+            f"fn fetch_a(place: {MODULE}::Place, channel: u32) -> Sum "
+            "{ return Sum(a_at(place.batch, place.row, channel)); }"
+        )
+    else:
+        lines.append(
+            f"fn fetch_a(place: {MODULE}::Place, channel: u32) -> vec4<Sum> "
+            f"{{ return vec4<Sum>({VEC4_OF}a_at(place.batch, place.row, channel)); }}"
+        )
+    if not layout.b:
+        lines.append(
+            f"fn fetch_b(col: {MODULE}::Col, start: u32, k: u32) -> Sum "
+            "{ return Sum(b_at(col.batch, start + k, col.col)); }"
+        )
+    else:
+        own = layout.b == "k" and "b_vec4" in file.functions
+        name = "b_vec4" if own else f"{VEC4_OF}b_at"
+        lines.append(
+            f"fn fetch_b(col: {MODULE}::Col, start: u32, k: u32) -> vec4<Sum> "
+            f"{{ return vec4<Sum>({name}(col.batch, start + k, col.col)); }}"
+        )
+    if "b_at" not in file.functions:
+        lines.append(
+            "fn b_at(batch: u32, k: u32, col: u32) -> Sum "
+            "{ return Sum(b_vec4(batch, k / 4u * 4u, col)[k % 4u]); }"
+        )
+    end = "finish(sum, batch, row, col)" if "finish" in file.functions else "sum"
+    result = f"let result = Sum({end});"
+    return [
+        *lines,
+        "const WHOLE = false; // @given false true: a part is the whole sum",
+        "fn wk_whole(sum: Sum, batch: u32, row: u32, col: u32) -> Sum "
+        f"{{ if (WHOLE) {{ {result} return result; }} else {{ return sum; }} }}",
+        "fn store(part: u32, batch: u32, row: u32, col: u32, sum: Sum) { "
+        "store_y(part * params.part_size + (batch * params.rows + row) * params.cols + col, "
+        "T_y(wk_whole(sum, batch, row, col))); }",
+        "fn store4(part: u32, batch: u32, row: u32, col: u32, sums: vec4<Sum>) { "
+        "var found = sums; "
+        "if (WHOLE) { for (var n = 0u; n < 4u; n++) { "
+        "found[n] = wk_whole(sums[n], batch, row, col + n); } } "
+        "store4_y(part * params.part_size + (batch * params.rows + row) * params.cols + col, "
+        "vec4<T_y>(found)); }",
+    ]
+
+
+def _params(file: ProductFile, fields: Mapping[str, Any]) -> str:
+    """Return the uniform's struct and variable: what the templates want, and what the file names.
+
+    Raises:
+        ShaderError: The file names a field that is not there.
+    """
+    known = [*OWN_FIELDS[1:3], *fields]
+    for name in file.fields():
+        if name not in known:
+            begin = file.text.text.index(f"params.{name}")
+            listed = ", ".join(known)
+            message = f"{file.kernel}: params has no field {name!r}; known: {listed}."
+            raise ShaderError(file.text.point(message, begin))
+    rows = [f"{name}: u32" for name in OWN_FIELDS]
+    rows += [f"{n}: {_type_of(file.kernel, n, fields[n])}" for n in fields if n not in OWN_FIELDS]
+    struct = f"struct Params {{ {', '.join(rows)} }}"
+    return f"{struct}\n@group(0) @binding(0) var<uniform> params: Params;"
+
+
+def _type_of(kernel: str, name: str, value: object) -> str:
+    if _FIELD.fullmatch(name) is None or name in RESERVED:
+        raise ArgumentError(
+            f"{kernel}: params= gave a field {name!r}; want a name of WGSL that does not begin "
+            "with '__' or 'wk_'."
+        )
+    if isinstance(value, bool) or (isinstance(value, int) and 0 <= value < 2**32):
+        return "u32"
+    if isinstance(value, float):
+        return "f32"
+    if (
+        isinstance(value, tuple)
+        and 2 <= len(value) <= 4
+        and not any(isinstance(one, tuple) for one in value)
+    ):
+        types = {_type_of(kernel, name, one) for one in value}
+        if len(types) == 1:
+            return f"vec{len(value)}<{types.pop()}>"
+    raise ArgumentError(
+        f"{kernel}: params= gave {name} = {value!r}; want a float, an int from 0 to "
+        "4294967295, a bool, or two to four of one kind in a tuple."
+    )
+
+
+_FIELD = re.compile(r"(?!__|wk_|_$)[A-Za-z_]\w*", re.ASCII)
+
+
+def _divisors(fields: Mapping[str, Any]) -> dict[str, int]:
+    """Return what four has in common with each integer that ``params`` holds."""
+    found: dict[str, int] = {}
+    for name, value in fields.items():
+        if isinstance(value, int) and not isinstance(value, bool):
+            found[f"params.{name}"] = math.gcd(value, 4)
+        elif isinstance(value, tuple):
+            for at, one in enumerate(value[:4]):
+                if isinstance(one, int):
+                    for spelling in (f"[{at}]", f"[{at}u]", f".{'xyzw'[at]}"):
+                        found[f"params.{name}{spelling}"] = math.gcd(one, 4)
+    return found

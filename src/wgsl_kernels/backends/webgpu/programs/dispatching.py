@@ -1,0 +1,127 @@
+"""Dispatches of shaders with their own ``main``, on tensors that it names."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_in_fours
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowed_access
+from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.modules.template_files import find_template, source_of
+from wgsl_kernels.backends.webgpu.programs.arguments import tensor_facts
+from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.wgsl.syntax.names import wgsl_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+    from wgsl_kernels.backends.webgpu.programs.building import Adapter, Epilogue
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
+
+
+def composition_of(
+    kernel: str,
+    source: Source,
+    arguments: Mapping[str, Argument],
+    *,
+    params: Mapping[str, Any],
+    constants: Mapping[str, float] | None = None,
+    whole: Collection[str] = (),
+    notes: Sequence[str] = (),
+) -> Composition:
+    """Return how a shader is composed for these tensors.
+
+    Args:
+        kernel: The kernel's name.
+        source: The shader.
+        arguments: The tensors, by the names that the shader gives them.
+        params: Fields of its parameters beside the tensors' facts.
+        constants: Values of its overrides.
+        whole: The tensors that it may not read as views.
+        notes: Lines that `explain` prints with it.
+
+    Raises:
+        ArgumentError: It writes none of the tensors.
+    """
+    written = {one.name for one in source.variables.values() if one.access == "read_write"}
+    inputs: list[Operand] = []
+    outputs: list[Operand] = []
+    for name, one in arguments.items():
+        if wgsl_name(name) in written or _is_stored(source, name):
+            outputs.append(Operand(name, one.dtype, len(one.shape)))
+        else:
+            inputs.append(_input(source, name, one, packs=name in whole))
+    if not outputs:
+        raise ArgumentError(f"{kernel}: the shader writes none of {', '.join(arguments)}.")
+    return Composition(
+        kernel,
+        source,
+        tuple(inputs),
+        tuple(outputs),
+        tuple(params),
+        constants=tuple((constants or {}).items()),
+        epilogue=_epilogue(source, outputs),
+        notes=tuple(notes),
+    )
+
+
+def own_dispatch(
+    adapter: Adapter,
+    kernel: str,
+    shader: str,
+    arguments: Mapping[str, Argument],
+    params: Mapping[str, Any],
+    grid: Grid,
+    conditions: tuple[str, ...] = (),
+) -> Dispatch:
+    """Return a dispatch of one of the package's shaders, which takes these layouts as they are.
+
+    Args:
+        adapter: What it is for.
+        kernel: The kernel's name.
+        shader: The path among the package's shaders.
+        arguments: The tensors, by the names that the shader gives them.
+        params: Fields of its parameters beside the tensors' facts.
+        grid: The workgroup counts.
+        conditions: The constants of its configuration that are true.
+    """
+    source = _own_source(shader, conditions)
+    composition = composition_of(kernel, source, arguments, params=params)
+    facts = {**tensor_facts(arguments), **params}
+    return build(adapter, composition, composition.composed(), grid, Bound(arguments), facts)
+
+
+@functools.lru_cache(maxsize=64)
+def _own_source(shader: str, conditions: tuple[str, ...]) -> Source:
+    if shader.endswith(".wgsl"):
+        return load_file(shaders_folder() / shader)
+    template = find_template(shader, None, shaders_folder(), shader)
+    return source_of(template.module(dict.fromkeys(conditions, True)))
+
+
+def _input(source: Source, name: str, one: Argument, *, packs: bool) -> Operand:
+    allowed = allowed_access(source, name)
+    rank = len(one.shape)
+    if one.is_value and "value" in allowed:
+        return Operand(name, one.dtype, rank, "value")
+    if one.layout is not None and "strided" in allowed and not packs:
+        return Operand(name, one.dtype, rank, "strided")
+    return Operand(name, one.dtype, rank)
+
+
+def _epilogue(source: Source, written: Sequence[Operand]) -> Epilogue:
+    """Return whether a shader writes one tensor, through accessors alone, and how."""
+    if len(written) != 1 or not _is_stored(source, written[0].name):
+        return "none"
+    if any(written[0].wgsl in one.needs for one in source.functions.values()):
+        return "none"
+    return "vec4" if declared_in_fours(source, written[0].name) else "elements"
+
+
+def _is_stored(source: Source, name: str) -> bool:
+    stores = {f"store_{name}", f"store_{wgsl_name(name)}", f"store4_{name}"}
+    return any(stores & one.needs for one in source.functions.values())

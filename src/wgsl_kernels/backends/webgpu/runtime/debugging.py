@@ -1,0 +1,211 @@
+"""What `config.debug` does on a device: every dispatch watches itself.
+
+What was found is told at the next read, or where the switch goes off.
+
+It stands on a device only while the switch is on for the process or for a block of some thread;
+blocks of others are left alone.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import weakref
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.runtime.results_seen import (
+    POISON,
+    nan_finding,
+    unwritten_finding,
+)
+from wgsl_kernels.backends.webgpu.runtime.watching import allocate_poisoned, watch_run
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import KernelFault, WgslKernelsError
+from wgsl_kernels.engine.environment.findings import Finding
+from wgsl_kernels.engine.environment.origin import line_of, user_line
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.devices.recorder import Bytes
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch
+    from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
+    from wgsl_kernels.backends.webgpu.runtime.watching import Event
+
+_FORMATS = {"f32": "<f", "i32": "<i", "u32": "<I"}
+
+
+class Debugging:
+    """The switch on a backend's device.
+
+    Attributes:
+        device: The device, None before there is one.
+        faults: What was found and nobody has read yet.
+    """
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.device: Device | None = None
+        self.faults: list[Finding] = []
+        self._evaluator = evaluator
+        self._plain: Any = None
+        self._called: str | None = None
+        self._writers: dict[int, Dispatch] = {}
+        self._noted = threading.local()
+        config.follow("debug", self.follow, self.settle)
+
+    def attach(self, device: Device) -> None:
+        """Go on with another device, as after a loss."""
+        self.device, self._plain = device, None
+        self._writers.clear()
+        self.follow()
+
+    def follow(self) -> None:
+        """Begin or end, as the switch is."""
+        on, device = config.is_anywhere("debug"), self.device
+        if device is None:
+            return
+        own = vars(device)
+        with device.lock:
+            if on and self._plain is None:
+                self._plain = device.run
+                own["run"], own["read"], own["wait"] = self._run, self._read, self._wait
+                vars(device.pool)["allocate"] = partial(allocate_poisoned, device, POISON)
+                vars(self._evaluator)["make"] = self._make
+            elif not on and self._plain is not None:
+                self._plain = None
+                for name in ("run", "read", "wait"):
+                    own.pop(name, None)
+                vars(device.pool).pop("allocate", None)
+                vars(self._evaluator).pop("make", None)
+                self.faults.clear()
+                self._writers.clear()
+
+    def settle(self) -> None:
+        """Run what this thread has deferred, and tell what nobody has read: the block ends.
+
+        Raises:
+            KernelFault: A dispatch did what it must not.
+        """
+        if self._plain is not None and config.is_on("debug", context.current()):
+            noted, self._noted.arrays = getattr(self._noted, "arrays", []), []
+            for one in reversed(noted):  # the last first: what it needs is fused with it
+                array = one()
+                if array is not None and array.op is not None:
+                    with suppress(WgslKernelsError):  # left to whoever needs it
+                        self._evaluator.make(array, "config.debug goes off")
+            self._tell()
+
+    def note(self, arrays: Sequence[GpuArray]) -> None:
+        """Note results of kernels that this thread runs while the switch is on."""
+        kept = getattr(self._noted, "arrays", [])
+        self._noted.arrays = [one for one in kept if one() is not None]
+        self._noted.arrays += [weakref.ref(one) for one in arrays if one.op is not None]
+
+    def _run(self, ready: Ready, storages: Sequence[Storage]) -> None:
+        if ready.origin is None or not config.is_on("debug", context.current()):
+            self._plain(ready, storages)
+            return
+        assert self.device is not None
+        _, dispatch = ready.origin
+        for event in watch_run(self.device, self._plain, ready, storages).events:
+            if event.record.event == "said":
+                print(said(event))  # what wk_print is for
+            else:
+                self.faults.append(fault(event))
+
+        self._writers |= {
+            storage.id: dispatch
+            for storage, one in zip(storages, dispatch.bindings, strict=True)
+            if one.access != "read"
+        }
+        called = self._called or user_line()
+        if (seen := nan_finding(self.device, ready.origin, storages, called)) is not None:
+            self.faults.append(seen)
+
+    def _make(self, root: GpuArray, why: str) -> None:
+        before, self._called = self._called, None if root.place is None else line_of(root.place)
+        try:
+            type(self._evaluator).make(self._evaluator, root, why)
+        finally:
+            self._called = before
+
+    def _read(self, storage: Storage, offset: int, nbytes: int) -> Bytes:
+        assert self.device is not None
+        found = type(self.device).read(self.device, storage, offset, nbytes)
+        if config.is_on("debug", context.current()):
+            seen = unwritten_finding(found, self._writers.get(storage.id))
+            self.faults += [] if seen is None else [seen]
+        self._tell()
+        return found
+
+    def _wait(self) -> None:
+        assert self.device is not None
+        type(self.device).wait(self.device)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.faults:
+            faults, self.faults = tuple(dict.fromkeys(self.faults)), []
+            more = f"\n({len(faults) - 1} more like it.)" if len(faults) > 1 else ""
+            raise KernelFault(f"{faults[0].message}{more}", findings=faults)
+
+
+def fault(event: Event) -> Finding:
+    """Return what a dispatch did wrong as a finding, at the author's place."""
+    record, module = event.record, event.dispatch.module
+    site, name = record.site, record.site.variable
+    index = record.at if record.at < 1 << 31 else record.at - (1 << 32)
+    at = f"{name}[{index}]"
+    if record.event == "outside":
+        code = "out-of-bounds-write" if site.access == "write" else "out-of-bounds-read"
+        words = f"{at} of {record.length}, invocation {record.invocation}."
+    elif record.event == "write-race":
+        code = "write-race"
+        words = f"{at} is written by invocations {record.other} and {record.invocation}."
+    elif record.event == "read-race":
+        code = "read-race"
+        words = (
+            f"{at} is read by one of invocations {record.other} and {record.invocation} and "
+            "written by the other, with nothing between. Put a barrier there."
+        )
+    elif record.event == "unset":
+        code = "unset-workgroup-read"
+        words = (
+            f"{at} is read by invocation {record.invocation} before anything is written there. "
+            "Some drivers leave there what the workgroup before wrote."
+        )
+    elif record.event == "failed":
+        code, words = "failed-assertion", f"wk_assert fails in invocation {record.invocation}."
+    else:
+        code = "runaway-loop"
+        words = (
+            f"invocation {record.invocation} runs more than {record.length} rounds; software "
+            "adapters stop it and go on with wrong values."
+        )
+    composed = module.source_map.composed
+    place = composed.place(site.span.begin)
+    text, place = module.source_map.origin(place.line, place.column)
+    start = module.composed.start
+    if place.file == COMPOSED and start is not None:
+        text, place = start
+    line = text.line(place.line)
+    width = max(1, min(site.span.end - site.span.begin, len(line) - place.column + 1))
+    kernel = module.composed.kernel
+    return Finding(code, words, kernel, place.file, place.line, place.column, width, line)
+
+
+def said(event: Event) -> str:
+    """Return what ``wk_print`` wrote, with its place and invocation."""
+    one = fault(event)
+    word = struct.pack("<I", event.record.at)
+    (value,) = struct.unpack(_FORMATS[event.record.site.type], word)
+    shown = f"{value:.9g}" if isinstance(value, float) else str(value)
+    return f"{one.kernel}: {one.place}: invocation {event.record.invocation}: {shown}"

@@ -1,0 +1,252 @@
+"""Making deferred arrays: the programs of their groups, remembered by structure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
+from wgsl_kernels.backends.webgpu.fusion.cut import cut
+from wgsl_kernels.backends.webgpu.fusion.graph import VIEW, Group
+from wgsl_kernels.backends.webgpu.fusion.groups import GroupTexts, lower_group
+from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
+from wgsl_kernels.backends.webgpu.fusion.seen import Seen
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+from wgsl_kernels.backends.webgpu.runtime.fusible_kernels import FusibleKernels
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
+from wgsl_kernels.engine.environment.errors import (
+    ArgumentError,
+    DTypeError,
+    OutOfMemoryError,
+    ShaderError,
+    ShapeError,
+)
+from wgsl_kernels.engine.environment.origin import line_of
+from wgsl_kernels.engine.registry.registry import note_failure
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.composing.groups.structure import Structure
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.fusion.cut import Part
+    from wgsl_kernels.backends.webgpu.fusion.modes import Reading
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
+
+CALLED = "The op was called at"
+LATE = (OutOfMemoryError, ShaderError, ArgumentError, ShapeError, DTypeError)
+"""What may go wrong only when a deferred array is made."""
+
+
+def _bytes_of_group(found: tuple[Loaded, tuple[int, ...]]) -> int:
+    return 2000 + bytes_of_loaded(found[0])
+
+
+class Evaluator:
+    """Makes the deferred arrays of one backend."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.seen = Seen()
+        self._programs: DeviceCache[Any, tuple[Loaded, tuple[int, ...]]] = DeviceCache(
+            _bytes_of_group
+        )
+        self._retired: list[Any] = []
+        self._texts = GroupTexts()
+        self.fusible_kernels = FusibleKernels(self)
+
+    def make(self, root: GpuArray, why: str) -> None:
+        """Make ``root`` an ordinary array, and with it what else its dispatches write.
+
+        Args:
+            root: A deferred array.
+            why: Why it cannot stay deferred, for `explain`.
+
+        Raises:
+            OutOfMemoryError, DeviceLostError: It cannot be made; it stays deferred. The message
+                names the line that called the op.
+        """
+        device = self.session.open()
+        with device.lock:
+            before, device.cause = device.cause, why
+            try:
+                if device is not self._programs.device:
+                    self._begin(device)
+                if self._retired:
+                    self._drop_retired()
+                while root.op is not None:
+                    op = root.op
+                    if op is VIEW:
+                        _share(root, self)
+                    elif op.is_fusible:
+                        self.fusible_kernels.make(device, root)
+                    elif not op.run_alone(device, root):
+                        self._run_group(device, root)
+            except LATE as error:
+                if isinstance(error, ShaderError) and root.op is not None:
+                    note_failure(getattr(root.op, "kernel", ""))
+                if root.place is None or CALLED in str(error):
+                    raise
+                raise type(error)(f"{error}\n{CALLED} {line_of(root.place)}.") from None
+            finally:
+                device.cause = before
+
+    def note(self, array: GpuArray) -> None:
+        """Count a deferred array of a kernel that is no map."""
+        self.fusible_kernels.note(array)
+
+    def retire(self, launch: Any) -> None:
+        """Forget the groups with a launch whose registration has changed, before the next one."""
+        self._retired.append(launch)
+
+    def _drop_retired(self) -> None:
+        retired = {self._retired.pop() for _ in self._retired.copy()}
+        self._programs.drop(lambda key, _: not retired.isdisjoint(key[0][0]))
+        self.fusible_kernels.drop(retired)
+
+    def make_deferred(self) -> None:
+        """Make what this thread has deferred; what cannot be made is left to whoever needs it."""
+        self.fusible_kernels.make_deferred()
+
+    def _begin(self, device: Device) -> None:
+        self._programs.begin(device)
+        self._texts = GroupTexts()
+        self.fusible_kernels.begin(device)
+
+    def _run_group(self, device: Device, root: GpuArray) -> None:
+        """Make a map's group, or something that it needs first."""
+        group = Group((root,))
+        if not group.foreign:
+            self._run(device, group)
+            return
+        at = group.foreign[0]
+        if len(group.foreign) > 1:
+            before = self._fusible_of(group)
+            at = next(n for n in group.foreign if n != before)
+        elif self._may_follow(group, at) and self.fusible_kernels.follow(device, group, at):
+            return
+        first = group.leaves[at]
+        del group  # it would count as somebody who holds these arrays
+        self.make(first, "what uses it has another shape or another kernel before it")
+
+    def _fusible_of(self, group: Group) -> int | None:
+        """Return the leaf whose kernel the group may follow."""
+        return next((n for n in group.foreign if self._may_follow(group, n)), None)
+
+    def _may_follow(self, group: Group, number: int) -> bool:
+        """Say whether a leaf is made by a kernel that the group may follow."""
+        op, size = group.leaves[number].op, group.leaves[number].size
+        return op.is_fusible and op.accepts_epilogue and size == group.nodes[-1].size
+
+    def _run(self, device: Device, group: Group) -> None:
+        states = self.states(device, group)
+        if len(group.nodes) == 1 and _is_flat(group, states):
+            self._alone(group, 0)
+            return
+        key = (group.key(), states)
+        found = self._programs[key]
+        if found is None:
+            found = self._loaded(device, group, states)
+            if found is None:
+                device.cause += "; one by one, since such a group is new or too large"
+                self._apart(group)
+                return
+            self._programs.keep(key, found)
+        loaded, numbers = found
+        for number, storage in zip(numbers, loaded.run(group.leaves), strict=True):
+            group.nodes[number].materialise(storage, device)
+        if group.has_views:
+            self.share_views(group)
+
+    def share_views(self, group: Group) -> None:
+        """Give the views that somebody holds what they are views of."""
+        for array, is_held in zip(group.nodes, group.held, strict=True):
+            if array.op is VIEW and is_held:
+                _share(array, self)
+
+    def states(self, device: Device, group: Group, given: int | None = None) -> tuple[Any, ...]:
+        """Have the leaves but ``given`` on the device; return the layout of each."""
+        states: list[Any] = []
+        for number, array in enumerate(group.leaves):
+            if number == given:
+                states.append("given")
+                continue
+            if array.size == 1 and array.host is not None:
+                states.append("value")
+                continue
+            if array.storage is None or array.device is not device:
+                self.session.make_resident(array)
+            states.append(array.layout)
+        return tuple(states)
+
+    def _apart(self, group: Group) -> None:
+        """Make the nodes one by one, giving up each that nobody needs any more."""
+        nodes = group.nodes
+        last = {ref: n for n, refs in enumerate(group.refs) for ref in refs if ref >= 0}
+        done: dict[int, list[int]] = {}
+        for ref, n in last.items():
+            if not group.held[ref]:
+                done.setdefault(n, []).append(ref)
+        for number in range(len(nodes)):
+            self._alone(group, number)
+            for ref in done.get(number, ()):
+                nodes[ref] = nodes[-1]
+
+    def _alone(self, group: Group, number: int) -> None:
+        """Make one node with the program of its kernel."""
+        array = group.nodes[number]
+        if array.op is VIEW:
+            _share(array, self)
+            return
+        array.op.was_alone = True
+        made = array.op.run_now(list(array.inputs))[0]
+        array.materialise(made.storage, made.device)
+
+    def _loaded(
+        self, device: Device, group: Group, states: tuple[Any, ...]
+    ) -> tuple[Loaded, tuple[int, ...]] | None:
+        """Return the program of a group; None if a structure is new or cannot be fused."""
+        most = device.limits["max-storage-buffers-per-shader-stage"]
+        parts: list[tuple[Part, Structure, Reading]] = []
+        fits = True
+        for part in cut(group, [state != "value" for state in states], most):
+            found = structure_of(group, part)
+            if found is None:
+                return None
+            if self.is_new(found[0].key):
+                self.seen.ran_apart(found[0])
+                fits = False
+            parts.append((part, *found))
+        if not fits or self.is_too_large(device, group):
+            return None
+        lowered = lower_group(group, parts, device, self._texts)
+        return Loaded(device, lowered.program), lowered.nodes
+
+    def is_new(self, key: Any, cost: int = 1) -> bool:
+        """Say whether a structure is not to be fused yet: new ones beyond a number must recur."""
+        if not self.seen.is_new(key) or self.session.fusion() == "always":
+            return False
+        return not self.seen.may_be_early(self.session.open().recorded, cost)
+
+    def is_too_large(self, device: Device, group: Group) -> bool:
+        """Say whether an array of a group is above the binding limit."""
+        arrays = (*group.leaves, *group.nodes)
+        largest = device.largest_binding
+        return any(
+            Argument(one.shape, one.dtype, one.layout).bound_bytes > largest for one in arrays
+        )
+
+
+def _is_flat(group: Group, states: tuple[Any, ...]) -> bool:
+    """Say whether every leaf is one number, or has the elements of the group in order."""
+    size = group.nodes[0].size
+    return all(
+        state == "value" or (state is None and leaf.size == size)
+        for leaf, state in zip(group.leaves, states, strict=True)
+    )
+
+
+def _share(view: GpuArray, evaluator: Evaluator) -> None:
+    """Give a view the storage of its base."""
+    base = view.inputs[0]
+    if base.op is not None:
+        evaluator.make(base, "a view of it is needed")
+    view.materialise(base.storage, base.device)

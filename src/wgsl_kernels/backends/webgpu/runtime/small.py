@@ -1,0 +1,126 @@
+"""Launching where the numbers are: a kernel of a few numbers that the host has runs there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+from wgsl_kernels.backends.webgpu.arrays.host_values import HostValues
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.context import current
+from wgsl_kernels.engine.registry.exact import exact_for, is_regular
+from wgsl_kernels.engine.values.dtypes import numpy_dtype
+from wgsl_kernels.engine.values.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.engine.drivers.driver import Launch
+    from wgsl_kernels.engine.registry.exact import Exact
+    from wgsl_kernels.engine.registry.registry import Kernel
+
+SMALL = 64
+"""Elements up to which an op runs on the host. An add of so many takes 5 us there; its dispatch
+takes a software adapter 60 us, and a read waits longer. Checking each number limits it."""
+
+
+class SmallLaunch:
+    """Runs a kernel on the host where that has all inputs, else on the device."""
+
+    def __init__(
+        self,
+        backend: Session,
+        exact: Exact,
+        attrs: dict[str, Any],
+        outputs: tuple[Spec, ...],
+        prepare: Callable[[], Launch],
+    ) -> None:
+        """Take what prepares the launch on the device, for all else."""
+        takes = exact.host.takes
+        self.backend = backend
+        self.exact = exact
+        self.func = exact.host.func
+        self.keywords = {
+            name: value for name, value in attrs.items() if takes is None or name in takes
+        }
+        self.outputs = outputs
+        self._prepare = prepare
+        self._launch: Launch | None = None
+
+    def __call__(self, arrays: list[Any]) -> Sequence[Any]:
+        """Return arrays whose values are on the host, else what the launch on the device gives."""
+        made = self._computed(arrays)
+        if made is not None:
+            return made
+        if self._launch is None:
+            self._launch = self._prepare()
+        return self._launch(arrays)
+
+    def retire(self) -> None:
+        """Have groups forget the kernel: its registration has changed."""
+        retire = getattr(self._launch, "retire", None)
+        if retire is not None:
+            retire()
+
+    def _computed(self, arrays: list[Any]) -> list[GpuArray] | None:
+        values = self._templates(arrays) if not self.exact.reads else self._values(arrays)
+        if values is None or config.value("small_ops", current()) == "device":
+            return None
+        found = self.func(*values, **self.keywords)
+        made: list[GpuArray] = []
+        several = found if isinstance(found, (tuple, list)) else (found,)
+        for one, spec in zip(several, self.outputs, strict=True):
+            result = np.asarray(one, order="C")
+            if not is_regular(result):
+                return None
+            host = HostValues(result, is_regular=True)
+            made.append(GpuArray(spec.shape, spec.dtype, spec.size, None, None, host=host))
+        return made
+
+    def _values(self, arrays: list[Any]) -> list[Any] | None:
+        """Return the host's values of the inputs, None where one belongs on the device."""
+        values: list[Any] = []
+        for one in arrays:
+            if isinstance(one, GpuArray):
+                host = one.host
+                if host is None or (self.exact.moves and one.storage is not None):
+                    return None
+                if not host.is_regular:
+                    return None
+                same = host.values.shape == one.shape  # a view shares the values
+                values.append(host.values if same else host.values.reshape(one.shape))
+            elif one is None:
+                values.append(None)
+            else:
+                several = self._values(one)
+                if several is None:
+                    return None
+                values.append(several)
+        return values
+
+    def _templates(self, arrays: list[Any]) -> list[Any]:
+        return [np.empty(one.shape, numpy_dtype(one.dtype)) for one in arrays]
+
+
+def launch_where_small(
+    backend: Session,
+    kernel: Kernel,
+    inputs: Sequence[Any],
+    attrs: dict[str, Any],
+    outputs: tuple[Spec, ...] | None,
+    prepare: Callable[[], Launch],
+) -> Launch | None:
+    """Return a launch that runs the kernel on the host where it can, None where it never can."""
+    exact = exact_for(kernel)
+    if exact is None or not outputs:
+        return None
+    specs = [*outputs]
+    for one in inputs:
+        specs += one if isinstance(one, list) else [one] if isinstance(one, Spec) else []
+    most = SMALL if exact.reads else 1
+    if not all(0 < spec.size <= most and spec.dtype in exact.dtypes for spec in specs):
+        return None
+    return SmallLaunch(backend, exact, attrs, outputs, prepare)

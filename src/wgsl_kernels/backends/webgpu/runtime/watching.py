@@ -1,0 +1,207 @@
+"""Running shaders that watch themselves: every dispatch of a block, whoever asks for it."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
+from wgsl_kernels.backends.webgpu.runtime.runner import binding_range
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.environment.recent import Recent
+from wgsl_kernels.wgsl.instrument.log import new_log, records_in
+from wgsl_kernels.wgsl.instrument.rewrite import watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch
+    from wgsl_kernels.wgsl.instrument.log import Record
+    from wgsl_kernels.wgsl.instrument.rewrite import Watched
+
+WATCHED_BYTES = 200_000
+"""What a watching shader takes, about."""
+_watched: Recent[str, Watched] = Recent(WATCHED_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a dispatch did wrong: what it noted, and the dispatch."""
+
+    record: Record
+    dispatch: Dispatch
+
+
+@dataclass
+class Watching:
+    """What the dispatches of a block noted.
+
+    Attributes:
+        events: What they did wrong, in order.
+        dispatches: All that ran.
+        refused: Those whose watching text does not compile, with the compiler's words.
+    """
+
+    events: list[Event] = field(default_factory=list[Event])
+    dispatches: list[Dispatch] = field(default_factory=list["Dispatch"])
+    refused: list[tuple[Dispatch, str]] = field(default_factory=list[tuple["Dispatch", str]])
+
+
+@contextmanager
+def watching(device: Device, *, poison: int | None = None) -> Iterator[Watching]:
+    """Have all dispatches of a block watch themselves; each is waited for.
+
+    Args:
+        device: The device.
+        poison: The word with which new memory is filled, so that what nobody writes shows.
+    """
+    seen = Watching()
+    plain = device.run
+    own = vars(device)
+
+    def run(ready: Ready, storages: Sequence[Storage]) -> None:
+        if ready.origin is None or not ready.work:
+            plain(ready, storages)
+        else:
+            noted = watch_run(device, plain, ready, storages)
+            seen.events += noted.events
+            seen.dispatches += noted.dispatches
+            seen.refused += noted.refused
+
+    with device.lock:
+        own["run"] = run
+        if poison is not None:
+            vars(device.pool)["allocate"] = functools.partial(allocate_poisoned, device, poison)
+    try:
+        yield seen
+    finally:
+        with device.lock:
+            own.pop("run", None)
+            vars(device.pool).pop("allocate", None)
+
+
+@dataclass
+class Guards:
+    """The memory of a block, and behind each buffer a zone that nobody may write.
+
+    Attributes:
+        device: Where.
+        word: What it was filled with.
+        storages: The buffers, each with its own bytes.
+    """
+
+    device: Device
+    word: int
+    storages: list[Storage] = field(default_factory=list["Storage"])
+
+    def allocate(self, nbytes: int, label: str = "", what: str = "") -> Storage:
+        """Return a new buffer with a zone behind it, both filled with the word."""
+        storage = allocate_poisoned(self.device, self.word, nbytes + GUARD_BYTES, label, what)
+        storage.nbytes = nbytes
+        self.storages.append(storage)
+        return storage
+
+    def broken(self) -> list[tuple[int, int]]:
+        """Return the bytes of each buffer whose zone was written, and where that is."""
+        found: list[tuple[int, int]] = []
+        for one in self.storages:
+            first = -(-one.nbytes // 16) * 16  # kernels write whole groups of four
+            zone = type(self.device).read(self.device, one, first, one.capacity // 4 * 4 - first)
+            changed = np.flatnonzero(zone.view(np.uint32) != self.word)
+            if changed.size:
+                found.append((one.nbytes, first + 4 * int(changed[0])))
+        return found
+
+
+GUARD_BYTES = 256
+"""Bytes behind a buffer that are looked at, at least."""
+
+
+@contextmanager
+def poisoned(device: Device, word: int) -> Iterator[Guards]:
+    """Fill new memory of a block with a word, so that what nobody writes shows, and guard it."""
+    guards = Guards(device, word)
+    with device.lock:
+        vars(device.pool)["allocate"] = guards.allocate
+    try:
+        yield guards
+    finally:
+        with device.lock:
+            vars(device.pool).pop("allocate", None)
+
+
+def allocate_poisoned(
+    device: Device, word: int, nbytes: int, label: str = "", what: str = ""
+) -> Storage:
+    """Return memory of the pool, filled with a word."""
+    storage = type(device.pool).allocate(device.pool, nbytes, label, what)
+    device.upload(storage, 0, np.full(storage.capacity // 4, word, np.uint32))
+    return storage
+
+
+def watch_run(
+    device: Device,
+    plain: Callable[[Any, Any], None],
+    ready: Ready,
+    storages: Sequence[Storage],
+) -> Watching:
+    """Run one dispatch as a shader that watches itself, wait for it, and return what it noted.
+
+    Args:
+        device: The device.
+        plain: Its own way to run one.
+        ready: The dispatch, with its program.
+        storages: Its buffers.
+    """
+    assert ready.origin is not None
+    _, dispatch = ready.origin
+    seen = Watching(dispatches=[dispatch])
+    composed = dispatch.module.composed
+    slots = [one for one in composed.bindings if one.role != "params"]
+    number = max((one.number for one in composed.bindings), default=-1) + 1
+    try:
+        made = _watched[dispatch.module.digest] or _watched.keep(
+            dispatch.module.digest,
+            watch(
+                composed.source_map.composed,
+                composed.entry,
+                number,
+                composed.workgroup_size,
+                composed.workgroup_bytes,
+            ),
+        )
+        pipeline = device.pipeline(
+            made.text,
+            [*((one.number, one.access) for one in composed.bindings), (number, "read_write")],
+            composed.kernel,
+            composed.workgroup_bytes + made.workgroup_bytes,
+            workgroup_size=composed.workgroup_size,
+            constants=dict(dispatch.module.constants) or None,
+            entry=composed.entry,
+        )
+    except (CompileFailure, ShaderError) as error:
+        seen.refused.append((dispatch, str(error)))
+        plain(ready, storages)
+        return seen
+    ranges = [binding_range(device, one) for one in dispatch.bindings]
+    strides = {one.name: one.stride for one in slots}
+    lengths = {
+        one.name: size // max(strides[one.name], 1)
+        for one, (_, size) in zip(dispatch.bindings, ranges, strict=True)
+    }
+    words = new_log([lengths.get(name, 0) for name in made.shadowed])
+    log = device.put(words, "log")
+    own = device.ready(
+        pipeline, (*ranges, (0, words.nbytes)), ready.params, ready.groups, ready.label
+    )
+    plain(own, [*storages, log])
+    noted = type(device).read(device, log, 0, words.nbytes).view(np.uint32)
+    seen.events += [Event(record, dispatch) for record in records_in(noted, made.sites)]
+    return seen

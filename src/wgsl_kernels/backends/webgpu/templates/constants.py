@@ -1,0 +1,110 @@
+"""The configuration constants of modules: their values, and who chooses among them.
+
+``const TILE_M = 4u; // @tune 1 4 8: rows of a tile`` is one that the tuner chooses, ``@given`` one
+that layouts and types decide. Behind the colon its author says what it is. A bool may be both
+values without a list, and is the condition of ``@if`` of its name.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.specialize.values import known_literal
+from wgsl_kernels.wgsl.syntax import tree
+
+if TYPE_CHECKING:
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+Value = bool | int
+Chooser = Literal["tune", "given"]
+
+_MARK = re.compile(r"[ \t]*//[ \t]*@(tune|given)\b[ \t]*([^\n]*)")
+_WORD = re.compile(r"(true|false|-?[0-9]+)[ui]?(?=[\s:,]|$)[ \t,]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One configuration constant.
+
+    Attributes:
+        name: Its name.
+        chooser: Who chooses its value: the tuner, or what the arrays are.
+        default: The value in its declaration.
+        values: Those that it may take.
+        text: The file that declares it.
+        begin: Where its name stands there.
+    """
+
+    name: str
+    chooser: Chooser
+    default: Value
+    values: tuple[Value, ...]
+    text: Text
+    begin: int
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is a condition, too."""
+        return isinstance(self.default, bool)
+
+    def takes(self, value: object) -> bool:
+        """Say whether ``value`` is one of its values, and of its type."""
+        return isinstance(value, bool) == self.is_bool and value in self.values
+
+
+@functools.lru_cache(maxsize=512)
+def constants_in(text: Text) -> tuple[Constant, ...]:
+    """Return the configuration constants that a file declares.
+
+    Raises:
+        ShaderError: One is no literal, or takes no values, or not its own default.
+    """
+    found: list[Constant] = []
+    for node in parse_source(text).module.declarations:
+        if isinstance(node, tree.Value) and node.keyword == "const":
+            mark = _MARK.match(text.text, node.end)
+            if mark is not None:
+                chooser: Chooser = "tune" if mark.group(1) == "tune" else "given"
+                found.append(_constant(text, node, chooser, mark.group(2)))
+    return tuple(found)
+
+
+def _constant(text: Text, node: tree.Value, chooser: Chooser, rest: str) -> Constant:
+    name, begin = node.ident.name, node.ident.begin
+    default = _literal(node.value)
+    if default is None:
+        raise ShaderError(text.point(f"the default of {name!r} is no integer and no bool.", begin))
+    values: list[Value] = []
+    at = 0
+    while (word := _WORD.match(rest, at)) is not None:
+        at = word.end()
+        values.append(word[1] == "true" if word[1] in ("true", "false") else int(word[1]))
+    if not values and isinstance(default, bool):
+        values = [False, True]
+    found = Constant(name, chooser, default, tuple(values), text, begin)
+    for value in (default, *values):
+        if not found.takes(value):
+            listed = ", ".join(map(shown, values)) or "none"
+            message = f"{name!r} takes {listed}, not {shown(value)}; want its default among them."
+            raise ShaderError(text.point(message, begin))
+    return found
+
+
+def _literal(node: tree.Expression | None) -> Value | None:
+    sign = 1
+    if isinstance(node, tree.Unary) and node.operator == "-":
+        node, sign = node.operand, -1
+    known = known_literal(node.text) if isinstance(node, tree.Literal) else None
+    if known is None:
+        return None
+    return bool(known.value) if known.kind == "bool" else sign * known.value
+
+
+def shown(value: Value) -> str:
+    """Return a value as WGSL writes it, without a suffix."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,254 @@
+"""The vec4 form of an element function, where its tree and the layouts prove that there is one.
+
+``a_at(batch, row, k)`` reads one element; where every index of a buffer is ``k`` plus what four
+divides, four elements from ``k`` on are one load of an ``array<vec4>``. For that the buffer is
+bound a second time, so nothing else changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from wgsl_kernels.backends.webgpu.templates.divisors import Divisors, NotLinearError
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.printer import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+VEC4 = "_as_vec4"
+"""What a buffer that is bound as vec4 is called behind its own name."""
+VEC4_OF = "wk_vec4_of_"
+"""What the vec4 form of an element function is called before its own name."""
+
+_NAMES = (
+    "abs acos acosh asin asinh atan atanh ceil clamp cos cosh exp exp2 floor fma fract "
+    "inverseSqrt log log2 max min mix pow round saturate select sign sin sinh smoothstep sqrt "
+    "step tan tanh trunc"
+)
+_ELEMENTWISE = frozenset(_NAMES.split(" "))
+_ARITHMETIC = frozenset({"+", "-", "*", "/"})
+_COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
+_SCALARS = frozenset({"f32", "f16", "i32", "u32", "T", "T_wide", "Sum"})
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What the host knows of a kernel's arrays and parameters.
+
+    Attributes:
+        contiguous: The buffers whose element ``i`` is ``x[i]`` of their binding.
+        strided: Those that are views, which only ``load_x`` can read.
+        divisors: What divides a field, by ``params.field``.
+    """
+
+    contiguous: frozenset[str]
+    strided: frozenset[str]
+    divisors: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Vec4Load:
+    """Four elements at once.
+
+    Attributes:
+        text: The function, called ``wk_vec4_of_`` and the element function's name.
+        buffers: The buffers that it reads as vec4.
+    """
+
+    text: str
+    buffers: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return what ``explain`` prints."""
+        return f"vec4 loads of {', '.join(self.buffers)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarLoads:
+    """Why there is no vec4 form: the reason, and the place where it shows."""
+
+    reason: str
+    place: str
+
+    def __str__(self) -> str:
+        """Return what ``explain`` prints."""
+        return f"scalar loads: {self.reason} ({self.place})"
+
+
+def vec4_load(
+    text: Text,
+    function: tree.Function,
+    along: str,
+    facts: HostFacts,
+    own: Collection[str] = (),
+) -> Vec4Load | ScalarLoads:
+    """Return the form of ``function`` that reads four elements along a parameter, or why not.
+
+    Args:
+        text: The function's file.
+        function: An element function: ``let``s, and a ``return``.
+        along: The name of the parameter that the four elements are next to each other along; it
+            is a multiple of four where the form is called.
+        facts: What the host knows.
+        own: The names that the file declares, which are not WGSL's.
+    """
+    try:
+        return _Widening(function, along, facts, own).all()
+    except _NoVec4Error as error:
+        return ScalarLoads(error.reason, text.place(error.begin).label)
+
+
+class _NoVec4Error(Exception):
+    """There is no vec4 form."""
+
+    def __init__(self, reason: str, begin: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.begin = begin
+
+
+def _refuse(reason: str, node: tree.Node) -> NoReturn:
+    raise _NoVec4Error(reason, node.begin)
+
+
+class _Widening:
+    """A walk over one function; local names win over buffers of the same name."""
+
+    def __init__(
+        self, function: tree.Function, along: str, facts: HostFacts, own: Collection[str]
+    ) -> None:
+        self.function = function
+        self.own = own
+        self.facts = facts
+        self.lets: dict[str, tree.Expression] = {}
+        self.vectors: set[str] = set()  # the local names that are vec4 now
+        self.parameters = {one.ident.name for one in function.parameters}
+        self.indices = Divisors(along, self.lets, facts.divisors)
+        self.buffers: dict[str, None] = {}
+
+    def all(self) -> Vec4Load:
+        function = self.function
+        if isinstance(function.body, tree.Broken) or function.returns is None:
+            _refuse(f"{function.ident.name} could not be read", function)
+        lines: list[str] = []
+        for statement in function.body.statements:
+            if isinstance(statement, tree.Value) and statement.value is not None:
+                lines.append(self.let(statement, statement.value))
+            elif isinstance(statement, tree.Return) and statement.value is not None:
+                value, is_vector = self.value(statement.value)
+                given = value if is_vector else f"vec4<{spell(function.returns)}>({value})"
+                lines.append(f"return {given};")
+            else:
+                _refuse("it has statements beside let and return", statement)
+        if not self.buffers:
+            _refuse(f"no buffer is read along {self.indices.along}", function)
+        parameters = ", ".join(f"{p.ident.name}: {spell(p.type)}" for p in function.parameters)
+        head = f"fn {VEC4_OF}{function.ident.name}({parameters}) -> vec4<{spell(function.returns)}>"
+        return Vec4Load(f"{head} {{ {' '.join(lines)} }}", tuple(self.buffers))
+
+    def let(self, node: tree.Value, value: tree.Expression) -> str:
+        """Return a ``let``: of a vec4, or as it stands, where it may be part of an index."""
+        name = node.ident.name
+        if name in self.lets:
+            _refuse(f"{name!r} is declared twice", node)
+        written, is_vector = self.value(value, may_move=True)
+        self.lets[name] = value
+        if is_vector:
+            self.vectors.add(name)
+            return f"let {name} = {written};"
+        type_ = "" if node.type is None else f": {spell(node.type)}"
+        return f"{node.keyword} {name}{type_} = {written};"
+
+    # Values: their text, and whether they are a vec4 now.
+
+    def value(self, node: tree.Expression, *, may_move: bool = False) -> tuple[str, bool]:
+        """Return an expression of four elements; one that moves and is none is an index."""
+        if isinstance(node, tree.Paren):
+            inner, is_vector = self.value(node.inner, may_move=may_move)
+            return f"({inner})", is_vector
+        if isinstance(node, tree.Index) and isinstance(node.base, tree.Name):
+            return self.element(node, node.base.name, node.index)
+        if isinstance(node, tree.Call):
+            return self.call(node)
+        if isinstance(node, tree.Name) and node.name in self.vectors:
+            return node.name, True
+        if isinstance(node, tree.Unary) and node.operator == "-":
+            inner, is_vector = self.value(node.operand, may_move=may_move)
+            return f"-{inner}", is_vector
+        if isinstance(node, tree.Binary):
+            return self.binary(node, may_move=may_move)
+        if not may_move and self.indices.moves(node):
+            _refuse(f"{spell(node)} differs from one element to the next", node)
+        return spell(node), False
+
+    def binary(self, node: tree.Binary, *, may_move: bool) -> tuple[str, bool]:
+        left, left_is = self.value(node.left, may_move=may_move)
+        right, right_is = self.value(node.right, may_move=may_move)
+        if not (left_is or right_is):
+            return f"{left} {node.operator} {right}", False
+        if node.operator in _COMPARISONS:
+            left, right = _splat(left, left_is), _splat(right, right_is)
+        elif node.operator not in _ARITHMETIC:
+            _refuse(f"{node.operator!r} is none of + - * /", node)
+        if self.indices.moves(node.left) and not left_is:
+            _refuse(f"{spell(node.left)} differs from one element to the next", node.left)
+        if self.indices.moves(node.right) and not right_is:
+            _refuse(f"{spell(node.right)} differs from one element to the next", node.right)
+        return f"{left} {node.operator} {right}", True
+
+    def call(self, node: tree.Call) -> tuple[str, bool]:
+        name = node.callee.name
+        is_own = name in self.own
+        if not is_own and name.startswith("load_") and len(node.arguments) == 1:
+            return self.element(node, name.removeprefix("load_"), node.arguments[0])
+        if not self.indices.moves(node) and not self._holds_vector(node):
+            return spell(node), False
+        if is_own:
+            _refuse(f"{name} is a function of the file's own", node)
+        arguments = [self.value(one) for one in node.arguments]
+        if name in _SCALARS or name.startswith("T_"):
+            (inner, is_vector), *_ = arguments
+            return (f"vec4<{name}>({inner})", True) if is_vector else (spell(node), False)
+        if name not in _ELEMENTWISE or name in self.lets or name in self.parameters:
+            _refuse(f"{name} is none of WGSL's elementwise functions", node)
+        *values, last = arguments
+        if name == "select":  # one condition may hold for all four
+            splatted = [_splat(*one) for one in values]
+            return f"select({', '.join([*splatted, last[0]])})", True
+        return f"{name}({', '.join(_splat(*one) for one in arguments)})", True
+
+    def _holds_vector(self, node: tree.Call) -> bool:
+        return any(self.value(one, may_move=True)[1] for one in node.arguments)
+
+    def element(
+        self, node: tree.Index | tree.Call, name: str, index: tree.Expression
+    ) -> tuple[str, bool]:
+        """Return an element of a buffer, or four of them."""
+        is_local = name in self.lets or name in self.parameters
+        if is_local or name not in self.facts.contiguous:
+            if not self.indices.moves(node):
+                return spell(node), False
+            if name in self.facts.strided:
+                _refuse(f"{name} is a view, whose elements may be apart", node)
+            _refuse(f"{name} is no contiguous buffer", node)
+        try:
+            found = self.indices.linear(index)
+        except NotLinearError as error:
+            _refuse(str(error), index)
+        if found.step == 0:
+            return spell(node), False
+        if found.step != 1:
+            _refuse(f"elements of {name} are {found.step} apart along {self.indices.along}", index)
+        if found.divisor % 4:
+            why = f"{found.blame} is no known multiple of 4"
+            _refuse(f"four elements of {name} may begin between two vec4s: {why}", index)
+        self.buffers[name] = None
+        return f"{name}{VEC4}[({spell(index)}) / 4u]", True
+
+
+def _splat(text: str, is_vector: bool) -> str:
+    return text if is_vector else f"vec4({text})"

@@ -1,0 +1,1 @@
+"""The tape, and derivatives of Python functions."""

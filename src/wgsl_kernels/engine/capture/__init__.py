@@ -1,0 +1,1 @@
+"""Capturing functions: recorded once per signature, replayed after."""

@@ -1,0 +1,1 @@
+"""Backends by name: what the engine asks of one, which one is active, what it holds."""

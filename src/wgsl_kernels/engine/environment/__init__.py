@@ -1,0 +1,1 @@
+"""What holds around everything: errors, findings, switches, the context, words of messages."""

@@ -1,0 +1,137 @@
+"""Where in a user's program something was written: owners of names, lines that called an op."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.engine.environment.notebook import folder_of, is_cell, name_of
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A module and a line; ``spec`` tells a module or file that runs again from a second owner."""
+
+    module: str
+    file: str
+    line: int
+    spec: Any = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line}"
+
+    @property
+    def inline(self) -> str:
+        """The file name that errors give to text in the Python file."""
+        return f"<inline in {Path(name_of(self.file)).name}:{self.line}>"
+
+    @property
+    def folder(self) -> Path:
+        """Where its shaders are looked for: beside its file, or beside the notebook."""
+        return folder_of(self.file)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is in this package."""
+        return _is_ours(self.module)
+
+    def replaces(self, older: Origin) -> bool:
+        """Say whether this is ``older`` written again.
+
+        The same line is, a cell that is run again, a module that is reloaded, and a file that
+        ``%run`` or ``runpy`` runs again.
+        """
+        if self.module != older.module:
+            return False
+        if self.spec is not older.spec:
+            return self.file == older.file or not isinstance(self.spec, _Run)
+        return (self.file, self.line) == (older.file, older.line) or is_cell(self.file)
+
+
+def caller(depth: int = 1) -> Origin:
+    """Return the place of the frame ``depth`` levels above the function that asks."""
+    return _origin_of(sys._getframe(depth + 1))
+
+
+def user_line() -> str:
+    """Return ``file:line`` of the nearest frame outside this package: who called the op."""
+    file, line = user_place()
+    return f"{file}:{line}" if line else file
+
+
+def user_code(depth: int) -> tuple[Any, int] | None:
+    """Return code and instruction of the nearest frame outside this package, for `line_of`.
+
+    Args:
+        depth: How many frames above the caller's are this package's for certain.
+    """
+    frame: FrameType | None = sys._getframe(depth)
+    ours = _ours
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module not in ours and not _is_ours(module):
+            return frame.f_code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+_ours: set[str] = set()
+"""Modules of this package that were met; there are only so many."""
+
+
+def _is_ours(module: str) -> bool:
+    if module != "wgsl_kernels" and not module.startswith("wgsl_kernels."):
+        return False
+    _ours.add(module)
+    return True
+
+
+def line_of(place: tuple[Any, int]) -> str:
+    """Return ``file:line`` of a place that `user_code` gave."""
+    code, last = place
+    lines = (line for start, end, line in code.co_lines() if start <= last < end and line)
+    return f"{code.co_filename}:{next(lines, code.co_firstlineno)}"
+
+
+def user_place() -> tuple[str, int]:
+    """Return file and line of the nearest frame outside this package."""
+    frame = user_frame()
+    return ("<unknown>", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def user_frame() -> FrameType | None:
+    """Return the nearest frame outside this package; None in a thread that has none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return frame
+
+
+def warn_user(message: str, kind: type[Warning] = RuntimeWarning) -> None:
+    """Warn at the nearest line outside this package: once there, as Python's filters have it."""
+    frame = user_frame()
+    seen = None if frame is None else frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, kind, *user_place(), registry=seen)
+
+
+def _origin_of(frame: FrameType) -> Origin:
+    spaces = frame.f_globals
+    return Origin(
+        module=spaces.get("__name__", "<unknown>"),
+        file=frame.f_code.co_filename,
+        line=frame.f_lineno,
+        spec=spaces.get("__spec__") or spaces.setdefault(_RUN, _Run()),
+    )
+
+
+class _Run:
+    """One run of a file that no import has run; kept among the names of that run."""
+
+
+_RUN = "__wgsl_kernels_run__"

@@ -1,0 +1,1 @@
+"""Watching what runs: profiles, explanations, coverage, two backends in lockstep."""

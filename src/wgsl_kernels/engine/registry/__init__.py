@@ -1,0 +1,1 @@
+"""What is registered: kernels, signatures, gradients, and the rules for registering them."""

@@ -1,0 +1,258 @@
+"""The gradient registry: kernel name to backward rule, and what a tape keeps for each rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound, ShapeError
+from wgsl_kernels.engine.environment.origin import Origin, caller
+from wgsl_kernels.engine.environment.parameters import parameters_of
+from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.engine.registry.declaring import implementation, kernel_name
+from wgsl_kernels.engine.registry.registrations import announce_change, look_up
+from wgsl_kernels.engine.registry.registry import check_free
+from wgsl_kernels.engine.values.attributes import text
+from wgsl_kernels.engine.values.shapes import broadcast_shapes, lengths, show
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.engine.values.spec import Shape
+
+GradientFunction = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class GradientRule:
+    """A registered backward rule.
+
+    Attributes:
+        name: The kernel's name.
+        func: The function; None where a kernel has no gradient on purpose.
+        parameters: The names of its parameters.
+        origin: Where it was registered.
+        because: Why a kernel has no gradient, where it has none on purpose.
+        none: Whether it takes None for the upstream gradient of an output that nobody used.
+    """
+
+    name: str
+    func: GradientFunction | None
+    parameters: tuple[str, ...]
+    origin: Origin
+    because: str = ""
+    none: bool = False
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One parameter of a rule: an input, an output or an attribute, whole or one fact of it."""
+
+    source: str  # "input", "output" or "attr"
+    index: int | str
+    fact: str  # "value", "shape" or "dtype"
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """A rule with what each of its parameters, after the first, is filled from."""
+
+    rule: GradientRule
+    wanted: tuple[Wanted, ...]
+
+
+_rules: dict[str, GradientRule] = {}
+
+
+def gradient(
+    name: str, *, none: bool = False, override: bool = False
+) -> Callable[[GradientFunction], Any]:
+    """Register the decorated function as the gradient of the kernel ``name``.
+
+    Its first parameter is the upstream gradient: of a kernel with several outputs a tuple, with
+    zeros for outputs that nobody used, and None for those through which no gradient flows
+    (integers, bools, strings). The others are looked up by name among the kernel's inputs, outputs
+    and attributes, in that order; ``x_shape`` and ``x_dtype`` keep only that fact of ``x``. It
+    returns one gradient per input in order (None allowed), a dict by input name, or a bare tensor
+    where there is one input, and is made of ops only. In place of a gradient a function without
+    parameters may stand that computes it: it is called only where that input's gradient is wanted.
+
+    Args:
+        name: The kernel's name.
+        none: Whether outputs that nobody used have None in place of zeros, which cost memory.
+        override: Whether it replaces a rule that another place has registered.
+
+    Raises:
+        AlreadyRegistered: Another place has registered one.
+        ArgumentError: The name is no string, or what is decorated is no function.
+    """
+    origin = caller()
+    kernel_name("gradient", name)
+
+    def register(func: GradientFunction) -> GradientFunction:
+        implementation("gradient", name, func)
+        _add(_rule(name, func, origin, none), override)
+        return func
+
+    return register
+
+
+def register_gradient(
+    name: str, func: GradientFunction, *, none: bool = False, override: bool = False
+) -> None:
+    """Register ``func`` as the gradient of the kernel ``name``; see `gradient`."""
+    implementation("register_gradient", kernel_name("register_gradient", name), func)
+    _add(_rule(name, func, caller(), none), override)
+
+
+def no_gradient(name: str, *, because: str) -> None:
+    """Say that the kernel ``name`` has no gradient, and why; asking for one raises with that."""
+    text("no_gradient", "because", because)
+    kernel_name("no_gradient", name)
+    _add(GradientRule(name, None, (), caller(), because), override=False)
+
+
+def gradient_rules() -> dict[str, GradientRule]:
+    """Return the table itself: who changes it announces that."""
+    return _rules
+
+
+def unregister_gradient(name: str) -> None:
+    """Take the gradient of ``name`` out of the registry.
+
+    Raises:
+        GradientNotFound: There is none.
+    """
+    if _rules.pop(name, None) is None:
+        raise GradientNotFound(f"{name}: no gradient is registered.")
+    announce_change(("gradient", name))
+
+
+def get_gradient(name: str) -> GradientFunction | None:
+    """Return the registered gradient of ``name``, or None.
+
+    Raises:
+        ArgumentError: ``name`` is no string.
+    """
+    rule = find_rule(text("get_gradient", "name", name))
+    return None if rule is None else rule.func
+
+
+def find_rule(name: str) -> GradientRule | None:
+    """Return the entry of the registry, which may say that there is no gradient on purpose."""
+    look_up(("gradient", name))
+    return _rules.get(name)
+
+
+@contextmanager
+def override_gradient(name: str, func: GradientFunction, *, none: bool = False) -> Iterator[None]:
+    """Use ``func`` as the gradient of kernels ``name`` that run in this block of this thread.
+
+    It takes what `gradient` says, ``none`` included.
+    """
+    with context.changed(gradients={name: _rule(name, func, caller(2), none)}):
+        yield
+
+
+def gradients_in_force() -> dict[str, GradientFunction]:
+    """Return the gradients that `override_gradient` blocks of this thread set, by kernel name."""
+    found = context.current().gradients
+    return {name: rule.func for name, rule in found.items() if rule.func is not None}
+
+
+def _rule(name: str, func: GradientFunction, origin: Origin, none: bool) -> GradientRule:
+    parameters = parameters_of(func)
+    if not parameters.names:
+        raise ArgumentError(
+            f"{name}: the gradient function takes nothing; want the upstream gradient first."
+        )
+    return GradientRule(name, func, parameters.names, origin, none=none)
+
+
+def _add(rule: GradientRule, override: bool) -> None:
+    present = _rules.get(rule.name)
+    what = f"gradient {rule.name!r}"
+    check_free(what, None if present is None else present.origin, rule.origin, override)
+    _rules[rule.name] = rule
+    announce_change(("gradient", rule.name))
+
+
+def keeping_for(
+    name: str, inputs: Sequence[str], outputs: Sequence[str], attrs: Sequence[str]
+) -> Keeping | None:
+    """Return what a tape keeps for the registered rule of ``name``, or None without a rule."""
+    rule = _rules.get(name)
+    return None if rule is None else bind(rule, inputs, outputs, attrs)
+
+
+def bind(
+    rule: GradientRule, inputs: Sequence[str], outputs: Sequence[str], attrs: Sequence[str]
+) -> Keeping:
+    """Say where each parameter of ``rule`` comes from.
+
+    Raises:
+        ArgumentError: A parameter names nothing of the kernel.
+    """
+    wanted = tuple(_want(rule, name, inputs, outputs, attrs) for name in rule.parameters[1:])
+    return Keeping(rule, wanted)
+
+
+def _want(
+    rule: GradientRule,
+    name: str,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    attrs: Sequence[str],
+) -> Wanted:
+    candidates = [(name, "value")]
+    candidates += [(name[: -len(f)], f[1:]) for f in ("_shape", "_dtype") if name.endswith(f)]
+    for tensor, fact in candidates:
+        for source, names in (("input", inputs), ("output", outputs)):
+            for spelled in (tensor, tensor.removesuffix("_")):
+                if spelled in names:
+                    return Wanted(source, list(names).index(spelled), fact)
+        if fact == "value" and tensor in attrs:
+            return Wanted("attr", tensor, fact)
+    known = ", ".join([*inputs, *outputs, *attrs])
+    raise ArgumentError(
+        f"{rule.name}: the gradient's parameter {name!r} names nothing of the kernel; "
+        f"known: {known}, and _shape or _dtype of a tensor."
+    )
+
+
+def missing(name: str, inputs: Sequence[str], because: str = "") -> GradientNotFound:
+    """Return the error for a gradient asked through a kernel that has none."""
+    asked = " and ".join(repr(one) for one in inputs)
+    if because:
+        return GradientNotFound(f"{name}: there is no gradient for {asked}: {because}.")
+    return GradientNotFound(
+        f"{name}: no gradient is registered, but one was asked for {asked}. "
+        f"Register one with @gradient({name!r}), or stop_gradient the input."
+    )
+
+
+def unbroadcast(dy: Tensor, shape: Shape) -> Tensor:
+    """Return ``dy`` summed over the axes along which ``shape`` was broadcast to dy's shape."""
+    from wgsl_kernels.engine.tensors.run import run
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+
+    if not isinstance(dy, Tensor):
+        raise ArgumentError(f"unbroadcast: dy is {shown(dy)}; want a tensor.")
+    if type(shape) is tuple and dy.shape == shape:
+        return dy
+    shape = lengths("unbroadcast", "shape", shape)
+    if broadcast_shapes(shape, dy.shape) != dy.shape:
+        raise ShapeError(
+            f"unbroadcast: dy has shape {show(dy.shape)}, to which {show(shape)} does not "
+            "broadcast."
+        )
+    extra = dy.ndim - len(shape)
+    axes = tuple(
+        axis
+        for axis in range(dy.ndim)
+        if axis < extra or (shape[axis - extra] == 1 and dy.shape[axis] != 1)
+    )
+    total = run("Sum", dy, axis=axes, keep_dims=False) if axes else dy
+    return total if total.shape == shape else run("Reshape", total, shape=shape)

@@ -1,0 +1,385 @@
+"""Running a kernel: the one way from a name, inputs and attributes to output tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from wgsl_kernels.engine.drivers.backends import default_driver
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import (
+    ArgumentError,
+    DTypeError,
+    ShaderError,
+    ShapeError,
+    WgslKernelsError,
+)
+from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.engine.registry.op_names import name_op
+from wgsl_kernels.engine.registry.registry import note_failure
+from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.registry.widening import WIDE, widened_attrs
+from wgsl_kernels.engine.tensors.input_order import in_kernels_order
+from wgsl_kernels.engine.tensors.numerics import check_results
+from wgsl_kernels.engine.tensors.odd_attributes import odd_attribute
+from wgsl_kernels.engine.tensors.plans import Plan, check_pattern, find_plan, make_plan, plans
+from wgsl_kernels.engine.tensors.scalars import scalar_tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor, as_floats, tensor
+from wgsl_kernels.engine.values.attributes import attr_key, text
+from wgsl_kernels.engine.values.dtypes import BYTES
+from wgsl_kernels.engine.values.host import weak_dtype
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.drivers.driver import Driver
+    from wgsl_kernels.engine.registry.widening import Narrows
+    from wgsl_kernels.engine.values.dtypes import DType
+
+
+class Call:
+    """One kernel run, as interceptors see it.
+
+    Attributes:
+        name: The kernel's name.
+        inputs: Tensors in the signature's order; None where absent, a list where one is taken.
+            An interceptor may replace them before it proceeds.
+        attrs: The attributes as the caller gave them; replaceable too.
+        names: The inputs' names, where the caller gave them by name.
+        plan: How it was run; None before that.
+    """
+
+    __slots__ = ("attrs", "inputs", "name", "names", "plan")
+
+    def __init__(
+        self, name: str, inputs: tuple[Any, ...], attrs: dict[str, Any], names: tuple[str, ...]
+    ) -> None:
+        self.name = name
+        self.inputs = inputs
+        self.attrs = attrs
+        self.names = names
+        self.plan: Plan | None = None
+
+
+class Observer:
+    """An interceptor that leaves a kernel run as it is and is notified afterwards, as a tape does.
+
+    One by itself is notified without a `Call`, which a small op would notice.
+    """
+
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        """Let the kernel run, then hear of it."""
+        depends = self.depends(call.inputs)  # before another interceptor replaces a variable
+        result = proceed(call)
+        if depends and call.plan is not None:
+            self.ran(call.plan, call.inputs, result)
+        return result
+
+    def depends(self, inputs: Iterable[Any]) -> bool:
+        """Say before the run whether it shall hear of it."""
+        raise AssertionError("each observer says itself what it depends on")
+
+    def ran(self, plan: Plan, inputs: tuple[Any, ...], result: Result) -> None:
+        """Hear of a run along ``plan``."""
+        raise AssertionError("each observer is notified in its own way")
+
+
+Result = Tensor | tuple[Tensor, ...]
+Proceed = Callable[[Call], Result]
+Interceptor = Callable[[Call, Proceed], Result]
+
+
+@runtime_checkable
+class ReplayObserver(Protocol):
+    """An interceptor that lets captured functions replay, in which no kernel runs by name."""
+
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        """Return what the kernel gives."""
+
+    def replayed(
+        self,
+        name: str,
+        driver: Driver,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        wall_ms: float,
+        dispatches: int,
+    ) -> None:
+        """Note that the captured function ``name`` was replayed, in ``wall_ms`` milliseconds."""
+
+
+"""Sees every kernel run of its thread: calls ``proceed(call)`` for the result, once or not."""
+
+_SCALARS = (bool, int, float, complex, str)
+_WHOLE = ("int32", "bool")
+
+
+def run(name: str, *inputs: Any, **attrs: Any) -> Tensor:
+    """Run a kernel with one output on inputs in the signature's order.
+
+    Inputs may be tensors, Python scalars (which take the dtype of the first tensor where that can
+    hold them), anything `tensor` takes, None for an absent one, or a list of these.
+    """
+    try:
+        return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has one output
+    except WgslKernelsError as error:
+        name_op(error, name)
+        raise
+
+
+def run_many(name: str, *inputs: Any, **attrs: Any) -> tuple[Tensor, ...]:
+    """Run a kernel with several outputs, or a list of them; see `run`."""
+    try:
+        return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has several
+    except WgslKernelsError as error:
+        name_op(error, name)
+        raise
+
+
+def run_kernel(
+    name: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any] | None = None
+) -> Result:
+    """Run the kernel ``name`` on inputs by name.
+
+    Args:
+        name: The kernel's name.
+        inputs: Tensors by input name (a list where the kernel takes one); values that `tensor`
+            takes are converted.
+        attrs: Attributes by name.
+
+    Returns:
+        A tensor, or a tuple for a kernel with several outputs or a list of them.
+
+    Raises:
+        KernelNotFound: No kernel of that name serves these dtypes.
+        ArgumentError, ShapeError, DTypeError: The signature refuses the inputs or attributes.
+        DisposedTensorError: An input was disposed.
+    """
+    text("run_kernel", "name", name)
+    if not isinstance(inputs, Mapping):
+        raise ArgumentError(f"{name}: inputs is a {type(inputs).__name__}; want a dict by name.")
+    declared = find_signature(name)
+    if declared is None:
+        inputs = in_kernels_order(name, inputs)
+    given = tuple(inputs.values()) if declared is None else declared.order(inputs)
+    if not isinstance(attrs, Mapping) and attrs is not None:
+        raise ArgumentError(f"{name}: attrs is {shown(attrs)}; want a dict by name.")
+    return _dispatch(name, given, {} if attrs is None else dict(attrs), tuple(inputs))
+
+
+def _dispatch(
+    name: str, inputs: tuple[Any, ...], attrs: dict[str, Any], names: tuple[str, ...]
+) -> Result:
+    for value in inputs:
+        if not isinstance(value, Tensor):
+            inputs = _converted(name, inputs)
+            break
+    try:
+        interceptors = context.current().interceptors
+        if not interceptors:
+            return _execute(name, inputs, attrs, names, None)
+        if len(interceptors) == 1:
+            one = interceptors[0]
+            if isinstance(one, Observer):
+                observer = one if one.depends(inputs) else None
+                return _execute(name, inputs, attrs, names, None, observer)
+            return one(Call(name, inputs, attrs, names), _execute_call)
+        return _chain(interceptors, len(interceptors) - 1)(Call(name, inputs, attrs, names))
+    except ShaderError:
+        note_failure(name)
+        raise
+
+
+def _chain(interceptors: tuple[Interceptor, ...], last: int) -> Proceed:
+    if last < 0:
+        return _execute_call
+    one = interceptors[last]
+    proceed = _chain(interceptors, last - 1)
+    return lambda call: one(call, proceed)
+
+
+def _execute_call(call: Call) -> Result:
+    return _execute(call.name, call.inputs, call.attrs, call.names, call)
+
+
+def _execute(
+    name: str,
+    inputs: tuple[Any, ...],
+    attrs: dict[str, Any],
+    names: tuple[str, ...],
+    call: Call | None,
+    observer: Observer | None = None,
+) -> Result:
+    """Find the plan and launch it. This is the hot path: one function, for the common case."""
+    now = context.current()
+    driver = now.driver or default_driver()
+    key: list[Any] = [name, driver.name]
+    arrays: list[Any] = []
+    is_here = True
+    watch = now.watch
+    shown = inputs if watch is None else watch.seen(inputs)
+    for value in shown:
+        if isinstance(value, Tensor):
+            key.append(value.spec)
+            array = value._array
+            arrays.append(array)
+            if array is None or value._driver is not driver:
+                is_here = False
+        elif value is None:
+            key.append(None)
+            arrays.append(None)
+        else:
+            key.append(tuple([one.spec for one in value]))
+            is_here = False
+    try:
+        if attrs:
+            for one, value in attrs.items():
+                kind = type(value)
+                if kind is int or kind is bool or kind is str:
+                    key += (one, kind, value)
+                else:
+                    key += (one, attr_key(value))
+        found = tuple(key)
+        plan = find_plan(found)
+    except Exception:  # of the attributes' own making: no dictionary can hold one
+        raise odd_attribute(name, attrs) from None
+    if plan is None:
+        plan = plans[found]  # one that was not used lately
+    if plan is None:
+        declared = find_signature(name)
+        if declared is not None and len(inputs) < len(declared.inputs):
+            absent = [None] * (len(declared.inputs) - len(inputs))
+            return _execute(name, (*inputs, *absent), attrs, names, call, observer)
+        plan = make_plan(found, name, driver, [_spec_of(one) for one in inputs], attrs, names)
+    if watch is not None:
+        watch.met(plan.uses)
+    if plan.casts is not None:
+        if plan.narrows is None:
+            return _execute(name, _cast(inputs, plan.casts), attrs, names, call, observer)
+        wide = tuple([_cast_one(one, WIDE, only=BYTES) for one in inputs])
+        result = _execute(name, wide, widened_attrs(attrs), names, call, observer)
+        return _narrowed(result, plan.narrows)
+    if call is not None:
+        call.plan = plan
+        call.inputs = inputs
+    if not is_here or plan.driver is not driver:
+        driver = plan.driver
+        arrays = [_on(driver, one) for one in shown]
+    if plan.output is None:
+        results = _launch(plan, inputs, arrays)
+        if observer is not None:
+            observer.ran(plan, inputs, results)
+        return results
+    (made,) = plan.launch(arrays)
+    output = Tensor(plan.output, made, driver)
+    if now.scope is not None:
+        now.scope.add(output)
+    if now.config or config.looks_at_results:
+        check_results(name, driver, inputs, [output])
+    if observer is not None:
+        observer.ran(plan, inputs, output)
+    return output
+
+
+def _launch(plan: Plan, inputs: tuple[Any, ...], arrays: list[Any]) -> Result:
+    """Launch a plan with several outputs, or with such as are known only afterwards."""
+    results = plan.launch(arrays)
+    now = context.current()
+    outputs: list[Tensor] = []
+    if plan.outputs is None:
+        check_pattern(plan, [spec for _, spec in results])
+        outputs = [Tensor(spec, array, plan.driver) for array, spec in results]
+    else:
+        for spec, array in zip(plan.outputs, results, strict=True):
+            outputs.append(Tensor(spec, array, plan.driver))
+    if now.scope is not None:
+        for one in outputs:
+            now.scope.add(one)
+    if now.config or config.looks_at_results:
+        check_results(plan.name, plan.driver, inputs, outputs)
+    if plan.single or (plan.pattern is None and len(outputs) == 1):
+        return outputs[0]
+    return tuple(outputs)
+
+
+def _spec_of(value: Any) -> Any:
+    if value is None:
+        return None
+    return value.spec if isinstance(value, Tensor) else [one.spec for one in value]
+
+
+def _on(driver: Driver, value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, Tensor):
+        return value._array_on(driver)
+    return [one._array_on(driver) for one in value]
+
+
+def _cast(inputs: tuple[Any, ...], casts: Sequence[DType | None]) -> tuple[Any, ...]:
+    return tuple(
+        value if wanted is None or value is None else _cast_one(value, wanted)
+        for value, wanted in zip(inputs, casts, strict=True)
+    )
+
+
+def _cast_one(value: Any, wanted: DType, only: frozenset[DType] | None = None) -> Any:
+    if isinstance(value, list):
+        return [_cast_one(one, wanted, only) for one in value]
+    kept = value is None or value.dtype == wanted or (only and value.dtype not in only)
+    return value if kept else run("Cast", value, dtype=wanted)
+
+
+def _narrowed(result: Result, narrows: Narrows) -> Result:
+    if not any(narrows):
+        return result
+    return _cast((result,), narrows)[0] if isinstance(result, Tensor) else _cast(result, narrows)
+
+
+def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the inputs with every value that is no tensor made one."""
+    declared = find_signature(name)
+    if declared is not None and len(inputs) != len(declared.inputs):
+        inputs = (*inputs, *[None] * (len(declared.inputs) - len(inputs)))
+    strong: DType | None = None
+    for one in inputs:
+        if isinstance(one, Tensor):
+            strong = one.spec.dtype
+            break
+    found: list[Any] = []
+    for index, value in enumerate(inputs):
+        if value is None or isinstance(value, Tensor):
+            found.append(value)
+            continue
+        is_list = isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value)
+        of_floats = False
+        if declared is not None and index < len(declared.inputs):
+            is_list = declared.inputs[index].is_list
+            of_floats = declared.inputs[index].is_float
+        try:
+            one = _converted_one(name, value, is_list, strong)
+            found.append(as_floats(value) if of_floats and one.dtype in _WHOLE else one)
+        except (ShapeError, DTypeError) as error:
+            which = declared.inputs[index].name if declared is not None else f"input {index}"
+            said = str(error).removeprefix("tensor: ")
+            raise type(error)(f"{name}: {which}: {said}") from None
+    return tuple(found)
+
+
+def _converted_one(name: str, value: Any, is_list: bool, strong: DType | None) -> Any:
+    if value is None or isinstance(value, Tensor):
+        return value
+    if is_list:
+        if not isinstance(value, (list, tuple)):
+            raise ArgumentError(f"{name}: got {type(value).__name__}; want a list of tensors.")
+        if any(one is None for one in value):
+            raise ArgumentError(f"{name}: a list of tensors holds None; want tensors.")
+        first = next((one.dtype for one in value if isinstance(one, Tensor)), strong)
+        return [_converted_one(name, one, False, first) for one in value]
+    if isinstance(value, _SCALARS):
+        return scalar_tensor(value, weak_dtype(value, strong))
+    if isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value):
+        raise ArgumentError(
+            f"{name}: got a {type(value).__name__} of tensors where one tensor belongs; "
+            "stack() them first."
+        )
+    return tensor(value)

@@ -1,0 +1,53 @@
+"""What the array API standard asks of an array beside its operators."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.words import shown
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+"""Versions of the array API standard, of which the last one is followed."""
+
+
+class Standard:
+    """Mixin: the namespace of a tensor's functions, and the device that it is on."""
+
+    __slots__ = ()
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return the package, which is the namespace of the array API standard.
+
+        Raises:
+            ArgumentError: ``api_version`` is one that is not known here.
+        """
+        if api_version is not None and api_version not in VERSIONS:
+            raise ArgumentError(
+                f"__array_namespace__: api_version is {shown(api_version)}; "
+                f"want one of {', '.join(VERSIONS)}."
+            )
+        return importlib.import_module("wgsl_kernels")
+
+    @property
+    def device(self: Tensor) -> str:  # type: ignore[misc]  # the mixin's only class is Tensor
+        """The name of the backend that holds the values."""
+        return self.backend
+
+    def to_device(self: Tensor, device: str, *, stream: None = None) -> Tensor:  # type: ignore[misc]  # as above
+        """Return the tensor on another backend; itself where it is there. Gradients flow through.
+
+        Raises:
+            ArgumentError: No backend has that name, or there is a ``stream``: backends have none.
+        """
+        if stream is not None:
+            raise ArgumentError(f"to_device: stream is {shown(stream)}; want None.")
+        from wgsl_kernels.engine.tensors.run import run
+
+        with use_backend(device):
+            return self if self.backend == device else run("Identity", self)

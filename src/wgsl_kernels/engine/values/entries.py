@@ -1,0 +1,69 @@
+"""What interceptors hear of besides kernel runs: host values, readings, assignments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.engine.environment import context
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+    from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
+    from wgsl_kernels.engine.values.host import Array
+
+
+class EntryObserver:
+    """An interceptor that is notified of what enters and leaves a run without a kernel."""
+
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        """See a kernel run."""
+        raise AssertionError("each observer says itself what it does then")
+
+    def entered(self, tensor: Tensor, values: Array) -> None:
+        """Hear of a new tensor of values from the host."""
+        raise AssertionError("as above")
+
+    def copied(self, tensor: Tensor, source: Tensor) -> None:
+        """Hear of a new tensor of another's values."""
+        raise AssertionError("as above")
+
+    def was_read(self, tensor: Tensor) -> None:
+        """Hear that Python gets the values of a tensor."""
+        raise AssertionError("as above")
+
+    def assigned(self, variable: Variable, value: Tensor) -> None:
+        """Hear that a variable gets the values of a tensor."""
+        raise AssertionError("as above")
+
+
+def hidden_entries() -> context.Block:
+    """A block whose host values stand for a tensor's, of which the host happens to know them."""
+    return context.hidden(EntryObserver)
+
+
+def note_entry(tensor: Tensor, values: Array) -> None:
+    """Notify of a new tensor of values from the host; call it where there are interceptors."""
+    for one in context.current().interceptors:
+        if isinstance(one, EntryObserver):
+            one.entered(tensor, values)
+
+
+def note_copy(tensor: Tensor, source: Tensor) -> None:
+    """Notify of a new tensor of another's values; call it where there are interceptors."""
+    for one in context.current().interceptors:
+        if isinstance(one, EntryObserver):
+            one.copied(tensor, source)
+
+
+def note_reading(tensor: Tensor) -> None:
+    """Notify of a tensor whose values Python gets; call it where there are interceptors."""
+    for one in context.current().interceptors:
+        if isinstance(one, EntryObserver):
+            one.was_read(tensor)
+
+
+def note_assignment(variable: Variable, value: Tensor) -> None:
+    """Notify of a variable's new values; call it where there are interceptors."""
+    for one in context.current().interceptors:
+        if isinstance(one, EntryObserver):
+            one.assigned(variable, value)

@@ -1,0 +1,1 @@
+"""Functions run step by step."""

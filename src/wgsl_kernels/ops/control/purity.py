@@ -1,0 +1,150 @@
+"""A function's hidden inputs and outputs made arguments: what it closes over, what it assigns."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, flat, hidden_from_tapes
+from wgsl_kernels.engine.capture.watch import Watch, assign_all
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+
+Leaves = list[Tensor]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a function has besides its arguments and results.
+
+    Attributes:
+        closed_over: Tensors and variables that it reads and that a tape around follows.
+        assigned: Variables that it assigns.
+    """
+
+    closed_over: Leaves
+    assigned: list[Variable]
+
+
+def needs_of(f: Callable[[], object]) -> Needs:
+    """Run a function without lasting effect and return what it needs of those around it."""
+    seen = _Seen(active_tapes())
+    watch = Watch()
+    try:
+        with hidden_from_tapes(), context.changed(watch=watch), context.intercepted(seen):
+            f()
+    finally:
+        watch.put_back()
+    assigned = [variable for variable, _ in watch.changed.values()]
+    own = {one._id for one in assigned}
+    return Needs([one for key, one in seen.found.items() if key not in own], assigned)
+
+
+def loses_gradient(variable: Variable) -> ArgumentError:
+    """Return the error for a trainable variable that a step assigns."""
+    return ArgumentError(
+        f"scan: f assigns the trainable variable {variable.name!r}, whose gradient would be "
+        "lost. Put it in the carry, or make it trainable=False."
+    )
+
+
+@contextmanager
+def trainable_variables_kept() -> Iterator[None]:
+    """A block after which trainable variables have the values that they had.
+
+    Raises:
+        ArgumentError: One was assigned; it is put back.
+    """
+    before = [(one, values_of(one)) for one in variables.values() if _is_in_use(one)]
+    yield
+    changed = [
+        (one, values)
+        for one, values in before
+        if not one.is_disposed and values_of(one)._array is not values._array
+    ]
+    if changed:
+        assign_all(changed)
+        raise loses_gradient(changed[0][0])
+
+
+def _is_in_use(variable: Variable) -> bool:
+    return variable.trainable and not variable.is_disposed
+
+
+def values_of(variable: Variable) -> Tensor:
+    """Return the values that a variable has now."""
+    return Tensor(variable.spec, variable._array_on(variable._driver), variable._driver)
+
+
+class _Seen:
+    """Notes the inputs of kernels that tapes follow, which see nothing of the run itself."""
+
+    def __init__(self, tapes: list[Tape]) -> None:
+        self._tapes = tapes
+        self.found: dict[int, Tensor] = {}
+
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        for one in flat(call.inputs):
+            if one._id not in self.found and any(tape.depends((one,)) for tape in self._tapes):
+                self.found[one._id] = one
+        return proceed(call)
+
+
+class Pure:
+    """A step as a function of its arguments alone, which `Needs` adds to.
+
+    The values of the variables that it assigns are the last of the carry; what it closes over is
+    the third argument.
+
+    Attributes:
+        recordings: What is kept of it by whoever captures it.
+        derived: What is kept that was made of it, such as its gradient.
+    """
+
+    def __init__(self, body: Callable[..., tuple[Leaves, Leaves]], needs: Needs) -> None:
+        self._body = body
+        self._needs = needs
+        self.recordings: dict[int, Any] | None = None
+        self.derived: dict[Any, Any] = {}
+        self.__qualname__ = str(getattr(body, "__qualname__", body))
+
+    def __call__(self, carry: Leaves, x: Leaves, closed_over: Leaves) -> tuple[Leaves, Leaves]:
+        """Run the step; variables stay as they are, the last of the new carry has their values."""
+        assigned = self._needs.assigned
+        count = len(carry) - len(assigned)
+        pairs = zip(assigned, carry[count:], strict=True)
+        watch = Watch()
+        watch.assign([(one, new._array_on(new._driver), new._driver) for one, new in pairs])
+        given = zip(self._needs.closed_over, closed_over, strict=True)
+        replaced = _Replaced({old._id: new for old, new in given})
+        try:
+            with context.changed(watch=watch), context.intercepted(replaced):
+                new, ys = self._body(carry[:count], x, [])
+        finally:
+            watch.put_back()
+        values = [watch.changed[one._id][1] for one in assigned]
+        return [*new, *[Tensor(one.spec, one._array, one._driver) for one in values]], ys
+
+
+class _Replaced:
+    """Has kernels take other tensors in place of those that a function closes over."""
+
+    def __init__(self, replaced: dict[int, Tensor]) -> None:
+        self._replaced = replaced
+
+    def __call__(self, call: Call, proceed: Proceed) -> Result:
+        if self._replaced:
+            call.inputs = tuple([self._instead(one) for one in call.inputs])
+        return proceed(call)
+
+    def _instead(self, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [self._instead(one) for one in value]
+        return self._replaced.get(value._id, value) if isinstance(value, Tensor) else value

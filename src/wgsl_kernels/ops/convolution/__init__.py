@@ -1,0 +1,1 @@
+"""Convolutions of signals, images and volumes."""

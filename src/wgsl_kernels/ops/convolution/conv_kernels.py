@@ -1,0 +1,247 @@
+"""The kernels of convolution and of its gradients: of images, and of volumes.
+
+All are products: of windows and the filter, of windows and gradients, of gradients and the filter.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.cpu.convolution import (
+    convolved_cpu,
+    filter_gradient_cpu,
+    input_gradient_cpu,
+)
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
+from wgsl_kernels.backends.webgpu.control.parts import excess, excess_of
+from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.products.dispatching import (
+    NO_EPILOGUE,
+    Epilogue,
+    declare_product,
+    is_vec4_along,
+    multiply,
+)
+from wgsl_kernels.backends.webgpu.products.parts import Cut, in_parts, is_above_limit
+from wgsl_kernels.backends.webgpu.products.tilings import (
+    STRIDED,
+    VEC4_KK,
+    VEC4_KN,
+    VEC4_MN,
+    VEC4_N,
+    Layout,
+    Product,
+)
+from wgsl_kernels.engine.values.windows import slide
+from wgsl_kernels.ops.convolution.windows import fields_of, shader_axes, wide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.values.spec import Shape
+    from wgsl_kernels.engine.values.windows import Sliding
+    from wgsl_kernels.ops.convolution.convolutions import Convolution
+
+FORWARD = "operands/conv_window.wesl"
+TO_FILTER = "operands/conv_filter_gradient.wesl"
+TO_INPUT = "operands/conv_input_gradient.wesl"
+
+
+def declare_kernels(kind: Convolution) -> Callable[..., Array]:
+    """Declare the kernels of a kind of convolution; return the one that convolves on the CPU."""
+    for kernel in (kind.forward, kind.to_input, kind.to_filter):
+        declare_product(kernel)
+    _declare_to_input(kind.to_input)
+    _declare_to_filter(kind.to_filter)
+
+    @cpu_kernel(kind.forward)
+    def convolve_cpu(x: Array, filter: Array, **geometry: Any) -> Array:
+        sliding = slide(kind.forward, x.shape, filter.shape, **geometry)
+        return convolved_cpu(sliding, wide(x), wide(filter)).astype(x.dtype, copy=False)
+
+    @wgsl_kernel(kind.forward, dtypes=("float32", "float16"), accepts_epilogue=True)
+    def convolve_webgpu(gpu: Gpu, x: GpuArray, filter: GpuArray, **geometry: Any) -> GpuArray:
+        return convolved_webgpu(
+            gpu, slide(kind.forward, x.shape, filter.shape, **geometry), x, filter
+        )
+
+    return convolve_cpu
+
+
+def convolved_webgpu(
+    gpu: Gpu,
+    sliding: Sliding,
+    x: GpuArray,
+    filter: GpuArray,
+    epilogue: Epilogue = NO_EPILOGUE,
+) -> GpuArray:
+    """Return images convolved with a filter.
+
+    Args:
+        gpu: The device.
+        sliding: How the filter moves.
+        x: Images in the format of ``sliding``.
+        filter: [*window, channels, out channels].
+        epilogue: What becomes of the sums.
+    """
+    shape = sliding.shape_with(filter.shape[-1])
+    if is_above_limit(gpu, shape, x, filter):
+        axis, is_filter = _channels(sliding), excess(gpu, filter) > 1
+        cuts = Cut(-len(shape), None, -len(shape)), Cut(axis, -2, None), Cut(None, -1, axis)
+        cut = _cut(gpu, sliding, x, cuts, is_filter=is_filter)
+
+        def part(x: GpuArray, filter: GpuArray, end: Epilogue) -> GpuArray:
+            own = replace(sliding, batch=x.shape[0], channels=x.shape[axis])
+            return convolved_webgpu(gpu, own, x, filter, end)
+
+        return in_parts(gpu, part, x, filter, shape, cut, epilogue)
+    product, fields = _forward_product(x, filter.shape, sliding)
+    return multiply(
+        gpu,
+        FORWARD,
+        product,
+        {"x": x, "filter": filter},
+        shape,
+        x.dtype,
+        params=fields,
+        layout=_forward_layout(x, filter, sliding),
+        epilogue=epilogue,
+        configuration=shader_axes(sliding),
+    )
+
+
+def _channels(sliding: Sliding) -> int:
+    """Return the axis of an image's channels, counted from the last."""
+    return -1 - len(sliding.axes) if sliding.is_channels_first else -1
+
+
+def _cut(
+    gpu: Gpu, sliding: Sliding, a: GpuArray, cuts: tuple[Cut, Cut, Cut], *, is_filter: bool
+) -> Cut:
+    """Return what to cut: images, else the channels of ``a``, else those of other images.
+
+    Args:
+        gpu: The device.
+        sliding: How the filter moves.
+        a: The first operand.
+        cuts: What these three are.
+        is_filter: Whether the filter is above the limit; then the last is cut.
+    """
+    by_batch, of_a, others = cuts
+    if is_filter:
+        return others
+    if sliding.batch > 1:
+        return by_batch
+    return of_a if excess(gpu, a) > 1 else others
+
+
+def _forward_layout(x: GpuArray, filter: GpuArray, sliding: Sliding) -> Layout:
+    """Return what the layouts of images and filter allow."""
+    if sliding.is_channels_first or filter.shape[-1] % 4:
+        return STRIDED
+    return VEC4_KN if is_vec4_along(x, -1) else VEC4_N
+
+
+def _forward_product(
+    x: GpuArray, filter_shape: Shape, sliding: Sliding
+) -> tuple[Product, dict[str, Any]]:
+    """Return the sizes of a convolution as a product, and the fields of its shaders.
+
+    Where a line of the window is one piece of the image, it counts as one tap with the channels of
+    them all; the field ``line`` then has those of one element, else 0.
+    """
+    *window, channels, out_channels = filter_shape
+    *lines, width = window
+    rows = sliding.places
+    fields = {**fields_of(sliding, x=x), "line": 0}
+    is_line = not sliding.is_channels_first and width > 1 and sliding.cols.dilation == 1
+    if is_line and x.strides[-2] == channels * x.strides[-1]:
+        fields |= {"window": (lines[-1], 1, *lines[:-1]), "line": channels}
+        return Product(1, rows, out_channels, math.prod(lines), width * channels), fields
+    return Product(1, rows, out_channels, math.prod(window), channels), fields
+
+
+def _declare_to_filter(kernel: str) -> None:
+    @cpu_kernel(kernel)
+    def to_filter_cpu(x: Array, dy: Array, *, filter_shape: Shape, **geometry: Any) -> Array:
+        sliding = slide(kernel, x.shape, filter_shape, **geometry)
+        y = filter_gradient_cpu(sliding, wide(x), wide(dy), filter_shape)
+        return y.astype(x.dtype, copy=False)
+
+    @wgsl_kernel(kernel, dtypes=("float32", "float16"), accepts_epilogue=True)
+    def to_filter_webgpu(
+        gpu: Gpu, x: GpuArray, dy: GpuArray, *, filter_shape: Shape, **geometry: Any
+    ) -> GpuArray:
+        sliding = slide(kernel, x.shape, filter_shape, **geometry)
+        *inner, out_channels = filter_shape
+        if is_above_limit(gpu, filter_shape, x, dy):
+            batch, axis = -len(x.shape), _channels(sliding)
+            is_filter = excess_of(gpu, filter_shape, ITEMSIZE[x.dtype]) > 1
+            cuts = Cut(batch, batch, None), Cut(axis, None, -2), Cut(None, axis, -1)
+            cut = _cut(gpu, sliding, x, cuts, is_filter=is_filter)
+
+            def part(x: GpuArray, dy: GpuArray, _: Epilogue) -> GpuArray:
+                shape = (*inner[:-1], x.shape[axis], dy.shape[axis])
+                return to_filter_webgpu(gpu, x, dy, filter_shape=shape, **geometry)
+
+            return in_parts(gpu, part, x, dy, filter_shape, cut)
+        lines = sliding.batch * math.prod(axis.out for axis in sliding.axes[:-1])
+        product = Product(1, math.prod(inner), out_channels, lines, sliding.cols.out)
+        is_last = not sliding.is_channels_first
+        is_vec4 = is_last and is_vec4_along(x, -1) and is_vec4_along(dy, -1)
+        return multiply(
+            gpu,
+            TO_FILTER,
+            product,
+            {"x": x, "dy": dy},
+            tuple(filter_shape),
+            x.dtype,
+            params=fields_of(sliding, x=x, dy=dy),
+            layout=VEC4_MN if is_vec4 else STRIDED,
+            configuration=shader_axes(sliding),
+        )
+
+
+def _declare_to_input(kernel: str) -> None:
+    @cpu_kernel(kernel)
+    def to_input_cpu(dy: Array, filter: Array, *, input_shape: Shape, **geometry: Any) -> Array:
+        sliding = slide(kernel, input_shape, filter.shape, **geometry)
+        return input_gradient_cpu(sliding, wide(dy), wide(filter)).astype(dy.dtype, copy=False)
+
+    @wgsl_kernel(kernel, dtypes=("float32", "float16"), accepts_epilogue=True)
+    def to_input_webgpu(
+        gpu: Gpu, dy: GpuArray, filter: GpuArray, *, input_shape: Shape, **geometry: Any
+    ) -> GpuArray:
+        sliding = slide(kernel, input_shape, filter.shape, **geometry)
+        *window, channels, out_channels = filter.shape
+        if is_above_limit(gpu, input_shape, dy, filter):
+            batch, axis = -len(input_shape), _channels(sliding)
+            cuts = Cut(batch, None, batch), Cut(axis, -1, None), Cut(None, -2, axis)
+            cut = _cut(gpu, sliding, dy, cuts, is_filter=excess(gpu, filter) > 1)
+
+            def part(dy: GpuArray, filter: GpuArray, _: Epilogue) -> GpuArray:
+                shape = [dy.shape[0], *input_shape[1:]]
+                shape[axis] = filter.shape[-2]
+                return to_input_webgpu(gpu, dy, filter, input_shape=tuple(shape), **geometry)
+
+            return in_parts(gpu, part, dy, filter, input_shape, cut)
+        rows = sliding.batch * math.prod(axis.size for axis in sliding.axes)
+        product = Product(1, rows, channels, math.prod(window), out_channels)
+        is_last = not sliding.is_channels_first
+        is_vec4 = is_last and channels % 4 == 0 and is_vec4_along(dy, -1)
+        return multiply(
+            gpu,
+            TO_INPUT,
+            product,
+            {"dy": dy, "filter": filter},
+            tuple(input_shape),
+            dy.dtype,
+            params=fields_of(sliding, dy=dy),
+            layout=VEC4_KK if is_vec4 else STRIDED,
+            configuration=shader_axes(sliding),
+        )

@@ -1,0 +1,1 @@
+"""Ops on elements, with broadcasting."""

@@ -1,0 +1,361 @@
+"""Activation functions, elementwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import select, silent
+from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.registry.signature import signature
+from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.engine.values.shapes import broadcast, require_dtype, show
+from wgsl_kernels.engine.values.spec import Spec
+from wgsl_kernels.ops.elementwise import logical
+from wgsl_kernels.ops.elementwise.elementwise import (
+    NUMBERS,
+    as_float,
+    cut_for_integers,
+    float_dtype,
+    float_of_x,
+    like_x,
+    whole,
+)
+from wgsl_kernels.ops.shapes import creation
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
+
+
+def elu(x: TensorLike) -> Tensor:
+    """Return ``x`` where it is not below 0, else ``exp(x) - 1``. The gradient at 0 is 1.
+
+    Example:
+        >>> grad(elu)(tensor([0.0, 2.0])).tolist()
+        [1.0, 1.0]
+
+    Source: Clevert, Unterthiner, Hochreiter, Fast and Accurate Deep Network Learning by
+    Exponential Linear Units, 2015.
+    """
+    return run("Elu", x)
+
+
+signature("Elu")(float_of_x("Elu"))
+
+
+@cpu_kernel("Elu")
+def _elu_cpu(x: Array) -> Array:
+    value = as_float(x)
+    return select(value >= 0, value, numerics.expm1(value))
+
+
+wgsl_kernel("Elu", "elementwise/activation/elu.wesl")
+
+
+@gradient("Elu")
+def _elu_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return logical.where(x >= 0.0, dy, dy * _exp_below_zero(x))  # y + 1 cancels below -1
+
+
+def _exp_below_zero(x: Tensor) -> Tensor:
+    """Return e^x where ``x`` is below 0, else 1, so that nothing is infinite where it is unused."""
+    return run("Exp", logical.where(x > 0.0, 0.0, x))
+
+
+@signature("EluGrad")
+def _elu_grad_signature(dy: Spec, y: Spec, /) -> Spec:
+    require_dtype("EluGrad", "dy", dy, "float32")
+    require_dtype("EluGrad", "y", y, dy.dtype)
+    if dy.shape != y.shape:
+        raise ShapeError(
+            f"EluGrad: dy has shape {show(dy.shape)}, y {show(y.shape)}; want the same."
+        )
+    return dy
+
+
+@cpu_kernel("EluGrad")
+@silent
+def _elu_grad_cpu(dy: Array, y: Array) -> Array:
+    return select(y >= 0, dy, dy * (y + 1))
+
+
+wgsl_kernel("EluGrad", "elementwise/activation/elu_grad.wesl")
+
+
+@gradient("EluGrad")
+def _elu_grad_grad(ddx: Tensor, dy: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    return run("EluGrad", ddx, y), logical.where(y >= 0.0, 0.0, ddx * dy)
+
+
+def leaky_relu(x: TensorLike, *, alpha: float = 0.2) -> Tensor:
+    """Return ``x`` where it is not below 0, else ``alpha * x``. The gradient at 0 is ``alpha``.
+
+    Example:
+        >>> grad(lambda x: leaky_relu(x, alpha=0.25))(tensor([-1.0, 0.0, 1.0])).tolist()
+        [0.25, 0.25, 1.0]
+
+    Source: Maas, Hannun, Ng, Rectifier Nonlinearities Improve Neural Network Acoustic Models, 2013.
+    """
+    return run("LeakyRelu", x, alpha=alpha)
+
+
+@signature("LeakyRelu")
+def _leaky_relu_signature(x: Spec, /, *, alpha: float) -> Spec:
+    require_dtype("LeakyRelu", "x", x, *NUMBERS)
+    return x.like(dtype=float_dtype(x.dtype))
+
+
+@cpu_kernel("LeakyRelu")
+@silent
+def _leaky_relu_cpu(x: Array, *, alpha: float) -> Array:
+    value = as_float(x)
+    slope = (np.float64 if value.dtype == np.float16 else value.dtype.type)(alpha)
+    return select(value < 0, np.asarray(value * slope).astype(value.dtype, copy=False), value)
+
+
+wgsl_kernel("LeakyRelu", "elementwise/activation/leaky_relu.wesl")
+
+
+@gradient("LeakyRelu")
+def _leaky_relu_grad(dy: Tensor, x: Tensor, alpha: float) -> Tensor:
+    return logical.where(x > 0.0, dy, dy * alpha)
+
+
+def prelu(x: TensorLike, alpha: TensorLike) -> Tensor:
+    """Return ``x`` where it is not below 0, else ``alpha * x`` with trainable slopes.
+
+    The gradient of ``x`` at 0 is ``alpha``.
+
+    Args:
+        x: Any shape.
+        alpha: Broadcasts with ``x``.
+
+    Example:
+        >>> dx, slope = grads(prelu)(tensor([-1.0, 0.0, 1.0]), tensor([0.25, 0.25, 0.25]))
+        >>> dx.tolist(), slope.tolist()
+        ([0.25, 0.25, 1.0], [-1.0, 0.0, 0.0])
+
+    Source: He, Zhang, Ren, Sun, Delving Deep into Rectifiers, 2015.
+    """
+    return run("Prelu", x, alpha)
+
+
+@signature("Prelu", promote=("x", "alpha"))
+def _prelu_signature(x: Spec, alpha: Spec, /) -> Spec:
+    require_dtype("Prelu", "x", x, *NUMBERS)
+    require_dtype("Prelu", "alpha", alpha, *NUMBERS)
+    return Spec(broadcast("Prelu", x=x, alpha=alpha), float_dtype(x.dtype))
+
+
+@cpu_kernel("Prelu")
+@silent
+def _prelu_cpu(x: Array, alpha: Array) -> Array:
+    value = as_float(x)
+    return select(value < 0, np.asarray(value * as_float(alpha)), value)
+
+
+wgsl_kernel("Prelu", "elementwise/activation/prelu.wesl")
+
+
+@gradient("Prelu")
+def _prelu_grad(dy: Tensor, x: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
+    above = x > 0.0
+    dx = logical.where(above, dy, dy * alpha)
+    dalpha = logical.where(above, 0.0, dy * x)
+    return unbroadcast(dx, x.shape), unbroadcast(dalpha, alpha.shape)
+
+
+def relu(x: TensorLike) -> Tensor:
+    """Return ``x`` where it is above 0, else 0; NaN stays NaN. The gradient at 0 is 0.
+
+    Example:
+        >>> grad(relu)(tensor([-1.0, 0.0, 1.0])).tolist()
+        [0.0, 0.0, 1.0]
+    """
+    return run("Relu", x)
+
+
+signature("Relu")(like_x("Relu", *NUMBERS))
+
+
+@cpu_kernel("Relu")
+def _relu_cpu(x: Array) -> Array:
+    return numerics.positive(x)
+
+
+wgsl_kernel("Relu", "elementwise/activation/relu.wesl")
+
+
+@gradient("Relu")
+def _relu_grad(dy: Tensor, y: Tensor) -> Tensor:
+    return logical.where(y > 0.0, dy, 0.0)
+
+
+def relu6(x: TensorLike) -> Tensor:
+    """Return ``x`` limited to [0, 6]; the gradient is 1 in (0, 6].
+
+    Example:
+        >>> grad(relu6)(tensor([0.0, 1.0, 6.0, 7.0])).tolist()
+        [0.0, 1.0, 1.0, 0.0]
+
+    Source: Krizhevsky, Convolutional Deep Belief Networks on CIFAR-10, 2010.
+    """
+    return run("Relu6", x)
+
+
+signature("Relu6")(like_x("Relu6", *NUMBERS))
+
+
+@cpu_kernel("Relu6")
+def _relu6_cpu(x: Array) -> Array:
+    return x if x.dtype == np.bool_ else np.clip(x, x.dtype.type(0), x.dtype.type(6))
+
+
+wgsl_kernel("Relu6", "elementwise/activation/relu6.wesl")
+
+
+@gradient("Relu6")
+def _relu6_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return logical.where(logical.logical_and(x > 0.0, x <= 6.0), dy, 0.0)
+
+
+_SELU = 1.0507009873554805
+_SELU_ALPHA = 1.7580993408473766
+"""Scale, and scale times alpha."""
+
+
+def selu(x: TensorLike) -> Tensor:
+    """Return ``1.0507 * x`` where ``x`` is above 0, else ``1.7581 * (exp(x) - 1)``.
+
+    Of integers cut toward zero. The gradient at 0 is 1.7581.
+
+    Example:
+        >>> wk.selu([-1.0, 1.0]).numpy().round(3)
+        array([-1.111,  1.051], dtype=float32)
+
+    Source: Klambauer, Unterthiner, Mayr, Hochreiter, Self-Normalizing Neural Networks, 2017.
+    """
+    return run("Selu", x)
+
+
+signature("Selu")(like_x("Selu", *NUMBERS))
+
+
+@cpu_kernel("Selu")
+@silent
+def _selu_cpu(x: Array) -> Array:
+    if np.issubdtype(x.dtype, np.inexact):
+        below = numerics.expm1(x) * x.dtype.type(_SELU_ALPHA)
+        return select(x >= 0, x * x.dtype.type(_SELU), below)
+    wide = x.astype(np.float64)
+    y = np.where(wide >= 0, wide * _SELU, np.expm1(wide) * _SELU_ALPHA)
+    return y.astype(np.int64).astype(x.dtype)
+
+
+wgsl_kernel("Selu", "elementwise/activation/selu.wesl")
+
+
+@gradient("Selu")
+def _selu_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return logical.where(x > 0.0, dy * _SELU, dy * (_exp_below_zero(x) * _SELU_ALPHA))
+
+
+def sigmoid(x: TensorLike) -> Tensor:
+    """Return ``1 / (1 + exp(-x))``, elementwise.
+
+    Example:
+        >>> wk.sigmoid([0.0, 1.0]).numpy().round(3)
+        array([0.5  , 0.731], dtype=float32)
+    """
+    return run("Sigmoid", x)
+
+
+signature("Sigmoid")(float_of_x("Sigmoid"))
+
+
+@cpu_kernel("Sigmoid")
+def _sigmoid_cpu(x: Array) -> Array:
+    return numerics.sigmoid(as_float(x))
+
+
+wgsl_kernel("Sigmoid", "elementwise/activation/sigmoid.wesl")
+
+
+@gradient("Sigmoid")
+def _sigmoid_grad(dy: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return dy * (y * sigmoid(-x))  # 1 - y cancels where y is near 1
+
+
+def softplus(x: TensorLike) -> Tensor:
+    """Return ``log(1 + exp(x))``, elementwise; of integers cut toward zero.
+
+    Example:
+        >>> wk.softplus([0.0, 100.0]).numpy().round(3)
+        array([  0.693, 100.   ], dtype=float32)
+    """
+    return run("Softplus", x)
+
+
+signature("Softplus")(like_x("Softplus", *NUMBERS))
+
+
+@cpu_kernel("Softplus")
+@cut_for_integers
+def _softplus_cpu(x: Array) -> Array:
+    return numerics.softplus(x)
+
+
+wgsl_kernel("Softplus", "elementwise/activation/softplus.wesl")
+
+
+@gradient("Softplus")
+def _softplus_grad(dy: Tensor, x: Tensor) -> Tensor:
+    return dy * sigmoid(x)
+
+
+def step(x: TensorLike, *, alpha: float = 0.0) -> Tensor:
+    """Return 1 where ``x`` is above 0, else ``alpha``; NaN stays NaN.
+
+    Of integers and bools ``alpha`` is cut toward zero. The gradient is 0.
+
+    Example:
+        >>> grad(step)(tensor([-1.0, 0.0, 1.0])).tolist()
+        [0.0, 0.0, 0.0]
+    """
+    return run("Step", x, alpha=alpha)
+
+
+@signature("Step")
+def _step_signature(x: Spec, /, *, alpha: float) -> Spec:
+    require_dtype("Step", "x", x, *NUMBERS)
+    return x
+
+
+@cpu_kernel("Step")
+def _step_cpu(x: Array, *, alpha: float) -> Array:
+    if not np.issubdtype(x.dtype, np.inexact):
+        return np.where(x > 0, 1, whole(alpha)).astype(x.dtype)
+    one, below = x.dtype.type(1), x.dtype.type(alpha)
+    return select(np.isnan(x), x, select(x > 0, np.asarray(one), np.asarray(below)))
+
+
+def _step_params(alpha: float) -> dict[str, Any]:
+    return {"whole_alpha": whole(alpha)}
+
+
+wgsl_kernel("Step", "elementwise/activation/step.wesl", params=_step_params)
+
+
+@gradient("Step")
+def _step_grad(dy: Tensor) -> Tensor:
+    return creation.zeros_like(dy)
+
+
+# They compare and choose.
+declare_exact(("Relu", "Relu6"), NUMBERS)

@@ -1,0 +1,55 @@
+"""The squared difference of two tensors, in one kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.registry.signature import signature
+from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.ops.elementwise.elementwise import NUMBERS, bools_as_numbers, broadcast_pair
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
+    from wgsl_kernels.ops.elementwise.binary import Pair
+
+
+def squared_difference(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``(a - b) ** 2``; int32 wraps.
+
+    Example:
+        >>> wk.squared_difference([1.0, 5.0], 3.0).tolist()
+        [4.0, 4.0]
+    """
+    return run("SquaredDifference", a, b)
+
+
+signature("SquaredDifference", promote=("a", "b"))(broadcast_pair("SquaredDifference", *NUMBERS))
+
+
+@cpu_kernel("SquaredDifference")
+@silent
+@bools_as_numbers
+def _squared_difference_cpu(a: Array, b: Array) -> Array:
+    difference = np.asarray(np.subtract(a, b))
+    np.square(difference, out=difference)
+    return difference
+
+
+wgsl_kernel("SquaredDifference", "elementwise/differences/squared_difference.wgsl")
+
+
+@gradient("SquaredDifference")
+def _squared_difference_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
+    da = dy * ((a - b) * 2.0)
+    return unbroadcast(da, a.shape), lambda: unbroadcast(-da, b.shape)
+
+
+# Rounded twice, on both backends alike.
+declare_exact(("SquaredDifference",), NUMBERS)

@@ -1,0 +1,160 @@
+"""Logic of bools, and the choice between two tensors, elementwise, with broadcasting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import select
+from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.gradients import gradient, no_gradient, unbroadcast
+from wgsl_kernels.engine.registry.signature import signature
+from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.values.host import weak_dtype
+from wgsl_kernels.engine.values.shapes import broadcast, require_dtype
+from wgsl_kernels.ops.elementwise.elementwise import NUMBERS, broadcast_pair, like_x
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.values.spec import Shape, Spec
+
+BECAUSE = "its output is of bools"
+
+
+def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return whether ``a`` and ``b`` hold, both of bools.
+
+    Example:
+        >>> wk.logical_and([True, True], [True, False]).tolist()
+        [True, False]
+    """
+    return run("LogicalAnd", a, b)
+
+
+signature("LogicalAnd")(broadcast_pair("LogicalAnd", "bool"))
+
+
+@cpu_kernel("LogicalAnd")
+def _logical_and_cpu(a: Array, b: Array) -> Array:
+    return np.logical_and(a, b)
+
+
+wgsl_kernel("LogicalAnd", "elementwise/logical/logical_and.wgsl")
+no_gradient("LogicalAnd", because=BECAUSE)
+
+
+def logical_not(x: TensorLike) -> Tensor:
+    """Return whether ``x``, of bools, does not hold.
+
+    Example:
+        >>> wk.logical_not([True, False]).tolist()
+        [False, True]
+    """
+    return run("LogicalNot", x)
+
+
+signature("LogicalNot")(like_x("LogicalNot", "bool"))
+
+
+@cpu_kernel("LogicalNot")
+def _logical_not_cpu(x: Array) -> Array:
+    return np.logical_not(x)
+
+
+wgsl_kernel("LogicalNot", "elementwise/logical/logical_not.wgsl")
+no_gradient("LogicalNot", because=BECAUSE)
+
+
+def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return whether ``a`` or ``b`` or both hold, both of bools.
+
+    Example:
+        >>> wk.logical_or([False, True], [False, False]).tolist()
+        [False, True]
+    """
+    return run("LogicalOr", a, b)
+
+
+signature("LogicalOr")(broadcast_pair("LogicalOr", "bool"))
+
+
+@cpu_kernel("LogicalOr")
+def _logical_or_cpu(a: Array, b: Array) -> Array:
+    return np.logical_or(a, b)
+
+
+wgsl_kernel("LogicalOr", "elementwise/logical/logical_or.wgsl")
+no_gradient("LogicalOr", because=BECAUSE)
+
+
+def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return whether ``a`` or ``b`` but not both hold, both of bools.
+
+    Example:
+        >>> wk.logical_xor([True, True], [True, False]).tolist()
+        [False, True]
+    """
+    return run("LogicalXor", a, b)
+
+
+signature("LogicalXor")(broadcast_pair("LogicalXor", "bool"))
+
+
+@cpu_kernel("LogicalXor")
+def _logical_xor_cpu(a: Array, b: Array) -> Array:
+    return np.logical_xor(a, b)
+
+
+wgsl_kernel("LogicalXor", "elementwise/logical/logical_xor.wgsl")
+no_gradient("LogicalXor", because=BECAUSE)
+
+
+def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Tensor:
+    """Return ``x1`` where ``condition`` holds, else ``x2``; all three broadcast.
+
+    Args:
+        condition: Bools.
+        x1: Any dtype.
+        x2: Any dtype; the result has the common one.
+
+    Example:
+        >>> where(tensor([True, False]), tensor([1.0, 2.0]), 0.0).numpy()
+        array([1., 0.], dtype=float32)
+    """
+    return run("Select", condition, _beside(x1, x2), _beside(x2, x1))
+
+
+def _beside(value: TensorLike, other: TensorLike) -> TensorLike:
+    """Return a Python scalar as a tensor of the dtype of ``other``, if that is a tensor."""
+    if isinstance(value, bool | int | float | complex) and isinstance(other, Tensor):
+        return as_tensor(value, weak_dtype(value, other.dtype))
+    return value
+
+
+@signature("Select", promote=("t", "e"))
+def _select_signature(condition: Spec, t: Spec, e: Spec, /) -> Spec:
+    require_dtype("Select", "condition", condition, "bool")
+    return t.like(shape=broadcast("Select", condition=condition, t=t, e=e))
+
+
+@cpu_kernel("Select")
+def _select_cpu(condition: Array, t: Array, e: Array) -> Array:
+    return select(condition, t, e)
+
+
+wgsl_kernel("Select", "elementwise/logical/select.wgsl")
+
+
+@gradient("Select")
+def _select_grad(
+    dy: Tensor, condition: Tensor, t_shape: Shape, e_shape: Shape
+) -> tuple[None, Tensor, Tensor]:
+    dt, de = where(condition, dy, 0.0), where(condition, 0.0, dy)
+    return None, unbroadcast(dt, t_shape), unbroadcast(de, e_shape)
+
+
+# They compare and choose.
+declare_exact(("LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "Select"), NUMBERS)

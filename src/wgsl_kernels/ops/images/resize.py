@@ -1,0 +1,277 @@
+"""Images resized, and the gradients of that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.signature import signature
+from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.engine.values.shapes import require_dtype
+from wgsl_kernels.ops.elementwise.elementwise import NUMBERS, as_float, float_dtype
+from wgsl_kernels.ops.images.resampling import (
+    axes_of,
+    check_gradient,
+    check_sizes,
+    of_shape,
+    resized,
+    resized_on_device,
+    taken_back,
+    taken_back_on_device,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
+    from wgsl_kernels.engine.values.spec import Shape, Spec
+
+
+def resize_bilinear(
+    images: TensorLike,
+    size: Sequence[int],
+    *,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+) -> Tensor:
+    """Return images in another size, each element between the four around its place.
+
+    Args:
+        images: [batch, height, width, channels], or without the batch; real.
+        size: The new height and width.
+        align_corners: Whether the corners stay where they are.
+        half_pixel_centers: Whether an element stands for the middle of its pixel, as in other
+            libraries; not together with ``align_corners``.
+
+    Returns:
+        [batch, new height, new width, channels], float32.
+
+    Raises:
+        ShapeError: ``images`` has another rank, or an axis of length 0 or above 16384.
+        ArgumentError: ``size`` is not two lengths in [1, 16384], or both options are given.
+
+    Example:
+        >>> resize_bilinear(tensor([[[[0.0], [4.0]]]]), (1, 4)).numpy().reshape(-1)
+        array([0., 2., 4., 4.], dtype=float32)
+    """
+    return resized("ResizeBilinear", images, size, align_corners, half_pixel_centers)
+
+
+@signature("ResizeBilinear")
+def _resize_bilinear_signature(
+    images: Spec,
+    /,
+    *,
+    size: Shape,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+) -> Spec:
+    require_dtype("ResizeBilinear", "images", images, "float32", "int32")
+    check_sizes(
+        "ResizeBilinear", images, size,
+        align_corners=align_corners, half_pixel_centers=half_pixel_centers,
+    )  # fmt: skip
+    batch, _, _, channels = images.shape
+    return images.like(shape=(batch, *size, channels), dtype=float_dtype(images.dtype))
+
+
+@cpu_kernel("ResizeBilinear")
+@silent
+def _resize_bilinear_cpu(
+    images: Array, *, size: Shape, align_corners: bool, half_pixel_centers: bool
+) -> Array:
+    x = as_float(images)
+    axes = axes_of(x.shape, size, aligned=align_corners, half=half_pixel_centers, linear=True)
+    for place in (2, 1):  # between columns first, as on the device
+        low, high, share = axes[place - 1].sources(linear=True)
+        before, after = np.take(x, low, place), np.take(x, high, place)
+        weights = share.astype(x.dtype).reshape((-1,) + (1,) * (3 - place))
+        x = before + (after - before) * weights
+    return x
+
+
+@wgsl_kernel("ResizeBilinear", accepts_epilogue=True)
+def _resize_bilinear_webgpu(
+    gpu: Gpu, images: GpuArray, *, size: Shape, align_corners: bool, half_pixel_centers: bool
+) -> GpuArray:
+    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=True)
+    dtype = float_dtype(images.dtype)
+    return resized_on_device(gpu, images, axes, dtype=dtype, linear=True)
+
+
+@gradient("ResizeBilinear")
+def _resize_bilinear_grad(
+    dy: Tensor, images_shape: Shape, size: Shape, align_corners: bool, half_pixel_centers: bool
+) -> Tensor:
+    attrs = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
+    return run("ResizeBilinearGrad", of_shape(images_shape, dy), dy, size=size, **attrs)
+
+
+@signature("ResizeBilinearGrad")
+def _resize_bilinear_grad_signature(
+    images: Spec,
+    dy: Spec,
+    /,
+    *,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    size: Shape | None = None,
+) -> Spec:
+    check_sizes(
+        "ResizeBilinearGrad", images, check_gradient("ResizeBilinearGrad", images, dy, size),
+        align_corners=align_corners, half_pixel_centers=half_pixel_centers,
+    )  # fmt: skip
+    return dy.like(shape=images.shape)
+
+
+@cpu_kernel("ResizeBilinearGrad")
+def _resize_bilinear_grad_cpu(
+    images: Array, dy: Array, *, align_corners: bool, half_pixel_centers: bool
+) -> Array:
+    size = dy.shape[1:3]
+    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=True)
+    return taken_back(dy, axes, linear=True)
+
+
+@wgsl_kernel("ResizeBilinearGrad", accepts_epilogue=True)
+def _resize_bilinear_grad_webgpu(
+    gpu: Gpu, images: GpuArray, dy: GpuArray, *, align_corners: bool, half_pixel_centers: bool
+) -> GpuArray:
+    size = dy.shape[1:3]
+    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=True)
+    return taken_back_on_device(gpu, dy, axes, linear=True)
+
+
+@gradient("ResizeBilinearGrad")
+def _resize_bilinear_grad_grad(
+    ddx: Tensor, dy_shape: Shape, align_corners: bool, half_pixel_centers: bool
+) -> tuple[None, Tensor]:
+    attrs = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
+    return None, run("ResizeBilinear", ddx, size=dy_shape[1:3], **attrs)
+
+
+def resize_nearest_neighbor(
+    images: TensorLike,
+    size: Sequence[int],
+    *,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+) -> Tensor:
+    """Return images in another size, each element the one nearest to its place.
+
+    Args:
+        images: [batch, height, width, channels], or without the batch; real.
+        size: The new height and width.
+        align_corners: Whether the corners stay where they are; places are then rounded, halves
+            up, and else rounded down.
+        half_pixel_centers: Whether an element stands for the middle of its pixel; not together
+            with ``align_corners``.
+
+    Returns:
+        [batch, new height, new width, channels], of the dtype of ``images``.
+
+    Raises:
+        ShapeError: ``images`` has another rank, or an axis of length 0 or above 16384.
+        ArgumentError: ``size`` is not two lengths in [1, 16384], or both options are given.
+
+    Example:
+        >>> resize_nearest_neighbor(tensor([[[[1], [2]]]]), (1, 4)).tolist()
+        [[[[1], [1], [2], [2]]]]
+    """
+    return resized("ResizeNearestNeighbor", images, size, align_corners, half_pixel_centers)
+
+
+@signature("ResizeNearestNeighbor")
+def _resize_nearest_signature(
+    images: Spec,
+    /,
+    *,
+    size: Shape,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+) -> Spec:
+    require_dtype("ResizeNearestNeighbor", "images", images, *NUMBERS)
+    check_sizes(
+        "ResizeNearestNeighbor", images, size,
+        align_corners=align_corners, half_pixel_centers=half_pixel_centers,
+    )  # fmt: skip
+    batch, _, _, channels = images.shape
+    return images.like(shape=(batch, *size, channels))
+
+
+@cpu_kernel("ResizeNearestNeighbor")
+def _resize_nearest_cpu(
+    images: Array, *, size: Shape, align_corners: bool, half_pixel_centers: bool
+) -> Array:
+    rows, columns = axes_of(
+        images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=False
+    )
+    lines = np.take(images, rows.sources(linear=False)[0], 1)
+    return np.take(lines, columns.sources(linear=False)[0], 2)
+
+
+@wgsl_kernel("ResizeNearestNeighbor", accepts_epilogue=True)
+def _resize_nearest_webgpu(
+    gpu: Gpu, images: GpuArray, *, size: Shape, align_corners: bool, half_pixel_centers: bool
+) -> GpuArray:
+    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=False)
+    return resized_on_device(gpu, images, axes, dtype=images.dtype, linear=False)
+
+
+@gradient("ResizeNearestNeighbor")
+def _resize_nearest_grad(
+    dy: Tensor, images_shape: Shape, size: Shape, align_corners: bool, half_pixel_centers: bool
+) -> Tensor:
+    attrs = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
+    return run("ResizeNearestNeighborGrad", of_shape(images_shape, dy), dy, size=size, **attrs)
+
+
+@signature("ResizeNearestNeighborGrad")
+def _resize_nearest_grad_signature(
+    images: Spec,
+    dy: Spec,
+    /,
+    *,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    size: Shape | None = None,
+) -> Spec:
+    name = "ResizeNearestNeighborGrad"
+    check_sizes(
+        name, images, check_gradient(name, images, dy, size),
+        align_corners=align_corners, half_pixel_centers=half_pixel_centers,
+    )  # fmt: skip
+    return dy.like(shape=images.shape)
+
+
+@cpu_kernel("ResizeNearestNeighborGrad")
+def _resize_nearest_grad_cpu(
+    images: Array, dy: Array, *, align_corners: bool, half_pixel_centers: bool
+) -> Array:
+    size = dy.shape[1:3]
+    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=False)
+    return taken_back(dy, axes, linear=False)
+
+
+@wgsl_kernel("ResizeNearestNeighborGrad", accepts_epilogue=True)
+def _resize_nearest_grad_webgpu(
+    gpu: Gpu, images: GpuArray, dy: GpuArray, *, align_corners: bool, half_pixel_centers: bool
+) -> GpuArray:
+    size = dy.shape[1:3]
+    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=False)
+    return taken_back_on_device(gpu, dy, axes, linear=False)
+
+
+@gradient("ResizeNearestNeighborGrad")
+def _resize_nearest_grad_grad(
+    ddx: Tensor, dy_shape: Shape, align_corners: bool, half_pixel_centers: bool
+) -> tuple[None, Tensor]:
+    attrs = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
+    return None, run("ResizeNearestNeighbor", ddx, size=dy_shape[1:3], **attrs)

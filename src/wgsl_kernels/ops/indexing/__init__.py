@@ -1,0 +1,1 @@
+"""Elements at indices: taken, replaced, sorted, counted, added by segments."""

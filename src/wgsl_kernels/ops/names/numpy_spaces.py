@@ -1,0 +1,58 @@
+"""NumPy's functions of its namespaces whose arguments differ from those of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.ops.linear_algebra import factorizations
+from wgsl_kernels.ops.reductions import norms, tensor_norms
+from wgsl_kernels.ops.signal import transforms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is None and ord is not None:
+        if x.ndim not in (1, 2):
+            return NotImplemented
+        axis = tuple(range(x.ndim))
+    return tensor_norms.norm(x, "euclidean" if ord is None else ord, axis=axis, keepdims=keepdims)
+
+
+def _several(op: Callable[..., Tensor], last: tuple[int, int] | None) -> Callable[..., Any]:
+    def transformed(a: Any, s: Any = None, axes: Any = last, norm: str | None = None) -> Tensor:
+        return op(a, s=s, axes=axes, norm=norm or "backward")
+
+    return transformed
+
+
+def _single(op: Callable[..., Tensor]) -> Callable[..., Any]:
+    def transformed(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Tensor:
+        return op(a, n=n, axis=axis, norm=norm or "backward")
+
+    return transformed
+
+
+def _lower_alone(op: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda a, UPLO="L": op(a) if UPLO == "L" else NotImplemented  # noqa: N803  NumPy's name
+
+
+_SINGLE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+
+SPACES: dict[str, dict[str, Callable[..., Any]]] = {
+    "np.linalg": {
+        "eigh": _lower_alone(factorizations.eigh),
+        "eigvalsh": _lower_alone(factorizations.eigvalsh),
+        "matrix_norm": norms.matrix_norm,
+        "norm": _norm,
+    },
+    "np.fft": {
+        **{name: _single(getattr(transforms, name)) for name in _SINGLE},
+        **{f"{name}2": _several(getattr(transforms, f"{name}n"), (-2, -1)) for name in _SINGLE[:4]},
+        **{f"{name}n": _several(getattr(transforms, f"{name}n"), None) for name in _SINGLE[:4]},
+    },
+}
+"""What runs for these; all others of the two namespaces are as the array API standard has them."""

@@ -1,0 +1,89 @@
+"""What the operators of tensors call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from wgsl_kernels.engine.environment.operators import provide
+from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.engine.values.attributes import integer
+from wgsl_kernels.engine.values.dtypes import INTEGERS
+from wgsl_kernels.ops.elementwise import binary, bitwise, compare, float_pairs, unary
+from wgsl_kernels.ops.indexing import indexing
+from wgsl_kernels.ops.linear_algebra import matrix
+from wgsl_kernels.ops.names import einops_backend, numpy_calls
+
+_ARRAYS = ("__array__", "__array_interface__", "__buffer__", "__dlpack__")
+
+
+def _equal(a: Tensor, b: object) -> Any:
+    """Return ``a == b`` elementwise; what no tensor can equal is left to Python: False."""
+    if isinstance(b, Tensor) or _may_equal(a, b):
+        return run("Equal", a, b)
+    return NotImplemented
+
+
+def _not_equal(a: Tensor, b: object) -> Any:
+    """Return ``a != b`` elementwise; what no tensor can equal is left to Python: True."""
+    if isinstance(b, Tensor) or _may_equal(a, b):
+        return run("NotEqual", a, b)
+    return NotImplemented
+
+
+def _may_equal(a: Tensor, b: object) -> bool:
+    """Say whether ``b`` may equal elements of ``a``, or is so close that an error helps more."""
+    if isinstance(b, (str, bytes)):
+        return a.dtype == "string"
+    if isinstance(b, (Number, np.generic)):
+        return a.dtype != "string"
+    return isinstance(b, Sequence) or any(hasattr(type(b), name) for name in _ARRAYS)
+
+
+def _round(x: Tensor, ndigits: int | None = None) -> Tensor:
+    """Return ``x`` rounded to ``ndigits`` decimal digits, to whole numbers where none is given."""
+    digits = 0 if ndigits is None else integer("round", "ndigits", ndigits)
+    if not digits or x.dtype in INTEGERS:
+        return unary.round(x)
+    scale = 10.0**digits
+    return unary.round(x * scale) / scale
+
+
+def _divmod(a: Any, b: Any) -> tuple[Tensor, Tensor]:
+    return binary.floor_divide(a, b), float_pairs.remainder(a, b)
+
+
+provide(
+    abs=unary.abs,
+    add=binary.add,
+    and_=bitwise.bitwise_and,
+    array_function=numpy_calls.array_function,
+    array_ufunc=numpy_calls.array_ufunc,
+    divmod=_divmod,
+    eq=_equal,
+    floordiv=binary.floor_divide,
+    ge=compare.greater_equal,
+    getitem=indexing.getitem,
+    gt=compare.greater,
+    invert=bitwise.bitwise_invert,
+    le=compare.less_equal,
+    lshift=bitwise.bitwise_left_shift,
+    lt=compare.less,
+    matmul=matrix.matmul,
+    mod=float_pairs.remainder,
+    mul=binary.multiply,
+    ne=_not_equal,
+    neg=unary.negative,
+    or_=bitwise.bitwise_or,
+    pow=binary.pow,
+    round=_round,
+    rshift=bitwise.bitwise_right_shift,
+    sub=binary.subtract,
+    truediv=binary.divide,
+    xor=bitwise.bitwise_xor,
+)
+einops_backend.register()

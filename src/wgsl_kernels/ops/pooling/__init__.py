@@ -1,0 +1,1 @@
+"""The mean or the maximum of windows."""

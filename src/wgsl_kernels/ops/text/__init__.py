@@ -1,0 +1,1 @@
+"""Ops on strings, on the cpu backend."""

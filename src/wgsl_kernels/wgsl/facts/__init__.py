@@ -1,0 +1,1 @@
+"""What composing reads of a text: bindings, structs, functions, constants."""

@@ -1,0 +1,148 @@
+"""What a WGSL file declares, taken from its syntax tree."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.wgsl.facts.facts import (
+    Alias,
+    Attribute,
+    Constant,
+    Declaration,
+    Directive,
+    Facts,
+    Function,
+    Include,
+    Member,
+    Other,
+    Struct,
+    Variable,
+)
+from wgsl_kernels.wgsl.names.resolve import resolve
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.printer import spell
+
+if TYPE_CHECKING:
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+
+@functools.lru_cache(maxsize=512)
+def read(source: Text) -> Facts:
+    """Return what ``source`` declares.
+
+    A declaration that is not understood is kept as ``Other``, so that the compiler can say in
+    its own words what is wrong with it.
+
+    Raises:
+        ShaderError: A comment is never closed, brackets do not match, or an include is malformed.
+    """
+    module = parse(source)
+    names = resolve(source)
+    begins = [symbol.ident.begin for symbol in names.symbols]
+
+    def local(node: tree.Node) -> frozenset[str]:
+        first = bisect.bisect_left(begins, node.begin)
+        behind = bisect.bisect_left(begins, node.end, first)
+        return frozenset(symbol.name for symbol in names.symbols[first:behind])
+
+    return Facts(
+        source,
+        module,
+        tuple(_directive(node) for node in module.directives),
+        tuple(Include(node.path, node.span) for node in module.includes),
+        tuple(
+            _declaration(source, node, needs, local(node))
+            for node, needs in zip(module.declarations, names.needs, strict=True)
+        ),
+        names.indexed,
+    )
+
+
+def _directive(node: tree.Directive) -> Directive:
+    arguments = ", ".join(spell(argument) for argument in node.arguments)
+    return Directive(
+        node.keyword, f"({arguments})" if node.keyword == "diagnostic" else arguments, node.span
+    )
+
+
+def _declaration(
+    source: Text, node: tree.Declaration, needs: frozenset[str], own: frozenset[str]
+) -> Declaration:
+    names = own | needs
+    if isinstance(node, (tree.ConstAssert, tree.Broken)):
+        known = isinstance(node, tree.ConstAssert)
+        return Other("", node.span, node.span, names, needs, known)
+    name, span, name_span = node.ident.name, node.span, node.ident.span
+    if isinstance(node, tree.Function):
+        return Function(
+            name,
+            span,
+            name_span,
+            names,
+            needs,
+            _members(source, node.parameters),
+            None if node.returns is None else spell(node.returns),
+            _attributes(source, node.attributes),
+        )
+    if isinstance(node, tree.Struct):
+        close = node.end - 1
+        return Struct(name, span, name_span, names, needs, _members(source, node.fields), close)
+    if isinstance(node, tree.Alias):
+        return Alias(name, span, name_span, names, needs, spell(node.type))
+    type_ = None if node.type is None else spell(node.type)
+    if isinstance(node, tree.Value):
+        value = None if node.value is None else _written(source, node.value)
+        return Constant(name, span, name_span, names, needs, node.keyword, type_, value)
+    space, access = _space(node)
+    return Variable(
+        name,
+        span,
+        name_span,
+        names,
+        needs,
+        space,
+        access,
+        type_ or "",
+        _number(node.attributes, "group"),
+        _number(node.attributes, "binding"),
+    )
+
+
+def _space(node: tree.Var) -> tuple[str, str]:
+    """Return a variable's address space and how it may be accessed."""
+    words = [spell(one) for one in node.templates]
+    space = words[0] if words else ""
+    if space == "uniform":
+        return space, "read"
+    if len(words) > 1:
+        return space, words[1]
+    return space, "read" if space == "storage" else "read_write" if space else ""
+
+
+def _members(source: Text, nodes: tuple[tree.Parameter, ...]) -> tuple[Member, ...]:
+    return tuple(
+        Member(n.ident.name, spell(n.type), _attributes(source, n.attributes), n.span)
+        for n in nodes
+    )
+
+
+def _attributes(source: Text, nodes: tuple[tree.Attribute, ...]) -> tuple[Attribute, ...]:
+    return tuple(
+        Attribute(n.name, tuple(_written(source, one) for one in n.arguments or ()), n.span)
+        for n in nodes
+    )
+
+
+def _written(source: Text, node: tree.Expression) -> str:
+    return source.text[node.begin : node.end]
+
+
+def _number(attributes: tuple[tree.Attribute, ...], name: str) -> int | None:
+    for attribute in attributes:
+        if attribute.name == name and attribute.arguments:
+            text = spell(attribute.arguments[0]).rstrip("iu")
+            return int(text) if text.isdecimal() and len(text) < 10 else None
+    return None

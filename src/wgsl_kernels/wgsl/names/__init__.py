@@ -1,0 +1,1 @@
+"""Names: which declaration each refers to, and giving others."""

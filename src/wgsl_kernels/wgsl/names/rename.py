@@ -1,0 +1,95 @@
+"""Giving declarations other names, with all their uses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.names.resolve import resolve
+from wgsl_kernels.wgsl.syntax.places import Span, Text
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from wgsl_kernels.wgsl.names.resolve import Names, Symbol
+    from wgsl_kernels.wgsl.syntax.tree import Ident
+
+
+def rename(names: Names, new: Mapping[str, str]) -> tuple[Edit, ...]:
+    """Return the edits that rename what the module declares, or takes from outside.
+
+    Names in a function that are declared there keep theirs, even if they are spelled alike;
+    those that would hide a new name are renamed too.
+
+    Args:
+        names: The module's names.
+        new: The new name for each old one, of the module's own level or from outside of it.
+
+    Raises:
+        ShaderError: Part of the module is not understood, so that uses could be missed.
+        ValueError: A new name is one that the module has for something else.
+    """
+    module = names.module
+    if not module.is_whole:
+        raise ShaderError(module.problems[0].describe(module.text))
+    _refuse_clashes(names, new)
+    local = _hiding(names, frozenset(new.values()))
+    edits: list[Edit] = []
+    for symbol in names.symbols:
+        wanted = new.get(symbol.name) if symbol.is_global else local.get(symbol)
+        if wanted is not None:
+            edits.append(_edit(symbol.ident, wanted))
+    for use in names.uses:
+        if use.symbol is None or use.symbol.is_global:
+            wanted = new.get(use.ident.name)
+        else:
+            wanted = local.get(use.symbol)
+        if wanted is not None:
+            edits.append(_edit(use.ident, wanted))
+    return tuple(sorted(edits, key=lambda edit: edit.span.begin))
+
+
+def renamed(text: str, new: Mapping[str, str]) -> str:
+    """Return generated WGSL text with names changed; see ``rename``."""
+    if all(old == name for old, name in new.items()):
+        return text
+    at = 0
+    parts: list[str] = []
+    for edit in rename(resolve(Text(COMPOSED, text)), new):
+        parts += (text[at : edit.span.begin], edit.replacement)
+        at = edit.span.end
+    return "".join((*parts, text[at:]))
+
+
+def fresh(name: str, taken: Collection[str]) -> str:
+    """Return ``name``, with as many underscores behind it as it takes to be none of ``taken``."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _refuse_clashes(names: Names, new: Mapping[str, str]) -> None:
+    kept = {s.name: "declared" for s in names.symbols if s.is_global and s.name not in new}
+    for use in names.uses:
+        if use.symbol is None and use.ident.name not in new:
+            kept.setdefault(use.ident.name, "used")
+    present = {s.name for s in names.symbols} | {use.ident.name for use in names.uses}
+    for old, wanted in new.items():
+        if wanted in kept and old in present:
+            file = names.module.text.file
+            raise ValueError(f"{old!r} cannot be called {wanted!r}: {file} has it {kept[wanted]}.")
+
+
+def _hiding(names: Names, wanted: frozenset[str]) -> dict[Symbol, str]:
+    """Return other names for the local symbols that would hide one of ``wanted``."""
+    taken = {s.name for s in names.symbols} | {u.ident.name for u in names.uses} | wanted
+
+    def hides(symbol: Symbol) -> bool:
+        return not symbol.is_global and symbol.name in wanted
+
+    return {s: fresh(f"{s.name}_", taken) for s in names.symbols if hides(s)}
+
+
+def _edit(ident: Ident, name: str) -> Edit:
+    return Edit(Span(ident.begin, ident.end), name)

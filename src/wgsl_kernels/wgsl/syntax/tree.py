@@ -1,0 +1,393 @@
+"""The syntax tree of WGSL. Nodes are equal where they say the same, wherever they stand.
+
+Every node covers ``begin`` to ``end`` (exclusive) of its file's text. What the grammar leaves to
+taste is not in the tree: trailing commas, empty statements, the colon of a case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from wgsl_kernels.wgsl.syntax.places import Span, Text
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Anything in the tree."""
+
+    begin: int = field(compare=False)
+    end: int = field(compare=False)
+
+    @property
+    def span(self) -> Span:
+        """The characters that the node covers."""
+        return Span(self.begin, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Ident(Node):
+    """The name that a declaration gives, or that a member has."""
+
+    name: str
+
+
+# Expressions. A type is an expression too: a Name.
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Node):
+    """A number, ``true`` or ``false``, as written."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """A name in use, with its template list: ``x``, ``vec2<f32>``; none is empty."""
+
+    ident: Ident
+    templates: tuple[Expression, ...]
+
+    @property
+    def name(self) -> str:
+        """The name alone."""
+        return self.ident.name
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """``callee(arguments)``."""
+
+    callee: Name
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """``-``, ``!``, ``~``, ``*`` or ``&`` before an operand."""
+
+    operator: str
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """An operator between two operands."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    """``base[index]``."""
+
+    base: Expression
+    index: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Access(Node):
+    """``base.member``: a struct's field or a vector's components."""
+
+    base: Expression
+    member: Ident
+
+
+@dataclass(frozen=True, slots=True)
+class Paren(Node):
+    """``(inner)``."""
+
+    inner: Expression
+
+
+Expression: TypeAlias = Literal | Name | Call | Unary | Binary | Index | Access | Paren
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(Node):
+    """``@name`` or ``@name(arguments)``; without parentheses ``arguments`` is None."""
+
+    name: str
+    arguments: tuple[Expression, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Broken(Node):
+    """Text that is not understood, as written, with the names in it."""
+
+    text: str
+    names: tuple[Ident, ...]
+
+
+# Declarations of values, at module level or in a function.
+
+
+@dataclass(frozen=True, slots=True)
+class Var(Node):
+    """``var<templates> name: type = value``."""
+
+    attributes: tuple[Attribute, ...]
+    templates: tuple[Expression, ...]
+    ident: Ident
+    type: Name | None
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Value(Node):
+    """``const``, ``override`` or ``let``, by its ``keyword``."""
+
+    keyword: str
+    attributes: tuple[Attribute, ...]
+    ident: Ident
+    type: Name | None
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConstAssert(Node):
+    """``const_assert condition``."""
+
+    condition: Expression
+
+
+# Statements.
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Node):
+    """``{ statements }``."""
+
+    attributes: tuple[Attribute, ...]
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Node):
+    """``target = value`` or a compound of it; the target of ``_ = value`` is None."""
+
+    target: Expression | None
+    operator: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Node):
+    """``target++`` or ``target--``."""
+
+    target: Expression
+    operator: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallStatement(Node):
+    """A call whose value is not used."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Return(Node):
+    """``return`` with or without a value."""
+
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Jump(Node):
+    """``break``, ``continue`` or ``discard``, by its ``keyword``."""
+
+    keyword: str
+
+
+@dataclass(frozen=True, slots=True)
+class BreakIf(Node):
+    """``break if condition``, the last statement of a ``continuing``."""
+
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class If(Node):
+    """``if condition body else otherwise``; an ``else if`` is an If of its own."""
+
+    attributes: tuple[Attribute, ...]
+    condition: Expression
+    body: Block
+    otherwise: If | Block | None
+
+
+@dataclass(frozen=True, slots=True)
+class Clause(Node):
+    """``case selectors body``; ``default`` among the selectors is None."""
+
+    selectors: tuple[Expression | None, ...]
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(Node):
+    """``switch selector { clauses }``; ``body_attributes`` come before the brace."""
+
+    attributes: tuple[Attribute, ...]
+    selector: Expression
+    body_attributes: tuple[Attribute, ...]
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop(Node):
+    """``loop body``; the body's last statement may be a Continuing."""
+
+    attributes: tuple[Attribute, ...]
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Continuing(Node):
+    """``continuing body``, which sees what the loop's body declares."""
+
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class While(Node):
+    """``while condition body``."""
+
+    attributes: tuple[Attribute, ...]
+    condition: Expression
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class For(Node):
+    """``for (first; condition; update) body``, each part or None."""
+
+    attributes: tuple[Attribute, ...]
+    first: Statement | None
+    condition: Expression | None
+    update: Statement | None
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Round(Node):
+    """One round of a loop that is written out: what WGSL would do with ``name`` at ``value``."""
+
+    name: str
+    value: str
+    body: Block
+
+
+Statement: TypeAlias = (
+    Block
+    | Var
+    | Value
+    | ConstAssert
+    | Assign
+    | Step
+    | CallStatement
+    | Return
+    | Jump
+    | BreakIf
+    | If
+    | Switch
+    | Loop
+    | Continuing
+    | While
+    | For
+    | Round
+)
+
+
+# Module level.
+
+
+@dataclass(frozen=True, slots=True)
+class Directive(Node):
+    """``enable``, ``requires`` or ``diagnostic``, by its ``keyword``, and what it names."""
+
+    keyword: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Include(Node):
+    """``#include "path"``, which is ours and not WGSL's."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Node):
+    """A function's parameter or a struct's field."""
+
+    attributes: tuple[Attribute, ...]
+    ident: Ident
+    type: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Node):
+    """``fn name(parameters) -> returns body``."""
+
+    attributes: tuple[Attribute, ...]
+    ident: Ident
+    parameters: tuple[Parameter, ...]
+    return_attributes: tuple[Attribute, ...]
+    returns: Name | None
+    body: Block | Broken
+
+
+@dataclass(frozen=True, slots=True)
+class Struct(Node):
+    """``struct name { fields }``."""
+
+    ident: Ident
+    fields: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alias(Node):
+    """``alias name = type``."""
+
+    ident: Ident
+    type: Name
+
+
+Named: TypeAlias = Function | Struct | Alias | Var | Value
+Declaration: TypeAlias = Named | ConstAssert | Broken
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is not as the specification has it, and where."""
+
+    message: str
+    begin: int
+
+    def describe(self, text: Text) -> str:
+        """Return the message led by the place and followed by the line with a caret."""
+        return text.point(self.message, self.begin)
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One file. ``text`` and ``problems`` do not count when modules are compared."""
+
+    text: Text = field(compare=False)
+    directives: tuple[Directive, ...]
+    includes: tuple[Include, ...]
+    declarations: tuple[Declaration, ...]
+    problems: tuple[Problem, ...] = field(compare=False)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the text was understood."""
+        return not any(
+            isinstance(d, Broken) or (isinstance(d, Function) and isinstance(d.body, Broken))
+            for d in self.declarations
+        )

@@ -1,0 +1,144 @@
+"""What the names of types mean: WGSL's own, and a module's aliases and structs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.wgsl.facts.evaluate import NotConstantError, evaluate
+from wgsl_kernels.wgsl.facts.facts import Constant
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.types.kinds import (
+    SCALARS,
+    Array,
+    Atomic,
+    Matrix,
+    Opaque,
+    Pointer,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_VECTOR = re.compile(r"vec([234])([fiuh])?$")
+_MATRIX = re.compile(r"mat([234])x([234])([fh])?$")
+_SUFFIXES = {"f": "f32", "i": "i32", "u": "u32", "h": "f16"}
+_OPAQUE = re.compile(r"(texture_|sampler|ray_|acceleration_structure|binding_array|coop_)")
+_READ_ONLY = frozenset({"storage", "uniform", "immediate", "handle"})
+
+
+class NamedTypes:
+    """The types that a module's names mean; each is found once."""
+
+    def __init__(self, declarations: Iterable[tree.Declaration]) -> None:
+        self.nodes: dict[str, tree.Alias | tree.Struct] = {}
+        self.constants: dict[str, Constant] = {}
+        self.found: dict[str, Type | None] = {}
+        for node in declarations:
+            if isinstance(node, (tree.Alias, tree.Struct)):
+                self.nodes.setdefault(node.ident.name, node)
+            elif isinstance(node, tree.Value) and node.value is not None:
+                name, none = node.ident.name, frozenset[str]()
+                text = spell(node.value) if node.keyword == "const" else None
+                self.constants.setdefault(
+                    name, Constant(name, node.span, node.span, none, none, node.keyword, None, text)
+                )
+
+    def is_type(self, name: str) -> bool:
+        """Say whether ``name`` is the name of a type; a generic one counts."""
+        return (
+            name in self.nodes
+            or name in SCALARS
+            or name in ("array", "atomic", "ptr")
+            or _VECTOR.match(name) is not None
+            or _MATRIX.match(name) is not None
+            or _OPAQUE.match(name) is not None
+        )
+
+    def of(self, node: tree.Expression) -> Type | None:
+        """Return the type that an expression names, None where it names none."""
+        if not isinstance(node, tree.Name):
+            return None
+        if node.name in self.nodes:
+            return self.declared(node.name)
+        if not node.templates:
+            return self._plain(node.name)
+        return self._generic(node)
+
+    def shape(self, name: str) -> tuple[int, int | None] | None:
+        """Return a vector's size and None, or a matrix's columns and rows, from its name."""
+        if vector := _VECTOR.match(name):
+            return int(vector.group(1)), None
+        matrix = _MATRIX.match(name)
+        return None if matrix is None else (int(matrix.group(1)), int(matrix.group(2)))
+
+    def count(self, node: tree.Expression) -> int | str:
+        """Return the value of an array's size, or its text where that is not known here."""
+        try:
+            return int(evaluate(spell(node), self.constants, {}))
+        except (NotConstantError, OverflowError):
+            return spell(node)
+
+    def declared(self, name: str) -> Type | None:
+        """Return the type that an alias or a struct of the module declares."""
+        if name not in self.found:
+            self.found[name] = None  # what contains itself has no type
+            node = self.nodes[name]
+            if isinstance(node, tree.Alias):
+                self.found[name] = self.of(node.type)
+            else:
+                members: dict[str, Type] = {}
+                for field in node.fields:
+                    type_ = self.of(field.type)
+                    if type_ is not None:
+                        members[field.ident.name] = type_
+                self.found[name] = Struct(name, members)
+        return self.found[name]
+
+    def _plain(self, name: str) -> Type | None:
+        if name in SCALARS:
+            return SCALARS[name]
+        if (match := _VECTOR.match(name)) and match.group(2):
+            return Vector(int(match.group(1)), SCALARS[_SUFFIXES[match.group(2)]])
+        if (match := _MATRIX.match(name)) and match.group(3):
+            columns, rows, suffix = match.groups()
+            return Matrix(int(columns), int(rows), SCALARS[_SUFFIXES[suffix]])
+        return Opaque(name) if _OPAQUE.match(name) else None
+
+    def _generic(self, node: tree.Name) -> Type | None:
+        if node.name == "ptr":
+            return self._pointer(node)
+        if _OPAQUE.match(node.name):
+            return Opaque(node.name, tuple(spell(one) for one in node.templates))
+        element = self.of(node.templates[0])
+        if element is None:
+            return None
+        if node.name == "array":
+            sized = len(node.templates) > 1
+            return Array(element, self.count(node.templates[1]) if sized else None)
+        if not isinstance(element, Scalar):
+            return None
+        if node.name == "atomic":
+            return Atomic(element)
+        shape = self.shape(node.name)
+        if shape is None:
+            return None
+        columns, rows = shape
+        return Vector(columns, element) if rows is None else Matrix(columns, rows, element)
+
+    def _pointer(self, node: tree.Name) -> Type | None:
+        words = [spell(one) for one in node.templates]
+        store = self.of(node.templates[1]) if len(words) > 1 else None
+        if store is None:
+            return None
+        return Pointer(words[0], store, words[2] if len(words) > 2 else default_access(words[0]))
+
+
+def default_access(space: str) -> str:
+    """Return how memory of an address space may be used where nothing says it."""
+    return "read" if space in _READ_ONLY else "read_write"
