@@ -74,7 +74,6 @@ from wgsl_kernels.engine.registry.gradients import gradients_in_force as gradien
 from wgsl_kernels.engine.registry.gradients import no_gradient as no_gradient
 from wgsl_kernels.engine.registry.gradients import override_gradient as override_gradient
 from wgsl_kernels.engine.registry.gradients import register_gradient as register_gradient
-from wgsl_kernels.engine.registry.gradients import unbroadcast as unbroadcast
 from wgsl_kernels.engine.registry.gradients import unregister_gradient as unregister_gradient
 from wgsl_kernels.engine.registry.public import publish as _publish
 from wgsl_kernels.engine.registry.registry import Kernel as Kernel
@@ -95,8 +94,27 @@ from wgsl_kernels.engine.tensors.tensor import Tensor as Tensor
 from wgsl_kernels.engine.tensors.tensor import Variable as Variable
 from wgsl_kernels.engine.tensors.tensor import tensor as tensor
 from wgsl_kernels.engine.tensors.tensor import variable as variable
+from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast as unbroadcast
 from wgsl_kernels.engine.values.dtypes import bool_ as _bool
 from wgsl_kernels.engine.values.spec import Spec as Spec
+from wgsl_kernels.ops.compositions import UniqueAll as UniqueAll
+from wgsl_kernels.ops.compositions import UniqueCounts as UniqueCounts
+from wgsl_kernels.ops.compositions import UniqueInverse as UniqueInverse
+from wgsl_kernels.ops.compositions import diff as diff
+from wgsl_kernels.ops.compositions import div_no_nan as div_no_nan
+from wgsl_kernels.ops.compositions import empty as empty
+from wgsl_kernels.ops.compositions import empty_like as empty_like
+from wgsl_kernels.ops.compositions import log_sigmoid as log_sigmoid
+from wgsl_kernels.ops.compositions import meshgrid as meshgrid
+from wgsl_kernels.ops.compositions import positive as positive
+from wgsl_kernels.ops.compositions import signbit as signbit
+from wgsl_kernels.ops.compositions import tensordot as tensordot
+from wgsl_kernels.ops.compositions import trunc as trunc
+from wgsl_kernels.ops.compositions import unique_all as unique_all
+from wgsl_kernels.ops.compositions import unique_counts as unique_counts
+from wgsl_kernels.ops.compositions import unique_inverse as unique_inverse
+from wgsl_kernels.ops.compositions import unique_values as unique_values
+from wgsl_kernels.ops.compositions import vecdot as vecdot
 from wgsl_kernels.ops.convolution.conv import conv2d as conv2d
 from wgsl_kernels.ops.convolution.conv import conv2d_transpose as conv2d_transpose
 from wgsl_kernels.ops.convolution.conv1d import conv1d as conv1d
@@ -252,25 +270,6 @@ from wgsl_kernels.ops.linear_algebra.matrix import outer as outer
 from wgsl_kernels.ops.names import elsewhere as _elsewhere  # noqa: F401  other libraries' names
 from wgsl_kernels.ops.names import methods as _methods  # noqa: F401  binds the methods of tensors
 from wgsl_kernels.ops.names import operators as _operators  # noqa: F401  binds the operators of tensors
-from wgsl_kernels.ops.names.compositions import UniqueAll as UniqueAll
-from wgsl_kernels.ops.names.compositions import UniqueCounts as UniqueCounts
-from wgsl_kernels.ops.names.compositions import UniqueInverse as UniqueInverse
-from wgsl_kernels.ops.names.compositions import broadcast_arrays as broadcast_arrays
-from wgsl_kernels.ops.names.compositions import diff as diff
-from wgsl_kernels.ops.names.compositions import div_no_nan as div_no_nan
-from wgsl_kernels.ops.names.compositions import empty as empty
-from wgsl_kernels.ops.names.compositions import empty_like as empty_like
-from wgsl_kernels.ops.names.compositions import log_sigmoid as log_sigmoid
-from wgsl_kernels.ops.names.compositions import meshgrid as meshgrid
-from wgsl_kernels.ops.names.compositions import positive as positive
-from wgsl_kernels.ops.names.compositions import signbit as signbit
-from wgsl_kernels.ops.names.compositions import tensordot as tensordot
-from wgsl_kernels.ops.names.compositions import trunc as trunc
-from wgsl_kernels.ops.names.compositions import unique_all as unique_all
-from wgsl_kernels.ops.names.compositions import unique_counts as unique_counts
-from wgsl_kernels.ops.names.compositions import unique_inverse as unique_inverse
-from wgsl_kernels.ops.names.compositions import unique_values as unique_values
-from wgsl_kernels.ops.names.compositions import vecdot as vecdot
 from wgsl_kernels.ops.names.dtype_facts import can_cast as can_cast
 from wgsl_kernels.ops.names.dtype_facts import finfo as finfo
 from wgsl_kernels.ops.names.dtype_facts import iinfo as iinfo
@@ -279,6 +278,11 @@ from wgsl_kernels.ops.names.dtype_facts import result_type as result_type
 from wgsl_kernels.ops.names.namespace import __array_namespace_info__ as __array_namespace_info__
 from wgsl_kernels.ops.names.namespace import asarray as asarray
 from wgsl_kernels.ops.names.standards import ledger as ledger
+from wgsl_kernels.ops.normalization.local_response import (
+    local_response_normalization as local_response_normalization,
+)
+from wgsl_kernels.ops.normalization.normalization import batch_norm as batch_norm
+from wgsl_kernels.ops.normalization.normalization import layer_norm as layer_norm
 from wgsl_kernels.ops.pooling.pool import avg_pool as avg_pool
 from wgsl_kernels.ops.pooling.pool import max_pool as max_pool
 from wgsl_kernels.ops.pooling.pool3d import avg_pool3d as avg_pool3d
@@ -293,11 +297,6 @@ from wgsl_kernels.ops.reductions.extremes import argmax as argmax
 from wgsl_kernels.ops.reductions.extremes import argmin as argmin
 from wgsl_kernels.ops.reductions.extremes import max as max
 from wgsl_kernels.ops.reductions.extremes import min as min
-from wgsl_kernels.ops.reductions.local_response import (
-    local_response_normalization as local_response_normalization,
-)
-from wgsl_kernels.ops.reductions.normalization import batch_norm as batch_norm
-from wgsl_kernels.ops.reductions.normalization import layer_norm as layer_norm
 from wgsl_kernels.ops.reductions.reduce import all as all
 from wgsl_kernels.ops.reductions.reduce import any as any
 from wgsl_kernels.ops.reductions.reduce import mean as mean
@@ -327,6 +326,7 @@ from wgsl_kernels.ops.shapes.joining import pad as pad
 from wgsl_kernels.ops.shapes.joining import stack as stack
 from wgsl_kernels.ops.shapes.joining import tile as tile
 from wgsl_kernels.ops.shapes.moving import broadcast_args as broadcast_args
+from wgsl_kernels.ops.shapes.moving import broadcast_arrays as broadcast_arrays
 from wgsl_kernels.ops.shapes.moving import flip_left_right as flip_left_right
 from wgsl_kernels.ops.shapes.moving import mirror_pad as mirror_pad
 from wgsl_kernels.ops.shapes.moving import moveaxis as moveaxis

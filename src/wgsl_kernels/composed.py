@@ -1,14 +1,14 @@
 """The public ops that are compositions of others, and run no kernel of their own."""
 
 from wgsl_kernels.ops.control.recurrence import scan as scan
+from wgsl_kernels.ops.linear_algebra.tensor_norms import euclidean_norm as euclidean_norm
+from wgsl_kernels.ops.linear_algebra.tensor_norms import gram_schmidt as gram_schmidt
+from wgsl_kernels.ops.linear_algebra.tensor_norms import norm as norm
 from wgsl_kernels.ops.random.distributions import dropout as dropout
 from wgsl_kernels.ops.random.distributions import random_gamma as random_gamma
 from wgsl_kernels.ops.random.distributions import random_standard_normal as random_standard_normal
 from wgsl_kernels.ops.random.distributions import random_uniform_int as random_uniform_int
 from wgsl_kernels.ops.random.distributions import truncated_normal as truncated_normal
-from wgsl_kernels.ops.reductions.tensor_norms import euclidean_norm as euclidean_norm
-from wgsl_kernels.ops.reductions.tensor_norms import gram_schmidt as gram_schmidt
-from wgsl_kernels.ops.reductions.tensor_norms import norm as norm
 from wgsl_kernels.ops.signal.signal import cosine_window as cosine_window
 from wgsl_kernels.ops.signal.signal import enclosing_power_of_two as enclosing_power_of_two
 from wgsl_kernels.ops.signal.signal import frame as frame

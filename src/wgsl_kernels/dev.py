@@ -14,7 +14,6 @@ import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError, WgslKernelsError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.public import publish
 from wgsl_kernels.engine.registry.registrations import announce_change
 from wgsl_kernels.engine.registry.registry import kernels_for_backend
@@ -22,6 +21,7 @@ from wgsl_kernels.engine.tensors.plans import plans
 from wgsl_kernels.engine.values.attributes import function
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.engine.values.spec import Spec
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

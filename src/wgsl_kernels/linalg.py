@@ -4,6 +4,8 @@ Factorizations, solutions and determinants run on the host, through LAPACK, on e
 """
 
 from wgsl_kernels.engine.registry.public import publish as _publish
+from wgsl_kernels.ops.compositions import tensordot as tensordot
+from wgsl_kernels.ops.compositions import vecdot as vecdot
 from wgsl_kernels.ops.linear_algebra.factorizations import Eigen as Eigen
 from wgsl_kernels.ops.linear_algebra.factorizations import Qr as Qr
 from wgsl_kernels.ops.linear_algebra.factorizations import Svd as Svd
@@ -15,6 +17,11 @@ from wgsl_kernels.ops.linear_algebra.factorizations import svd as svd
 from wgsl_kernels.ops.linear_algebra.factorizations import svdvals as svdvals
 from wgsl_kernels.ops.linear_algebra.matrix import matmul as matmul
 from wgsl_kernels.ops.linear_algebra.matrix import outer as outer
+from wgsl_kernels.ops.linear_algebra.norms import cross as cross
+from wgsl_kernels.ops.linear_algebra.norms import diagonal as diagonal
+from wgsl_kernels.ops.linear_algebra.norms import matrix_norm as matrix_norm
+from wgsl_kernels.ops.linear_algebra.norms import trace as trace
+from wgsl_kernels.ops.linear_algebra.norms import vector_norm as vector_norm
 from wgsl_kernels.ops.linear_algebra.solving import Slogdet as Slogdet
 from wgsl_kernels.ops.linear_algebra.solving import det as det
 from wgsl_kernels.ops.linear_algebra.solving import inv as inv
@@ -23,13 +30,6 @@ from wgsl_kernels.ops.linear_algebra.solving import matrix_rank as matrix_rank
 from wgsl_kernels.ops.linear_algebra.solving import pinv as pinv
 from wgsl_kernels.ops.linear_algebra.solving import slogdet as slogdet
 from wgsl_kernels.ops.linear_algebra.solving import solve as solve
-from wgsl_kernels.ops.names.compositions import tensordot as tensordot
-from wgsl_kernels.ops.names.compositions import vecdot as vecdot
-from wgsl_kernels.ops.reductions.norms import cross as cross
-from wgsl_kernels.ops.reductions.norms import diagonal as diagonal
-from wgsl_kernels.ops.reductions.norms import matrix_norm as matrix_norm
-from wgsl_kernels.ops.reductions.norms import trace as trace
-from wgsl_kernels.ops.reductions.norms import vector_norm as vector_norm
 from wgsl_kernels.ops.shapes.shape import matrix_transpose as matrix_transpose
 
 _publish(__name__, of="wgsl_kernels.ops")

@@ -23,12 +23,12 @@ from wgsl_kernels.engine.environment.errors import (
     DTypeError,
     ShapeError,
 )
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
-from wgsl_kernels.engine.tensors.trees import Leaves, Tree
+from wgsl_kernels.engine.trees.trees import Leaves, Tree
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.tensor_files import Content
 from wgsl_kernels.train.slots import is_counted, name_of
+from wgsl_kernels.wgsl.errors.words import shown
 
 WANTED = {
     "save": "a tensor, an optimizer, or a model of these: mappings, lists, objects",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.autodiff.tape import hidden_from_tapes
 from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

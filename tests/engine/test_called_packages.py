@@ -30,7 +30,7 @@ def test_the_packages_are_imported_as_packages() -> None:
     modules = (engine_package, backends_package, webgpu_package, facade, webgpu_backend)
     assert all(inspect.ismodule(one) for one in modules)
     assert engine_package is sys.modules["wgsl_kernels.engine"]
-    assert vars(engine_package)["facade"] is facade
+    assert vars(engine_package)["observe"].facade is facade
     assert webgpu_package.__name__ == "wgsl_kernels.backends.webgpu"
     assert webgpu_backend.WebGpuBackend.__module__ == webgpu_backend.__name__
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.mutants.make import Mutant
 
-    from wgsl_kernels.engine.environment.finding_codes import Section
+    from wgsl_kernels.wgsl.errors.finding_codes import Section
 
 STEPS: tuple[tuple[tuple[Section, ...], bool], ...] = (
     (("right",), True),

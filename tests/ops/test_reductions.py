@@ -9,7 +9,8 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.ops.indexing import segment, sort
-from wgsl_kernels.ops.reductions import extremes, normalization, reduce, softmax, statistics
+from wgsl_kernels.ops.normalization import normalization
+from wgsl_kernels.ops.reductions import extremes, reduce, softmax, statistics
 
 NAN, INF = np.nan, np.inf
 BACKENDS = ["cpu", "webgpu"]

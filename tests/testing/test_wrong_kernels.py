@@ -18,14 +18,14 @@ import pytest
 from tests.modes import ALL_MODES
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.environment.finding_codes import CODES, SECTIONS
 from wgsl_kernels.engine.registry.signature import forget_signature
 from wgsl_kernels.testing import Sample, all_samples, check_kernel
+from wgsl_kernels.wgsl.errors.finding_codes import CODES, SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.engine.environment.finding_codes import Section
+    from wgsl_kernels.wgsl.errors.finding_codes import Section
 
 FILES = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.wgsl"))
 TRUSTED = ("Relu", "Sum", "Softmax", "BatchMatMul", "Cumsum", "MaxPool", "GatherV2", "Transpose")

@@ -13,8 +13,6 @@ from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.cli.output import print_findings, print_json
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
-from wgsl_kernels.engine.environment.finding_codes import SECTIONS
-from wgsl_kernels.engine.environment.findings import Finding
 from wgsl_kernels.engine.registry.registry import get_kernel, kernel_names
 from wgsl_kernels.testing.checking.texts import lint_file, lint_kernel
 from wgsl_kernels.testing.checking.unsampled import check_unsampled, file_findings
@@ -24,13 +22,15 @@ from wgsl_kernels.testing.kernel import check_kernel
 from wgsl_kernels.testing.program import Program
 from wgsl_kernels.testing.registered import samples_of
 from wgsl_kernels.testing.report import Report
+from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
+from wgsl_kernels.wgsl.errors.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from wgsl_kernels.engine.environment.finding_codes import Section
+    from wgsl_kernels.wgsl.errors.finding_codes import Section
 
 SHADERS = (".wgsl", ".wesl")
 _LISTED = 12

@@ -15,7 +15,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wgsl_kernels.engine.environment.findings import Finding
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 FAILED, WRONG_USAGE = 1, 2
 """Exit codes: a check failed, or something else did; the command was called wrongly."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from wgsl_kernels.engine.environment.finding_codes import Section
     from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.wgsl.errors.finding_codes import Section
 
 ENDINGS = (".py", ".wgsl", ".wesl", ".toml")
 FIRST: tuple[Section, ...] = ("compiles", "right")

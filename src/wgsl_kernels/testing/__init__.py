@@ -1,6 +1,5 @@
 """Checks of kernels and gradients: what our own suites call, for users' kernels as well."""
 
-from wgsl_kernels.engine.environment.findings import Finding as Finding
 from wgsl_kernels.engine.registry.public import publish as _publish
 from wgsl_kernels.testing.bench import Bench as Bench
 from wgsl_kernels.testing.bench import BenchRow as BenchRow
@@ -17,5 +16,6 @@ from wgsl_kernels.testing.report import Report as Report
 from wgsl_kernels.testing.report import Row as Row
 from wgsl_kernels.testing.sample import Sample as Sample
 from wgsl_kernels.testing.samples import all_samples as all_samples
+from wgsl_kernels.wgsl.errors.findings import Finding as Finding
 
 _publish(__name__)

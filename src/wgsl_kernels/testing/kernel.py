@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.environment.finding_codes import SECTIONS
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.values.attributes import sequence, text
 from wgsl_kernels.testing.checking import cases, fast, gradient, right, safe
@@ -22,12 +20,14 @@ from wgsl_kernels.testing.checks import check_forward, check_leaks, has_gradient
 from wgsl_kernels.testing.registered import samples_of
 from wgsl_kernels.testing.report import Report, Row
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from wgsl_kernels.engine.environment.finding_codes import Section
-    from wgsl_kernels.engine.environment.findings import Finding
+    from wgsl_kernels.wgsl.errors.finding_codes import Section
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 THOROUGH = 6
 """Samples of a kernel from which cases are made, and whose accesses are watched; all are compared

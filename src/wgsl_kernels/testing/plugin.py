@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from wgsl_kernels.engine.environment.finding_codes import SECTIONS
 from wgsl_kernels.testing.kernel import check_kernel
 from wgsl_kernels.testing.program import Program
 from wgsl_kernels.testing.registered import samples_of
+from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from wgsl_kernels.engine.environment.finding_codes import Section
-    from wgsl_kernels.engine.environment.findings import Finding
+    from wgsl_kernels.wgsl.errors.finding_codes import Section
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 CHECKED = SECTIONS[:-1]
 """The sections that may fail."""

@@ -7,13 +7,13 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.environment.finding_codes import SECTIONS
+from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from wgsl_kernels.engine.environment.finding_codes import Section
-    from wgsl_kernels.engine.environment.findings import Finding
+    from wgsl_kernels.wgsl.errors.finding_codes import Section
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 _MEASURED = ("forward", "gradient", "gradient parity", "second order")
 """The checks that compare numbers."""

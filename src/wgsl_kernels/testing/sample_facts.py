@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.values.dtypes import DTYPES
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.testing.sample import Sample

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
-from wgsl_kernels.engine.tensors.trees import FORMLESS, GRADIENTS, Tree, parts_of
+from wgsl_kernels.engine.trees.trees import FORMLESS, GRADIENTS, Tree, parts_of
 from wgsl_kernels.engine.values.attributes import number, sequence
 from wgsl_kernels.ops.elementwise.binary import add_n, minimum
 from wgsl_kernels.ops.elementwise.unary import sqrt, square
 from wgsl_kernels.ops.reductions.reduce import sum
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

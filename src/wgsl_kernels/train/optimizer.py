@@ -11,21 +11,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.autodiff.autodiff import gradients_and_lines, stop_gradient, variables_in
-from wgsl_kernels.engine.autodiff.tape import hidden_from_tapes
 from wgsl_kernels.engine.capture.watch import all_or_none, assign_all
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.environment.suggestions import advice
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.observe.profile import evaluate
 from wgsl_kernels.engine.tensors.scopes import tidy
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, Variable, as_tensor, variable
-from wgsl_kernels.engine.tensors.trees import VARIABLES, Tree
+from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
+from wgsl_kernels.engine.trees.trees import VARIABLES, Tree
 from wgsl_kernels.engine.values.attributes import number, sequence
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.elementwise.cast import astype
 from wgsl_kernels.train.keywords import WithKeywords
 from wgsl_kernels.train.slots import Slots, check_fits, name_of
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

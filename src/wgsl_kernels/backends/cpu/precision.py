@@ -173,3 +173,8 @@ def select(condition: Array, t: Array, e: Array) -> Array:
             result &= mask
             result ^= no
     return y
+
+
+def wide(x: Array) -> Array:
+    """Return float16 as float32, which BLAS takes; all else as it is."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x

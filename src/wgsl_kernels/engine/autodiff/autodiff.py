@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, overload
 
-from wgsl_kernels.engine.autodiff.tape import Tape, hidden_from_tapes, recording
+from wgsl_kernels.engine.autodiff.tape import Tape, recording
 from wgsl_kernels.engine.environment.errors import (
     ArgumentError,
     DTypeError,
     GradientNotFound,
     ShapeError,
 )
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import (
     Tensor,
@@ -22,11 +21,12 @@ from wgsl_kernels.engine.tensors.tensor import (
     next_id,
     with_values_of,
 )
-from wgsl_kernels.engine.tensors.trees import FORMLESS, INPUTS, VARIABLES, Tree
-from wgsl_kernels.engine.tensors.watched_reads import lines_read
+from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes, lines_read
+from wgsl_kernels.engine.trees.trees import FORMLESS, INPUTS, VARIABLES, Tree
 from wgsl_kernels.engine.values.attributes import function, sequence
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.autodiff.autodiff import Argnums, GradientTape, places_of
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
-from wgsl_kernels.engine.tensors.trees import INPUTS, OUTPUTS, Tree
+from wgsl_kernels.engine.trees.trees import INPUTS, OUTPUTS, Tree
 from wgsl_kernels.engine.values.attributes import function
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape

@@ -10,6 +10,7 @@ from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.tensors.run import Observer, Result, run
 from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
+from wgsl_kernels.engine.tensors.watched_reads import WatchingTape
 from wgsl_kernels.engine.values.shapes import show
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ Lazy = Tensor | Callable[[], Tensor]
 """What a rule may return for one input: its gradient, or what computes it if it is wanted."""
 
 
-class Tape(Observer):
+class Tape(Observer, WatchingTape):
     """Records kernel runs that depend on something watched; an interceptor of `run_kernel`.
 
     Attributes:
@@ -142,11 +143,6 @@ def recording(tape: Tape) -> context.Block:
 def active_tapes() -> list[Tape]:
     """Return the tapes that record in this thread, outermost first."""
     return [one for one in context.current().interceptors if isinstance(one, Tape)]
-
-
-def hidden_from_tapes() -> context.Block:
-    """Let no tape see the kernel runs of a block; other interceptors do."""
-    return context.hidden(Tape)
 
 
 def _spread(

@@ -16,16 +16,16 @@ from weakref import ref
 import numpy as np
 
 from wgsl_kernels.engine.environment.origin import user_place
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry import registry
 from wgsl_kernels.engine.registry.registrations import changes
+from wgsl_kernels.engine.tensors.entries import EntryObserver
 from wgsl_kernels.engine.tensors.run import Observer
-from wgsl_kernels.engine.tensors.structure import OpaqueError, Template, signature_of
 from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, next_id
+from wgsl_kernels.engine.trees.structure import OpaqueError, Template, signature_of
 from wgsl_kernels.engine.values.attributes import attr_key
 from wgsl_kernels.engine.values.dtypes import WIDE, numpy_dtype
-from wgsl_kernels.engine.values.entries import EntryObserver
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,8 +15,8 @@ from wgsl_kernels.engine.environment.exchange import exchange
 from wgsl_kernels.engine.environment.liveness import is_shared
 from wgsl_kernels.engine.environment.origin import user_line
 from wgsl_kernels.engine.tensors.run import ReplayObserver
-from wgsl_kernels.engine.tensors.structure import OpaqueError, Template, replaced
 from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, made
+from wgsl_kernels.engine.trees.structure import OpaqueError, Template, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable

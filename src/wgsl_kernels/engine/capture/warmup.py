@@ -10,7 +10,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.autodiff.tape import hidden_from_tapes
 from wgsl_kernels.engine.capture.capture import Captured
 from wgsl_kernels.engine.capture.watch import Watch
 from wgsl_kernels.engine.drivers.abilities import abilities_of
@@ -19,6 +18,7 @@ from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.observe.profile import evaluate, synchronize
+from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 from wgsl_kernels.engine.values.attributes import function
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.engine.environment.tables import html_table
-from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.wgsl.errors.notebook import show_frames_if
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -297,3 +298,4 @@ def _check(name: str, value: Any) -> None:
 
 
 config = Config()
+show_frames_if(lambda: config.tracebacks == "full")

@@ -14,11 +14,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from wgsl_kernels.engine.capture.watch import Watch
-    from wgsl_kernels.engine.drivers.driver import Driver
-    from wgsl_kernels.engine.registry.gradients import GradientRule
-    from wgsl_kernels.engine.tensors.run import Interceptor
-    from wgsl_kernels.engine.tensors.scopes import Scope
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _MERGED = frozenset({"config", "gradients"})
@@ -26,6 +21,9 @@ _MERGED = frozenset({"config", "gradients"})
 
 class Context:
     """A snapshot that nobody changes: a `with` block puts another one in its place.
+
+    Drivers, interceptors, scopes and rules are of packages above this one, which put them here and
+    alone take them out; here they have no type.
 
     Attributes:
         double: Whether new floats are float64: inside a numeric gradient check.
@@ -47,13 +45,13 @@ class Context:
     )
 
     def __init__(self) -> None:
-        self.driver: Driver | None = None
-        self.interceptors: tuple[Interceptor, ...] = ()
-        self.scope: Scope | None = None
-        self.gradients: Mapping[str, GradientRule] = _NOTHING
+        self.driver: Any = None
+        self.interceptors: tuple[Any, ...] = ()
+        self.scope: Any = None
+        self.gradients: Mapping[str, Any] = _NOTHING
         self.config: Mapping[str, Any] = _NOTHING
         self.double: bool = False
-        self.watch: Watch | None = None
+        self.watch: Any = None
         self.change: Change | None = None
         self.outer: Context | None = None
 
@@ -150,7 +148,7 @@ def changed(**fields: Any) -> Block:
     return Block(fields_of if _MERGED & fields.keys() else lambda _: fields)
 
 
-def intercepted(interceptor: Interceptor) -> Block:
+def intercepted(interceptor: Any) -> Block:
     """Let an interceptor see each kernel run of a block, before those put there earlier."""
     return Block(lambda outer: {"interceptors": (*outer.interceptors, interceptor)})
 

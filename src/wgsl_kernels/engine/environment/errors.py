@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.notebook import ShortTraceback
+from wgsl_kernels.wgsl.errors.errors import ArgumentError as ArgumentError
+from wgsl_kernels.wgsl.errors.errors import ShaderError as ShaderError
+from wgsl_kernels.wgsl.errors.errors import WgslKernelsError as WgslKernelsError
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.environment.findings import Finding
-
-
-class WgslKernelsError(ShortTraceback, Exception):
-    """Base of every error that this package raises on purpose."""
-
-    def __str__(self) -> str:
-        """Return the message as it was written, also where the built-in would quote it."""
-        return str(self.args[0]) if len(self.args) == 1 else super().__str__()
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 
 class ShapeError(WgslKernelsError, ValueError):
     """A tensor's shape does not fit the kernel, or two shapes do not fit each other."""
-
-
-class ArgumentError(WgslKernelsError, ValueError):
-    """An input or attribute is missing, unknown or has a bad value; or a backend is unknown."""
 
 
 class AlreadyRegistered(WgslKernelsError, ValueError):  # noqa: N818  the contract fixes the name
@@ -52,19 +42,6 @@ class DisposedTensorError(WgslKernelsError, RuntimeError):
 
 class FallbackWarning(RuntimeWarning):
     """Something runs on the CPU, or is read and left to NumPy; ``config.fallback`` says how."""
-
-
-class ShaderError(WgslKernelsError, RuntimeError):
-    """A shader cannot be read, composed or compiled; the message points at the author's line.
-
-    Attributes:
-        findings: All that is known to be wrong with it, the first being what the message says;
-            empty where the message is all.
-    """
-
-    def __init__(self, message: str, *, findings: tuple[Finding, ...] = ()) -> None:
-        super().__init__(message)
-        self.findings = findings
 
 
 class KernelFault(WgslKernelsError, RuntimeError):  # noqa: N818  it is a fault of the kernel

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.environment.notebook import folder_of, is_cell, name_of
+from wgsl_kernels.wgsl.errors.notebook import folder_of, is_cell, name_of
 
 if TYPE_CHECKING:
     from types import FrameType

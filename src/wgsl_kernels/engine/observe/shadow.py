@@ -14,12 +14,12 @@ from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShadowMismatch
 from wgsl_kernels.engine.environment.origin import user_line
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.tensors.run import run_many
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     import os

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.values.attributes import function
 from wgsl_kernels.engine.values.dtypes import DTYPES, canonical
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.environment.parameters import Parameters

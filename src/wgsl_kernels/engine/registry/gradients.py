@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wgsl_kernels.engine.environment import context
-from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound, ShapeError
+from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import parameters_of
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.declaring import implementation, kernel_name
 from wgsl_kernels.engine.registry.registrations import announce_change, look_up
 from wgsl_kernels.engine.registry.registry import check_free
 from wgsl_kernels.engine.values.attributes import text
-from wgsl_kernels.engine.values.shapes import broadcast_shapes, lengths, show
-
-if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.engine.values.spec import Shape
 
 GradientFunction = Callable[..., Any]
 
@@ -231,28 +225,3 @@ def missing(name: str, inputs: Sequence[str], because: str = "") -> GradientNotF
         f"{name}: no gradient is registered, but one was asked for {asked}. "
         f"Register one with @gradient({name!r}), or stop_gradient the input."
     )
-
-
-def unbroadcast(dy: Tensor, shape: Shape) -> Tensor:
-    """Return ``dy`` summed over the axes along which ``shape`` was broadcast to dy's shape."""
-    from wgsl_kernels.engine.tensors.run import run
-    from wgsl_kernels.engine.tensors.tensor import Tensor
-
-    if not isinstance(dy, Tensor):
-        raise ArgumentError(f"unbroadcast: dy is {shown(dy)}; want a tensor.")
-    if type(shape) is tuple and dy.shape == shape:
-        return dy
-    shape = lengths("unbroadcast", "shape", shape)
-    if broadcast_shapes(shape, dy.shape) != dy.shape:
-        raise ShapeError(
-            f"unbroadcast: dy has shape {show(dy.shape)}, to which {show(shape)} does not "
-            "broadcast."
-        )
-    extra = dy.ndim - len(shape)
-    axes = tuple(
-        axis
-        for axis in range(dy.ndim)
-        if axis < extra or (shape[axis - extra] == 1 and dy.shape[axis] != 1)
-    )
-    total = run("Sum", dy, axis=axes, keep_dims=False) if axes else dy
-    return total if total.shape == shape else run("Reshape", total, shape=shape)

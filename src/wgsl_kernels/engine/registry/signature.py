@@ -9,7 +9,6 @@ from typing import Any
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import Parameters, parameters_of
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.declaring import (
     check_parameters,
     implementation,
@@ -28,6 +27,7 @@ from wgsl_kernels.engine.values.attributes import (
 from wgsl_kernels.engine.values.dtypes import DType, promote
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.engine.values.spec import NoShapeError, Spec
+from wgsl_kernels.wgsl.errors.words import shown
 
 SpecInput = Spec | list[Spec] | None
 Rule = Callable[..., Any]

@@ -8,9 +8,9 @@ import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
 from wgsl_kernels.engine.values.attributes import flag
+from wgsl_kernels.wgsl.errors.words import shown
 
 
 def from_dlpack(source: Any, *, device: str | None = None, copy: bool | None = None) -> Tensor:

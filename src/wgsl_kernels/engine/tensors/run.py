@@ -15,7 +15,6 @@ from wgsl_kernels.engine.environment.errors import (
     ShapeError,
     WgslKernelsError,
 )
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.op_names import name_op
 from wgsl_kernels.engine.registry.registry import note_failure
 from wgsl_kernels.engine.registry.signature import find_signature
@@ -29,6 +28,7 @@ from wgsl_kernels.engine.tensors.tensor import Tensor, as_floats, tensor
 from wgsl_kernels.engine.values.attributes import attr_key, text
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.host import weak_dtype
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.drivers.driver import Driver
@@ -182,7 +182,8 @@ def _dispatch(
             if isinstance(one, Observer):
                 observer = one if one.depends(inputs) else None
                 return _execute(name, inputs, attrs, names, None, observer)
-            return one(Call(name, inputs, attrs, names), _execute_call)
+            result: Result = one(Call(name, inputs, attrs, names), _execute_call)
+            return result
         return _chain(interceptors, len(interceptors) - 1)(Call(name, inputs, attrs, names))
     except ShaderError:
         note_failure(name)

@@ -16,14 +16,19 @@ from wgsl_kernels.engine.drivers.room import check_room, too_large
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import DisposedTensorError, DTypeError, ShapeError
-from wgsl_kernels.engine.environment.operators import Assigning, Operators
 from wgsl_kernels.engine.tensors import display
 from wgsl_kernels.engine.tensors.copies import Copies
+from wgsl_kernels.engine.tensors.entries import note_assignment, note_copy, note_entry, note_reading
 from wgsl_kernels.engine.tensors.methods import Methods
+from wgsl_kernels.engine.tensors.operators import Assigning, Operators
 from wgsl_kernels.engine.tensors.reading import Reading
 from wgsl_kernels.engine.tensors.recorded_values import any_watched, of_watched
 from wgsl_kernels.engine.tensors.standard import Standard
-from wgsl_kernels.engine.tensors.watched_reads import note_explicit_read, warn_of_end
+from wgsl_kernels.engine.tensors.watched_reads import (
+    hidden_from_tapes,
+    note_explicit_read,
+    warn_of_end,
+)
 from wgsl_kernels.engine.values.dtypes import (
     OBJECTS,
     WIDE,
@@ -32,7 +37,6 @@ from wgsl_kernels.engine.values.dtypes import (
     canonical,
     numpy_dtype,
 )
-from wgsl_kernels.engine.values.entries import note_assignment, note_copy, note_entry, note_reading
 from wgsl_kernels.engine.values.host import Array, as_array, default_dtype, reshape_host, to_host
 from wgsl_kernels.engine.values.shapes import lengths, show
 from wgsl_kernels.engine.values.spec import Shape, Spec
@@ -374,8 +378,6 @@ def variable(
         dtype: As for `tensor`.
         device: As for `tensor`.
     """
-    from wgsl_kernels.engine.autodiff.tape import hidden_from_tapes
-
     if context.current().interceptors and any_watched(values):
         warn_of_end("variable")
     with context.changed(scope=None), hidden_from_tapes():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment import context
@@ -9,8 +10,26 @@ from wgsl_kernels.engine.environment.origin import user_line, warn_user
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.autodiff.tape import Tape
     from wgsl_kernels.engine.tensors.tensor import Tensor
+
+
+class WatchingTape(ABC):
+    """What reading a value knows of a tape.
+
+    Attributes:
+        reads: The lines at which watched values were read, in order.
+    """
+
+    reads: dict[str, None]
+
+    @abstractmethod
+    def watches(self, tensor: Tensor) -> bool:
+        """Say whether what depends on ``tensor`` is recorded."""
+
+
+def hidden_from_tapes() -> context.Block:
+    """Let no tape see the kernel runs of a block; other interceptors do."""
+    return context.hidden(WatchingTape)
 
 
 def is_watched(tensor: Tensor) -> bool:
@@ -46,7 +65,7 @@ def warn_of_end(what: str) -> None:
     )
 
 
-def lines_read(tape: Tape) -> str:
+def lines_read(tape: WatchingTape) -> str:
     """Return a sentence on the lines at which values that ``tape`` watches were read, if any."""
     if not tape.reads:
         return ""
@@ -54,9 +73,8 @@ def lines_read(tape: Tape) -> str:
     return f" Watched values were read at {lines}: no gradient flows through what Python has."
 
 
-def _watching(tensor: Tensor) -> list[Tape]:
-    from wgsl_kernels.engine.autodiff.tape import active_tapes
-
+def _watching(tensor: Tensor) -> list[WatchingTape]:
     if not is_differentiable(tensor.spec.dtype):
         return []
-    return [tape for tape in active_tapes() if tape.watches(tensor)]
+    tapes = context.current().interceptors
+    return [one for one in tapes if isinstance(one, WatchingTape) and one.watches(tensor)]

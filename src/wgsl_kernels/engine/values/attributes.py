@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.environment.operators import Operators
-from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.engine.values.any_tensor import AnyTensor
 from wgsl_kernels.engine.values.dtypes import DTypeName, canonical
+from wgsl_kernels.wgsl.errors.words import shown
 
 Converter = Callable[[str, str, Any], Any]
 """Takes a kernel's name, an attribute's name and its value; returns the value in its kind."""
@@ -62,7 +62,7 @@ def attr_key(value: Any) -> Any:
         return ("c", value.real.hex(), value.imag.hex())
     if isinstance(value, DTypeName):
         return str(value)
-    if isinstance(value, Operators):
+    if isinstance(value, AnyTensor):
         raise TypeError("a tensor is no attribute")
     clean = plain(value)
     return (kind, value) if clean is value else attr_key(clean)
@@ -181,12 +181,12 @@ def sequence(kernel: str, name: str, value: Any, want: str = "tensors") -> list[
     Raises:
         ArgumentError: It is one tensor, a string, a mapping, or cannot be iterated over.
     """
-    if not isinstance(value, (Operators, str, bytes, bytearray, Mapping, set, frozenset)):
+    if not isinstance(value, (AnyTensor, str, bytes, bytearray, Mapping, set, frozenset)):
         try:
             return list(value)
         except Exception:  # of the object's own making
             pass
-    kind = "tensor" if isinstance(value, Operators) else type(value).__name__
+    kind = "tensor" if isinstance(value, AnyTensor) else type(value).__name__
     raise ArgumentError(f"{kernel}: {name} is a {kind}; want a list of {want}.")
 
 

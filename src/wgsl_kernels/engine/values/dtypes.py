@@ -9,7 +9,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.environment.suggestions import nearest
-from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,9 +14,9 @@ from wgsl_kernels.engine.environment.errors import (
     ShapeError,
     WgslKernelsError,
 )
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.values.dtypes import BYTES, INTEGERS, WIDE, DType, canonical, numpy_dtype
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape

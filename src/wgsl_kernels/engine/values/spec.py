@@ -8,8 +8,8 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.values.dtypes import DTYPES, DType, itemsize
+from wgsl_kernels.wgsl.errors.words import shown
 
 Shape = tuple[int, ...]
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.environment.recent import remembered
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.values.attributes import integer, integers, text
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, flat, hidden_from_tapes
+from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, flat
 from wgsl_kernels.engine.capture.watch import Watch, assign_all
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, variables
+from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

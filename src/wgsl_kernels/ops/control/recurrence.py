@@ -13,7 +13,7 @@ from copy import copy
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, hidden_from_tapes
+from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes
 from wgsl_kernels.engine.capture.capture import Captured
 from wgsl_kernels.engine.capture.watch import assign_all
 from wgsl_kernels.engine.drivers.abilities import abilities_of
@@ -21,10 +21,10 @@ from wgsl_kernels.engine.drivers.backends import active_driver
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.run import ReplayObserver
-from wgsl_kernels.engine.tensors.structure import OpaqueError, Template
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor, tensor
+from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
+from wgsl_kernels.engine.trees.structure import OpaqueError, Template
 from wgsl_kernels.engine.values.attributes import flag, function, integer
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.control.purity import (
@@ -37,6 +37,7 @@ from wgsl_kernels.ops.control.purity import (
 )
 from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.ops.shapes import joining, slicing
+from wgsl_kernels.wgsl.errors.words import shown
 
 Leaves = list[Tensor]
 Body = Callable[[Leaves, Leaves, Leaves], tuple[Leaves, Leaves]]

@@ -15,6 +15,7 @@ from wgsl_kernels.backends.cpu.convolution import (
     input_gradient_cpu,
 )
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import wide
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.control.parts import excess, excess_of
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
@@ -36,7 +37,7 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
     Product,
 )
 from wgsl_kernels.engine.values.windows import slide
-from wgsl_kernels.ops.convolution.windows import fields_of, shader_axes, wide
+from wgsl_kernels.ops.convolution.windows import fields_of, shader_axes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

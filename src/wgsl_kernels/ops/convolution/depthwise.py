@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.cpu.depthwise import by_channel, spread_out
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
@@ -19,7 +20,6 @@ from wgsl_kernels.ops.convolution.windows import (
     convolved_by_channel,
     in_format,
     sliding_of,
-    wide,
 )
 
 if TYPE_CHECKING:

@@ -136,8 +136,3 @@ def geometry_of(
         "dilations": dilations,
         "dim_rounding_mode": dim_rounding_mode,
     }
-
-
-def wide(x: Array) -> Array:
-    """Return float16 as float32, which BLAS takes; all else as it is."""
-    return x.astype(np.float32) if x.dtype == np.float16 else x

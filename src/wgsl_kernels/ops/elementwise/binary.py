@@ -14,14 +14,15 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.autodiff.tape import Lazy
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.registry.exact import declare_exact
-from wgsl_kernels.engine.registry.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.attributes import sequence
 from wgsl_kernels.engine.values.shapes import broadcast, require_dtype, show
 from wgsl_kernels.engine.values.spec import Shape, Spec
 from wgsl_kernels.ops.elementwise import compare, complex, complex_maps, exponential, logical
-from wgsl_kernels.ops.elementwise.elementwise import (
+from wgsl_kernels.ops.rules import (
     COMPLEX,
     NUMBERS,
     bools_as_numbers,

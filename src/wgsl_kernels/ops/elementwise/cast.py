@@ -26,7 +26,7 @@ from wgsl_kernels.engine.values.dtypes import (
     is_float,
     numpy_dtype,
 )
-from wgsl_kernels.ops.elementwise.elementwise import NUMBERS, as_int32
+from wgsl_kernels.ops.rules import NUMBERS, as_int32
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray

@@ -22,14 +22,11 @@ from wgsl_kernels.ops.elementwise import (
     trigonometry,
     unary,
 )
-from wgsl_kernels.ops.reductions import scan
 from wgsl_kernels.ops.shapes import creation, joining, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from wgsl_kernels.ops.reductions.reduce import Axes
+    from collections.abc import Callable, Sequence
 
 
 def of_complex(name: str, *xs: TensorLike) -> Tensor:
@@ -181,7 +178,7 @@ def cumulative(name: str, x: TensorLike, axis: int, exclusive: bool, reverse: bo
     if name == "Cumsum":
         return complex.complex(
             *(
-                scan.cumulative_sum(one, axis=axis, exclusive=exclusive, reverse=reverse)
+                one.cumulative_sum(axis=axis, exclusive=exclusive, reverse=reverse)
                 for one in _parts(z)
             )
         )
@@ -201,7 +198,7 @@ def _moved_on(z: Tensor, axis: int, step: int) -> Tensor:
     return joining.concat([ones, slicing.slice(z, [0] * z.ndim, size)], axis=axis)
 
 
-def product(x: TensorLike, axis: Axes, keepdims: bool) -> Tensor:
+def product(x: TensorLike, axis: int | Sequence[int] | None, keepdims: bool) -> Tensor:
     """Return products of complex numbers along axes; to be called as `of_complex` is."""
     z = as_tensor(x)
     if z.dtype not in COMPLEXES:

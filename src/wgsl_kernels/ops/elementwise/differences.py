@@ -10,10 +10,11 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.exact import declare_exact
-from wgsl_kernels.engine.registry.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.ops.elementwise.elementwise import NUMBERS, bools_as_numbers, broadcast_pair
+from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
+from wgsl_kernels.ops.rules import NUMBERS, bools_as_numbers, broadcast_pair
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike

@@ -12,11 +12,12 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.exact import declare_exact
-from wgsl_kernels.engine.registry.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.ops.elementwise import activation, binary, compare, logical
-from wgsl_kernels.ops.elementwise.elementwise import FLOATS, NUMBERS, as_float, broadcast_pair
+from wgsl_kernels.ops.rules import FLOATS, NUMBERS, as_float, broadcast_pair
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps, unary
-from wgsl_kernels.ops.elementwise.elementwise import (
+from wgsl_kernels.ops.rules import (
     NUMBERS,
     as_float,
     cut_for_integers,

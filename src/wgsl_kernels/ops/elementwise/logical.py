@@ -10,13 +10,14 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import select
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.exact import declare_exact
-from wgsl_kernels.engine.registry.gradients import gradient, no_gradient, unbroadcast
+from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.host import weak_dtype
 from wgsl_kernels.engine.values.shapes import broadcast, require_dtype
-from wgsl_kernels.ops.elementwise.elementwise import NUMBERS, broadcast_pair, like_x
+from wgsl_kernels.ops.rules import NUMBERS, broadcast_pair, like_x
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec

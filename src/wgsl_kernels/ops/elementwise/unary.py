@@ -21,7 +21,7 @@ from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import require_dtype
 from wgsl_kernels.ops.elementwise import binary, complex, complex_maps, logical
-from wgsl_kernels.ops.elementwise.elementwise import (
+from wgsl_kernels.ops.rules import (
     COMPLEX,
     NUMBERS,
     as_float,

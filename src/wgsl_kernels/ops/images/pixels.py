@@ -21,13 +21,13 @@ from wgsl_kernels.engine.environment.errors import (
     WgslKernelsError,
 )
 from wgsl_kernels.engine.environment.files import path_of
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.gradients import no_gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.ops.elementwise import cast
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,6 @@ from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_dtype
-from wgsl_kernels.ops.elementwise.elementwise import NUMBERS, as_float, float_dtype
 from wgsl_kernels.ops.images.resampling import (
     axes_of,
     check_gradient,
@@ -24,6 +23,7 @@ from wgsl_kernels.ops.images.resampling import (
     taken_back,
     taken_back_on_device,
 )
+from wgsl_kernels.ops.rules import NUMBERS, as_float, float_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,6 +16,7 @@ from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.attributes import number
 from wgsl_kernels.engine.values.shapes import require_dtype, show
+from wgsl_kernels.ops.compositions import trunc
 from wgsl_kernels.ops.elementwise import binary, classify, logical, unary
 from wgsl_kernels.ops.images.sampling import (
     FILL_MODES,
@@ -36,7 +37,6 @@ from wgsl_kernels.ops.images.sampling_gradients import (
     neighbours,
     read,
 )
-from wgsl_kernels.ops.names.compositions import trunc
 from wgsl_kernels.ops.shapes import creation, ranges
 from wgsl_kernels.ops.shapes import shape as shapes
 

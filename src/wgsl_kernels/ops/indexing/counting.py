@@ -18,10 +18,10 @@ from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.indices import check_indices
 from wgsl_kernels.engine.values.shapes import require_dtype, show
 from wgsl_kernels.ops.elementwise import binary, cast, compare, logical
-from wgsl_kernels.ops.elementwise.elementwise import COMPLEX, counted
 from wgsl_kernels.ops.indexing import gather, segment
 from wgsl_kernels.ops.reductions import reduce as reductions
 from wgsl_kernels.ops.reductions import scan
+from wgsl_kernels.ops.rules import COMPLEX, counted
 from wgsl_kernels.ops.shapes import creation, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
 

@@ -33,8 +33,8 @@ from wgsl_kernels.engine.values.indices import check_indices
 from wgsl_kernels.engine.values.shapes import broadcast, normalize_axis, require_dtype, show
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.ops.elementwise import cast
-from wgsl_kernels.ops.elementwise.elementwise import NUMBERS
 from wgsl_kernels.ops.indexing import segment
+from wgsl_kernels.ops.rules import NUMBERS
 from wgsl_kernels.ops.shapes import creation, ranges
 from wgsl_kernels.ops.shapes import shape as shapes
 

@@ -11,17 +11,17 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.ordering import sorted_places
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.shapes import normalize_axis, require_dtype, show
-from wgsl_kernels.ops.elementwise.elementwise import NUMBERS
 from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.ops.indexing.pairs import sorted_pairs
 from wgsl_kernels.ops.indexing.sort import order_pairs, top_of_pairs
+from wgsl_kernels.ops.rules import NUMBERS
 from wgsl_kernels.ops.shapes import shape as shapes
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray

@@ -11,12 +11,12 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.drivers.room import check_room
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
-from wgsl_kernels.engine.registry.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.tensors.tensor import tensor as new_tensor
+from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.attributes import sequence
 from wgsl_kernels.engine.values.host import default_dtype, weak_dtype
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, require_dtype, require_rank, show
@@ -26,6 +26,7 @@ from wgsl_kernels.ops.indexing import segment
 from wgsl_kernels.ops.reductions import reduce as reductions
 from wgsl_kernels.ops.shapes import creation, ranges
 from wgsl_kernels.ops.shapes import shape as shapes
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -34,10 +34,11 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
 )
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.environment.recent import remembered
-from wgsl_kernels.engine.registry.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.ops.elementwise import complex

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.dtypes import (
     COMPLEXES,
@@ -20,6 +19,7 @@ from wgsl_kernels.engine.values.dtypes import (
     promote,
 )
 from wgsl_kernels.engine.values.host import weak_dtype
+from wgsl_kernels.wgsl.errors.words import shown
 
 KINDS: dict[str, frozenset[DType]] = {
     "bool": frozenset({"bool"}),

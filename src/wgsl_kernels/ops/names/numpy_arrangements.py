@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.ops.elementwise import binary
-from wgsl_kernels.ops.linear_algebra import diagonals
-from wgsl_kernels.ops.reductions import norms
+from wgsl_kernels.ops.linear_algebra import diagonals, norms
 from wgsl_kernels.ops.shapes import joining, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
 

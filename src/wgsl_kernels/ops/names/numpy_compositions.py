@@ -10,12 +10,12 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.engine.values.dtypes import COMPLEXES, is_exact
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.ops import compositions
 from wgsl_kernels.ops.convolution import conv1d
 from wgsl_kernels.ops.elementwise import binary, cast, classify, compare, complex, logical, unary
 from wgsl_kernels.ops.indexing import counting, gather, ordered, segment
-from wgsl_kernels.ops.linear_algebra import einsum, matrix
-from wgsl_kernels.ops.names import compositions
-from wgsl_kernels.ops.reductions import extremes, norms, reduce
+from wgsl_kernels.ops.linear_algebra import einsum, matrix, norms
+from wgsl_kernels.ops.reductions import extremes, reduce
 from wgsl_kernels.ops.shapes import creation, joining, moving, ranges
 from wgsl_kernels.ops.shapes import shape as shapes
 
@@ -309,7 +309,7 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "argwhere": lambda a: joining.stack(counting.nonzero(a), 1),
     "average": _average,
     "bincount": _bincount,
-    "broadcast_arrays": lambda *args: tuple(compositions.broadcast_arrays(*args)),
+    "broadcast_arrays": lambda *args: tuple(moving.broadcast_arrays(*args)),
     "column_stack": _column_stack,
     "convolve": _convolve,
     "corrcoef": _corrcoef,

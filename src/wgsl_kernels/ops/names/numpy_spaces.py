@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.ops.linear_algebra import factorizations
-from wgsl_kernels.ops.reductions import norms, tensor_norms
+from wgsl_kernels.ops.linear_algebra import factorizations, norms, tensor_norms
 from wgsl_kernels.ops.signal import transforms
 
 if TYPE_CHECKING:

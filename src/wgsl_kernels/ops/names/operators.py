@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wgsl_kernels.engine.environment.operators import provide
+from wgsl_kernels.engine.tensors.operators import provide
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.attributes import integer

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -19,6 +18,7 @@ from wgsl_kernels.ops.convolution.conv import on_batch
 from wgsl_kernels.ops.pooling import pool as pool2d
 from wgsl_kernels.ops.pooling import pool3d
 from wgsl_kernels.ops.pooling.poolings import MEAN, NUMBERS, maximum_cpu, maximum_webgpu, mean_cpu
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray

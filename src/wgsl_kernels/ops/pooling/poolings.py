@@ -20,6 +20,7 @@ from wgsl_kernels.backends.cpu.pooling import (
     counts,
     max_pool_cpu,
 )
+from wgsl_kernels.backends.cpu.precision import wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
@@ -28,7 +29,6 @@ from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.values.windows import Padding, Pair, sliding_by
-from wgsl_kernels.ops.convolution.windows import wide
 from wgsl_kernels.ops.elementwise import logical
 from wgsl_kernels.ops.pooling.pool_dispatch import chosen_on, pool_on, spread_on
 

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats, as_tensor
 from wgsl_kernels.engine.values.attributes import integer, number
 from wgsl_kernels.engine.values.dtypes import canonical
@@ -21,12 +20,13 @@ from wgsl_kernels.ops.elementwise import (
     logical,
     unary,
 )
-from wgsl_kernels.ops.elementwise.elementwise import float_dtype
 from wgsl_kernels.ops.indexing import gather, ordered
 from wgsl_kernels.ops.random.streams import Generator, draw, drawn
+from wgsl_kernels.ops.rules import float_dtype
 from wgsl_kernels.ops.shapes import creation
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.ops.training.weighting import in_dtype
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,13 +15,13 @@ import numpy as np
 
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, variable
 from wgsl_kernels.engine.values.attributes import integer
 from wgsl_kernels.engine.values.dtypes import canonical
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.shapes import joining
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,8 +24,8 @@ from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.engine.values.shapes import normalize_axis, reduced, require_dtype
 from wgsl_kernels.engine.values.spec import Shape, Spec
 from wgsl_kernels.ops.elementwise import logical
-from wgsl_kernels.ops.elementwise.elementwise import NUMBERS
 from wgsl_kernels.ops.reductions.reduce import Axes, axes_of, broadcast_gradient, kept, spec_without
+from wgsl_kernels.ops.rules import NUMBERS
 from wgsl_kernels.ops.shapes import shape
 
 

@@ -10,15 +10,15 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_rank, show
-from wgsl_kernels.ops.elementwise.elementwise import NUMBERS
+from wgsl_kernels.ops.rules import NUMBERS
 from wgsl_kernels.ops.shapes import joining
 from wgsl_kernels.ops.shapes import shape as shapes
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

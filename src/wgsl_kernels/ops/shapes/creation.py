@@ -12,7 +12,6 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.context import current
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.signature import signature
@@ -30,9 +29,10 @@ from wgsl_kernels.engine.values.dtypes import (
 from wgsl_kernels.engine.values.host import weak_dtype
 from wgsl_kernels.engine.values.shapes import lengths, require_dtype
 from wgsl_kernels.engine.values.spec import Spec
-from wgsl_kernels.ops.elementwise.elementwise import NUMBERS
+from wgsl_kernels.ops.rules import NUMBERS
 from wgsl_kernels.ops.shapes import ranges
 from wgsl_kernels.ops.shapes import shape as shapes
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

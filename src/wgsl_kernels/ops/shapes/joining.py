@@ -13,7 +13,6 @@ from wgsl_kernels.backends.webgpu.arrays.array import row_major
 from wgsl_kernels.backends.webgpu.control.parts import copy_blocks, joined
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
@@ -22,10 +21,10 @@ from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import as_tensor
 from wgsl_kernels.engine.values.attributes import integers, plain, sequence
 from wgsl_kernels.engine.values.shapes import normalize_axis, require_dtype, show
-from wgsl_kernels.ops.elementwise.elementwise import NUMBERS
-from wgsl_kernels.ops.reductions import reduce as reductions
+from wgsl_kernels.ops.rules import NUMBERS
 from wgsl_kernels.ops.shapes import creation, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
@@ -329,7 +328,7 @@ def _tile_grad(dy: Tensor, x_shape: Shape, reps: Sequence[int]) -> Tensor:
         if times != 1:
             repeated.append(len(shape))
         shape += [length] if times == 1 else [times, length]
-    return reductions.sum(shapes.reshape(dy, shape), axis=repeated) if repeated else dy
+    return shapes.reshape(dy, shape).sum(axis=repeated) if repeated else dy
 
 
 # They move numbers.

@@ -11,7 +11,6 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.control.parts import excess, joined, part_of
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.signature import signature
@@ -21,26 +20,44 @@ from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integers
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.shapes import (
+    broadcast,
     normalize_axis,
     require_dtype,
     require_rank,
     show,
 )
-from wgsl_kernels.ops.elementwise.elementwise import COMPLEX, NUMBERS
-from wgsl_kernels.ops.indexing import gather
+from wgsl_kernels.engine.values.spec import Spec
+from wgsl_kernels.ops.rules import COMPLEX, NUMBERS
 from wgsl_kernels.ops.shapes import joining, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
-    from wgsl_kernels.engine.values.spec import Shape, Spec
+    from wgsl_kernels.engine.values.spec import Shape
 
 Pairs = tuple[tuple[int, int], ...]
 Ints = int | Sequence[int]
 
 MODES = ("reflect", "symmetric", "wrap")
 """What lies beyond the ends of an axis, by its number in folded.wesl."""
+
+
+def broadcast_arrays(*arrays: TensorLike) -> list[Tensor]:
+    """Return tensors broadcast against each other.
+
+    Raises:
+        ShapeError: They do not broadcast.
+
+    Example:
+        >>> [one.shape for one in broadcast_arrays(wk.ones((2, 1)), wk.ones((3,)))]
+        [(2, 3), (2, 3)]
+    """
+    given = [as_tensor(one) for one in arrays]
+    specs = {f"arrays[{index}]": Spec(one.shape, one.dtype) for index, one in enumerate(given)}
+    shape = broadcast("broadcast_arrays", **specs) if given else ()
+    return [shapes.broadcast_to(one, shape) for one in given]
 
 
 def broadcast_args(s0: TensorLike, s1: TensorLike) -> Tensor:
@@ -267,7 +284,7 @@ def repeat(x: TensorLike, repeats: Any, axis: int | None = None) -> Tensor:
         spread = shapes.broadcast_to(apart, (*front, counts[0], *back))
         return shapes.reshape(spread, (*front[:-1], length * counts[0], *back))
     rows = np.repeat(np.arange(length, dtype=np.int32), counts)
-    return gather.take(given, as_tensor(rows), axis=at)
+    return given.take(as_tensor(rows), axis=at)
 
 
 def roll(x: TensorLike, shift: Ints, axis: Ints | None = None) -> Tensor:

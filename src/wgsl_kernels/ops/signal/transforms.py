@@ -12,7 +12,6 @@ import numpy as np
 from wgsl_kernels.engine import CalledModule
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor, tensor
 from wgsl_kernels.engine.values.attributes import integer, integers, number
@@ -23,6 +22,7 @@ from wgsl_kernels.ops.shapes import creation, joining, moving, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.ops.signal import spectral
 from wgsl_kernels.ops.signal.shifts import fftshift, ifftshift
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -39,11 +39,11 @@ from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from wgsl_kernels.engine.environment.findings import Finding
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.gradients.evaluation import Array
     from wgsl_kernels.testing.report import Row
     from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 
 def by_numbers(subject: Subject, sample: Sample) -> Row:

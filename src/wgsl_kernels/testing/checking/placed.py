@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.findings import Finding
+from wgsl_kernels.wgsl.errors.findings import Finding
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.environment.errors import ShaderError

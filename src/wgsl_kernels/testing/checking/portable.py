@@ -10,7 +10,7 @@ from wgsl_kernels.wgsl.lint.lint import lint
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
-    from wgsl_kernels.engine.environment.findings import Finding
+    from wgsl_kernels.wgsl.errors.findings import Finding
     from wgsl_kernels.wgsl.lint.remarks import Remark
 
 

@@ -32,12 +32,12 @@ from wgsl_kernels.testing.judging import exact_of, mismatch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from wgsl_kernels.engine.environment.findings import Finding
     from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.checking.cases import Array, Case
     from wgsl_kernels.testing.derived import Run
     from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 Make = "Callable[[Array], Tensor]"
 

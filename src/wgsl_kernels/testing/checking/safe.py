@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.watching import Event
-    from wgsl_kernels.engine.environment.findings import Finding
     from wgsl_kernels.testing.checking.cases import Array, Case
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 POISONS = (0x7FC0DEAD, 0)
 """What new memory holds: a NaN as a float and a large number as an integer; and zeros."""

@@ -9,9 +9,9 @@ from wgsl_kernels.testing.checking import cases
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.engine.environment.findings import Finding
     from wgsl_kernels.testing.checking.cases import Case
     from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 MOST_RUNS = 24
 """How often a case is run to make it smaller."""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
-    from wgsl_kernels.engine.environment.findings import Finding
     from wgsl_kernels.testing.checking.subject import Subject
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 PACKAGE = "pydawn"
 _ENABLE = "enable subgroups;\n"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
-from wgsl_kernels.engine.environment.finding_codes import SECTIONS
 from wgsl_kernels.engine.environment.origin import Origin
 from wgsl_kernels.engine.registry.registry import add_kernel
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
@@ -18,13 +17,14 @@ from wgsl_kernels.testing.checking.representatives import representatives, with_
 from wgsl_kernels.testing.checking.subject import Subject
 from wgsl_kernels.testing.checking.texts import lint_file, lint_kernel
 from wgsl_kernels.testing.report import Report, Row
+from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from wgsl_kernels.engine.environment.finding_codes import Section
-    from wgsl_kernels.engine.environment.findings import Finding
+    from wgsl_kernels.wgsl.errors.finding_codes import Section
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 _FROM_PYTHON = frozenset({"unknown-field", "no-kernel"})
 """What a file by itself may lack: the Python beside it gives it."""

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NoReturn
 
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.facts.facts import Alias, Function, Struct
 from wgsl_kernels.wgsl.syntax.limits import CALLS, DECLARATIONS, TYPES
 

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from wgsl_kernels.engine.environment.notebook import is_cell, name_of
+from wgsl_kernels.wgsl.errors.notebook import is_cell, name_of
 from wgsl_kernels.wgsl.syntax.places import Place, Text
 
 _homes: dict[str, str] = {}

@@ -6,7 +6,7 @@ import bisect
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.syntax import tree
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.wgsl.errors.errors import ArgumentError
+from wgsl_kernels.wgsl.errors.words import shown
 from wgsl_kernels.wgsl.linking.project import CONSTANTS, OWN, ModulePath
 from wgsl_kernels.wgsl.linking.source import SEPARATOR, WESL_KEYWORDS
 from wgsl_kernels.wgsl.syntax.names import KEYWORDS

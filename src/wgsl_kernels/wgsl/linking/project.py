@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.linking.prelude import NO_PRELUDE, Prelude
 from wgsl_kernels.wgsl.linking.source import (
     CROSS_PACKAGE_WILDCARD,

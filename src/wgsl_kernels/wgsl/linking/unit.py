@@ -7,7 +7,7 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.linking.conditions import translate
 from wgsl_kernels.wgsl.linking.grammar import parse_source, turned_off
 from wgsl_kernels.wgsl.linking.source import WILDCARD

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.engine.environment.findings import Finding
+from wgsl_kernels.wgsl.errors.errors import ShaderError
+from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.lint.diagnose import diagnose
 from wgsl_kernels.wgsl.lint.sizes import may_be_large, size_remarks
 from wgsl_kernels.wgsl.syntax.parser import parse

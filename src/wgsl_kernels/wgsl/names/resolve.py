@@ -127,7 +127,8 @@ def resolve(source: Text) -> Names:
         ShaderError: See ``parse``.
     """
     if isinstance(source, EditedText) and source.known is not None:
-        return source.known
+        known: Names = source.known
+        return known
     return names_of(parse(source))
 
 

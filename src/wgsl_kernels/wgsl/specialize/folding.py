@@ -7,7 +7,7 @@ from operator import is_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.specialize.values import (
     FOLDED,
     Known,

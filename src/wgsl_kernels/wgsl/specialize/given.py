@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.wgsl.errors.errors import ArgumentError
 from wgsl_kernels.wgsl.specialize.folding import node_of
 from wgsl_kernels.wgsl.specialize.values import (
     Kind,

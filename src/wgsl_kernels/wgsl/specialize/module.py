@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.wgsl.errors.errors import ArgumentError, ShaderError
 from wgsl_kernels.wgsl.linking.linker import LinkedModule, Placed
 from wgsl_kernels.wgsl.specialize.effects import Effects
 from wgsl_kernels.wgsl.specialize.given import given_literal

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.wgsl.syntax.places import Place, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Span
     from wgsl_kernels.wgsl.syntax.source_map import Edit
 
@@ -23,8 +22,8 @@ class EditedText(Text):
     original: Text = field(repr=False, compare=False)
     begins: tuple[int, ...] = field(repr=False, compare=False)
     shifts: tuple[tuple[int, int, int], ...] = field(repr=False, compare=False)
-    known: Names | None = field(default=None, repr=False, compare=False)
-    """The names of its module, where those of the original are the same."""
+    known: Any = field(default=None, repr=False, compare=False)
+    """The `Names` of its module, where those of the original are the same; else None."""
 
     def place(self, offset: int) -> Place:
         """Return where the author has the character at ``offset``, or what it stands for."""
@@ -40,7 +39,7 @@ class EditedText(Text):
 
 
 def edited(
-    original: Text, edits: Iterable[Edit], removed: Iterable[Span], names: Names | None = None
+    original: Text, edits: Iterable[Edit], removed: Iterable[Span], names: Any = None
 ) -> Text:
     """Return ``original`` with edits made, each within a line, and blanks for what is removed.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import ShaderError
 
 if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Text

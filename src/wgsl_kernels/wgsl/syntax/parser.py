@@ -10,7 +10,7 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.expressions import WantedError
 from wgsl_kernels.wgsl.syntax.places import Text
@@ -48,7 +48,8 @@ def parse(source: Text) -> Module:
         ShaderError: A comment is never closed, brackets do not match, or an include is malformed.
     """
     if isinstance(source, EditedText) and source.known is not None:
-        return source.known.module
+        module: Module = source.known.module
+        return module
     try:
         parser = Parser(source)
     except UnbalancedError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.wgsl.errors.errors import ArgumentError
 from wgsl_kernels.wgsl.syntax.first_values import types_without_value
 from wgsl_kernels.wgsl.syntax.places import Place, Span, Text
 

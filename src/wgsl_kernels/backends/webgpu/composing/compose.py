@@ -17,8 +17,6 @@ from wgsl_kernels.backends.webgpu.composing.forms.scans import add_scan
 from wgsl_kernels.backends.webgpu.composing.forms.windows import add_window
 from wgsl_kernels.backends.webgpu.composing.groups.attach import (
     AFTER,
-    After,
-    Before,
     attach,
     leaves_of,
     outputs_of,
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+    from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.facts.facts import Function
 

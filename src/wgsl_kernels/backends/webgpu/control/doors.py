@@ -11,9 +11,9 @@ from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.programs.building import grid_of
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.values.attributes import flag, integer, integers, number, plain
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.wgsl.errors.words import shown
 from wgsl_kernels.wgsl.syntax.places import Text
 
 

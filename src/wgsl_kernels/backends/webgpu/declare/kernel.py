@@ -12,13 +12,13 @@ from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import parameters_of
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.declaring import dtypes_given, implementation, kernel_name
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel, keywords
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.attributes import flag, function
 from wgsl_kernels.engine.values.shapes import broadcast_shapes
 from wgsl_kernels.engine.values.windows import sliding_by
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     import os

@@ -22,8 +22,8 @@ from wgsl_kernels.engine.values.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.groups.structure import Structure
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+    from wgsl_kernels.backends.webgpu.composing.text.structure import Structure
     from wgsl_kernels.backends.webgpu.fusion.cut import Part
     from wgsl_kernels.backends.webgpu.fusion.graph import Group
     from wgsl_kernels.backends.webgpu.fusion.modes import Reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.groups.structure import Kind
+from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
 from wgsl_kernels.backends.webgpu.modules.eligible import is_plain
 
 if TYPE_CHECKING:

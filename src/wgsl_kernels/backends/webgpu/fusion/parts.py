@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.groups.attach import After, Before
-from wgsl_kernels.backends.webgpu.composing.groups.structure import Step, Structure
+from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before, Step, Structure
 from wgsl_kernels.backends.webgpu.fusion.cut import Part, resolved
 from wgsl_kernels.backends.webgpu.fusion.graph import VIEW
 from wgsl_kernels.backends.webgpu.fusion.modes import Reading, fills

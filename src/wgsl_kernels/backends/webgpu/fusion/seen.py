@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.environment.recent import Recent
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.composing.groups.structure import Structure
+    from wgsl_kernels.backends.webgpu.composing.text.structure import Structure
     from wgsl_kernels.backends.webgpu.fusion.graph import Group
 
 SEEN_BYTES = 3000

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.modules.former import present_path
 from wgsl_kernels.backends.webgpu.modules.packages import clipped, is_there, named_folders
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.wgsl.errors.words import shown
 from wgsl_kernels.wgsl.facts.inline import inline_text
 
 if TYPE_CHECKING:

@@ -51,8 +51,8 @@ _FOLDERS = {
         "lowering",
     ),
     "normalization": (
-        "reductions/local_response",
-        "reductions/normalization",
+        "normalization/local_response",
+        "normalization/normalization",
         "reductions/statistics",
     ),
     "pool": (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.modules.files import ENDINGS, shaders_folder
 from wgsl_kernels.backends.webgpu.modules.packages import is_there, named_folders
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.wgsl.errors.words import shown
 from wgsl_kernels.wgsl.linking.project import OWN
 
 if TYPE_CHECKING:

@@ -25,12 +25,12 @@ from wgsl_kernels.engine.environment.errors import (
     ShapeError,
     WgslKernelsError,
 )
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.registry.registry import Kernel
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.attributes import plain
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.engine.values.spec import Spec
+from wgsl_kernels.wgsl.errors.words import shown
 from wgsl_kernels.wgsl.facts.inline import note_home
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import Layout
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition
-    from wgsl_kernels.engine.environment.findings import Finding
     from wgsl_kernels.engine.values.spec import Shape, Spec
+    from wgsl_kernels.wgsl.errors.findings import Finding
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
 
 Grid = tuple[int, int, int]

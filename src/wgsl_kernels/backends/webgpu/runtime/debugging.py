@@ -24,8 +24,8 @@ from wgsl_kernels.backends.webgpu.runtime.watching import allocate_poisoned, wat
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, WgslKernelsError
-from wgsl_kernels.engine.environment.findings import Finding
 from wgsl_kernels.engine.environment.origin import line_of, user_line
+from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from wgsl_kernels.engine.registry.registry import note_failure
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
-    from wgsl_kernels.backends.webgpu.composing.groups.structure import Structure
+    from wgsl_kernels.backends.webgpu.composing.text.structure import Structure
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.fusion.cut import Part
     from wgsl_kernels.backends.webgpu.fusion.modes import Reading

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.runtime.runner import binding_range
-from wgsl_kernels.engine.environment.findings import Finding
+from wgsl_kernels.wgsl.errors.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,6 @@ that writes through them may hand each element on to a group, as its one ``given
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,32 +17,8 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import BOUND_TYPES, Op
 from wgsl_kernels.engine.values.dtypes import BYTES
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.composing.groups.structure import Structure
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
-
-
-@dataclass(frozen=True, slots=True)
-class Before:
-    """A group of maps whose one output stands for the input ``name``."""
-
-    name: str
-    structure: Structure
-
-
-@dataclass(frozen=True, slots=True)
-class After:
-    """A group of maps of what a kernel writes.
-
-    Attributes:
-        structure: The maps.
-        keeps: Whether the kernel's own result is written, too.
-        loops: Whether four elements that are written together are handed on in a loop, so that the
-            maps are in the text once.
-    """
-
-    structure: Structure
-    keeps: bool
-    loops: bool = False
+    from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before, Structure
 
 
 def prefix_of(name: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.groups.fields import FieldMaker
     from wgsl_kernels.backends.webgpu.composing.groups.functions import Functions
-    from wgsl_kernels.backends.webgpu.composing.groups.structure import Across, Leaf, Ref, Structure
+    from wgsl_kernels.backends.webgpu.composing.text.structure import Across, Leaf, Ref, Structure
     from wgsl_kernels.engine.values.dtypes import DType
 
 LANES = "xyzw"

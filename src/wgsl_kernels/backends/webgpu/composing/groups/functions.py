@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.composing.groups.fields import FieldMaker
-    from wgsl_kernels.backends.webgpu.composing.groups.structure import Kind
+    from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
     from wgsl_kernels.wgsl.facts.facts import Declaration, Facts, Function
     from wgsl_kernels.wgsl.syntax.places import Text
 

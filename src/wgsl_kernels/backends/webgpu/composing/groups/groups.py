@@ -19,8 +19,8 @@ from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.syntax.source_map import Composition
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.composing.groups.structure import Across, Leaf, Structure
     from wgsl_kernels.backends.webgpu.composing.text.composed import BindingAccess
+    from wgsl_kernels.backends.webgpu.composing.text.structure import Across, Leaf, Structure
 
 ACROSS = ("wk_across", "wk_inner")
 """The facts that say in which order items are met that are not in y's."""

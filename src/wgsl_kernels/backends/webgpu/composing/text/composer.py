@@ -16,8 +16,8 @@ from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.backends.webgpu.composing.groups.attach import After, Before
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form, Operand
+    from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.wgsl.facts.facts import Function

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
-from wgsl_kernels.engine.environment.findings import Finding
+from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.lint.constants import constants_of
 from wgsl_kernels.wgsl.lint.loops import BUDGET, CHECK, Loop, head_of, rounds_of
 from wgsl_kernels.wgsl.lint.remarks import functions_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.engine.environment.words import shown
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,9 +13,10 @@ from wgsl_kernels.backends.cpu.precision import WIDER, silent
 from wgsl_kernels.backends.cpu.sums import deviations, total
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.registry.gradients import gradient, unbroadcast
+from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, normalize_axis, require_dtype, show
 from wgsl_kernels.ops.elementwise import unary
 from wgsl_kernels.ops.linear_algebra.epilogue import broadcast_view
@@ -140,7 +141,7 @@ def _batch_norm_webgpu(
         return y
     views = {name: broadcast_view(gpu, one, x.shape, x.dtype) for name, one in given.items()}
     gpu.dispatch(
-        "reductions/normalization/fused_batch_norm.wesl",
+        "normalization/normalization/fused_batch_norm.wesl",
         {"x": x, **views, "y": y},
         params={"variance_epsilon": variance_epsilon},
         constants={"with_offset": offset is not None, "with_scale": scale is not None},
@@ -172,7 +173,7 @@ def _by_channels(
     }
     present = {name: x if one is None else one for name, one in given.items()}
     gpu.dispatch(
-        "reductions/normalization/batch_norm_channels.wesl",
+        "normalization/normalization/batch_norm_channels.wesl",
         {"x": x, **present, "y": y},
         params=params,
         groups=gpu.grid(parts * (channels // 4), 64),
@@ -285,7 +286,7 @@ def _layer_norm_cpu(
 
 wgsl_kernel(
     "LayerNorm",
-    "reductions/normalization/layer_norm.wesl",
+    "normalization/normalization/layer_norm.wesl",
     dtypes=("float32", "float16"),
     params=lambda x_shape, axis: {"axis": tuple(range(axis % len(x_shape), len(x_shape)))},
 )

@@ -6,10 +6,10 @@ import html
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.environment.finding_codes import CODES
+from wgsl_kernels.wgsl.errors.finding_codes import CODES
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.environment.finding_codes import Code, Section, Severity
+    from wgsl_kernels.wgsl.errors.finding_codes import Code, Section, Severity
 
 _SHOWN = 160
 """Characters of a line that a finding shows at most."""

@@ -123,3 +123,27 @@ class Structure:
     def label(self) -> str:
         """The kernels' names, for errors and profiles."""
         return " + ".join(step.kind.kernel for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """A group of maps whose one output stands for the input ``name``."""
+
+    name: str
+    structure: Structure
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """A group of maps of what a kernel writes.
+
+    Attributes:
+        structure: The maps.
+        keeps: Whether the kernel's own result is written, too.
+        loops: Whether four elements that are written together are handed on in a loop, so that the
+            maps are in the text once.
+    """
+
+    structure: Structure
+    keeps: bool
+    loops: bool = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
-from wgsl_kernels.engine.tensors.trees import container_parts
+from wgsl_kernels.engine.trees.trees import container_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integer, number
 from wgsl_kernels.engine.values.dtypes import COMPLEXES, is_exact
@@ -14,11 +13,11 @@ from wgsl_kernels.engine.values.shapes import normalize_axis, show
 from wgsl_kernels.ops.elementwise import binary, cast, compare, logical, unary
 from wgsl_kernels.ops.linear_algebra import factorizations
 from wgsl_kernels.ops.linear_algebra.matrices import as_matrices
-from wgsl_kernels.ops.names import compositions
 from wgsl_kernels.ops.reductions import extremes
 from wgsl_kernels.ops.reductions import reduce as reductions
-from wgsl_kernels.ops.shapes import joining, slicing
+from wgsl_kernels.ops.shapes import joining, moving, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +49,7 @@ def cross(x1: TensorLike, x2: TensorLike, *, axis: int = -1) -> Tensor:
             raise ShapeError(
                 f"cross: {name} has shape {show(one.shape)}; want 3 along axis {axis}."
             )
-    first, second = compositions.broadcast_arrays(a, b)
+    first, second = moving.broadcast_arrays(a, b)
     p, q = (slicing.unstack(one, axis=at) for one in (first, second))
     parts = [p[i] * q[j] - p[j] * q[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     return joining.stack(parts, axis=at)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.environment.operators import Operators
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sized
 
@@ -17,7 +15,8 @@ _ITEMS = 12
 def shown(value: Any) -> str:
     """Return a value on one line, not too long, whatever its ``repr`` does.
 
-    Tensors are not read for it, and Python prints no integer of more than 4,300 digits.
+    Of a type with ``_shown_as`` that is shown (tensors, which are not read for it), and Python
+    prints no integer of more than 4,300 digits.
     """
     try:
         text = " ".join(_shown(value).split())
@@ -28,8 +27,9 @@ def shown(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Operators):
-        return "a tensor"
+    name = getattr(type(value), "_shown_as", None)
+    if isinstance(name, str):
+        return name
     if type(value) is dict:
         pairs = itertools.islice(value.items(), _ITEMS)
         return "{" + _joined([f"{shown(name)}: {shown(one)}" for name, one in pairs], value) + "}"

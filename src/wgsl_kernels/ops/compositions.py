@@ -6,11 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.environment.words import shown
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integer, integers
-from wgsl_kernels.engine.values.shapes import broadcast, normalize_axis, show
-from wgsl_kernels.engine.values.spec import Spec
+from wgsl_kernels.engine.values.shapes import normalize_axis, show
 from wgsl_kernels.ops.elementwise import activation as activations
 from wgsl_kernels.ops.elementwise import binary, cast, compare, complex, float_pairs, logical, unary
 from wgsl_kernels.ops.indexing import counting, sort, updates
@@ -18,6 +16,7 @@ from wgsl_kernels.ops.linear_algebra import matrix
 from wgsl_kernels.ops.reductions import reduce as reductions
 from wgsl_kernels.ops.shapes import creation, joining, ranges, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,22 +45,6 @@ class UniqueInverse(NamedTuple):
 
     values: Tensor
     inverse_indices: Tensor
-
-
-def broadcast_arrays(*arrays: TensorLike) -> list[Tensor]:
-    """Return tensors broadcast against each other.
-
-    Raises:
-        ShapeError: They do not broadcast.
-
-    Example:
-        >>> [one.shape for one in broadcast_arrays(wk.ones((2, 1)), wk.ones((3,)))]
-        [(2, 3), (2, 3)]
-    """
-    given = [as_tensor(one) for one in arrays]
-    specs = {f"arrays[{index}]": Spec(one.shape, one.dtype) for index, one in enumerate(given)}
-    shape = broadcast("broadcast_arrays", **specs) if given else ()
-    return [shapes.broadcast_to(one, shape) for one in given]
 
 
 def diff(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.values.any_tensor import AnyTensor
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
@@ -38,7 +40,7 @@ def _assigning(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda left, right: left.assign(function(left, right))
 
 
-class Operators:
+class Operators(AnyTensor):
     """Mixin: ``+ - * / // % ** @``, comparisons, ``& | ^ ~ << >>``, ``abs``, ``round``, indexing.
 
     Also what NumPy calls when one of its functions is given a tensor.

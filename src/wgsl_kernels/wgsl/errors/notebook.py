@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
 
@@ -39,19 +39,27 @@ _FRAMES = 8
 """How many frames a short traceback shows at most: the first and the last ones."""
 
 
+def _wants_frames() -> bool:
+    return False
+
+
+def show_frames_if(wanted: Callable[[], bool]) -> None:
+    """Have ``wanted`` say at each error whether notebooks show all of its frames."""
+    global _wants_frames
+    _wants_frames = wanted
+
+
 class ShortTraceback:
     """An error that notebooks show with the user's own lines that met it, and no other frames.
 
-    ``config.tracebacks = "full"`` has them shown.
+    What `show_frames_if` was given may have them shown.
     """
 
     __traceback__: TracebackType | None
 
     def _render_traceback_(self) -> Sequence[str]:
         """Return what IPython shows."""
-        from wgsl_kernels.engine.environment.config import config  # which has errors of its own
-
-        if config.tracebacks == "full":
+        if _wants_frames():
             shell = _shell()
             assert shell is not None  # who else calls this?
             full: list[str] = shell.InteractiveTB.structured_traceback(

@@ -8,7 +8,8 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integer_or_integers, sequence
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.ops.reductions import norms, reduce
+from wgsl_kernels.ops.linear_algebra import norms
+from wgsl_kernels.ops.reductions import reduce
 from wgsl_kernels.ops.shapes import joining, moving
 
 if TYPE_CHECKING:

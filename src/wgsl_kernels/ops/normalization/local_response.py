@@ -120,7 +120,7 @@ def _forward(gpu: Gpu, x: GpuArray, attrs: dict[str, Any], *, is_norm: bool) -> 
     if y.size:
         names = ("bias", "alpha", "beta")
         gpu.dispatch(
-            "reductions/local_response/lrn.wesl",
+            "normalization/local_response/lrn.wesl",
             {"x": x, "y": y},
             params={name: attrs[name] for name in names}
             | {
@@ -178,7 +178,7 @@ def _lrn_grad_webgpu(gpu: Gpu, x: GpuArray, y: GpuArray, dy: GpuArray, **attrs: 
     out = gpu.empty(x.shape, x.dtype)
     if out.size:
         gpu.dispatch(
-            "reductions/local_response/lrn_grad.wesl",
+            "normalization/local_response/lrn_grad.wesl",
             {"x": x, "y": y, "dy": dy, "norm": norm, "out": out},
             params={
                 "channels": x.shape[3],

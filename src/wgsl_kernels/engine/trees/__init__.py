@@ -1,0 +1,1 @@
+"""Trees: models, and nested arguments and results, with tensors as leaves."""

@@ -1,0 +1,1 @@
+"""Elements divided by what is known of those around them."""
