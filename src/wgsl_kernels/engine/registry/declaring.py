@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.environment.errors import AlreadyRegistered, ArgumentError, DTypeError
 from wgsl_kernels.engine.values.attributes import function
 from wgsl_kernels.engine.values.dtypes import DTYPES, canonical
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
+    from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.environment.parameters import Parameters
     from wgsl_kernels.engine.values.dtypes import DType
 
@@ -82,3 +83,16 @@ def check_parameters(name: str, parameters: Parameters) -> None:
                 f"{name}: its signature takes {mark}; want a parameter of its own for each {what}, "
                 "or list[Spec] for a list of tensors."
             )
+
+
+def check_free(what: str, present: Origin | None, here: Origin, override: bool) -> None:
+    """Refuse a name that is taken.
+
+    Raises:
+        AlreadyRegistered: ``present`` owns it, is written elsewhere, and ``override`` is not set.
+    """
+    if present is not None and not override and not here.replaces(present):
+        raise AlreadyRegistered(
+            f"{what} is already registered by {present}; "
+            "pass override=True to replace it, or unregister it first."
+        )

@@ -11,9 +11,8 @@ from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import parameters_of
-from wgsl_kernels.engine.registry.declaring import implementation, kernel_name
+from wgsl_kernels.engine.registry.declaring import check_free, implementation, kernel_name
 from wgsl_kernels.engine.registry.registrations import announce_change, look_up
-from wgsl_kernels.engine.registry.registry import check_free
 from wgsl_kernels.engine.values.attributes import text
 
 GradientFunction = Callable[..., Any]

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from wgsl_kernels.engine.environment.errors import AlreadyRegistered, ArgumentError, KernelNotFound
+from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.engine.environment.tables import html_table
-from wgsl_kernels.engine.registry.declaring import implementation, kernel_name
+from wgsl_kernels.engine.registry.declaring import check_free, implementation, kernel_name
 from wgsl_kernels.engine.registry.registrations import announce_change as announce_change
 from wgsl_kernels.engine.registry.registrations import look_up
+from wgsl_kernels.engine.registry.signature import Signature, define_signature, find_signature
 from wgsl_kernels.engine.values.attributes import text
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.registry.signature import Signature
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Spec
 
@@ -93,26 +93,11 @@ class Kernel:
     @property
     def signature(self) -> Signature | None:
         """What the kernel takes and gives; one per name, shared by all backends."""
-        from wgsl_kernels.engine.registry.signature import find_signature
-
         return find_signature(self.name)
 
 
 _kernels: dict[tuple[str, str], Kernel] = {}
 _started: dict[str, Any] = {}
-
-
-def check_free(what: str, present: Origin | None, here: Origin, override: bool) -> None:
-    """Refuse a name that is taken.
-
-    Raises:
-        AlreadyRegistered: ``present`` owns it, is written elsewhere, and ``override`` is not set.
-    """
-    if present is not None and not override and not here.replaces(present):
-        raise AlreadyRegistered(
-            f"{what} is already registered by {present}; "
-            "pass override=True to replace it, or unregister it first."
-        )
 
 
 def register_kernel(
@@ -149,8 +134,6 @@ def register_kernel(
     text("register_kernel", "backend", backend)
     implementation("register_kernel", name, func)
     if signature is not None:
-        from wgsl_kernels.engine.registry.signature import define_signature
-
         define_signature(name, signature, origin=origin, override=override)
     add_kernel(
         Kernel(name, backend, func, origin, setup=setup, dispose=dispose, takes=keywords(func)),

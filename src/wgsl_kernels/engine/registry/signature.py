@@ -10,13 +10,13 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, Sh
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import Parameters, parameters_of
 from wgsl_kernels.engine.registry.declaring import (
+    check_free,
     check_parameters,
     implementation,
     kernel_name,
     promoted,
 )
 from wgsl_kernels.engine.registry.registrations import announce_change
-from wgsl_kernels.engine.registry.registry import check_free
 from wgsl_kernels.engine.values.attributes import (
     Converter,
     converter,
