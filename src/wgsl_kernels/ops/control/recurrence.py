@@ -7,27 +7,23 @@ docs/decisions/0073-a-scan-is-a-captured-step.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes
+from wgsl_kernels.engine.autodiff.tape import active_tapes
 from wgsl_kernels.engine.capture.capture import Captured
 from wgsl_kernels.engine.capture.watch import assign_all
-from wgsl_kernels.engine.drivers.abilities import abilities_of
-from wgsl_kernels.engine.drivers.backends import active_driver
-from wgsl_kernels.engine.environment import context
-from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.tensors.run import ReplayObserver
-from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor, tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 from wgsl_kernels.engine.trees.structure import OpaqueError, Template
 from wgsl_kernels.engine.values.attributes import flag, function, integer
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.ops.control import recurrence_gradient
 from wgsl_kernels.ops.control.purity import (
+    Leaves,
     Needs,
     Pure,
     loses_gradient,
@@ -35,22 +31,14 @@ from wgsl_kernels.ops.control.purity import (
     trainable_variables_kept,
     values_of,
 )
-from wgsl_kernels.ops.indexing import gather
-from wgsl_kernels.ops.shapes import joining, slicing
+from wgsl_kernels.ops.control.steps import Recordings, can_replay, run_steps
 from wgsl_kernels.wgsl.errors.words import shown
 
-Leaves = list[Tensor]
-Body = Callable[[Leaves, Leaves, Leaves], tuple[Leaves, Leaves]]
-"""One step: state, inputs of the step and what it closes over to the next state and outputs."""
-
-Recordings = dict[int, Any]
-"""Captured steps, by the direction in which they move."""
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
 
 KEPT = 8
 """Forms of one function that are kept: one per set of tensors that it closes over."""
-
-SHORTEST = 3
-"""Steps from which on recording one is worth it."""
 
 
 def scan(
@@ -103,11 +91,10 @@ def scan(
     first, inputs = _taken_apart("init", init), _taken_apart("xs", xs)
     steps = _length(inputs.tensors, length)
     structure = _structure_of(f, first, inputs)
-    if not active_tapes() or not _can_replay():
+    if not active_tapes() or not can_replay():
         # without replays the tapes see each step itself, and no step runs twice
-        run = _replayed if _can_replay() and steps >= SHORTEST else _one_by_one
         with trainable_variables_kept() if active_tapes() else nullcontext():
-            carry, ys, _ = run(
+            carry, ys, _ = run_steps(
                 structure, first.tensors, inputs.tensors, [], steps, backwards, False
             )
     else:
@@ -121,8 +108,6 @@ def _differentiable(
     structure: _Structure, carry: Leaves, xs: Leaves, steps: int, reverse: bool
 ) -> tuple[Leaves, Leaves]:
     """Return the last carry and the outputs of steps that tapes see as one."""
-    from wgsl_kernels.ops.control import recurrence_gradient
-
     place = steps - 1 if reverse else 0
     with hidden_from_tapes():
         probe = [x[place] for x in xs]
@@ -218,106 +203,6 @@ def _form_of(template: Template) -> Template:
     found = copy(template)
     found.tensors = []
     return found
-
-
-def run_steps(
-    body: Body,
-    carry: Leaves,
-    xs: Leaves,
-    closed_over: Leaves,
-    steps: int,
-    reverse: bool,
-    *,
-    keep: bool,
-) -> tuple[Leaves, Leaves, Leaves]:
-    """Return the last carry, the outputs and, if ``keep``, the carries that each step began at.
-
-    Both are stacked in the order of ``xs``. No tape sees this.
-    """
-    with hidden_from_tapes():
-        run = _replayed if steps >= SHORTEST and _can_replay() else _one_by_one
-        return run(body, carry, xs, closed_over, steps, reverse, keep)
-
-
-def _one_by_one(
-    body: Body,
-    carry: Leaves,
-    xs: Leaves,
-    closed_over: Leaves,
-    steps: int,
-    reverse: bool,
-    keep: bool,
-) -> tuple[Leaves, Leaves, Leaves]:
-    """Call the function for each step."""
-    rows = [slicing.unstack(x) for x in xs]
-    carries: list[Leaves] = []
-    outputs: list[Leaves] = []
-    for place in reversed(range(steps)) if reverse else range(steps):
-        carries.append(carry if keep else [])
-        carry, ys = body(carry, [row[place] for row in rows], closed_over)
-        outputs.append(ys)
-    return carry, _stacked(outputs, reverse), _stacked(carries, reverse)
-
-
-def _replayed(
-    body: Body,
-    carry: Leaves,
-    xs: Leaves,
-    closed_over: Leaves,
-    steps: int,
-    reverse: bool,
-    keep: bool,
-) -> tuple[Leaves, Leaves, Leaves]:
-    """Record a step and replay it for all."""
-    fast = _recorded(body, -1 if reverse else 1)
-    place = tensor(steps - 1 if reverse else 0, dtype="int32")
-    carries: list[Leaves] = []
-    outputs: list[Leaves] = []
-    for _ in range(steps):
-        carries.append(carry if keep else [])
-        place, carry, ys = fast(place, carry, xs, closed_over)
-        outputs.append(ys)
-    return carry, _stacked(outputs, reverse), _stacked(carries, reverse)
-
-
-def _recorded(body: Body, move: int) -> Any:
-    """Return a captured step, the one of earlier scans where those are kept."""
-    recordings: Recordings | None = getattr(body, "recordings", None)
-    found = None if recordings is None else recordings.get(move)
-    if found is None:
-        found = Captured(_step_by_place(body, move), is_checked=False)
-        if recordings is not None:
-            recordings[move] = found
-    return found
-
-
-def _step_by_place(body: Body, move: int) -> Callable[..., tuple[Tensor, Leaves, Leaves]]:
-    """Return a step that takes its inputs' place as a tensor: one recording serves all."""
-
-    def step(
-        place: Tensor, carry: Leaves, xs: Leaves, closed_over: Leaves
-    ) -> tuple[Tensor, Leaves, Leaves]:
-        x = [gather.take(one, place) for one in xs]
-        new, ys = body(carry, x, closed_over)
-        return place + move, new, ys
-
-    step.__qualname__ = f"scan of {getattr(body, '__qualname__', 'a function')}"
-    return step
-
-
-def _can_replay() -> bool:
-    """Say whether steps can be recorded here; inside a capture they are part of that."""
-    now = context.current()
-    if now.watch is not None or now.double or config.check_numerics or config.debug:
-        return False
-    if not all(isinstance(one, (ReplayObserver, Tape)) for one in now.interceptors):
-        return False
-    return abilities_of(active_driver()).recording is not None
-
-
-def _stacked(rows: list[Leaves], reverse: bool) -> Leaves:
-    columns = zip(*(reversed(rows) if reverse else rows), strict=True)
-    return [joining.stack(column) for column in columns]
 
 
 def _taken_apart(name: str, value: Any) -> Template:

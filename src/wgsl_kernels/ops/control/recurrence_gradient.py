@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.autodiff.nodes import Node, identities, output_ids, restore, save
 from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, recording
 from wgsl_kernels.engine.tensors.tensor import Tensor, with_values_of
+from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 from wgsl_kernels.engine.values.dtypes import OBJECTS, is_differentiable
-from wgsl_kernels.ops.control.recurrence import Body, Leaves, run_steps
+from wgsl_kernels.ops.control.steps import run_steps
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.ops.control.purity import Leaves
+    from wgsl_kernels.ops.control.steps import Body
 
 _NAME = "scan"
 
@@ -29,7 +32,8 @@ def recorded(
     inputs = [*carry, *xs, *closed_over]
     tapes = [tape for tape in active_tapes() if tape.depends(inputs)]
     keep = bool(tapes)
-    final, ys, carries = run_steps(body, carry, xs, closed_over, steps, reverse, keep=keep)
+    with hidden_from_tapes():
+        final, ys, carries = run_steps(body, carry, xs, closed_over, steps, reverse, keep)
     final = [with_values_of(one) for one in final]
     if tapes:
         outputs = [*final, *ys, *carries]

@@ -16,7 +16,7 @@ from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import require_dtype, show
-from wgsl_kernels.ops.elementwise import compare, logical, unary
+from wgsl_kernels.ops.elementwise import compare, logical
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def conj(x: TensorLike) -> Tensor:
     given = as_tensor(x)
     if given.spec.dtype not in COMPLEXES:
         return given
-    return complex(real(given), unary.negative(imag(given)))
+    return complex(real(given), -imag(given))
 
 
 def imag(x: TensorLike) -> Tensor:

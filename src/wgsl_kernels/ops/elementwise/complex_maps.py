@@ -10,18 +10,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import normalize_axes, normalize_axis
-from wgsl_kernels.ops.elementwise import (
-    complex,
-    exponential,
-    float_pairs,
-    hyperbolic,
-    logical,
-    trigonometry,
-    unary,
-)
+from wgsl_kernels.ops.elementwise import complex, logical
 from wgsl_kernels.ops.shapes import creation, joining, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
 
@@ -72,7 +65,7 @@ def _asinh(z: Tensor) -> Tensor:
     # odd; on the right no digits cancel
     re, im = _parts(z)
     left = re < 0.0
-    right = complex.complex(unary.abs(re), logical.where(left, -im, im))
+    right = complex.complex(re.abs(), logical.where(left, -im, im))
     y_re, y_im = _parts(_log(right + _sqrt(right * right + 1.0)))
     return complex.complex(logical.where(left, -y_re, y_re), logical.where(left, -y_im, y_im))
 
@@ -87,9 +80,7 @@ def _atanh(z: Tensor) -> Tensor:
 
 def _cos(z: Tensor) -> Tensor:
     re, im = _parts(z)
-    return complex.complex(
-        exponential.cos(re) * hyperbolic.cosh(im), -(exponential.sin(re) * hyperbolic.sinh(im))
-    )
+    return complex.complex(re.cos() * im.cosh(), -(re.sin() * im.sinh()))
 
 
 def _cosh(z: Tensor) -> Tensor:
@@ -98,41 +89,41 @@ def _cosh(z: Tensor) -> Tensor:
 
 def _exp(z: Tensor) -> Tensor:
     re, im = _parts(z)
-    size = exponential.exp(re)
-    return complex.complex(size * exponential.cos(im), size * exponential.sin(im))
+    size = re.exp()
+    return complex.complex(size * im.cos(), size * im.sin())
 
 
 def _expm1(z: Tensor) -> Tensor:
     re, im = _parts(z)
-    half = exponential.sin(im * 0.5)
-    real = exponential.expm1(re) * exponential.cos(im) - 2.0 * (half * half)
-    return complex.complex(real, exponential.exp(re) * exponential.sin(im))
+    half = (im * 0.5).sin()
+    real = re.expm1() * im.cos() - 2.0 * (half * half)
+    return complex.complex(real, re.exp() * im.sin())
 
 
 def _log(z: Tensor) -> Tensor:
     re, im = _parts(z)
-    return complex.complex(exponential.log(unary.abs(z)), trigonometry.atan2(im, re))
+    return complex.complex(z.abs().log(), run("Atan2", im, re))
 
 
 def _log1p(z: Tensor) -> Tensor:
     re, im = _parts(z)
-    is_small = unary.abs(z) < 0.5
+    is_small = z.abs() < 0.5
     inner = logical.where(is_small, re * (re + 2.0) + im * im, 0.0)
-    size = unary.abs(z + 1.0)
-    outer = exponential.log(logical.where(is_small, 1.0, size))
-    real = logical.where(is_small, exponential.log1p(inner) * 0.5, outer)
-    return complex.complex(real, trigonometry.atan2(im, re + 1.0))
+    size = (z + 1.0).abs()
+    outer = logical.where(is_small, 1.0, size).log()
+    real = logical.where(is_small, inner.log1p() * 0.5, outer)
+    return complex.complex(real, run("Atan2", im, re + 1.0))
 
 
 def _pow(a: Tensor, b: Tensor) -> Tensor:
-    is_zero = unary.abs(a) == 0.0
+    is_zero = a.abs() == 0.0
     power = _exp(b * _log(logical.where(is_zero, 1.0, a)))
-    at_zero = logical.where(unary.abs(b) == 0.0, 1.0, 0.0)
+    at_zero = logical.where(b.abs() == 0.0, 1.0, 0.0)
     return logical.where(is_zero, at_zero, power)
 
 
 def _round(z: Tensor) -> Tensor:
-    return complex.complex(*(unary.round(one) for one in _parts(z)))
+    return complex.complex(*(one.round() for one in _parts(z)))
 
 
 def _sin(z: Tensor) -> Tensor:
@@ -141,20 +132,18 @@ def _sin(z: Tensor) -> Tensor:
 
 def _sinh(z: Tensor) -> Tensor:
     re, im = _parts(z)
-    return complex.complex(
-        hyperbolic.sinh(re) * exponential.cos(im), hyperbolic.cosh(re) * exponential.sin(im)
-    )
+    return complex.complex(re.sinh() * im.cos(), re.cosh() * im.sin())
 
 
 def _sqrt(z: Tensor) -> Tensor:
     re, im = _parts(z)
-    larger = unary.sqrt((unary.abs(z) + unary.abs(re)) * 0.5)
+    larger = ((z.abs() + re.abs()) * 0.5).sqrt()
     is_zero = larger == 0.0
     other = logical.where(is_zero, 0.0, im * 0.5 / logical.where(is_zero, 1.0, larger))
     is_right = re >= 0.0
     return complex.complex(
-        logical.where(is_right, larger, unary.abs(other)),
-        logical.where(is_right, other, float_pairs.copysign(larger, im)),
+        logical.where(is_right, larger, other.abs()),
+        logical.where(is_right, other, run("CopySign", larger, im)),
     )
 
 
@@ -165,7 +154,7 @@ def _tan(z: Tensor) -> Tensor:
 def _tanh(z: Tensor) -> Tensor:
     # (tanh a + i tan b) / (1 + i tanh a tan b)
     re, im = _parts(z)
-    wide, turn = exponential.tanh(re), exponential.tan(im)
+    wide, turn = re.tanh(), im.tan()
     return complex.complex(wide, turn) / complex.complex(creation.ones_like(re), wide * turn)
 
 

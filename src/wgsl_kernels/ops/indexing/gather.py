@@ -33,7 +33,6 @@ from wgsl_kernels.engine.values.indices import check_indices
 from wgsl_kernels.engine.values.shapes import broadcast, normalize_axis, require_dtype, show
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.ops.elementwise import cast
-from wgsl_kernels.ops.indexing import segment
 from wgsl_kernels.ops.rules import NUMBERS
 from wgsl_kernels.ops.shapes import creation, ranges
 from wgsl_kernels.ops.shapes import shape as shapes
@@ -304,7 +303,8 @@ def _gather_v2_grad(
     if batch > 1:
         ids = ids + shapes.reshape(ranges.arange(0, batch * length, length), (batch, 1))
     blocks = _swapped(shapes.reshape(dy, (batch, sizes.outer, sizes.rows, sizes.inner)))
-    total = segment.unsorted_segment_sum(
+    total = run(
+        "UnsortedSegmentSum",
         shapes.reshape(blocks, (batch * sizes.rows, sizes.outer * sizes.inner)),
         shapes.reshape(ids, (-1,)),
         num_segments=batch * length,
@@ -429,8 +429,11 @@ def _take_along_axis_grad(
     rows = shapes.reshape(found, (-1, indices.shape[at], inner))
     outer = ranges.arange(0, size, length * inner)
     places = rows * inner + shapes.reshape(outer, (-1, 1, 1)) + ranges.arange(inner)
-    total = segment.unsorted_segment_sum(
-        shapes.reshape(dy, (-1,)), shapes.reshape(places, (-1,)), num_segments=size
+    total = run(
+        "UnsortedSegmentSum",
+        shapes.reshape(dy, (-1,)),
+        shapes.reshape(places, (-1,)),
+        num_segments=size,
     )
     return shapes.reshape(total, x_shape), None
 

@@ -19,7 +19,7 @@ from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import require_dtype, show
-from wgsl_kernels.ops.linear_algebra import diagonals, solving
+from wgsl_kernels.ops.linear_algebra import diagonals
 from wgsl_kernels.ops.linear_algebra.host_kernels import host_kernel
 from wgsl_kernels.ops.linear_algebra.matrices import (
     adjoint,
@@ -101,7 +101,7 @@ def _cholesky_grad(dy: Tensor, y: Tensor) -> Tensor:
     inner = diagonals.tril(matmul(adjoint(y), dy))
     inner = inner - on_diagonal(inner) * 0.5
     back = adjoint(y)
-    outer = solving.solve(back, adjoint(solving.solve(back, adjoint(inner))))
+    outer = run("MatrixSolve", back, adjoint(run("MatrixSolve", back, adjoint(inner))))
     return (outer + adjoint(outer)) * 0.5
 
 
@@ -240,7 +240,7 @@ def _qr_grad_of_tall(q: Tensor, r: Tensor, dq: Tensor, dr: Tensor) -> Tensor:
     lower = diagonals.tril(inner)
     mirrored = lower + adjoint(lower)
     mirrored = mirrored - on_diagonal(mirrored) * 0.5
-    return adjoint(solving.solve(r, adjoint(dq + matmul(q, mirrored))))
+    return adjoint(run("MatrixSolve", r, adjoint(dq + matmul(q, mirrored))))
 
 
 def svd(x: TensorLike, *, full_matrices: bool = True) -> Svd:

@@ -30,7 +30,6 @@ from wgsl_kernels.engine.values.host import weak_dtype
 from wgsl_kernels.engine.values.shapes import lengths, require_dtype
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.ops.rules import NUMBERS
-from wgsl_kernels.ops.shapes import ranges
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -211,9 +210,11 @@ def eye(
     rows = _length("n_rows", n_rows)
     cols = rows if n_cols is None else _length("n_cols", n_cols)
     batch = lengths("eye", "batch_shape", batch_shape)
-    first = min(max(integer("eye", "k", k), -rows), cols)  # beyond the corners there is no 1
+    most = cols if rows else 0  # beyond the corners there is no 1
+    first = min(max(integer("eye", "k", k), -rows), most)
     chosen = "float32" if dtype is None else dtype
-    matrix = _one_hot(ranges.arange(first, first + rows), cols, 1, 0, chosen)
+    columns = run("Range", start=first, stop=first + rows, step=1, dtype="int32")
+    matrix = _one_hot(columns, cols, 1, 0, chosen)
     return shapes.broadcast_to(matrix, (*batch, rows, cols)) if batch else matrix
 
 

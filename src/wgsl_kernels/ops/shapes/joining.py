@@ -22,7 +22,7 @@ from wgsl_kernels.engine.tensors.tensor import as_tensor
 from wgsl_kernels.engine.values.attributes import integers, plain, sequence
 from wgsl_kernels.engine.values.shapes import normalize_axis, require_dtype, show
 from wgsl_kernels.ops.rules import NUMBERS
-from wgsl_kernels.ops.shapes import creation, slicing
+from wgsl_kernels.ops.shapes import creation
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -85,7 +85,7 @@ def _concat_webgpu(gpu: Gpu, inputs: list[GpuArray], *, axis: int) -> GpuArray:
 
 @gradient("Concat")
 def _concat_grad(dy: Tensor, inputs_shape: list[Shape], axis: int) -> Sequence[Tensor]:
-    return slicing.split(dy, [shape[axis] for shape in inputs_shape], axis=axis)
+    return dy.split([shape[axis] for shape in inputs_shape], axis=axis)
 
 
 def pad(x: TensorLike, paddings: Paddings, *, constant_value: creation.Scalar = 0) -> Tensor:
@@ -204,7 +204,7 @@ def _without_seams(shape: Shape, paddings: Pairs) -> tuple[Shape, list[tuple[int
 
 @gradient("PadV2")
 def _pad_v2_grad(dy: Tensor, x_shape: Shape, paddings: Pairs) -> Tensor:
-    return slicing.slice(dy, [before for before, _ in paddings], x_shape)
+    return run("Slice", dy, begin=[before for before, _ in paddings], size=x_shape)
 
 
 def stack(arrays: Sequence[TensorLike], axis: int = 0) -> Tensor:
@@ -257,7 +257,7 @@ def _pack_webgpu(gpu: Gpu, inputs: list[GpuArray], *, axis: int) -> GpuArray:
 
 @gradient("Pack")
 def _pack_grad(dy: Tensor, axis: int) -> Sequence[Tensor]:
-    return slicing.unstack(dy, axis=axis)
+    return dy.unstack(axis=axis)
 
 
 def tile(x: TensorLike, repetitions: int | Sequence[int]) -> Tensor:
