@@ -97,24 +97,6 @@ from wgsl_kernels.engine.tensors.tensor import variable as variable
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast as unbroadcast
 from wgsl_kernels.engine.values.dtypes import bool_ as _bool
 from wgsl_kernels.engine.values.spec import Spec as Spec
-from wgsl_kernels.ops.compositions import UniqueAll as UniqueAll
-from wgsl_kernels.ops.compositions import UniqueCounts as UniqueCounts
-from wgsl_kernels.ops.compositions import UniqueInverse as UniqueInverse
-from wgsl_kernels.ops.compositions import diff as diff
-from wgsl_kernels.ops.compositions import div_no_nan as div_no_nan
-from wgsl_kernels.ops.compositions import empty as empty
-from wgsl_kernels.ops.compositions import empty_like as empty_like
-from wgsl_kernels.ops.compositions import log_sigmoid as log_sigmoid
-from wgsl_kernels.ops.compositions import meshgrid as meshgrid
-from wgsl_kernels.ops.compositions import positive as positive
-from wgsl_kernels.ops.compositions import signbit as signbit
-from wgsl_kernels.ops.compositions import tensordot as tensordot
-from wgsl_kernels.ops.compositions import trunc as trunc
-from wgsl_kernels.ops.compositions import unique_all as unique_all
-from wgsl_kernels.ops.compositions import unique_counts as unique_counts
-from wgsl_kernels.ops.compositions import unique_inverse as unique_inverse
-from wgsl_kernels.ops.compositions import unique_values as unique_values
-from wgsl_kernels.ops.compositions import vecdot as vecdot
 from wgsl_kernels.ops.convolution.conv import conv2d as conv2d
 from wgsl_kernels.ops.convolution.conv import conv2d_transpose as conv2d_transpose
 from wgsl_kernels.ops.convolution.conv1d import conv1d as conv1d
@@ -208,6 +190,7 @@ from wgsl_kernels.ops.elementwise.unary import rsqrt as rsqrt
 from wgsl_kernels.ops.elementwise.unary import sign as sign
 from wgsl_kernels.ops.elementwise.unary import sqrt as sqrt
 from wgsl_kernels.ops.elementwise.unary import square as square
+from wgsl_kernels.ops.elementwise.unary import trunc as trunc
 from wgsl_kernels.ops.images.colors import grayscale_to_rgb as grayscale_to_rgb
 from wgsl_kernels.ops.images.colors import rgb_to_grayscale as rgb_to_grayscale
 from wgsl_kernels.ops.images.colors import threshold as threshold
@@ -270,6 +253,23 @@ from wgsl_kernels.ops.linear_algebra.matrix import outer as outer
 from wgsl_kernels.ops.names import elsewhere as _elsewhere  # noqa: F401  other libraries' names
 from wgsl_kernels.ops.names import methods as _methods  # noqa: F401  binds the methods of tensors
 from wgsl_kernels.ops.names import operators as _operators  # noqa: F401  binds the operators of tensors
+from wgsl_kernels.ops.names.compositions import UniqueAll as UniqueAll
+from wgsl_kernels.ops.names.compositions import UniqueCounts as UniqueCounts
+from wgsl_kernels.ops.names.compositions import UniqueInverse as UniqueInverse
+from wgsl_kernels.ops.names.compositions import diff as diff
+from wgsl_kernels.ops.names.compositions import div_no_nan as div_no_nan
+from wgsl_kernels.ops.names.compositions import empty as empty
+from wgsl_kernels.ops.names.compositions import empty_like as empty_like
+from wgsl_kernels.ops.names.compositions import log_sigmoid as log_sigmoid
+from wgsl_kernels.ops.names.compositions import meshgrid as meshgrid
+from wgsl_kernels.ops.names.compositions import positive as positive
+from wgsl_kernels.ops.names.compositions import signbit as signbit
+from wgsl_kernels.ops.names.compositions import tensordot as tensordot
+from wgsl_kernels.ops.names.compositions import unique_all as unique_all
+from wgsl_kernels.ops.names.compositions import unique_counts as unique_counts
+from wgsl_kernels.ops.names.compositions import unique_inverse as unique_inverse
+from wgsl_kernels.ops.names.compositions import unique_values as unique_values
+from wgsl_kernels.ops.names.compositions import vecdot as vecdot
 from wgsl_kernels.ops.names.dtype_facts import can_cast as can_cast
 from wgsl_kernels.ops.names.dtype_facts import finfo as finfo
 from wgsl_kernels.ops.names.dtype_facts import iinfo as iinfo

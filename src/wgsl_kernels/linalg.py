@@ -4,8 +4,6 @@ Factorizations, solutions and determinants run on the host, through LAPACK, on e
 """
 
 from wgsl_kernels.engine.registry.public import publish as _publish
-from wgsl_kernels.ops.compositions import tensordot as tensordot
-from wgsl_kernels.ops.compositions import vecdot as vecdot
 from wgsl_kernels.ops.linear_algebra.factorizations import Eigen as Eigen
 from wgsl_kernels.ops.linear_algebra.factorizations import Qr as Qr
 from wgsl_kernels.ops.linear_algebra.factorizations import Svd as Svd
@@ -30,6 +28,8 @@ from wgsl_kernels.ops.linear_algebra.solving import matrix_rank as matrix_rank
 from wgsl_kernels.ops.linear_algebra.solving import pinv as pinv
 from wgsl_kernels.ops.linear_algebra.solving import slogdet as slogdet
 from wgsl_kernels.ops.linear_algebra.solving import solve as solve
+from wgsl_kernels.ops.names.compositions import tensordot as tensordot
+from wgsl_kernels.ops.names.compositions import vecdot as vecdot
 from wgsl_kernels.ops.shapes.shape import matrix_transpose as matrix_transpose
 
 _publish(__name__, of="wgsl_kernels.ops")

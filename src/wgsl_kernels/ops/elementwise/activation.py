@@ -19,15 +19,8 @@ from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.shapes import broadcast, require_dtype, show
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.ops.elementwise import logical
-from wgsl_kernels.ops.rules import (
-    NUMBERS,
-    as_float,
-    cut_for_integers,
-    float_dtype,
-    float_of_x,
-    like_x,
-    whole,
-)
+from wgsl_kernels.ops.rules.numbers import as_float, cut_for_integers, whole
+from wgsl_kernels.ops.rules.specs import NUMBERS, float_dtype, float_of_x, like_x
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:

@@ -22,13 +22,8 @@ from wgsl_kernels.engine.values.attributes import sequence
 from wgsl_kernels.engine.values.shapes import broadcast, require_dtype, show
 from wgsl_kernels.engine.values.spec import Shape, Spec
 from wgsl_kernels.ops.elementwise import compare, complex, complex_maps, exponential, logical
-from wgsl_kernels.ops.rules import (
-    COMPLEX,
-    NUMBERS,
-    bools_as_numbers,
-    broadcast_pair,
-    cut,
-)
+from wgsl_kernels.ops.rules.numbers import bools_as_numbers, cut
+from wgsl_kernels.ops.rules.specs import COMPLEX, NUMBERS, broadcast_pair
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import no_gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.ops.rules import broadcast_pair, like_x
+from wgsl_kernels.ops.rules.specs import broadcast_pair, like_x
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike

@@ -26,7 +26,8 @@ from wgsl_kernels.engine.values.dtypes import (
     is_float,
     numpy_dtype,
 )
-from wgsl_kernels.ops.rules import NUMBERS, as_int32
+from wgsl_kernels.ops.rules.numbers import as_int32
+from wgsl_kernels.ops.rules.specs import NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray

@@ -14,7 +14,7 @@ from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_dtype
 from wgsl_kernels.ops.elementwise.logical import BECAUSE
-from wgsl_kernels.ops.rules import COMPLEX, NUMBERS
+from wgsl_kernels.ops.rules.specs import COMPLEX, NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

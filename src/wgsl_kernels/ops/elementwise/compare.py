@@ -13,7 +13,7 @@ from wgsl_kernels.engine.registry.gradients import no_gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.dtypes import DTYPES, DType
-from wgsl_kernels.ops.rules import NUMBERS, broadcast_pair
+from wgsl_kernels.ops.rules.specs import NUMBERS, broadcast_pair
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike

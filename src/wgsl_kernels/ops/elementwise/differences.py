@@ -14,7 +14,8 @@ from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
-from wgsl_kernels.ops.rules import NUMBERS, bools_as_numbers, broadcast_pair
+from wgsl_kernels.ops.rules.numbers import bools_as_numbers
+from wgsl_kernels.ops.rules.specs import NUMBERS, broadcast_pair
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike

@@ -17,7 +17,8 @@ from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.ops.elementwise import activation, binary, compare, logical
-from wgsl_kernels.ops.rules import FLOATS, NUMBERS, as_float, broadcast_pair
+from wgsl_kernels.ops.rules.numbers import as_float
+from wgsl_kernels.ops.rules.specs import FLOATS, NUMBERS, broadcast_pair
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:

@@ -12,13 +12,8 @@ from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps, unary
-from wgsl_kernels.ops.rules import (
-    NUMBERS,
-    as_float,
-    cut_for_integers,
-    float_of_x,
-    like_x,
-)
+from wgsl_kernels.ops.rules.numbers import as_float, cut_for_integers
+from wgsl_kernels.ops.rules.specs import NUMBERS, float_of_x, like_x
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike

@@ -13,7 +13,8 @@ from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps
-from wgsl_kernels.ops.rules import as_float, float_of_x
+from wgsl_kernels.ops.rules.numbers import as_float
+from wgsl_kernels.ops.rules.specs import float_of_x
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike

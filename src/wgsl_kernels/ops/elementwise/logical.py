@@ -17,7 +17,7 @@ from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.host import weak_dtype
 from wgsl_kernels.engine.values.shapes import broadcast, require_dtype
-from wgsl_kernels.ops.rules import NUMBERS, broadcast_pair, like_x
+from wgsl_kernels.ops.rules.specs import NUMBERS, broadcast_pair, like_x
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec

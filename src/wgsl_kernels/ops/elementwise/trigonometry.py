@@ -13,14 +13,8 @@ from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.ops.elementwise import complex_maps, unary
-from wgsl_kernels.ops.rules import (
-    FLOATS,
-    NUMBERS,
-    as_float,
-    broadcast_pair,
-    cut_for_integers,
-    like_x,
-)
+from wgsl_kernels.ops.rules.numbers import as_float, cut_for_integers
+from wgsl_kernels.ops.rules.specs import FLOATS, NUMBERS, broadcast_pair, like_x
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike

@@ -20,17 +20,9 @@ from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import require_dtype
-from wgsl_kernels.ops.elementwise import binary, complex, complex_maps, logical
-from wgsl_kernels.ops.rules import (
-    COMPLEX,
-    NUMBERS,
-    as_float,
-    bools_as_numbers,
-    cut_for_integers,
-    float_of_x,
-    like_x,
-    whole,
-)
+from wgsl_kernels.ops.elementwise import binary, compare, complex, complex_maps, logical
+from wgsl_kernels.ops.rules.numbers import as_float, bools_as_numbers, cut_for_integers, whole
+from wgsl_kernels.ops.rules.specs import COMPLEX, NUMBERS, float_of_x, like_x
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:
@@ -379,3 +371,14 @@ def _square_grad(dy: Tensor, x: Tensor) -> Tensor:
 
 # Rounded once, or not at all.
 declare_exact(("Abs", "Ceil", "ClipByValue", "Floor", "Neg", "Round", "Sign", "Square"), NUMBERS)
+
+
+def trunc(x: TensorLike) -> Tensor:
+    """Return the whole number next to ``x`` toward zero, elementwise. The gradient is 0.
+
+    Example:
+        >>> trunc(tensor([-1.5, 1.5])).tolist()
+        [-1.0, 1.0]
+    """
+    given = as_tensor(x)
+    return logical.where(compare.less(given, 0), ceil(given), floor(given))

@@ -23,7 +23,8 @@ from wgsl_kernels.ops.images.resampling import (
     taken_back,
     taken_back_on_device,
 )
-from wgsl_kernels.ops.rules import NUMBERS, as_float, float_dtype
+from wgsl_kernels.ops.rules.numbers import as_float
+from wgsl_kernels.ops.rules.specs import NUMBERS, float_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,8 @@ from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.attributes import number
 from wgsl_kernels.engine.values.shapes import require_dtype, show
-from wgsl_kernels.ops.compositions import trunc
 from wgsl_kernels.ops.elementwise import binary, classify, logical, unary
+from wgsl_kernels.ops.elementwise.unary import trunc
 from wgsl_kernels.ops.images.sampling import (
     FILL_MODES,
     METHODS,

@@ -21,7 +21,7 @@ from wgsl_kernels.ops.elementwise import binary, cast, compare, logical
 from wgsl_kernels.ops.indexing import gather, segment
 from wgsl_kernels.ops.reductions import reduce as reductions
 from wgsl_kernels.ops.reductions import scan
-from wgsl_kernels.ops.rules import COMPLEX, counted
+from wgsl_kernels.ops.rules.specs import COMPLEX, counted
 from wgsl_kernels.ops.shapes import creation, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
 

@@ -33,7 +33,7 @@ from wgsl_kernels.engine.values.indices import check_indices
 from wgsl_kernels.engine.values.shapes import broadcast, normalize_axis, require_dtype, show
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.ops.elementwise import cast
-from wgsl_kernels.ops.rules import NUMBERS
+from wgsl_kernels.ops.rules.specs import NUMBERS
 from wgsl_kernels.ops.shapes import creation, ranges
 from wgsl_kernels.ops.shapes import shape as shapes
 

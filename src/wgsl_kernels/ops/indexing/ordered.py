@@ -19,7 +19,7 @@ from wgsl_kernels.engine.values.shapes import normalize_axis, require_dtype, sho
 from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.ops.indexing.pairs import sorted_pairs
 from wgsl_kernels.ops.indexing.sort import order_pairs, top_of_pairs
-from wgsl_kernels.ops.rules import NUMBERS
+from wgsl_kernels.ops.rules.specs import NUMBERS
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.wgsl.errors.words import shown
 

@@ -20,7 +20,7 @@ from wgsl_kernels.engine.values.indices import check_indices
 from wgsl_kernels.engine.values.shapes import lengths, require_dtype, show
 from wgsl_kernels.ops.elementwise import cast
 from wgsl_kernels.ops.indexing import gather, segment
-from wgsl_kernels.ops.rules import COMPLEX
+from wgsl_kernels.ops.rules.specs import COMPLEX
 from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from wgsl_kernels.engine.values.indices import check_indices
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
 from wgsl_kernels.ops.elementwise import binary
 from wgsl_kernels.ops.indexing import gather, segment
-from wgsl_kernels.ops.rules import cut
+from wgsl_kernels.ops.rules.numbers import cut
 from wgsl_kernels.ops.shapes import creation
 from wgsl_kernels.ops.shapes import shape as shapes
 

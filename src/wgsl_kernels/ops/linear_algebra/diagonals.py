@@ -17,7 +17,7 @@ from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integer
 from wgsl_kernels.engine.values.shapes import require_dtype, show
 from wgsl_kernels.ops.elementwise import compare, logical
-from wgsl_kernels.ops.rules import COMPLEX
+from wgsl_kernels.ops.rules.specs import COMPLEX
 from wgsl_kernels.ops.shapes import ranges, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.tensors.methods import provide_methods
-from wgsl_kernels.ops import compositions
 from wgsl_kernels.ops.elementwise import (
     activation,
     binary,
@@ -28,6 +27,7 @@ from wgsl_kernels.ops.elementwise import (
 )
 from wgsl_kernels.ops.indexing import counting, gather, ordered, sort, updating
 from wgsl_kernels.ops.linear_algebra import diagonals, matrix
+from wgsl_kernels.ops.names import compositions
 from wgsl_kernels.ops.reductions import extremes, reduce, scan, softmax, statistics
 from wgsl_kernels.ops.shapes import joining, moving, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
@@ -168,7 +168,7 @@ METHODS: tuple[Callable[..., Any], ...] = (
     transpose,
     diagonals.tril,
     diagonals.triu,
-    compositions.trunc,
+    unary.trunc,
     slicing.unstack,
     statistics.var,
 )

@@ -15,7 +15,6 @@ import numpy as np
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
-from wgsl_kernels.ops import compositions
 from wgsl_kernels.ops.elementwise import (
     activation,
     binary,
@@ -33,6 +32,7 @@ from wgsl_kernels.ops.elementwise import (
 )
 from wgsl_kernels.ops.indexing import counting, gather, ordered
 from wgsl_kernels.ops.linear_algebra import diagonals, matrix
+from wgsl_kernels.ops.names import compositions
 from wgsl_kernels.ops.names.numpy_arrangements import ARRANGED
 from wgsl_kernels.ops.names.numpy_compositions import COMPOSED
 from wgsl_kernels.ops.names.numpy_reading import QUESTIONS, READERS, on_host
@@ -119,7 +119,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "subtract": binary.subtract,
     "tan": exponential.tan,
     "tanh": exponential.tanh,
-    "trunc": compositions.trunc,
+    "trunc": unary.trunc,
 }
 """Our op for each of NumPy's elementwise functions, and for two of SciPy's."""
 

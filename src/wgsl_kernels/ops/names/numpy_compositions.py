@@ -10,11 +10,11 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.engine.values.dtypes import COMPLEXES, is_exact
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.ops import compositions
 from wgsl_kernels.ops.convolution import conv1d
 from wgsl_kernels.ops.elementwise import binary, cast, classify, compare, complex, logical, unary
 from wgsl_kernels.ops.indexing import counting, gather, ordered, segment
 from wgsl_kernels.ops.linear_algebra import einsum, matrix, norms
+from wgsl_kernels.ops.names import compositions
 from wgsl_kernels.ops.reductions import extremes, reduce
 from wgsl_kernels.ops.shapes import creation, joining, moving, ranges
 from wgsl_kernels.ops.shapes import shape as shapes

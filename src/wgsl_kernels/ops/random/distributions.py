@@ -22,7 +22,7 @@ from wgsl_kernels.ops.elementwise import (
 )
 from wgsl_kernels.ops.indexing import gather, ordered
 from wgsl_kernels.ops.random.streams import Generator, draw, drawn
-from wgsl_kernels.ops.rules import float_dtype
+from wgsl_kernels.ops.rules.specs import float_dtype
 from wgsl_kernels.ops.shapes import creation
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.ops.training.weighting import in_dtype

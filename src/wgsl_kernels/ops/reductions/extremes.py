@@ -25,7 +25,7 @@ from wgsl_kernels.engine.values.shapes import normalize_axis, reduced, require_d
 from wgsl_kernels.engine.values.spec import Shape, Spec
 from wgsl_kernels.ops.elementwise import logical
 from wgsl_kernels.ops.reductions.reduce import Axes, axes_of, broadcast_gradient, kept, spec_without
-from wgsl_kernels.ops.rules import NUMBERS
+from wgsl_kernels.ops.rules.specs import NUMBERS
 from wgsl_kernels.ops.shapes import shape
 
 

@@ -24,7 +24,7 @@ from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.shapes import normalize_axes, reduced, require_dtype
 from wgsl_kernels.ops.elementwise import cast, compare, complex_maps
-from wgsl_kernels.ops.rules import NUMBERS, counted
+from wgsl_kernels.ops.rules.specs import NUMBERS, counted
 from wgsl_kernels.ops.shapes import joining, shape
 
 if TYPE_CHECKING:

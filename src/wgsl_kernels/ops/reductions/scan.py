@@ -20,7 +20,7 @@ from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.engine.values.shapes import normalize_axis, require_dtype
 from wgsl_kernels.ops.elementwise import cast, complex_maps
-from wgsl_kernels.ops.rules import counted
+from wgsl_kernels.ops.rules.specs import counted
 from wgsl_kernels.ops.shapes import creation, joining, shape
 
 if TYPE_CHECKING:

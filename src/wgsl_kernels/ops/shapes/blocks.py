@@ -15,7 +15,7 @@ from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_rank, show
-from wgsl_kernels.ops.rules import NUMBERS
+from wgsl_kernels.ops.rules.specs import NUMBERS
 from wgsl_kernels.ops.shapes import joining
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.wgsl.errors.words import shown

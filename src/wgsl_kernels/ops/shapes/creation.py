@@ -29,7 +29,7 @@ from wgsl_kernels.engine.values.dtypes import (
 from wgsl_kernels.engine.values.host import weak_dtype
 from wgsl_kernels.engine.values.shapes import lengths, require_dtype
 from wgsl_kernels.engine.values.spec import Spec
-from wgsl_kernels.ops.rules import NUMBERS
+from wgsl_kernels.ops.rules.specs import NUMBERS
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.wgsl.errors.words import shown
 

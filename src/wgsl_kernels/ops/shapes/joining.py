@@ -21,7 +21,7 @@ from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import as_tensor
 from wgsl_kernels.engine.values.attributes import integers, plain, sequence
 from wgsl_kernels.engine.values.shapes import normalize_axis, require_dtype, show
-from wgsl_kernels.ops.rules import NUMBERS
+from wgsl_kernels.ops.rules.specs import NUMBERS
 from wgsl_kernels.ops.shapes import creation
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.wgsl.errors.words import shown

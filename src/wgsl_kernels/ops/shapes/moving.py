@@ -27,7 +27,7 @@ from wgsl_kernels.engine.values.shapes import (
     show,
 )
 from wgsl_kernels.engine.values.spec import Spec
-from wgsl_kernels.ops.rules import COMPLEX, NUMBERS
+from wgsl_kernels.ops.rules.specs import COMPLEX, NUMBERS
 from wgsl_kernels.ops.shapes import joining, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.wgsl.errors.words import shown

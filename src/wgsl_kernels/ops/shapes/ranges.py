@@ -20,7 +20,7 @@ from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.engine.values.attributes import flag, integer, number, plain
 from wgsl_kernels.engine.values.dtypes import INTEGERS, OBJECTS, DType, is_float, numpy_dtype
 from wgsl_kernels.engine.values.spec import Spec
-from wgsl_kernels.ops.rules import as_int32
+from wgsl_kernels.ops.rules.numbers import as_int32
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.shapes import lengths, normalize_axes, normalize_axis, show
-from wgsl_kernels.ops.rules import NUMBERS
+from wgsl_kernels.ops.rules.specs import NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray

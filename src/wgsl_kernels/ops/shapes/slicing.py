@@ -16,7 +16,7 @@ from wgsl_kernels.engine.registry.widening import declare_takes_bytes
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.shapes import normalize_axis, show
-from wgsl_kernels.ops.rules import NUMBERS
+from wgsl_kernels.ops.rules.specs import NUMBERS
 from wgsl_kernels.ops.shapes import creation, joining, shape
 from wgsl_kernels.ops.shapes.cuts import Cut, strided_cut
 

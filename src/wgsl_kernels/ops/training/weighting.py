@@ -19,7 +19,7 @@ from wgsl_kernels.engine.values.dtypes import OBJECTS, DType, promote
 from wgsl_kernels.engine.values.shapes import broadcast, show
 from wgsl_kernels.ops.elementwise import cast, compare
 from wgsl_kernels.ops.reductions import reduce
-from wgsl_kernels.ops.rules import float_dtype
+from wgsl_kernels.ops.rules.specs import float_dtype
 from wgsl_kernels.ops.shapes import shape
 
 Reduction = Literal["none", "sum", "mean", "sum_by_nonzero_weights"]

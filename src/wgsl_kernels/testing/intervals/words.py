@@ -84,5 +84,6 @@ def decode(words: Array, pattern: tuple[str, ...]) -> Array:
     types = {"f32": np.float32, "i32": np.int32, "u32": np.uint32}
     for number, kind in enumerate(pattern):
         part = np.ascontiguousarray(words[number :: len(pattern)])
-        v[number :: len(pattern)] = part.view(types[kind])
+        with np.errstate(invalid="ignore"):  # words of any kind may be a signaling NaN's
+            v[number :: len(pattern)] = part.view(types[kind])
     return v

@@ -10,7 +10,7 @@ from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integer, integers
 from wgsl_kernels.engine.values.shapes import normalize_axis, show
 from wgsl_kernels.ops.elementwise import activation as activations
-from wgsl_kernels.ops.elementwise import binary, cast, compare, complex, float_pairs, logical, unary
+from wgsl_kernels.ops.elementwise import binary, cast, compare, complex, float_pairs, logical
 from wgsl_kernels.ops.indexing import counting, sort, updates
 from wgsl_kernels.ops.linear_algebra import matrix
 from wgsl_kernels.ops.reductions import reduce as reductions
@@ -260,17 +260,6 @@ def _axes_of(a: Tensor, b: Tensor, axes: Any) -> tuple[tuple[int, ...], tuple[in
             "want no more than both have."
         )
     return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
-
-
-def trunc(x: TensorLike) -> Tensor:
-    """Return the whole number next to ``x`` toward zero, elementwise. The gradient is 0.
-
-    Example:
-        >>> trunc(tensor([-1.5, 1.5])).tolist()
-        [-1.0, 1.0]
-    """
-    given = as_tensor(x)
-    return logical.where(compare.less(given, 0), unary.ceil(given), unary.floor(given))
 
 
 def unique_all(x: TensorLike) -> UniqueAll:
