@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -129,3 +130,31 @@ def test_every_public_op_has_an_example() -> None:
 
     assert len(ops) > 250
     assert [name for name, op in ops.items() if ">>>" not in (op.__doc__ or "")] == []
+
+
+CONTAINERS = ("ops", "backends.webgpu", "engine", "wgsl")
+"""The packages whose own packages are in layers."""
+
+
+def test_the_picture_of_the_floors_has_every_layer_from_top_to_bottom(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    floors: Any = importlib.import_module("floors")
+    house = floors.house(tomllib.loads((ROOT / "pyproject.toml").read_text()))
+    drawn = floors.picture(house)
+    written = re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+    names = [name for line in written for name in re.findall(r"[\w.]+", line)]
+    wanted = [
+        name
+        for floor in house.floors
+        for package in floor
+        for name in (package, *(one for layer in house.inside.get(package, ()) for one in layer))
+    ]
+
+    assert set(CONTAINERS) == house.inside.keys()
+    assert names == wanted
+    assert all(
+        float(x) + len(words) * floors.LETTER <= floors.WIDTH
+        for x, words in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)<', drawn)
+    )
