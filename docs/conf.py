@@ -13,7 +13,7 @@ release = version = "0.1.0"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 extensions += ["sphinx_copybutton", "sphinx_design"]
-extensions += ["library_tables", "benchmark_results", "terminal"]
+extensions += ["library_tables", "benchmark_results", "terminal", "floors"]
 exclude_patterns = ["_build", "_data", "benchmarks"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

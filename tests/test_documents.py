@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -129,3 +130,51 @@ def test_every_public_op_has_an_example() -> None:
 
     assert len(ops) > 250
     assert [name for name, op in ops.items() if ">>>" not in (op.__doc__ or "")] == []
+
+
+PACKAGE = ROOT / "src" / "wgsl_kernels"
+CODE_PAGE = (ROOT / "docs" / "how-it-is-built.md").read_text()
+CONTAINERS = ("ops", "backends.webgpu", "engine", "wgsl")
+"""The packages whose own packages are in layers."""
+
+
+def test_every_file_that_the_page_about_the_code_names_is_there() -> None:
+    paths = re.findall(r"`([\w.-]+(?:/[\w.-]+)+|\w+\.(?:py|toml))`", CODE_PAGE)
+    missing = [one for one in paths if not any((top / one).exists() for top in (PACKAGE, ROOT))]
+
+    assert len(paths) > 80
+    assert missing == []
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_the_page_about_the_code_names_every_package_in_its_section(container: str) -> None:
+    section = CODE_PAGE.partition(f"### `{container}`\n")[2].partition("\n##")[0]
+    folder = PACKAGE / container.replace(".", "/")
+    inside = {file.parent.name for file in folder.rglob("__init__.py")} - {folder.name}
+
+    assert len(inside) > 8
+    assert {name for name in inside if f"`{name}`" not in section} == set()
+
+
+def test_the_picture_of_the_floors_has_every_layer_from_top_to_bottom(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    floors: Any = importlib.import_module("floors")
+    house = floors.house(tomllib.loads((ROOT / "pyproject.toml").read_text()))
+    drawn = floors.picture(house)
+    written = re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+    names = [name for line in written for name in re.findall(r"[\w.]+", line)]
+    wanted = [
+        name
+        for floor in house.floors
+        for package in floor
+        for name in (package, *(one for layer in house.inside.get(package, ()) for one in layer))
+    ]
+
+    assert set(CONTAINERS) == house.inside.keys()
+    assert names == wanted
+    assert all(
+        float(x) + len(words) * floors.LETTER <= floors.WIDTH
+        for x, words in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)<', drawn)
+    )
