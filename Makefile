@@ -92,6 +92,7 @@ lint: $(SETUP) ## ruff, mypy, pyright, import-linter and typos
 	mypy
 	pyright --warnings
 	lint-imports
+	lint-imports --config scripts/files.importlinter.toml
 	typos
 
 .PHONY: other-compilers
