@@ -1,6 +1,7 @@
 """The house rules that no other tool holds: what is where, how long it is, what it is called."""
 
 import ast
+import itertools
 import os
 import re
 import tomllib
@@ -13,7 +14,9 @@ import pytest
 from setuptools import find_namespace_packages
 
 import wgsl_kernels
+from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.linking.unit import unit_of
 from wgsl_kernels.wgsl.syntax.places import Text
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -116,6 +119,19 @@ def test_no_shader_is_only_imports_and_a_main() -> None:
             bare.append(file)
 
     assert bare == []
+
+
+def test_no_shader_declares_a_name_twice() -> None:
+    """Whatever its conditions are; a file of plain WGSL has none."""
+    for file in _files(".wesl", ".wgsl"):
+        text = Text(file.relative_to(ROOT).as_posix(), file.read_text())
+        if file.suffix == ".wgsl":
+            times = Counter(one.name for one in read(text).declarations if one.name)
+            assert {name: n for name, n in times.items() if n > 1} == {}, file
+            continue
+        names = sorted(parse_source(text).conditions)
+        for values in itertools.product((False, True), repeat=len(names)):
+            unit_of(text, dict(zip(names, values, strict=True)))
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
