@@ -14,7 +14,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.extremes import zeros_in_order
 from wgsl_kernels.backends.cpu.threads import each
 from wgsl_kernels.engine.environment.recent import remembered
-from wgsl_kernels.engine.values.turns import turns_of
+from wgsl_kernels.engine.values.phases import phase_count
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.kernel import Array
@@ -151,7 +151,7 @@ def avg_pool_gradient_cpu(sliding: Sliding, dy: Array) -> Array:
 
 def _spread_along(room: Array, number: int, axis: Axis, shares: Array) -> None:
     """Add to each line of zeros the shares of the places whose windows hold it."""
-    overlap = turns_of(axis) < axis.window
+    overlap = phase_count(axis) < axis.window
     for tap in range(axis.window):
         here = (*(slice(None),) * number, axis.places(tap))
         if not overlap:
