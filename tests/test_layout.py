@@ -201,14 +201,15 @@ def test_every_public_name_is_documented() -> None:
 
 RETIRED_WORDS = {
     "anchor", "anchors", "anyhow", "burden", "doors", "eights", "elsewhere", "fours",
-    "handed", "hangs", "hasty", "hears", "hindrance", "lie", "lies", "lying", "roomy",
-    "sealed", "swallow", "swallows", "told", "waiting", "waits",
+    "handed", "hangs", "hasty", "hears", "hindrance", "homes", "lie", "lies", "lying",
+    "roomy", "rooms", "sealed", "swallow", "swallows", "told", "waiting", "waits",
 }  # fmt: skip
 """Words in names of the library that gave way to those of the field."""
 RETIRED_NAMES = {
-    "Asked", "Job", "Kept", "Stand", "Way", "Ways", "compiles_apart", "first_sight",
-    "is_apart", "is_settled", "may_wait", "put_off", "ran_apart", "spread_strides",
-    "submit_apart", "taken_apart", "turns_of", "was_apart", "weight_of",
+    "Asked", "Home", "Job", "Kept", "Room", "Stand", "Way", "Ways", "compiles_apart",
+    "first_sight", "home_of", "is_apart", "is_settled", "make_room", "may_wait", "note_home",
+    "put_off", "ran_apart", "room_around", "spread_strides", "submit_apart", "taken_apart",
+    "turns_of", "was_apart", "weight_of",
 }  # fmt: skip
 """Names likewise, of which each word may serve elsewhere."""
 

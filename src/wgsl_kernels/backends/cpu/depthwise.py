@@ -219,6 +219,6 @@ def _taken(x: Array, tall: Run, wide: Run) -> Array:
     side_by_side = (channels * x.itemsize, x.itemsize)
     if seen.shape == shape:
         return seen if seen.strides[2:] == side_by_side else np.ascontiguousarray(seen)
-    room = np.zeros(shape, x.dtype)
-    room[:, down, right] = seen
-    return room
+    buffer = np.zeros(shape, x.dtype)
+    buffer[:, down, right] = seen
+    return buffer

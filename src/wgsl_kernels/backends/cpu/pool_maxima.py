@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu.pooling import is_padded, padded, parts, room_around
+from wgsl_kernels.backends.cpu.pooling import is_padded, padded, parts, with_margin
 from wgsl_kernels.backends.cpu.threads import each
 from wgsl_kernels.engine.values.phases import phase_count
 
@@ -44,16 +44,16 @@ def max_pool_gradient_cpu(sliding: Sliding, dy: Array, x: Array) -> Array:
     def spread(images: slice) -> None:
         own = y[images]
         maxima = _maxima(padded(sliding, x[images], -np.inf), axes, places)
-        room = room_around(sliding, own) if has_margin else own
+        buffer = with_margin(sliding, own) if has_margin else own
         shares = dy[images]
         for number, axis in enumerate(axes, 1):
             given = shares
-            shares = room
+            shares = buffer
             if number < last:
                 shares = _room(maxima.levels[number].shape, number, axis, dy.dtype)
             _give(shares, places[number - 1], axis, maxima.distributed(number, given))
         if has_margin:
-            own[...] = sliding.cropped(room)
+            own[...] = sliding.cropped(buffer)
 
     with np.errstate(all="ignore"):
         each(spread, parts(sliding))
@@ -97,13 +97,13 @@ def _room(shape: Shape, number: int, axis: Axis, dtype: np.dtype[Any]) -> Array:
     return np.empty(shape, dtype) if is_whole else np.zeros(shape, dtype)
 
 
-def _give(room: Array, places: list[Place], axis: Axis, shares: Iterator[Array]) -> None:
+def _give(buffer: Array, places: list[Place], axis: Axis, shares: Iterator[Array]) -> None:
     """Add to each element, in zeros, its shares of the windows."""
     for tap, share in enumerate(shares):
         if tap < phase_count(axis):  # no window before has given there
-            room[places[tap]] = share
+            buffer[places[tap]] = share
         else:
-            room[places[tap]] += share
+            buffer[places[tap]] += share
 
 
 def _all_bits(x: Array) -> Array:
@@ -111,10 +111,10 @@ def _all_bits(x: Array) -> Array:
     return np.full(x.shape, -1, f"i{x.dtype.itemsize}").view(x.dtype)
 
 
-def _take(room: Array, values: Array, places: list[Place], bits: Iterator[Array]) -> None:
+def _take(buffer: Array, values: Array, places: list[Place], bits: Iterator[Array]) -> None:
     """Fill zeros with the value that each window chose, where its bits are all set."""
-    whole = np.dtype(f"i{room.dtype.itemsize}")
-    target = room.view(whole)
+    whole = np.dtype(f"i{buffer.dtype.itemsize}")
+    target = buffer.view(whole)
     for place, one in zip(places, bits, strict=True):
         target |= one.view(whole) & values[place].view(whole)
 

@@ -8,7 +8,7 @@ from wgsl_kernels.backends.webgpu.modules.source import find_source
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template, source_of
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.environment.recent import Recent
-from wgsl_kernels.wgsl.facts.inline import note_home
+from wgsl_kernels.wgsl.facts.inline import note_python_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ class Sources:
     def __init__(self, origin: Origin) -> None:
         self._folder = origin.folder
         self._inline = origin.inline
-        note_home(self._inline, origin.file)
+        note_python_file(self._inline, origin.file)
         self._found: Recent[SourceKey, Source] = Recent(SOURCE_BYTES)
         self._is_broken = False
 
