@@ -49,6 +49,24 @@ def test_a_compile_error_shows_file_line_column_and_the_compilers_words(
     assert any('expected `;`, found "return"' in line for line in message[3:])
 
 
+@pytest.mark.parametrize(
+    ("again", "column"),
+    [("fn f(x: T) -> T { return x + 1.0; }", 4), ("const f = 1.0;", 7), ("struct f { a: f32 }", 8)],
+)
+def test_a_name_that_is_declared_twice_is_shown_where_it_comes_again(
+    failing: Try, again: str, column: int
+) -> None:
+    message = failing(
+        f"fn f(x: T) -> T {{ return x; }}\nfn op(x: T) -> T {{ return f(x); }}\n{again}\n"
+    )
+
+    place, said, first = message.partition("'f' is given twice; first at ")
+    assert said
+    assert place.endswith(f">:3:{column}: ")
+    assert first.splitlines()[0].endswith(">:1:4.")
+    assert first.splitlines()[1:] == [f"    {again}", " " * (column + 3) + "^"]
+
+
 def test_an_error_of_types_points_into_the_function(failing: Try) -> None:
     message = failing("fn op(x: T) -> T {\n\tlet one = true;\n\treturn x + one;\n}\n")
 

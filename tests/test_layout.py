@@ -1,6 +1,7 @@
 """The house rules that no other tool holds: what is where, how long it is, what it is called."""
 
 import ast
+import itertools
 import os
 import re
 import tomllib
@@ -13,7 +14,9 @@ import pytest
 from setuptools import find_namespace_packages
 
 import wgsl_kernels
+from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.linking.unit import unit_of
 from wgsl_kernels.wgsl.syntax.places import Text
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -118,6 +121,19 @@ def test_no_shader_is_only_imports_and_a_main() -> None:
     assert bare == []
 
 
+def test_no_shader_declares_a_name_twice() -> None:
+    """Whatever its conditions are; a file of plain WGSL has none."""
+    for file in _files(".wesl", ".wgsl"):
+        text = Text(file.relative_to(ROOT).as_posix(), file.read_text())
+        if file.suffix == ".wgsl":
+            times = Counter(one.name for one in read(text).declarations if one.name)
+            assert {name: n for name, n in times.items() if n > 1} == {}, file
+            continue
+        names = sorted(parse_source(text).conditions)
+        for values in itertools.product((False, True), repeat=len(names)):
+            unit_of(text, dict(zip(names, values, strict=True)))
+
+
 def test_no_module_has_a_name_that_says_nothing() -> None:
     named = [file for file in _files(".py", ".wesl", ".wgsl") if file.stem in BANNED_MODULES]
     folders = [file for file in _files(".py") if BANNED_MODULES & set(file.relative_to(ROOT).parts)]
@@ -184,13 +200,16 @@ def test_every_public_name_is_documented() -> None:
 
 
 RETIRED_WORDS = {
-    "anchor", "anchors", "anyhow", "burden", "hasty", "hears", "hindrance", "lying", "sealed",
-    "swallow", "swallows", "told", "waits", "waiting",
+    "anchor", "anchors", "anyhow", "burden", "doors", "eights", "elsewhere", "fours",
+    "handed", "hangs", "hasty", "hears", "hindrance", "homes", "lie", "lies", "lying",
+    "roomy", "rooms", "sealed", "swallow", "swallows", "told", "waiting", "waits",
 }  # fmt: skip
 """Words in names of the library that gave way to those of the field."""
 RETIRED_NAMES = {
-    "Job", "Way", "Ways", "are_fours", "first_sight", "is_settled", "lie_in_fours", "may_wait",
-    "put_off", "spread_strides", "weight_of",
+    "Asked", "Home", "Job", "Kept", "Room", "Stand", "Way", "Ways", "compiles_apart",
+    "first_sight", "home_of", "is_apart", "is_settled", "make_room", "may_wait", "note_home",
+    "put_off", "ran_apart", "room_around", "spread_strides", "submit_apart", "taken_apart",
+    "turns_of", "was_apart", "weight_of",
 }  # fmt: skip
 """Names likewise, of which each word may serve elsewhere."""
 

@@ -12,7 +12,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.registry.call_notes import note_for
-from wgsl_kernels.ops.names import elsewhere, elsewhere_calls
+from wgsl_kernels.ops.names import foreign_calls, foreign_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,19 +91,19 @@ def test_names_of_others_are_answered_with_ours(where: Any, name: str, words: st
 def test_what_is_suggested_is_there() -> None:
     """Every ``wk.…`` among the words of the tables is a name of the package."""
     tables = [
-        elsewhere.FUNCTIONS,
-        elsewhere.METHODS,
-        elsewhere_calls.KEYWORDS,
-        elsewhere.OPTIMIZERS,
+        foreign_names.FUNCTIONS,
+        foreign_names.METHODS,
+        foreign_calls.KEYWORDS,
+        foreign_names.OPTIMIZERS,
     ]
-    tables += [elsewhere_calls.ARGUMENTS, elsewhere_calls.CALLS, elsewhere_calls.CALLED]
-    for table in (*tables, *elsewhere.SPACES.values()):
+    tables += [foreign_calls.ARGUMENTS, foreign_calls.CALLS, foreign_calls.CALLED]
+    for table in (*tables, *foreign_names.SPACES.values()):
         for written in table.values():
             for path in re.findall(r"wk((?:\.\w+)+)", written):
                 operator.attrgetter(path[1:])(wk)
             for method in re.findall(r"\bx\.(\w+)", written):
                 assert hasattr(wk.Tensor, method), written
-    for table, owner in ((elsewhere.FUNCTIONS, wk), (elsewhere.METHODS, wk.Tensor)):
+    for table, owner in ((foreign_names.FUNCTIONS, wk), (foreign_names.METHODS, wk.Tensor)):
         assert [name for name in table if name in dir(owner)] == []
 
 

@@ -250,7 +250,7 @@ from wgsl_kernels.ops.linear_algebra.fused_matrix import fused_mat_mul as fused_
 from wgsl_kernels.ops.linear_algebra.matrix import dot as dot
 from wgsl_kernels.ops.linear_algebra.matrix import matmul as matmul
 from wgsl_kernels.ops.linear_algebra.matrix import outer as outer
-from wgsl_kernels.ops.names import elsewhere as _elsewhere  # noqa: F401  other libraries' names
+from wgsl_kernels.ops.names import foreign_names as _foreign_names  # noqa: F401  of other libraries
 from wgsl_kernels.ops.names import methods as _methods  # noqa: F401  binds the methods of tensors
 from wgsl_kernels.ops.names import operators as _operators  # noqa: F401  binds the operators of tensors
 from wgsl_kernels.ops.names.compositions import UniqueAll as UniqueAll

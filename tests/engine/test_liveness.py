@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from wgsl_kernels.engine.environment.liveness import Marker, held_elsewhere, is_shared
+from wgsl_kernels.engine.environment.liveness import Marker, held_outside, is_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ HOLDERS: list[Callable[[Any], Any]] = [
 def test_what_only_the_list_holds_is_not_held_elsewhere() -> None:
     objects = [object() for _ in range(3)]
 
-    assert held_elsewhere(objects, [0, 0, 0]) == [False, False, False]
+    assert held_outside(objects, [0, 0, 0]) == [False, False, False]
 
 
 @pytest.mark.parametrize("hold", HOLDERS)
@@ -49,11 +49,11 @@ def test_every_kind_of_holder_counts(hold: Callable[[Any], Any]) -> None:
 
     kept = [hold(objects[1]), hold(holder.one)]
 
-    assert held_elsewhere(objects, [0, 0]) == [False, True]
-    assert held_elsewhere(objects, [0, 1]) == [False, False]
+    assert held_outside(objects, [0, 0]) == [False, True]
+    assert held_outside(objects, [0, 1]) == [False, False]
     assert shared_beside(holder) == [True, True, False]
     kept.clear()
-    assert held_elsewhere(objects, [0, 0]) == [False, False]
+    assert held_outside(objects, [0, 0]) == [False, False]
     assert shared_beside(holder) == [True, False, False]
 
 

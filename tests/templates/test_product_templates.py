@@ -1,17 +1,14 @@
-"""The templates of products compile: as they stand, and in each tiling of each operand file."""
+"""The templates of products compile in each tiling of each operand file."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.templates.corners import template_of, templates
+from tests.templates.corners import template_of
 
-import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.compose import compose
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
 from wgsl_kernels.backends.webgpu.modules.template_files import source_of
 from wgsl_kernels.backends.webgpu.products.tilings import (
     LANES,
@@ -63,18 +60,6 @@ def fits(tiling: Tiling) -> bool:
     if tiling.shares and not driver.open().policy.shares_lanes:
         return False
     return tiling.layout.a != "m" or tiling.rows % 4 == 0
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("path", templates())
-def test_a_template_compiles_as_it_stands(path: str) -> None:
-    folder = shaders_folder()
-    files = [file for where in ("templates", "lib") for file in (folder / where).glob("*.wesl")]
-    modules = {file.relative_to(folder).as_posix(): file.read_text() for file in files}
-    constants = template_of(path).constants.values()
-    conditions = {one.name: bool(one.default) for one in constants if one.is_bool}
-    linked = wk.link(modules, Path(path).with_suffix("").as_posix(), conditions=conditions)
-    check_compiles(linked.text)
 
 
 @pytest.mark.gpu

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.modes import ALL_MODES
 
-from wgsl_kernels.cli.check import Asked, check_target
+from wgsl_kernels.cli.check import CheckOptions, check_target
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.registered import drop_samples, sampled_kernels
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECIPES = sorted((DOCS / "cookbook").glob("*.py"))
-THIN = Asked(sections=("compiles", "portable", "right"), rows_only=True)
+THIN = CheckOptions(sections=("compiles", "portable", "right"), rows_only=True)
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def _as_before() -> Iterator[None]:
 @pytest.mark.gpu
 @pytest.mark.parametrize("file", RECIPES, ids=lambda file: file.stem)
 def test_a_recipe_passes_its_check(file: Path) -> None:
-    verdict = check_target(str(file), Asked() if ALL_MODES else THIN)
+    verdict = check_target(str(file), CheckOptions() if ALL_MODES else THIN)
 
     assert verdict.passed(strict=True), "\n".join(map(str, verdict.findings))
     assert [one.kernel for one in verdict.reports]

@@ -8,7 +8,7 @@ import pytest
 from tests.modes import ALL_MODES
 from tests.testing.placed_errors import FAULTS, write_fault
 
-from wgsl_kernels.cli.check import Asked, check_program
+from wgsl_kernels.cli.check import CheckOptions, check_program
 from wgsl_kernels.testing.program import Program
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ OF_EACH_KIND = 125 if ALL_MODES else 5
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_an_error_is_found_where_it_was_put(kind: str, tmp_path: Path) -> None:
-    asked = Asked(sections=("compiles",), rows_only=True)
+    asked = CheckOptions(sections=("compiles",), rows_only=True)
     missed: list[str] = []
     for seed in range(OF_EACH_KIND):
         folder = tmp_path / str(seed)

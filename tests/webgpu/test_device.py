@@ -270,6 +270,17 @@ def test_override_constants_make_pipelines_of_their_own(device: Device) -> None:
         assert device.read(y, 0, 4).view(np.uint32)[0] == value
 
 
+def test_override_constants_of_either_zero_are_told_apart(device: Device) -> None:
+    made = [
+        device.pipeline(
+            "override N: f32;\n" + LENGTHS, LENGTHS_BINDINGS, "N", constants={"N": zero}
+        )
+        for zero in (0.0, -0.0, 0.0)
+    ]
+
+    assert made[0] is made[2] is not made[1]
+
+
 def test_compile_errors_keep_the_compilers_words_and_position(device: Device) -> None:
     with pytest.raises(CompileFailure) as caught:
         device.pipeline("fn main() { let x = ; }", (), "Broken")

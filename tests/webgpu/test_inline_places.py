@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from wgsl_kernels.wgsl.facts.inline import inline_text, note_home
+from wgsl_kernels.wgsl.facts.inline import inline_text, note_python_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ def test_a_place_is_the_python_files(
         body = body.removeprefix(indent)
     file.write_text(f"# first\n{before}{body}{after}")
     given = ("\n" if before.endswith('"""\n') else "") + SHADER
-    note_home("<inline in own.py:1>", str(file))
+    note_python_file("<inline in own.py:1>", str(file))
     text = inline_text("<inline in own.py:1>", given)
 
     place = text.place(given.index("x + x"))
@@ -44,7 +44,7 @@ def test_a_place_is_the_python_files(
 def test_what_is_not_there_once_keeps_its_own_places(times: int, tmp_path: Path) -> None:
     file = tmp_path / "own.py"
     file.write_text("".join(f'TEXT{n} = """\n{SHADER}"""\n' for n in range(times)))
-    note_home("<inline in own.py:7>", str(file))
+    note_python_file("<inline in own.py:7>", str(file))
     text = inline_text("<inline in own.py:7>", SHADER)
 
     place = text.place(SHADER.index("x + x"))

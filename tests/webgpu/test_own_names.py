@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
+from wgsl_kernels.backends.webgpu.modules.source import load_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,3 +81,13 @@ def test_a_file_s_names_mean_nothing_beyond_it(
     for _ in range(2):
         with wk.config.using(fusion="always"):
             np.testing.assert_array_equal(wk.exp(kernel(wk.relu(x))).numpy(), expected)
+
+
+def test_no_name_is_twice_in_what_the_composer_writes() -> None:
+    source = load_text("fn op(x: f32) -> f32 { return one(x) + two(x); }\n", "op.wgsl", Path())
+    one, two = (f"fn {name}(x: f32) -> f32 {{ return x; }}\n" for name in ("one", "two"))
+    assembly = Assembly(source, None, {"one": lambda: one + two, "two": lambda: two})
+    assembly.resolve()
+
+    with pytest.raises(wk.ShaderError, match=r"'two' is given twice; first at .*:1:4\."):
+        assembly.compose("", "")

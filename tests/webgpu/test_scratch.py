@@ -9,7 +9,7 @@ from weakref import WeakSet
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu.capturing.scratch import Room, Value, Workspace
+from wgsl_kernels.backends.webgpu.capturing.scratch import Reservation, Value, Workspace
 from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool
 
 
@@ -27,18 +27,18 @@ def make_workspace() -> Workspace:
 
 
 def places_for(
-    workspace: Workspace, values: dict[Value, range], results: list[Room]
+    workspace: Workspace, values: dict[Value, range], results: list[Reservation]
 ) -> dict[Value, Block | int]:
     """Return where a workspace holds the values, its new buffers made."""
     return workspace.places_in(workspace.plan(values, results))
 
 
-def capacity_of(place: Block | int, results: list[Room]) -> int:
+def capacity_of(place: Block | int, results: list[Reservation]) -> int:
     """Return the bytes of a buffer of the workspace, or of that for a result."""
     return place.capacity if isinstance(place, Block) else results[place].capacity
 
 
-def draw_run(seed: int, steps: int = 20) -> tuple[dict[Value, range], list[Room]]:
+def draw_run(seed: int, steps: int = 20) -> tuple[dict[Value, range], list[Reservation]]:
     """Return the values of a random run and the buffers of its results."""
     draw = np.random.default_rng(seed)
     values: dict[Value, range] = {}
@@ -46,7 +46,9 @@ def draw_run(seed: int, steps: int = 20) -> tuple[dict[Value, range], list[Room]
         first, last = sorted(draw.integers(0, steps, 2).tolist())
         values[Value(int(2.0 ** draw.uniform(2, 16)))] = range(first, last + 1)
     results = [
-        Room(int(2.0 ** draw.uniform(4, 16)), slot, [range(int(draw.integers(0, steps)), steps)])
+        Reservation(
+            int(2.0 ** draw.uniform(4, 16)), slot, [range(int(draw.integers(0, steps)), steps)]
+        )
         for slot in range(4)
     ]
     return values, results
@@ -80,7 +82,7 @@ def test_a_small_value_goes_where_a_large_one_was() -> None:
 def test_a_value_lies_in_the_buffer_of_a_result_until_that_is_there() -> None:
     workspace = make_workspace()
     early, late = Value(256), Value(256)
-    result = Room(1024, 7, [range(3, 6)])
+    result = Reservation(1024, 7, [range(3, 6)])
     places = places_for(workspace, {early: range(3), late: range(2, 4)}, [result])
 
     assert places[early] == 7
@@ -91,7 +93,9 @@ def test_a_second_run_of_the_same_sizes_takes_no_more_buffers() -> None:
     workspace = make_workspace()
     spans = [range(2), range(1, 3), range(2, 4)]
     runs = [
-        places_for(workspace, {Value(512): span for span in spans}, [Room(512, 0, [range(2, 9)])])
+        places_for(
+            workspace, {Value(512): span for span in spans}, [Reservation(512, 0, [range(2, 9)])]
+        )
         for _ in range(2)
     ]
 

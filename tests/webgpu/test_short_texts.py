@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields, replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter import policy
+from wgsl_kernels.backends.webgpu.composing.text.structure import (
+    After,
+    Before,
+    Leaf,
+    Step,
+    Structure,
+)
+from wgsl_kernels.backends.webgpu.programs import building
 from wgsl_kernels.engine.registry import registry
 
 if TYPE_CHECKING:
@@ -72,3 +82,43 @@ def test_many_maps_stand_once_behind_a_product_with_the_same_bits(cols: int, loo
     with wk.config.using(fusion="never"):
         expected = _maps(a @ b).numpy()
     np.testing.assert_array_equal(_maps(a @ b).numpy(), expected)
+
+
+def test_the_text_behind_a_product_is_that_of_its_size_whatever_was_composed_before() -> None:
+    b = wk.tensor(RNG.standard_normal((12, 16)).astype(np.float32))
+    most = policy.SHORT_TEXT // 16  # rows of a short text; a few more are tiled alike
+    few, many = (wk.tensor(np.ones((rows, 12), np.float32)) for rows in (most, most + 4))
+    alone = []
+    for a in (few, many):
+        building._composed.clear()
+        registry.announce_change()
+        alone.append(_texts(lambda a=a: _maps(a @ b)))  # type: ignore[misc] # a default for each
+    assert alone[0] != alone[1]
+
+    building._composed.clear()
+    registry.announce_change()
+    first = wk.explain(lambda: _maps(few @ b))  # whose text lives as long
+    assert _texts(lambda: _maps(many @ b)) == alone[1]
+    assert [row.dispatch and row.dispatch.module.text for row in first.dispatches] == alone[0]
+
+
+_FULL = Structure((), (), (1,), (), vec4=True, few=True)
+_OTHER: dict[str, Any] = {
+    "steps": (Step(cast("Any", SimpleNamespace(key="Abs")), (~0,)),),
+    "leaves": (Leaf("float32", "flat"),),
+    "spaces": (2,),
+    "outputs": (0,),
+    "vec4": False,
+    "few": False,
+    "name": "other",
+    "structure": replace(_FULL, vec4=False),
+    "keeps": False,
+    "loops": True,
+}
+
+
+@pytest.mark.parametrize("group", [_FULL, Before("x", _FULL), After(_FULL, keeps=True)])
+def test_every_field_of_what_is_fused_tells_texts_apart(group: Structure | Before | After) -> None:
+    for one in fields(group):
+        changed = replace(group, **{one.name: _OTHER[one.name]})
+        assert changed.key != group.key, one.name

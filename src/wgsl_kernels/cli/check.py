@@ -38,7 +38,7 @@ _LISTED = 12
 
 
 @dataclass(frozen=True)
-class Asked:
+class CheckOptions:
     """What a user asked for.
 
     Attributes:
@@ -103,7 +103,7 @@ def asked_for(
     case: str,
     *,
     strict: bool,
-) -> Asked:
+) -> CheckOptions:
     """Return what the options of the command ask for.
 
     Raises:
@@ -117,7 +117,9 @@ def asked_for(
     chosen: tuple[Section, ...] = tuple(
         [one for one in SECTIONS if not sections or one in sections]
     )
-    return Asked(tuple(only or ()), tuple(backends or ("cpu", "webgpu")), chosen, case, strict)
+    return CheckOptions(
+        tuple(only or ()), tuple(backends or ("cpu", "webgpu")), chosen, case, strict
+    )
 
 
 def remember(verdict: Verdict) -> None:
@@ -125,7 +127,7 @@ def remember(verdict: Verdict) -> None:
     keep_evidence(verdict.reports)
 
 
-def check_target(target: str | None, asked: Asked, *, everything: bool = False) -> Verdict:
+def check_target(target: str | None, asked: CheckOptions, *, everything: bool = False) -> Verdict:
     """Check a file, a kernel by name, or all kernels that have samples.
 
     Raises:
@@ -151,7 +153,9 @@ def check_target(target: str | None, asked: Asked, *, everything: bool = False) 
     return verdict
 
 
-def check_targets(targets: Sequence[str], asked: Asked, *, everything: bool = False) -> Verdict:
+def check_targets(
+    targets: Sequence[str], asked: CheckOptions, *, everything: bool = False
+) -> Verdict:
     """Check several files or kernels, as `check_target` does each; none are all kernels.
 
     Raises:
@@ -174,7 +178,7 @@ def check_targets(targets: Sequence[str], asked: Asked, *, everything: bool = Fa
     return whole
 
 
-def check_program(program: Program, asked: Asked) -> Verdict:
+def check_program(program: Program, asked: CheckOptions) -> Verdict:
     """Run a file and check the kernels that it registers."""
     program.run()
     verdict = check_names([one for one in program.kernels if samples_of(one)], asked)
@@ -192,7 +196,7 @@ def check_program(program: Program, asked: Asked) -> Verdict:
     return verdict
 
 
-def check_names(names: Sequence[str], asked: Asked) -> Verdict:
+def check_names(names: Sequence[str], asked: CheckOptions) -> Verdict:
     """Check kernels by name."""
     usable = asked.backends if choose_adapter() is not None else ("cpu",)
     return Verdict(
@@ -205,7 +209,7 @@ def check_names(names: Sequence[str], asked: Asked) -> Verdict:
     )
 
 
-def _is_asked(name: str, asked: Asked) -> bool:
+def _is_asked(name: str, asked: CheckOptions) -> bool:
     return not asked.only or name in asked.only
 
 
@@ -231,7 +235,7 @@ def show(to: Console, verdict: Verdict, form: str, *, verbose: bool = False) -> 
         _show_total(to, verdict)
 
 
-def draw(verdict: Verdict, asked: Asked, folder: Path, to: Console) -> None:
+def draw(verdict: Verdict, asked: CheckOptions, folder: Path, to: Console) -> None:
     """Write pictures of what the checked kernels give, and say which.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from wgsl_kernels.cli.check import Asked, Verdict, check_names, check_program, show
+from wgsl_kernels.cli.check import CheckOptions, Verdict, check_names, check_program, show
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.snapshot import Snapshot, take_snapshot
 from wgsl_kernels.testing.program import Program
@@ -47,7 +47,7 @@ class Session:
     """
 
     program: Program
-    asked: Asked
+    asked: CheckOptions
     good: Verdict | None = None
     turns: int = 0
     _registered: Snapshot | None = field(default=None, repr=False)
@@ -99,7 +99,9 @@ class Session:
                 yield whole
 
 
-def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None = None) -> None:
+def watch_file(
+    to: Console, target: str | None, asked: CheckOptions, turns: int | None = None
+) -> None:
     """Check a file, and again at every save of it or of what is beside it, until Ctrl-C.
 
     Args:
@@ -130,7 +132,7 @@ def watch_file(to: Console, target: str | None, asked: Asked, turns: int | None 
             stop.set()
 
 
-def session_of(target: str | None, asked: Asked) -> Session:
+def session_of(target: str | None, asked: CheckOptions) -> Session:
     """Return a watch over a file.
 
     Raises:

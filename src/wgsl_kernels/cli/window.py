@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from wgsl_kernels.cli.check import Asked
+    from wgsl_kernels.cli.check import CheckOptions
     from wgsl_kernels.cli.watching import Session
     from wgsl_kernels.testing.sample import Sample
 
@@ -47,7 +47,7 @@ class Scene:
     """
 
     session: Session
-    asked: Asked
+    asked: CheckOptions
     picture: Array | None = None
     problem: str = ""
     seconds: float = 0.0
@@ -141,7 +141,9 @@ def frame(scene: Scene, width: int, height: int) -> Array:
     return np.concatenate([pixels, np.full((height, width, 1), 255, np.uint8)], axis=-1)
 
 
-def open_window(to: Console, session: Session, asked: Asked, frames: int | None = None) -> Scene:
+def open_window(
+    to: Console, session: Session, asked: CheckOptions, frames: int | None = None
+) -> Scene:
     """Show a file's output in a window, again at every save, until it is closed.
 
     Args:

@@ -47,14 +47,14 @@ def clip_by_global_norm(gradients: Any, max_norm: float) -> tuple[Any, Tensor]:
     most = float(number(_NAME, "max_norm", max_norm))
     if not most > 0:
         raise ArgumentError(f"{_NAME}: max_norm is {max_norm!r}; want a number above 0.")
-    given, filled = _taken_apart(gradients)
+    given, filled = _flattened(gradients)
     squares = [sum(square(one)) for one in given if one is not None]
     norm = sqrt(add_n(squares)) if squares else as_tensor(0.0)
     factor = minimum(most / norm, 1.0)
     return filled([None if one is None else one * factor for one in given]), norm
 
 
-def _taken_apart(gradients: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+def _flattened(gradients: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """Return the gradients, and what gives others the form of these."""
     if isinstance(gradients, FORMLESS):
         gradients = sequence(_NAME, "gradients", gradients, "tensors")

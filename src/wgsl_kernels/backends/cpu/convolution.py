@@ -71,13 +71,13 @@ def convolved_cpu(sliding: Sliding, x: Array, filter: Array) -> Array:
         multiply(whole, _places(sliding, padded, whole))
         return y
     views = _views(sliding, padded)
-    rooms: deque[Array] = deque()  # one for each thread
+    buffers: deque[Array] = deque()  # one for each thread
 
     def convolve(part: Part) -> None:
-        room = rooms.pop() if rooms else np.empty(0, x.dtype)
-        columns, room = _laid_out(sliding, views, part, filter.shape, room)
+        buffer = buffers.pop() if buffers else np.empty(0, x.dtype)
+        columns, buffer = _laid_out(sliding, views, part, filter.shape, buffer)
         multiply(part, columns)
-        rooms.append(room)
+        buffers.append(buffer)
 
     parts = list(_parts(sliding, filter.shape, OWN_PART))
     if len(parts) == 1:
@@ -195,25 +195,25 @@ def _columns(sliding: Sliding, x: Array, filter_shape: Shape) -> Iterator[tuple[
         yield whole, _places(sliding, padded, whole)
         return
     views = _views(sliding, padded)
-    room = np.empty(0, x.dtype)
+    buffer = np.empty(0, x.dtype)
     for part in _parts(sliding, filter_shape, PART):
-        columns, room = _laid_out(sliding, views, part, filter_shape, room)
+        columns, buffer = _laid_out(sliding, views, part, filter_shape, buffer)
         yield part, columns
 
 
 def _laid_out(
-    sliding: Sliding, views: Array, part: Part, filter_shape: Shape, room: Array
+    sliding: Sliding, views: Array, part: Part, filter_shape: Shape, buffer: Array
 ) -> tuple[Array, Array]:
     """Return the windows of a part as a matrix, and the room that it is in: this, or a larger."""
     first = sliding.is_channels_first
     images, *lines = part
     view = _part(views, images, ..., *lines, EVERY) if first else views[part]
-    if view.size > room.size:
-        room = np.empty(view.size, views.dtype)
-    windows = room[: view.size].reshape(view.shape)
+    if view.size > buffer.size:
+        buffer = np.empty(view.size, views.dtype)
+    windows = buffer[: view.size].reshape(view.shape)
     windows[...] = view
     depth = math.prod(filter_shape[:-1])
-    return windows.reshape((len(view), depth, -1) if first else (-1, depth)), room
+    return windows.reshape((len(view), depth, -1) if first else (-1, depth)), buffer
 
 
 def _views(sliding: Sliding, padded: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.threads import each
-from wgsl_kernels.engine.values.turns import turned, turns_of
+from wgsl_kernels.engine.values.phases import phase_count, phases_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,11 +120,11 @@ def input_by_channel(sliding: Sliding, dy: Array, filter: Array) -> Array:
         [batch, height, width, channels].
     """
     if filter.size and sliding.rows.stride == sliding.cols.stride == 1:  # all are covered alike
-        ((_, _, rows),), ((_, _, cols),) = turned(sliding.rows), turned(sliding.cols)
+        ((_, _, rows),), ((_, _, cols),) = phases_of(sliding.rows), phases_of(sliding.cols)
         return by_channel(replace(sliding, axes=(rows, cols)), dy, filter[::-1, ::-1])
     y = np.zeros((dy.shape[0], sliding.rows.size, sliding.cols.size, dy.shape[3]), dy.dtype)
-    for down, row_elements, rows in turned(sliding.rows):
-        for right, col_elements, cols in turned(sliding.cols):
+    for down, row_elements, rows in phases_of(sliding.rows):
+        for right, col_elements, cols in phases_of(sliding.cols):
             elements = filter[row_elements, col_elements][::-1, ::-1]
             y[:, down, right] = by_channel(replace(sliding, axes=(rows, cols)), dy, elements)
     return y
@@ -160,7 +160,7 @@ def _lines(sliding: Sliding, x: Array, part: Part, across: int) -> Iterator[tupl
     images, places = part
     rows, cols = sliding.rows, sliding.cols
     down = places.stop - places.start
-    turns = turns_of(cols)
+    turns = phase_count(cols)
     tall = Run(
         places.start * rows.stride - rows.before,
         1,
@@ -219,6 +219,6 @@ def _taken(x: Array, tall: Run, wide: Run) -> Array:
     side_by_side = (channels * x.itemsize, x.itemsize)
     if seen.shape == shape:
         return seen if seen.strides[2:] == side_by_side else np.ascontiguousarray(seen)
-    room = np.zeros(shape, x.dtype)
-    room[:, down, right] = seen
-    return room
+    buffer = np.zeros(shape, x.dtype)
+    buffer[:, down, right] = seen
+    return buffer

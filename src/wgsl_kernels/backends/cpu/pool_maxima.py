@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu.pooling import is_padded, padded, parts, room_around
+from wgsl_kernels.backends.cpu.pooling import is_padded, padded, parts, with_margin
 from wgsl_kernels.backends.cpu.threads import each
-from wgsl_kernels.engine.values.turns import turns_of
+from wgsl_kernels.engine.values.phases import phase_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,16 +44,16 @@ def max_pool_gradient_cpu(sliding: Sliding, dy: Array, x: Array) -> Array:
     def spread(images: slice) -> None:
         own = y[images]
         maxima = _maxima(padded(sliding, x[images], -np.inf), axes, places)
-        room = room_around(sliding, own) if has_margin else own
+        buffer = with_margin(sliding, own) if has_margin else own
         shares = dy[images]
         for number, axis in enumerate(axes, 1):
             given = shares
-            shares = room
+            shares = buffer
             if number < last:
                 shares = _room(maxima.levels[number].shape, number, axis, dy.dtype)
-            _give(shares, places[number - 1], axis, maxima.handed_out(number, given))
+            _give(shares, places[number - 1], axis, maxima.distributed(number, given))
         if has_margin:
-            own[...] = sliding.cropped(room)
+            own[...] = sliding.cropped(buffer)
 
     with np.errstate(all="ignore"):
         each(spread, parts(sliding))
@@ -76,7 +76,7 @@ def chosen_cpu(sliding: Sliding, values: Array, x: Array) -> Array:
             found = y[images]
             if number > 1:
                 found = np.zeros(maxima.levels[number - 1].shape, values.dtype)
-            _take(found, given, places[number - 1], maxima.handed_out(number, _all_bits(found)))
+            _take(found, given, places[number - 1], maxima.distributed(number, _all_bits(found)))
 
     with np.errstate(all="ignore"):
         each(fetch, parts(sliding))
@@ -93,17 +93,17 @@ def _places(axes: tuple[Axis, ...]) -> list[list[Place]]:
 
 def _room(shape: Shape, number: int, axis: Axis, dtype: np.dtype[Any]) -> Array:
     """Return room for what places give along an axis: zeros, unless all of it will be written."""
-    is_whole = axis.window == turns_of(axis) and axis.out * axis.window == shape[number]
+    is_whole = axis.window == phase_count(axis) and axis.out * axis.window == shape[number]
     return np.empty(shape, dtype) if is_whole else np.zeros(shape, dtype)
 
 
-def _give(room: Array, places: list[Place], axis: Axis, shares: Iterator[Array]) -> None:
+def _give(buffer: Array, places: list[Place], axis: Axis, shares: Iterator[Array]) -> None:
     """Add to each element, in zeros, its shares of the windows."""
     for tap, share in enumerate(shares):
-        if tap < turns_of(axis):  # no window before has given there
-            room[places[tap]] = share
+        if tap < phase_count(axis):  # no window before has given there
+            buffer[places[tap]] = share
         else:
-            room[places[tap]] += share
+            buffer[places[tap]] += share
 
 
 def _all_bits(x: Array) -> Array:
@@ -111,10 +111,10 @@ def _all_bits(x: Array) -> Array:
     return np.full(x.shape, -1, f"i{x.dtype.itemsize}").view(x.dtype)
 
 
-def _take(room: Array, values: Array, places: list[Place], bits: Iterator[Array]) -> None:
+def _take(buffer: Array, values: Array, places: list[Place], bits: Iterator[Array]) -> None:
     """Fill zeros with the value that each window chose, where its bits are all set."""
-    whole = np.dtype(f"i{room.dtype.itemsize}")
-    target = room.view(whole)
+    whole = np.dtype(f"i{buffer.dtype.itemsize}")
+    target = buffer.view(whole)
     for place, one in zip(places, bits, strict=True):
         target |= one.view(whole) & values[place].view(whole)
 
@@ -137,7 +137,7 @@ class _Maxima(NamedTuple):
     has_nan: bool
     is_low: bool
 
-    def handed_out(self, number: int, shares: Array) -> Iterator[Array]:
+    def distributed(self, number: int, shares: Array) -> Iterator[Array]:
         """Yield, element by element of an axis, what goes on of each share to that one.
 
         It goes to the first of the largest; NaN counts as such, padding never. What was yielded is

@@ -14,7 +14,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.extremes import zeros_in_order
 from wgsl_kernels.backends.cpu.threads import each
 from wgsl_kernels.engine.environment.recent import remembered
-from wgsl_kernels.engine.values.turns import turns_of
+from wgsl_kernels.engine.values.phases import phase_count
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.kernel import Array
@@ -35,12 +35,12 @@ def padded(sliding: Sliding, x: Array, value: float) -> Array:
     """Return channels-last images with as much padding around as the window needs."""
     if not is_padded(sliding):
         return x
-    room = room_around(sliding, x, value)
-    sliding.cropped(room)[...] = x
-    return room
+    buffer = with_margin(sliding, x, value)
+    sliding.cropped(buffer)[...] = x
+    return buffer
 
 
-def room_around(sliding: Sliding, x: Array, value: float = 0) -> Array:
+def with_margin(sliding: Sliding, x: Array, value: float = 0) -> Array:
     """Return ``value`` in the shape of channels-last images with their padding."""
     sizes = [axis.before + axis.size + axis.after for axis in sliding.axes]
     shape = (len(x), *sizes, x.shape[-1])
@@ -87,13 +87,13 @@ def max_pool_cpu(sliding: Sliding, x: Array, lowest: float) -> Array:
     y = np.empty(sliding.out_shape, x.dtype)
 
     def pool(images: slice) -> None:
-        room, largest = padded(sliding, x[images], lowest), y[images]
+        buffer, largest = padded(sliding, x[images], lowest), y[images]
 
         def pooled(words: Array) -> Array:
             return joined(sliding, words, np.maximum, np.empty(largest.shape, words.dtype))
 
-        joined(sliding, room, np.maximum, largest)
-        zeros_in_order(np.maximum, largest, room, pooled)
+        joined(sliding, buffer, np.maximum, largest)
+        zeros_in_order(np.maximum, largest, buffer, pooled)
 
     each(pool, parts(sliding))
     return y
@@ -133,28 +133,28 @@ def avg_pool_gradient_cpu(sliding: Sliding, dy: Array) -> Array:
 
     def spread(images: slice) -> None:
         own = y[images]
-        room = room_around(sliding, own) if is_padded(sliding) else own
+        buffer = with_margin(sliding, own) if is_padded(sliding) else own
         shares = dy[images] / seen
         for number in range(len(axes), 1, -1):
             outs = [axis.out for axis in axes[: number - 1]]
-            across = np.zeros((len(own), *outs, *room.shape[number:]), dy.dtype)
+            across = np.zeros((len(own), *outs, *buffer.shape[number:]), dy.dtype)
             _spread_along(across, number, axes[number - 1], shares)
             shares = across
-        _spread_along(room, 1, axes[0], shares)
-        if room is not own:
-            own[...] = sliding.cropped(room)
+        _spread_along(buffer, 1, axes[0], shares)
+        if buffer is not own:
+            own[...] = sliding.cropped(buffer)
 
     with np.errstate(all="ignore"):
         each(spread, parts(sliding))
     return y
 
 
-def _spread_along(room: Array, number: int, axis: Axis, shares: Array) -> None:
+def _spread_along(buffer: Array, number: int, axis: Axis, shares: Array) -> None:
     """Add to each line of zeros the shares of the places whose windows hold it."""
-    overlap = turns_of(axis) < axis.window
+    overlap = phase_count(axis) < axis.window
     for tap in range(axis.window):
         here = (*(slice(None),) * number, axis.places(tap))
         if not overlap:
-            room[here] = shares
+            buffer[here] = shares
         else:
-            room[here] += shares
+            buffer[here] += shares

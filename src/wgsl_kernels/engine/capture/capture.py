@@ -334,7 +334,7 @@ class Captured(Generic[P, R]):
             self._compare(traced, can_replay=False)
             return cast("R", result)
         run.check = check
-        recordings.make_room(run.nbytes)
+        recordings.evict(run.nbytes)
         runs = self._runs.setdefault(key, [])
         if isinstance(runs, list):
             runs.append(run)

@@ -41,7 +41,7 @@ def add(holder: Holder) -> None:
         holders.add(holder)
 
 
-def make_room(nbytes: int) -> None:
+def evict(nbytes: int) -> None:
     """Drop recordings, those not used for longest first, so that ``nbytes`` more may be kept."""
     made[0] += 1
     with _adding:

@@ -15,7 +15,7 @@ from sys import getrefcount
 from typing import Any
 
 
-def held_elsewhere(objects: list[Any], own: list[int]) -> list[bool]:
+def held_outside(objects: list[Any], own: list[int]) -> list[bool]:
     """Return for each object whether it has holders besides this list and as many as ``own``."""
     found: list[bool] = []
     for n in range(len(objects)):
@@ -42,6 +42,6 @@ class Marker:
 
 
 _ITEM = _ARGUMENT = 0
-_ITEM = next(n for n in range(16) if not held_elsewhere([object()], [n])[0])
+_ITEM = next(n for n in range(16) if not held_outside([object()], [n])[0])
 _marker = Marker()
 _ARGUMENT = next(n for n in range(16) if not is_shared(_marker.token, n)) - 1

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_elsewhere: dict[str, dict[str, str]] = {}
+_foreign: dict[str, dict[str, str]] = {}
 
 
-def provide_elsewhere(kind: str, names: Mapping[str, str]) -> None:
+def provide_foreign(kind: str, names: Mapping[str, str]) -> None:
     """Set what to write for other libraries' names.
 
     Args:
@@ -19,12 +19,12 @@ def provide_elsewhere(kind: str, names: Mapping[str, str]) -> None:
             ``"optimizer"`` or ``"keyword"``.
         names: By the name there, what is written here.
     """
-    _elsewhere[kind] = dict(names)
+    _foreign[kind] = dict(names)
 
 
 def written_for(kind: str, name: str) -> str:
     """Return what to write in place of another library's name: a sentence, or nothing."""
-    written = _elsewhere.get(kind, {}).get(name)
+    written = _foreign.get(kind, {}).get(name)
     return f" Use {written}." if written else ""
 
 
@@ -51,7 +51,7 @@ def _nearest(name: str, known: tuple[str, ...], cutoff: float, of_same_length: f
 
 def advice(kind: str, name: str, known: Iterable[str]) -> str:
     """Return what to write in place of a wrong name: a sentence, or nothing."""
-    names = _elsewhere.get(kind, {})
+    names = _foreign.get(kind, {})
     meant = None if name in names else nearest(name, known)
     if meant is not None:
         return f" Did you mean {meant!r}?"

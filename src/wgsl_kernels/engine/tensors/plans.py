@@ -36,7 +36,7 @@ class Plan:
         casts: A dtype per input that must be cast first (None: as it is), or None if none must.
         narrows: Where inputs or outputs are int8 or uint8 and the kernel computes in int32, what
             each output is cast to afterwards; `casts` is empty then. None for all other runs.
-        launch: Runs it; takes arrays of ``driver``, gives arrays of ``homes``.
+        launch: Runs it; takes arrays of ``driver``, gives arrays of ``result_drivers``.
         outputs: The specs, or None where they are known only after the run.
         output: The spec of the output, where there is one and it is known.
         pattern: What the signature says of them, unknown lengths included.
@@ -50,7 +50,6 @@ class Plan:
         "casts",
         "driver",
         "form",
-        "homes",
         "input_names",
         "keeping",
         "launch",
@@ -60,6 +59,7 @@ class Plan:
         "output_names",
         "outputs",
         "pattern",
+        "result_drivers",
         "single",
         "uses",
     )
@@ -73,7 +73,7 @@ class Plan:
     outputs: tuple[Spec, ...] | None
     output: Spec | None
     pattern: tuple[Spec, ...] | None
-    homes: tuple[Driver, ...]
+    result_drivers: tuple[Driver, ...]
     input_names: tuple[str, ...]
     output_names: tuple[str, ...]
     single: bool
@@ -180,7 +180,7 @@ def _planned(
 
 def _finish(plan: Plan, declared: Signature | None, driver: Driver, specs: Sequence[Any]) -> None:
     inferred = declared.infer(specs, plan.attrs) if declared is not None else None
-    kernel, home = _kernel_for(plan.name, driver, specs, inferred)
+    kernel, chosen = _kernel_for(plan.name, driver, specs, inferred)
     if inferred is None and kernel.infer is not None:
         flat = [spec for spec in specs if isinstance(spec, Spec)]
         inferred = Outputs((kernel.infer(flat, plan.attrs),), output_names(plan.input_names), True)
@@ -190,11 +190,11 @@ def _finish(plan: Plan, declared: Signature | None, driver: Driver, specs: Seque
     plan.outputs = plan.pattern if known else None
     plan.output = plan.outputs[0] if plan.single and plan.outputs else None
     plan.output_names = () if inferred is None else inferred.names
-    plan.driver = home
-    plan.homes = ()
+    plan.driver = chosen
+    plan.result_drivers = ()
     if plan.outputs is not None:
-        plan.homes = tuple(home for _ in plan.outputs)
-    plan.launch = home.prepare(kernel, list(specs), plan.attrs, plan.outputs, plan.output_names)
+        plan.result_drivers = tuple(chosen for _ in plan.outputs)
+    plan.launch = chosen.prepare(kernel, list(specs), plan.attrs, plan.outputs, plan.output_names)
     plan.keeping = None
     if inferred is not None:
         plan.keeping = keeping_for(

@@ -12,7 +12,7 @@ import numpy as np
 from wgsl_kernels.engine.drivers import memory
 from wgsl_kernels.engine.drivers.backends import active_driver, find_driver, use_backend
 from wgsl_kernels.engine.drivers.fallbacks import note_fallback
-from wgsl_kernels.engine.drivers.room import check_room, too_large
+from wgsl_kernels.engine.drivers.host_memory import check_room, too_large
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import DisposedTensorError, DTypeError, ShapeError
@@ -350,7 +350,7 @@ def tensor(
         return of_watched(values, wanted, dtype)
     if isinstance(values, Tensor):
         values, dtype = values.numpy(), values.dtype if dtype is None else dtype
-    host = to_host(values, dtype, double=context.current().double, room=check_room)
+    host = to_host(values, dtype, double=context.current().double, check_size=check_room)
     name = _dtype_of(host, dtype)
     if wanted and not host.ndim:
         check_room(wanted, name)

@@ -148,7 +148,7 @@ class Template:
             OpaqueError: It holds something that cannot be built again.
         """
         self.tensors: list[Tensor] = []
-        self._form = self._taken_apart(result)
+        self._form = self._flattened(result)
         self.count = len(self.tensors)
         self.is_bare = isinstance(result, Tensor)
 
@@ -156,20 +156,20 @@ class Template:
         """Return a new result with these tensors in their places."""
         return self._filled(self._form, tensors)
 
-    def _taken_apart(self, value: Any) -> Any:
+    def _flattened(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             self.tensors.append(value)
             return _Place(len(self.tensors) - 1)
         if isinstance(value, (tuple, list)):
-            return _rebuilt(value, [self._taken_apart(one) for one in cast("list[Any]", value)])
+            return _rebuilt(value, [self._flattened(one) for one in cast("list[Any]", value)])
         if type(value) is dict:
             pairs = _dict(value).items()
-            return {name: self._taken_apart(one) for name, one in pairs}
+            return {name: self._flattened(one) for name, one in pairs}
         if isinstance(value, (*_PLAIN, float, complex, np.generic, np.dtype)):
             return value
         node = container_parts(value)
         if node is not None:
-            return _Node([self._taken_apart(one) for one in node.values], node.rebuild)
+            return _Node([self._flattened(one) for one in node.values], node.rebuild)
         kind = type(value).__name__
         raise OpaqueError(f"it returns a {kind}; want tensors in tuples, lists, dicts, dataclasses")
 

@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 Scalar = bool | int | float | complex | str
 
-Room = Callable[[tuple[int, ...], DType], None]
+SizeCheck = Callable[[tuple[int, ...], DType], None]
 NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 LARGE = 1 << 18
 """Elements from which on a copy is worth a question."""
 
 
 def to_host(
-    values: Any, dtype: Any = None, *, double: bool = False, room: Room | None = None
+    values: Any, dtype: Any = None, *, double: bool = False, check_size: SizeCheck | None = None
 ) -> Array:
     """Return a new array of ``values`` in a dtype that tensors can have.
 
     Python floats and NumPy's float64 become float32, integers but NumPy's int8 and uint8 int32,
     unless ``dtype`` says else; with ``double`` every float becomes float64 and every complex number
-    complex128. ``room`` is asked before a large array is copied.
+    complex128. ``check_size`` is asked before a large array is copied.
 
     Raises:
         ShapeError: Nested lists are ragged.
@@ -57,8 +57,8 @@ def to_host(
     target = numpy_dtype(wanted)
     if given.dtype.kind == "c" and target.kind != "c":
         raise DTypeError(f"tensor: complex values do not make a {wanted} tensor; take real first.")
-    if room is not None and given.size >= LARGE:
-        room(given.shape, wanted)
+    if check_size is not None and given.size >= LARGE:
+        check_size(given.shape, wanted)
     try:
         with np.errstate(all="ignore"):
             if wanted in BYTES and given.dtype.kind == "f":

@@ -88,7 +88,7 @@ def scan(
     """
     function("scan", "f", f)
     backwards = flag("scan", "reverse", reverse)
-    first, inputs = _taken_apart("init", init), _taken_apart("xs", xs)
+    first, inputs = _flattened("init", init), _flattened("xs", xs)
     steps = _length(inputs.tensors, length)
     structure = _structure_of(f, first, inputs)
     if not active_tapes() or not can_replay():
@@ -166,7 +166,7 @@ class _Structure:
         pair = self._f(self._carry.filled(carry), self._xs.filled(x))
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise ArgumentError(f"scan: f gave {shown(pair)}; want (carry, output).")
-        new, self.outputs = _taken_apart("the new carry", pair[0]), _taken_apart("y", pair[1])
+        new, self.outputs = _flattened("the new carry", pair[0]), _flattened("y", pair[1])
         if repr(_emptied(new)) != self._form:
             raise ArgumentError(
                 f"scan: f gave the carry {_emptied(new)}; want the form of init, "
@@ -205,7 +205,7 @@ def _form_of(template: Template) -> Template:
     return found
 
 
-def _taken_apart(name: str, value: Any) -> Template:
+def _flattened(name: str, value: Any) -> Template:
     """Return the form of nested tensors, with numbers and arrays made tensors."""
     try:
         return Template(_as_tensors(value))

@@ -14,7 +14,7 @@ from wgsl_kernels.backends.webgpu.products.dispatching import (
     sum_of_parts,
 )
 from wgsl_kernels.backends.webgpu.products.tilings import ITERATIONS, SHORTEST_SUM
-from wgsl_kernels.engine.values.turns import turned, turns_of
+from wgsl_kernels.engine.values.phases import phase_count, phases_of
 from wgsl_kernels.engine.values.windows import CHANNELS
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _part(sliding: Sliding) -> tuple[int, int]:
 
 def _triples(sliding: Sliding) -> int:
     """Return how many times three elements a line of the window is taken in."""
-    turns = turns_of(sliding.cols)
+    turns = phase_count(sliding.cols)
     return turns * math.ceil(math.ceil(sliding.cols.window / turns) / ELEMENTS)
 
 
@@ -176,7 +176,7 @@ def _convolve_back(gpu: Gpu, sliding: Sliding, dy: GpuArray, filter: GpuArray, y
     depth = filter.shape[2]
     image, down, right, channel = y.strides
     across = (filter.shape[1] * depth, depth)
-    all_rows, all_cols = list(turned(sliding.rows)), list(turned(sliding.cols))
+    all_rows, all_cols = list(phases_of(sliding.rows)), list(phases_of(sliding.cols))
     if len(all_rows) * len(all_cols) < sliding.rows.stride * sliding.cols.stride:
         sum_of_parts(gpu, gpu.empty((0,), "float32"), y, 0)
     for rows_of_y, row_elements, rows in all_rows:
@@ -242,7 +242,7 @@ def gather_filter(gpu: Gpu, sliding: Sliding, x: GpuArray, dy: GpuArray, shape: 
 def _steps(sliding: Sliding) -> tuple[dict[str, int], dict[str, int]]:
     """Return which elements of a window's line are taken together: as fields and as constants."""
     cols = sliding.cols
-    turns = turns_of(cols)
+    turns = phase_count(cols)
     fields = {"apart": cols.dilation * turns, "chunks": _triples(sliding) // turns}
     constants = {
         "turns": turns,

@@ -9,7 +9,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
-from wgsl_kernels.engine.drivers.room import check_room
+from wgsl_kernels.engine.drivers.host_memory import check_room
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature

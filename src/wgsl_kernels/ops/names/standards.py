@@ -124,15 +124,15 @@ def _ops() -> Iterator[LedgerRow]:
 def _array_api() -> Iterator[LedgerRow]:
     package = importlib.import_module("wgsl_kernels")
     for space, names in ARRAY_API.items():
-        home = getattr(package, space) if space and hasattr(package, space) else package
+        owner = getattr(package, space) if space and hasattr(package, space) else package
         for name in names:
             path = f"{space}.{name}" if space else name
-            here = not (space and home is package) and _is_ours(home, name)
+            here = not (space and owner is package) and _is_ours(owner, name)
             yield LedgerRow("array API", path, path if here else "", REASONS.get(path, ""))
 
 
-def _is_ours(home: object, name: str) -> bool:
-    return hasattr(home, name) and not isinstance(getattr(home, name), ModuleType)
+def _is_ours(owner: object, name: str) -> bool:
+    return hasattr(owner, name) and not isinstance(getattr(owner, name), ModuleType)
 
 
 expect_kernels(TFJS_KERNELS)

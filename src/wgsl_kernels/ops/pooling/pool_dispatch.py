@@ -37,7 +37,7 @@ def pool_on(gpu: Gpu, x: GpuArray, sliding: Sliding) -> GpuArray:
     y = gpu.empty(sliding.out_shape, "int32")
     images = _of_one_channel(gpu, x, sliding)
     sliding = sliding.of_one_channel()
-    vec4 = _in_fours(images) and sliding.channels % 4 == 0
+    vec4 = _is_vec4(images) and sliding.channels % 4 == 0
     params, grid = _units(gpu, y, sliding, 4 if vec4 else 1)
     params |= fields_of(sliding, x=images)
     window = params["window"]
@@ -117,7 +117,7 @@ def _of_one_channel(gpu: Gpu, x: GpuArray, sliding: Sliding) -> GpuArray:
     return gpu.view(gpu.contiguous(x), shape, row_major(shape), 0)
 
 
-def _in_fours(x: GpuArray) -> bool:
+def _is_vec4(x: GpuArray) -> bool:
     """Say whether neighbouring channels can be read four at a time, if they are so many."""
     *steps, last = x.strides
     return last == 1 and not any(one % 4 for one in (x.offset, *steps))

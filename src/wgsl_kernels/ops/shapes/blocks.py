@@ -92,7 +92,7 @@ def _grown(shape: Shape, block: Shape) -> Shape:
     return (batch, *(n * b for n, b in space), *shape[1 + len(block) :])
 
 
-def _apart(shape: Shape, block: Shape) -> tuple[Shape, tuple[int, ...]]:
+def _blocks_split(shape: Shape, block: Shape) -> tuple[Shape, tuple[int, ...]]:
     """Return [blocks..., batch, space..., rest] and the order that brings both together."""
     count = len(block)
     cut = (*block, shape[0] // math.prod(block), *shape[1 : 1 + count])
@@ -104,7 +104,7 @@ def _apart(shape: Shape, block: Shape) -> tuple[Shape, tuple[int, ...]]:
 
 @cpu_kernel("BatchToSpaceND")
 def _batch_to_space_cpu(x: Array, *, block_shape: Shape, crops: Pairs) -> Array:
-    cut, order = _apart(x.shape, block_shape)
+    cut, order = _blocks_split(x.shape, block_shape)
     whole = np.transpose(x.reshape(cut), order).reshape(_grown(x.shape, block_shape))
     kept = zip(whole.shape[1:], crops, strict=False)
     return whole[:, *(slice(a, n - b) for n, (a, b) in kept)]
@@ -112,7 +112,7 @@ def _batch_to_space_cpu(x: Array, *, block_shape: Shape, crops: Pairs) -> Array:
 
 @wgsl_kernel("BatchToSpaceND")
 def _batch_to_space_webgpu(gpu: Gpu, x: GpuArray, *, block_shape: Shape, crops: Pairs) -> GpuArray:
-    cut, order = _apart(x.shape, block_shape)
+    cut, order = _blocks_split(x.shape, block_shape)
     whole = _moved(gpu, x, cut, order, _grown(x.shape, block_shape))
     offset, lengths = whole.offset, list(whole.shape)
     for axis, (a, b) in enumerate(crops, start=1):

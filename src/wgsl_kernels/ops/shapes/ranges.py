@@ -11,7 +11,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.drivers.backends import use_backend
-from wgsl_kernels.engine.drivers.room import check_room, too_large
+from wgsl_kernels.engine.drivers.host_memory import check_room, too_large
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.registry.gradients import no_gradient
 from wgsl_kernels.engine.registry.signature import signature

@@ -235,8 +235,8 @@ _BUTTERFLIES = (4, 16)
 def _passes(length: int, most: int) -> tuple[int, ...]:
     """Return the radices, pairs of fours as one pass if ``most`` is 16."""
     found = radices(length)
-    fours = found.count(4) // 2 if most == 16 else 0
-    return (*(16,) * fours, *found[2 * fours :])
+    pairs = found.count(4) // 2 if most == 16 else 0
+    return (*(16,) * pairs, *found[2 * pairs :])
 
 
 def _weighed(gpu: Gpu, x: GpuArray, weights: GpuArray, length: int, scale: float = 1.0) -> GpuArray:

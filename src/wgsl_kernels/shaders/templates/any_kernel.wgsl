@@ -30,19 +30,6 @@ fn wk_int8(word: u32, i: u32) -> i32 {
   return extractBits(bitcast<i32>(word), 8u * (i % 4u), 8u);
 }
 
-// These four do nothing but under config.debug, which rewrites their calls.
-fn wk_print(value: f32) {
-}
-
-fn wk_print_i32(value: i32) {
-}
-
-fn wk_print_u32(value: u32) {
-}
-
-fn wk_assert(condition: bool) {
-}
-
 fn wk_nan() -> f32 {
   return bitcast<f32>(0x7fc00000u ^ wk_params.wk_zero);
 }

@@ -69,7 +69,7 @@ class Ranges:
     reasons: list[str] = field(default_factory=list[str])
 
 
-class _Kept:
+class _BlockBuffers:
     """The buffers of a block."""
 
     def __init__(self, device: Device) -> None:
@@ -132,7 +132,7 @@ class _Kept:
 @contextmanager
 def on_intervals(device: Device) -> Iterator[Ranges]:
     """Compute all dispatches of a block on intervals, too, and tell what its reads may give."""
-    kept, ranges = _Kept(device), Ranges()
+    kept, ranges = _BlockBuffers(device), Ranges()
     own = vars(device)
 
     def run(ready: Ready, storages: Sequence[Storage]) -> None:

@@ -1,4 +1,8 @@
-"""Which declarations need which: none may need itself, too many in a row, or too many calls."""
+"""Which declarations there are and which they need.
+
+No file may declare a name twice; no declaration may need itself, too many in a row, or too many
+calls.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_dependencies(files: Sequence[Facts]) -> None:
-    """Refuse files in which a declaration needs itself, or chains or calls are too many.
+    """Refuse files in which a name is declared twice, or a declaration needs itself or too much.
 
     Files that are not understood are left to the compiler, which stops there.
 
@@ -26,14 +30,27 @@ def check_dependencies(files: Sequence[Facts]) -> None:
         files: A kernel's files; where two declare a name, the first counts.
 
     Raises:
-        ShaderError: The message shows the declaration and the circle.
+        ShaderError: The message shows the declaration, and the circle or the first of the two.
     """
     declared: dict[str, tuple[Declaration, Text]] = {}
     for facts in reversed(files):
         if not facts.module.is_whole:
             return
-        declared |= {one.name: (one, facts.text) for one in facts.declarations if one.name}
+        own: dict[str, tuple[Declaration, Text]] = {}
+        for one in facts.declarations:
+            if one.name in own:
+                first = own[one.name][0].name_span.begin
+                refuse_second(facts.text, one.name, first, one.name_span.begin)
+            if one.name:
+                own[one.name] = one, facts.text
+        declared |= own
     _Walk(declared).check()
+
+
+def refuse_second(text: Text, name: str, first: int, second: int) -> NoReturn:
+    """Refuse a name that is declared or imported again."""
+    message = f"{name!r} is given twice; first at {text.origin(first)[1].label}."
+    raise ShaderError(text.point(message, second))
 
 
 _CALLED = re.compile(r"//[^\n]*|/\*.*?\*/|(\w+)\s*\(", re.DOTALL)

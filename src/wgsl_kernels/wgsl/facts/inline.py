@@ -11,7 +11,7 @@ from typing import NamedTuple
 from wgsl_kernels.wgsl.errors.notebook import is_cell, name_of
 from wgsl_kernels.wgsl.syntax.places import Place, Text
 
-_homes: dict[str, str] = {}
+_python_files: dict[str, str] = {}
 """The Python file that a label such as ``<inline in ops.py:12>`` speaks of."""
 
 
@@ -29,15 +29,15 @@ class _Found(NamedTuple):
     others: int
 
 
-def note_home(label: str, file: str) -> None:
+def note_python_file(label: str, file: str) -> None:
     """Note the Python file of a label; the latest one counts."""
-    _homes[label] = file
+    _python_files[label] = file
 
 
 def inline_text(label: str, text: str) -> Text:
     """Return a text under the label that stands for its file."""
-    home = _homes.get(label)
-    return Text(label, text) if home is None else InlineText(label, text, home)
+    python_file = _python_files.get(label)
+    return Text(label, text) if python_file is None else InlineText(label, text, python_file)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class InlineText(Text):
     the place of the last one.
     """
 
-    home: str = field(compare=False)
+    python_file: str = field(compare=False)
     count: int | None = field(default=None, compare=False)
 
     def place(self, offset: int) -> Place:
@@ -64,29 +64,29 @@ class InlineText(Text):
         """Return the line ``number`` of what `place` speaks of."""
         if self._found is None:
             return super().line(number)
-        return linecache.getline(self.home, number).rstrip("\n")
+        return linecache.getline(self.python_file, number).rstrip("\n")
 
     def with_more(self, more: str) -> Text:
         """Return the same text with more behind it that the Python file does not have."""
         count = len(self.text) if self.count is None else self.count
-        return InlineText(self.file, self.text + more, self.home, count)
+        return InlineText(self.file, self.text + more, self.python_file, count)
 
     @functools.cached_property
     def _shown(self) -> str:
         """The file as errors name it: relative to the working directory where it is below."""
-        if is_cell(self.home):
-            return name_of(self.home)
+        if is_cell(self.python_file):
+            return name_of(self.python_file)
         try:
-            near = os.path.relpath(self.home)
+            near = os.path.relpath(self.python_file)
         except ValueError:  # on another drive
-            return self.home
-        return self.home if near.startswith("..") else near
+            return self.python_file
+        return self.python_file if near.startswith("..") else near
 
     @functools.cached_property
     def _found(self) -> _Found | None:
         wanted = self.text[: self.count].split("\n")
-        linecache.checkcache(self.home)
-        written = [one.rstrip("\n") for one in linecache.getlines(self.home)]
+        linecache.checkcache(self.python_file)
+        written = [one.rstrip("\n") for one in linecache.getlines(self.python_file)]
         found: list[_Found] = []
         for at in range(len(written) - len(wanted) + 1):
             one = _at(wanted, written[at : at + len(wanted)])

@@ -7,7 +7,7 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.errors.errors import ShaderError
+from wgsl_kernels.wgsl.facts.dependencies import refuse_second
 from wgsl_kernels.wgsl.linking.conditions import translate
 from wgsl_kernels.wgsl.linking.grammar import parse_source, turned_off
 from wgsl_kernels.wgsl.linking.source import WILDCARD
@@ -108,7 +108,7 @@ def _declared(module: tree.Module) -> dict[str, int]:
         name = node.ident.name
         if name in declared:
             first = _ident(module, declared[name])
-            _refuse_second(module.text, name, first.begin, node.ident.begin)
+            refuse_second(module.text, name, first.begin, node.ident.begin)
         declared[name] = at
     return declared
 
@@ -122,10 +122,10 @@ def _bound(
             continue
         if one.name in declared:
             again = _ident(module, declared[one.name]).begin
-            _refuse_second(module.text, one.name, one.begin, again)
+            refuse_second(module.text, one.name, one.begin, again)
         first = bound.setdefault(one.name, one)
         if first.path != one.path:
-            _refuse_second(module.text, one.name, first.begin, one.begin)
+            refuse_second(module.text, one.name, first.begin, one.begin)
         if one.is_public:
             bound[one.name] = one
     return bound
@@ -135,12 +135,6 @@ def _ident(module: tree.Module, at: int) -> tree.Ident:
     node = module.declarations[at]
     assert not isinstance(node, (tree.ConstAssert, tree.Broken))
     return node.ident
-
-
-def _refuse_second(text: Text, name: str, first: int, second: int) -> None:
-    """Refuse a name that is declared or imported again."""
-    message = f"{name!r} is given twice; first at {text.place(first).label}."
-    raise ShaderError(text.point(message, second))
 
 
 def _by_declaration(module: tree.Module, names: Names) -> tuple[tuple[Use, ...], ...]:

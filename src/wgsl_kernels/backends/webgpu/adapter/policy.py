@@ -184,7 +184,7 @@ class Policy:
     # Reductions and scans
 
     @property
-    def reduces_columns_by_eights(self) -> bool:
+    def reduces_columns_by_vec8(self) -> bool:
         """Whether an invocation reduces eight neighbouring columns of a wide matrix, where it can.
 
         The elements of a column lie pages apart, so a CPU should load much of a page at a time:

@@ -9,7 +9,7 @@ from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of, stretch
 from wgsl_kernels.backends.webgpu.capturing.notes import Notes
 from wgsl_kernels.backends.webgpu.capturing.ordering import sparing_order
 from wgsl_kernels.backends.webgpu.capturing.replay import GpuReplay, Output, Slot
-from wgsl_kernels.backends.webgpu.capturing.scratch import Plan, Room, Value, Workspace
+from wgsl_kernels.backends.webgpu.capturing.scratch import Plan, Reservation, Value, Workspace
 from wgsl_kernels.engine.environment.liveness import is_shared
 from wgsl_kernels.engine.values.spec import Spec
 
@@ -143,13 +143,13 @@ class GpuRecording:
                 if isinstance(place, Value):
                     first = spans[place].start if place in spans else at
                     spans[place] = range(first, at + 1)
-        results: list[Room] = []
+        results: list[Reservation] = []
         for place, slot in slots.items():
             if isinstance(place, Value) and place in spans:
                 span = spans.pop(place)
                 if slot >= inputs:
                     capacity = self._device.pool.capacity_for(place.nbytes)
-                    results.append(Room(capacity, slot, [range(span.start, len(steps))]))
+                    results.append(Reservation(capacity, slot, [range(span.start, len(steps))]))
         return self.scratch.plan(spans, results)
 
     def _sparing(self, slots: dict[Place, int]) -> list[Step]:

@@ -23,7 +23,7 @@ class Value:
         self.nbytes = nbytes
 
 
-class Room:
+class Reservation:
     """A buffer that a replay may work in: how large it is, and in which dispatches it is taken.
 
     ``place`` is the buffer, or the slot of a result; None where it is not made yet.
@@ -46,13 +46,13 @@ class Room:
 class Plan(NamedTuple):
     """Where the values of a run are held, and which of these buffers are not made yet."""
 
-    rooms: dict[Value, Room]
-    more: list[Room]
+    reservations: dict[Value, Reservation]
+    more: list[Reservation]
 
     @property
     def more_bytes(self) -> int:
         """The bytes of the buffers that are not made yet."""
-        return sum(room.capacity for room in self.more)
+        return sum(reservation.capacity for reservation in self.more)
 
 
 class Scratch:
@@ -125,7 +125,7 @@ class Workspace:
         self._blocks: list[Block] = []
         device.captures.alive.add(self)
 
-    def plan(self, values: Mapping[Value, range], results: Iterable[Room]) -> Plan:
+    def plan(self, values: Mapping[Value, range], results: Iterable[Reservation]) -> Plan:
         """Return where a run could hold each value, which is used in these of its dispatches.
 
         That is a buffer of this workspace, or one of those for results as long as there is none in
@@ -137,28 +137,36 @@ class Workspace:
             values: For each value its first dispatch and the one after its last.
             results: The buffers that the run's results will be in.
         """
-        rooms = [*results, *(Room(block.capacity, block) for block in self._blocks)]
-        found: dict[Value, Room] = {}
-        more: list[Room] = []
+        reservations = [*results, *(Reservation(block.capacity, block) for block in self._blocks)]
+        found: dict[Value, Reservation] = {}
+        more: list[Reservation] = []
         for value in sorted(values, key=lambda one: -one.nbytes):  # stable, so the same every time
             span = values[value]
-            free = [one for one in rooms if one.capacity >= value.nbytes and one.is_free(span)]
+            free = [
+                one for one in reservations if one.capacity >= value.nbytes and one.is_free(span)
+            ]
             if free:
-                room = min(free, key=lambda one: one.capacity)
+                reservation = min(free, key=lambda one: one.capacity)
             else:
-                room = Room(self._capacity_for(value.nbytes))
-                rooms.append(room)
-                more.append(room)
-            room.taken.append(span)
-            found[value] = room
+                reservation = Reservation(self._capacity_for(value.nbytes))
+                reservations.append(reservation)
+                more.append(reservation)
+            reservation.taken.append(span)
+            found[value] = reservation
         return Plan(found, more)
 
     def places_in(self, plan: Plan) -> dict[Value, Block | int]:
         """Make the buffers that a plan lacks, and return where it has each value."""
-        for room in plan.more:
-            room.place = block = self.device.pool.take_exactly(room.capacity, "capture")
+        for reservation in plan.more:
+            reservation.place = block = self.device.pool.take_exactly(
+                reservation.capacity, "capture"
+            )
             self._blocks.append(block)
-        return {value: room.place for value, room in plan.rooms.items() if room.place is not None}
+        return {
+            value: reservation.place
+            for value, reservation in plan.reservations.items()
+            if reservation.place is not None
+        }
 
     def _capacity_for(self, nbytes: int) -> int:
         """Return the bytes of another buffer; the first run's have no room to spare."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, extent, is_row_major, view_of
 from wgsl_kernels.backends.webgpu.arrays.words import words_of
-from wgsl_kernels.backends.webgpu.control import doors
+from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.choosing import Chooser
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.programs.building import fold
@@ -63,13 +63,13 @@ class ArrayMaker(Chooser):
         Raises:
             ArgumentError: They are no array of NumPy.
         """
-        doors.check_values(self._kernel, values)
+        argument_checks.check_values(self._kernel, values)
         return self._backend.upload(values, Spec(values.shape, dtype))
 
     def read(self, array: GpuArray) -> Array:
         """Return the values of ``array``, waiting for the work that computes them."""
         if not isinstance(array, GpuArray):
-            raise doors.no_array(self._kernel, array)
+            raise argument_checks.no_array(self._kernel, array)
         if self._trace is not None:
             self._trace.has_done(plain=False)
         return self._backend.download(array, Spec(array.shape, array.dtype))
@@ -77,7 +77,7 @@ class ArrayMaker(Chooser):
     def contiguous(self, array: GpuArray) -> GpuArray:
         """Return ``array`` row-major from its buffer's beginning: itself, or a copy."""
         if not isinstance(array, GpuArray):
-            raise doors.no_array(self._kernel, array)
+            raise argument_checks.no_array(self._kernel, array)
         if self._trace is not None:
             self._trace.has_done(plain=True)
         return self._backend.contiguous(array)
@@ -90,9 +90,9 @@ class ArrayMaker(Chooser):
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer; strides and offset count elements."""
         if not isinstance(array, GpuArray):
-            raise doors.no_array(self._kernel, array)
-        shape = shape if type(shape) is tuple else doors.plain_shape(self._kernel, shape)
-        strides, offset = doors.check_steps(self._kernel, shape, strides, offset)
+            raise argument_checks.no_array(self._kernel, array)
+        shape = shape if type(shape) is tuple else argument_checks.plain_shape(self._kernel, shape)
+        strides, offset = argument_checks.check_steps(self._kernel, shape, strides, offset)
         is_whole = array.layout is None and offset == 0 and array.shape == shape
         if is_whole and _is_row_major[shape, strides]:
             return array
@@ -114,7 +114,7 @@ class ArrayMaker(Chooser):
             ArgumentError: They are no whole numbers.
         """
         if type(invocations) is not int or type(group) is not int or group < 1:
-            invocations, group = doors.check_grid(self._kernel, invocations, group)
+            invocations, group = argument_checks.check_grid(self._kernel, invocations, group)
         return fold(-(-invocations // group))
 
 

@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, extent
-from wgsl_kernels.backends.webgpu.control import doors
+from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.array_making import ArrayMaker
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
@@ -88,8 +88,8 @@ class Gpu(ArrayMaker):
             ShapeError: The arrays do not broadcast to ``shape``.
         """
         if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
-            doors.check_arrays(self._kernel, arrays)
-        shape = shape if type(shape) is tuple else doors.plain_shape(self._kernel, shape)
+            argument_checks.check_arrays(self._kernel, arrays)
+        shape = shape if type(shape) is tuple else argument_checks.plain_shape(self._kernel, shape)
         specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
         if type(shader) is not str or type(dtype) is not str:
             shader, dtype = plain_path(self._kernel, "shader", shader), canonical(dtype)
@@ -128,7 +128,7 @@ class Gpu(ArrayMaker):
         Raises:
             ShaderError: The shader does not compose or compile.
         """
-        attrs = doors.scan_attrs(self._kernel, x, axis, exclusive, reverse)
+        attrs = argument_checks.scan_attrs(self._kernel, x, axis, exclusive, reverse)
         return self._formed("scan", shader, x, Spec(x.shape, dtype), attrs)
 
     def window(self, shader: str, x: GpuArray, dtype: DType, **attrs: Any) -> GpuArray:
@@ -145,8 +145,8 @@ class Gpu(ArrayMaker):
             ArgumentError, ShapeError: An attribute is wrong.
         """
         if type(x) is not GpuArray:
-            raise doors.no_array(self._kernel, x, "x")
-        attrs = doors.window_attrs(self._kernel, attrs)
+            raise argument_checks.no_array(self._kernel, x, "x")
+        attrs = argument_checks.window_attrs(self._kernel, attrs)
         shape = sliding_by(self._kernel, x.shape, attrs).out_shape
         return self._formed("window", shader, x, Spec(shape, dtype), attrs)
 
@@ -186,7 +186,7 @@ class Gpu(ArrayMaker):
         """
         device = self._backend.open()
         if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
-            doors.check_arrays(self._kernel, arrays)
+            argument_checks.check_arrays(self._kernel, arrays)
         layouts: list[Any] = []
         for name, array in arrays.items():
             is_value = array.host is not None and array.size == 1
@@ -211,16 +211,16 @@ class Gpu(ArrayMaker):
             loaded = self._programs[given_key]
         except (TypeError, AttributeError):  # lists or arrays among the fields
             options = configuration, groups, constants, windows, key, notes
-            doors.check_options(self._kernel, fields, *options)
+            argument_checks.check_options(self._kernel, fields, *options)
             self.dispatch(
                 plain_path(self._kernel, "shader", shader), arrays, groups=groups,
-                slots=doors.slots(self._kernel, slots), configuration=configuration,
+                slots=argument_checks.slots(self._kernel, slots), configuration=configuration,
                 params=self.plain_fields(fields), constants=constants, windows=windows, notes=notes,
             )  # fmt: skip
             return
         if loaded is None:
             options = configuration, groups, constants, windows, key, notes
-            doors.check_options(self._kernel, fields, *options)
+            argument_checks.check_options(self._kernel, fields, *options)
             bound = arguments_of(list(arrays.values()), device.largest_binding)
             given = {name: one for name, one in zip(arrays, bound, strict=True) if one is not None}
             program = lower_custom(
@@ -315,7 +315,7 @@ class Gpu(ArrayMaker):
         self, shader: str, slots: str | Text | None, configuration: Mapping[str, bool | int] | None
     ) -> Source:
         shader = plain_path(self._kernel, "shader", shader)
-        return self._sources.find(shader, doors.slots(self._kernel, slots), configuration)
+        return self._sources.find(shader, argument_checks.slots(self._kernel, slots), configuration)
 
 
 def _keyed(fields: Mapping[str, Any]) -> tuple[Any, ...]:

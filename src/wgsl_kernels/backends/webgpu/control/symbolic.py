@@ -34,7 +34,7 @@ class NotSymbolicError(Exception):
     """A function asked for something that only a run on arrays has."""
 
 
-class _Stand:
+class _Placeholder:
     """What stands for a storage: a place in the program."""
 
     __slots__ = ("nbytes", "place")
@@ -79,7 +79,7 @@ def lower_function(
         if one is None:
             inputs.append(None)
             continue
-        stand: Any = _Stand(Place("input", n), one.storage.nbytes)
+        stand: Any = _Placeholder(Place("input", n), one.storage.nbytes)
         made = GpuArray(one.shape, one.dtype, one.size, stand, device, one.layout)
         made.immutable = True
         inputs.append(made)
@@ -110,7 +110,11 @@ def lower_function(
 def _number(result: GpuArray) -> int | None:
     """Return which buffer a result is, None where it is none or a part of one."""
     stand: Any = result.storage
-    if not isinstance(stand, _Stand) or stand.place.kind != "buffer" or result.layout is not None:
+    if (
+        not isinstance(stand, _Placeholder)
+        or stand.place.kind != "buffer"
+        or result.layout is not None
+    ):
         return None
     if device_bytes(result.size, result.dtype) != stand.nbytes:
         return None
@@ -147,7 +151,7 @@ class SymbolicGpu(Gpu):
         if not nbytes:
             return GpuArray(shape, dtype, 0, None, None)
         buffers = self._record.buffers
-        stand: Any = _Stand(Place("buffer", len(buffers)), nbytes)
+        stand: Any = _Placeholder(Place("buffer", len(buffers)), nbytes)
         buffers.append(Spec(shape, dtype))
         return GpuArray(shape, dtype, size, stand, self.device)
 
@@ -175,7 +179,7 @@ class SymbolicGpu(Gpu):
             if one is array:
                 self._record.packed.add(n)
                 nbytes = device_bytes(array.size, array.dtype)
-                stand: Any = _Stand(Place("input", n), nbytes)
+                stand: Any = _Placeholder(Place("input", n), nbytes)
                 found = GpuArray(array.shape, array.dtype, array.size, stand, self.device)
                 found.immutable = True
                 return found
@@ -257,7 +261,7 @@ class SymbolicGpu(Gpu):
         raise NotSymbolicError("a form of its own")
 
     def _known(self, array: GpuArray) -> GpuArray:
-        if array.size and not isinstance(array.storage, _Stand):
+        if array.size and not isinstance(array.storage, _Placeholder):
             raise NotSymbolicError("an array from elsewhere")
         return array
 

@@ -8,7 +8,7 @@ from wgsl_kernels.backends.webgpu.modules.source import find_source
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template, source_of
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.environment.recent import Recent
-from wgsl_kernels.wgsl.facts.inline import note_home
+from wgsl_kernels.wgsl.facts.inline import note_python_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.registry.registry import Kernel
     from wgsl_kernels.wgsl.syntax.places import Text
 
-Asked: TypeAlias = "tuple[str, str | Text | None, tuple[tuple[str, bool | int], ...] | None]"
+SourceKey: TypeAlias = "tuple[str, str | Text | None, tuple[tuple[str, bool | int], ...] | None]"
 """A shader, what fills its slots, and its configuration."""
 
 SOURCE_BYTES = 40_000
@@ -32,8 +32,8 @@ class Sources:
     def __init__(self, origin: Origin) -> None:
         self._folder = origin.folder
         self._inline = origin.inline
-        note_home(self._inline, origin.file)
-        self._found: Recent[Asked, Source] = Recent(SOURCE_BYTES)
+        note_python_file(self._inline, origin.file)
+        self._found: Recent[SourceKey, Source] = Recent(SOURCE_BYTES)
         self._is_broken = False
 
     def find(
@@ -73,7 +73,7 @@ class Sources:
         seen = [self._is_broken]
         self._is_broken = False
 
-        def is_gone(asked: Asked, found: Source) -> bool:
+        def is_gone(asked: SourceKey, found: Source) -> bool:
             seen.append(self._differs(asked, found))
             return seen[-1]
 
@@ -84,7 +84,7 @@ class Sources:
         """Say whether any of the texts differs now, or cannot be read; nothing changes by that."""
         was_broken, seen = self._is_broken, [False]
 
-        def look(asked: Asked, found: Source) -> bool:
+        def look(asked: SourceKey, found: Source) -> bool:
             seen.append(self._differs(asked, found))
             return False  # nothing goes
 
@@ -92,14 +92,14 @@ class Sources:
         self._is_broken = was_broken
         return any(seen)
 
-    def _differs(self, asked: Asked, found: Source) -> bool:
+    def _differs(self, asked: SourceKey, found: Source) -> bool:
         try:
             return self._read(asked).digest != found.digest
         except WgslKernelsError:
             self._is_broken = True
             return True  # it raises where the kernel runs next
 
-    def _read(self, asked: Asked) -> Source:
+    def _read(self, asked: SourceKey) -> Source:
         given, slots, configuration = asked
         if slots is None and configuration is None:
             return find_source(given, self._folder, self._inline)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
 
 
-class Kept(Protocol):
+class Retained(Protocol):
     """What a captured function keeps: a replay, or the buffers that it works in."""
 
     def counted(self, use: MemoryUse) -> MemoryUse:
@@ -60,7 +60,7 @@ class Captures:
     def __init__(self, recorder: Recorder, pipelines: PipelineCache) -> None:
         self.recorder = recorder
         self._pipelines = pipelines
-        self.alive: WeakSet[Kept] = WeakSet()
+        self.alive: WeakSet[Retained] = WeakSet()
 
     def compile_in(self, background: Background | None) -> None:
         """Have pipelines compiled in threads, or again as they are asked for."""

@@ -155,7 +155,7 @@ class Deadlines:
             self.fresh.pop(ref(one), None)
 
     @property
-    def compiles_apart(self) -> bool:
+    def compiles_separately(self) -> bool:
         """Whether compiling is waited for before dispatches run, which may take less long."""
         return bool(self.fresh) and self.dispatch_seconds is not None
 

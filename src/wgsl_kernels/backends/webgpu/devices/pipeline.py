@@ -17,6 +17,7 @@ from wgsl_kernels.backends.webgpu.devices.recorder import is_empty
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.environment.progress import busy, count, logger
 from wgsl_kernels.engine.environment.recent import Recent
+from wgsl_kernels.engine.values.attributes import field_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -155,7 +156,7 @@ class PipelineCache:
         """
         order = tuple(Binding(*one) for one in bindings)
         values = tuple(sorted(constants.items())) if constants else ()
-        key = (text, entry, values, order)
+        key = (text, entry, tuple([(name, field_key(value)) for name, value in values]), order)
         pipeline = self._latest.pop(key, None) or self._alive.get(key)
         if pipeline is None:
             self._check_limits(label, order, workgroup_bytes, workgroup_size)

@@ -266,13 +266,13 @@ class Recorder:
             if self.used:
                 self._write_params(self._pinned, self.used)
             try:
-                if self.deadlines.fresh and self.deadlines.compiles_apart:
+                if self.deadlines.fresh and self.deadlines.compiles_separately:
                     self._compile_fresh()
                 self._encode(len(self.records), pieces, reader)
             except Exception as error:
                 if not self.records or is_loss(error):
                     raise
-                refused = self._submit_apart()
+                refused = self._submit_separately()
                 if pieces:
                     self._encode(0, pieces, reader)
         except Exception as error:
@@ -346,7 +346,7 @@ class Recorder:
                 set_group(target, 0, group.handle, pipeline.offsets, given)
             dispatch(target, x, y, z)
 
-    def _submit_apart(self) -> Exception | None:
+    def _submit_separately(self) -> Exception | None:
         # One bad dispatch spoils its whole batch: run the others, and name the one that it was.
         reasons: list[str] = []
         is_late = False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, Tail, row_major, view_of
-from wgsl_kernels.engine.environment.liveness import held_elsewhere
+from wgsl_kernels.engine.environment.liveness import held_outside
 from wgsl_kernels.engine.environment.origin import user_code
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ class Group:
         self._leaf_uses: list[int] = []
         _visit(roots[at], roots[at].size, {}, self)  # no name here may refer to the root
         self._uses[-1] += uses
-        self.held = held_elsewhere(self.nodes, self._uses)
-        self.held_leaves = held_elsewhere(self.leaves, self._leaf_uses) if self.foreign else []
+        self.held = held_outside(self.nodes, self._uses)
+        self.held_leaves = held_outside(self.leaves, self._leaf_uses) if self.foreign else []
         if not uses:
             self.held[-1] = True
             if self.has_views:

@@ -44,11 +44,11 @@ class Seen:
         self._early += cost
         return True
 
-    def ran_apart(self, structure: Structure) -> None:
+    def ran_separately(self, structure: Structure) -> None:
         """Remember maps that ran one by one."""
         self._keys.keep(structure.maps, True)
 
-    def was_apart(self, group: Group, structure: Structure) -> bool:
+    def was_separate(self, group: Group, structure: Structure) -> bool:
         """Say whether the maps of a group ran before, behind what was made by itself."""
         if len(structure.steps) == 1:
             return bool(group.nodes[-1].op.was_alone)

@@ -120,7 +120,7 @@ def _fused(
         return dispatch
     wide = composition.options.wide and (not before or maps.can_be_vec4)
     loops = takes and _loops(adapter, maps)
-    vec4 = takes and not loops and _in_fours(composition, maps)
+    vec4 = takes and not loops and _takes_vec4(composition, maps)
     options = replace(
         composition.options,
         wide=wide,
@@ -163,7 +163,7 @@ def _loops(adapter: Adapter, maps: Maps) -> bool:
     return adapter.policy.loops_over_epilogue(len(maps.behind[0].kernels), elements)
 
 
-def _in_fours(composition: Composition, maps: Maps) -> bool:
+def _takes_vec4(composition: Composition, maps: Maps) -> bool:
     if maps.epilogue is None or maps.epilogue.quads is None:
         return False
     return composition.epilogue == "vec4" or (

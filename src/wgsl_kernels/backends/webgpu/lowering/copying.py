@@ -91,8 +91,8 @@ def lower_copy(x: Argument, adapter: Adapter) -> Program:
     params |= dict.fromkeys(("turns", "along_bits", "across_bits"), 0)
     if not walk.is_transposed:
         params["turns"] = policy.units_moved("Copy")
-        fours = corners * math.ceil(walk.shape[-1] / 4)
-        groups = math.ceil(fours / (64 * params["turns"]))
+        vectors = corners * math.ceil(walk.shape[-1] / 4)
+        groups = math.ceil(vectors / (64 * params["turns"]))
     else:
         wide, high, together = 32, 32, 1
         if name != "tiles_staged":
@@ -141,11 +141,11 @@ def _variant(array: Argument, walk: _Walk, *, staged: bool) -> str:
         return ("tiles_staged" if staged else "tiles") if walk.is_transposed else "rows"
     unit = -2 if walk.is_transposed else -1
     steps = [step for axis, step in enumerate(walk.steps_x) if axis != len(walk.shape) + unit]
-    in_fours = not any(one % 4 for one in (walk.offset, walk.shape[unit], *steps))
+    is_vec4 = not any(one % 4 for one in (walk.offset, walk.shape[unit], *steps))
     if not walk.is_transposed:
         if walk.shape[-1] % 4:
             return "rows"
-        return "rows_vec4" if in_fours and walk.steps_x[-1] == 1 else "rows_fours"
+        return "rows_vec4" if is_vec4 and walk.steps_x[-1] == 1 else "rows_fours"
     if staged:
         return "tiles_staged"
-    return "tiles_vec4" if in_fours and walk.shape[-1] % 4 == 0 else "tiles"
+    return "tiles_vec4" if is_vec4 and walk.shape[-1] % 4 == 0 else "tiles"

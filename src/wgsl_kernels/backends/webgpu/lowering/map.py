@@ -173,13 +173,13 @@ def _reach(shape: Sequence[int], strides: Sequence[int], first: int, end: int) -
     """Return the lowest and the highest place, from its offset on, that items take of a tensor."""
     low = high = 0
     block = math.prod(shape)
-    is_apart = False  # whether the outer axes differ, so that inner ones are gone through whole
+    are_separate = False  # whether the outer axes differ, so that inner ones are gone through whole
     for length, stride in zip(shape, strides, strict=True):
         block //= length
         near, far = first // block % length, (end - 1) // block % length
-        if is_apart:
+        if are_separate:
             near, far = 0, length - 1
-        is_apart = is_apart or near != far
+        are_separate = are_separate or near != far
         low += min(near * stride, far * stride)
         high += max(near * stride, far * stride)
     return low, high

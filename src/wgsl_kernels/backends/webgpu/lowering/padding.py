@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
-from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_in_fours
+from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_vec4
 from wgsl_kernels.backends.webgpu.lowering.filling import as_words
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.building import fold
@@ -45,7 +45,7 @@ def ends_behind(
 
 def may_end_behind(source: Source, name: str, dtype: DType) -> bool:
     """Say whether the buffer that a view is in may have a half word or a part of a vec4 left."""
-    return dtype == "float16" or declared_in_fours(source, name)
+    return dtype == "float16" or declared_as_vec4(source, name)
 
 
 def pad(adapter: Adapter, x: Argument, stride: int, number: int) -> tuple[Dispatch, Spec, Argument]:

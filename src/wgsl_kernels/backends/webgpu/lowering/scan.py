@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 StageOfScan = tuple[Composition, "Composed", Bound]
 
-IN_FOURS = ("columns", "fours")
+VEC4_METHODS = ("columns", "fours")
 """The methods that load and store four neighbours at a time."""
 
 
@@ -73,15 +73,15 @@ def lower_scan(
     facts[f"{call.output_names[0]}_size"] = call.outputs[0].size
     operand = _operand(call, x, facts)
     operand = _operand(call, x, facts)
-    by_fours = spread.variant in IN_FOURS
+    by_vec4 = spread.variant in VEC4_METHODS
     whole = Composition(
         call.kernel,
         call.source,
         (operand,),
         call.output_operands(),
         tuple(facts),
-        Options(form="scan", wide=by_fours and operand.access == "flat"),
-        epilogue="vec4 alone" if by_fours else "elements",
+        Options(form="scan", wide=by_vec4 and operand.access == "flat"),
+        epilogue="vec4 alone" if by_vec4 else "elements",
     )
     bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
     buffers, stages = _stages(call, whole, bound, layout, spread, facts)

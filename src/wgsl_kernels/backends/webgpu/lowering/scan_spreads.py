@@ -77,7 +77,7 @@ def other_spreads(layout: ScanLayout, first: ScanSpread) -> tuple[ScanSpread, ..
     can_be_columns = layout.inner % 4 == 0 and layout.can_vec4
     methods: list[Method] = ["one_by_one"]
     methods += ["columns"] if can_be_columns else []
-    methods += ["fours"] if _fits_fours(layout) else []
+    methods += ["fours"] if _fits_vec4(layout) else []
     methods += ["tiles"] if _fits_tiles(layout) else []
     return tuple(_spread_by(one, layout) for one in methods if one != first.variant)
 
@@ -111,14 +111,14 @@ def _spread_by(method: Method, layout: ScanLayout) -> ScanSpread:
 
 def _method(layout: ScanLayout) -> Method:
     inner, alone = layout.inner, layout.policy.scans_alone
-    if alone and _fits_fours(layout):
+    if alone and _fits_vec4(layout):
         return "fours"
     if not alone and inner < MOST_INNER and _fits_tiles(layout):
         return "tiles"
     return "columns" if inner % 4 == 0 and layout.can_vec4 else "one_by_one"
 
 
-def _fits_fours(layout: ScanLayout) -> bool:
+def _fits_vec4(layout: ScanLayout) -> bool:
     even = layout.rows == 1 or layout.length % 4 == 0
     return layout.inner == 1 and even and layout.can_vec4
 

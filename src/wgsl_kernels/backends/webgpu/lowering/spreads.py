@@ -24,7 +24,7 @@ GROUP = 64
 EIGHTS_GROUP = 16
 TEAM = 8  # lanes of a row
 EIGHTS_PART = 2048
-EIGHTS_LEAST = 256
+VEC8_LEAST = 256
 EIGHTS_INVOCATIONS = 256
 PAGE = 1024  # elements
 ROW_PART = 2048  # elements below which another dispatch, about 50 us, costs more than it saves
@@ -84,7 +84,7 @@ def spreads(layout: Layout) -> tuple[Spread, ...]:
     order: list[Variant] = [first, *(one for one in ("rows", "lanes") if one != first)]
     if layout.inner >= 4 and first != "columns":
         order.append("columns")
-    if _fits_eights(layout) and first != "eights":
+    if _fits_vec8(layout) and first != "eights":
         order.append("eights")
     if layout.has_subgroups and first != "subgroups":
         order.append("subgroups")
@@ -138,8 +138,8 @@ def least_parts(count: int) -> int:
 
 def _default(layout: Layout) -> Variant:
     if layout.inner >= 4:
-        by_eights = layout.policy.reduces_columns_by_eights and _fits_eights(layout)
-        return "eights" if by_eights else "columns"
+        by_vec8 = layout.policy.reduces_columns_by_vec8 and _fits_vec8(layout)
+        return "eights" if by_vec8 else "columns"
     if layout.policy.reduces_row_alone(layout.count):
         return "rows"
     are_many = layout.rows >= GPU_INVOCATIONS // TEAM
@@ -175,9 +175,9 @@ def _eight_parts(layout: Layout) -> int:
     if strip is not None:
         return layout.count // strip
     wanted = max(EIGHTS_INVOCATIONS * 8 // layout.rows, layout.count // EIGHTS_PART)
-    return max(1, min(layout.count // EIGHTS_LEAST, wanted))
+    return max(1, min(layout.count // VEC8_LEAST, wanted))
 
 
-def _fits_eights(layout: Layout) -> bool:
+def _fits_vec8(layout: Layout) -> bool:
     """Say whether rows go in eights: their elements are far apart, and maps have no such loop."""
     return layout.inner % 8 == 0 and layout.step >= PAGE and not layout.maps

@@ -92,8 +92,8 @@ def lower_window(
     sliding = sliding_by(call.kernel, x.shape, facts)
     _check_shape(call, sliding)
     operand = _operand(call, x, sliding, facts)
-    in_fours = not sliding.is_channels_first and _in_fours(x, operand, output.dtype)
-    spread = _spread(sliding, output.size, in_fours=in_fours, unrolls=_can_unroll(call, x))
+    is_vec4 = not sliding.is_channels_first and _loads_vec4(x, operand, output.dtype)
+    spread = _spread(sliding, output.size, is_vec4=is_vec4, unrolls=_can_unroll(call, x))
     facts |= _facts(call, sliding, spread)
     whole = Composition(
         call.kernel,
@@ -101,9 +101,9 @@ def lower_window(
         (operand,),
         call.output_operands(),
         tuple(facts),
-        Options(form="window", loop=spread.loop("whole"), wide=in_fours),
+        Options(form="window", loop=spread.loop("whole"), wide=is_vec4),
         tuple(spread.constants.items()),
-        epilogue="vec4 alone" if in_fours and spread.bands == 1 else "elements",
+        epilogue="vec4 alone" if is_vec4 and spread.bands == 1 else "elements",
     )
     bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
     configuration = (("unit", spread.unit), ("bands", spread.bands))
@@ -185,7 +185,7 @@ def reads_of(call: Call) -> int:
     return math.prod(-(-one // step) for one, step in zip(window, every, strict=True))
 
 
-def _in_fours(array: Argument, operand: Operand, output: str) -> bool:
+def _loads_vec4(array: Argument, operand: Operand, output: str) -> bool:
     """Say whether four neighbouring channels can be read together."""
     if operand.access == "value" or "complex64" in (array.dtype, output):
         return False
@@ -194,15 +194,15 @@ def _in_fours(array: Argument, operand: Operand, output: str) -> bool:
     return plain and array.shape[-1] % 4 == 0
 
 
-def _spread(sliding: Sliding, size: int, *, in_fours: bool, unrolls: bool) -> _Spread:
+def _spread(sliding: Sliding, size: int, *, is_vec4: bool, unrolls: bool) -> _Spread:
     flags = {"PLANES": True} if len(sliding.axes) == 3 else {}
-    if in_fours and unrolls and _is_small(sliding):
+    if is_vec4 and unrolls and _is_small(sliding):
         return _small(sliding, flags)
     flags["DILATED"] = any(axis.dilation > 1 for axis in sliding.axes)
     if sliding.is_channels_first:
         flags["CHANNELS_FIRST"] = True
-    unit: Literal["one", "fours"] = "fours" if in_fours else "one"
-    units = size // (4 if in_fours else 1)
+    unit: Literal["one", "fours"] = "fours" if is_vec4 else "one"
+    units = size // (4 if is_vec4 else 1)
     window: tuple[int, ...] = sliding.fields()["window"]
     rows, cols, *planes = window
     wide = min(cols, LOOPS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.backends.webgpu.modules.files import read_text, shaders_folder
-from wgsl_kernels.backends.webgpu.modules.homes import OURS, home_of
 from wgsl_kernels.backends.webgpu.modules.packages import is_there, named_folders
+from wgsl_kernels.backends.webgpu.modules.shader_packages import OURS, package_of
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.linking.source import SEPARATOR
@@ -38,12 +38,12 @@ def refuse_include(facts: Facts, folder: Path) -> NoReturn:
 
 def _found(facts: Facts, folder: Path, given: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the modules that an include may have meant, and what the file uses of each."""
-    home = home_of(folder)
+    package = package_of(folder)
     first, _, rest = given.partition("/")
     library = given.replace("include/", "lib/").removesuffix(".wgsl")
     named = named_folders().get(first)
     tried = {
-        "::".join(("package", *home.segments(folder / given))): folder / given,
+        "::".join(("package", *package.segments(folder / given))): folder / given,
         "::".join((OURS, *library.split("/"))): shaders_folder() / f"{library}.wesl",
     }
     if named is not None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.modules.files import ENDINGS, read_text, real_folder
 from wgsl_kernels.backends.webgpu.modules.former import present_path
-from wgsl_kernels.backends.webgpu.modules.homes import OURS, Home, home_of
 from wgsl_kernels.backends.webgpu.modules.packages import is_there
+from wgsl_kernels.backends.webgpu.modules.shader_packages import OURS, ShaderPackage, package_of
 from wgsl_kernels.backends.webgpu.templates.prelude import PRELUDE
 from wgsl_kernels.backends.webgpu.templates.template import is_slots
 from wgsl_kernels.engine.environment.errors import ShaderError
@@ -50,9 +50,9 @@ class Modules(Mapping[ModulePath, "Text"]):
         read: What each file held.
     """
 
-    def __init__(self, home: Home, root: ModulePath, text: Text) -> None:
+    def __init__(self, package: ShaderPackage, root: ModulePath, text: Text) -> None:
         """Begin with the kernel's own text, which may have no file."""
-        self.home = home
+        self.package = package
         self.read: dict[Path, Text] = {}
         self._texts: dict[ModulePath, Text] = {root: text}
 
@@ -73,7 +73,7 @@ class Modules(Mapping[ModulePath, "Text"]):
 
     def __iter__(self) -> Iterator[ModulePath]:
         """Yield where modules are, as far as that is soon told."""
-        for package, folder in self.home.packages.items():
+        for package, folder in self.package.packages.items():
             for file in itertools.islice(folder.rglob("*"), _MOST_LISTED):
                 if file.suffix in ENDINGS:
                     parts = file.relative_to(folder).with_suffix("").parts
@@ -84,7 +84,7 @@ class Modules(Mapping[ModulePath, "Text"]):
         return sum(1 for _ in self)
 
     def _file(self, path: ModulePath) -> Path | None:
-        folder = self.home.packages.get(path.package)
+        folder = self.package.packages.get(path.package)
         if folder is None:
             return None
         *above, last = path.segments or ("package",)
@@ -103,7 +103,7 @@ class _KernelProject(Project):
     """All modules of one kernel, which takes the place of the slots of the templates it imports."""
 
     root: ModulePath | None = None
-    home: Home | None = None
+    package: ShaderPackage | None = None
 
     def unit(self, path: ModulePath) -> Unit | None:
         """Return the module at ``path``, None where there is none."""
@@ -120,7 +120,7 @@ class _KernelProject(Project):
 
     def no_package(self, name: str) -> str:
         """Return what to say where a path begins with the name of no package."""
-        if self.home is not None and name in self.home.unread:
+        if self.package is not None and name in self.package.unread:
             path = f'{name} = {{ path = "…" }}'
             return f"wesl.toml does not say where package {name!r} is; want {path} in it."
         said, mark, hint = super().no_package(name).partition(". Pass it in packages=.")
@@ -134,7 +134,7 @@ class _Link:
     files: tuple[Facts, ...]
     offered: tuple[str, ...]
     read: Mapping[Path, Text]
-    home: Home
+    package: ShaderPackage
 
     def holds(self, folder: Path) -> bool:
         """Say whether all would be found and read as it was."""
@@ -144,7 +144,7 @@ class _Link:
                 path.suffix == ENDINGS[1] and is_there(path.with_suffix(ENDINGS[0]))
                 for path in self.read
             )
-            return same and not covered and home_of(folder) == self.home
+            return same and not covered and package_of(folder) == self.package
         except ShaderError:
             return False
 
@@ -177,17 +177,17 @@ def link_files(
 
 
 def _linked(text: Text, folder: Path, file: Path | None) -> _Link:
-    home = home_of(folder)
-    root = ModulePath(home.name, home.segments(folder / "<text>" if file is None else file))
-    modules = Modules(home, root, text)
+    package = package_of(folder)
+    root = ModulePath(package.name, package.segments(folder / "<text>" if file is None else file))
+    modules = Modules(package, root, text)
     project = _KernelProject(
-        modules, {}, PRELUDE, {}, frozenset(home.packages), root=root, home=home
+        modules, {}, PRELUDE, {}, frozenset(package.packages), root=root, package=package
     )
     reached = reach(project, root)
     check_stand_ins(project, reached)
     files = tuple(_plain_files(project, reached, root))
     check_dependencies(files)
-    return _Link(files, tuple(reached.offered.values()), modules.read, home)
+    return _Link(files, tuple(reached.offered.values()), modules.read, package)
 
 
 def _plain_files(project: Project, reached: Reached, root: ModulePath) -> Iterator[Facts]:

@@ -12,8 +12,8 @@ from wgsl_kernels.backends.webgpu.modules.files import (
     read_text,
     text_of,
 )
-from wgsl_kernels.backends.webgpu.modules.homes import home_of
 from wgsl_kernels.backends.webgpu.modules.packages import is_there
+from wgsl_kernels.backends.webgpu.modules.shader_packages import package_of
 from wgsl_kernels.backends.webgpu.modules.source import Source
 from wgsl_kernels.backends.webgpu.templates.template import Template
 from wgsl_kernels.wgsl.facts.dependencies import check_dependencies
@@ -26,7 +26,7 @@ from wgsl_kernels.wgsl.syntax.places import Text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.modules.homes import Home
+    from wgsl_kernels.backends.webgpu.modules.shader_packages import ShaderPackage
     from wgsl_kernels.backends.webgpu.templates.template import TemplateModule
 
 _INLINE_PATH = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)+")
@@ -76,22 +76,22 @@ class _Files:
         self.folders: dict[str, Path] = {}
         self.texts: dict[ModulePath, Text] = {}
 
-    def package(self, folder: Path) -> tuple[str, Home]:
+    def package(self, folder: Path) -> tuple[str, ShaderPackage]:
         """Return what the package of a folder is called here, and the package."""
-        home = home_of(folder)
-        name = home.name
-        for other, root in home.packages.items():
-            if other != home.name:
+        package = package_of(folder)
+        name = package.name
+        for other, root in package.packages.items():
+            if other != package.name:
                 self.folders.setdefault(other, root)
-        if self.folders.setdefault(name, home.folder) != home.folder:
+        if self.folders.setdefault(name, package.folder) != package.folder:
             name = f"{OWN}{len(self.folders)}"
-            self.folders[name] = home.folder
-        return name, home
+            self.folders[name] = package.folder
+        return name, package
 
     def add(self, file: Path) -> ModulePath:
         """Take in a file, and return where it is."""
-        name, home = self.package(file.parent)
-        path = ModulePath(name, home.segments(file))
+        name, package = self.package(file.parent)
+        path = ModulePath(name, package.segments(file))
         self.take(path, read_text(file))
         return path
 

@@ -31,7 +31,7 @@ from wgsl_kernels.engine.values.attributes import plain
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.wgsl.errors.words import shown
-from wgsl_kernels.wgsl.facts.inline import note_home
+from wgsl_kernels.wgsl.facts.inline import note_python_file
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ class ProductForm:
         return declared
 
     def _read(self) -> ProductFile:
-        note_home(self.origin.inline, self.origin.file)
+        note_python_file(self.origin.inline, self.origin.file)
         beside = self.origin.folder
         return read_product(self.name, text_given(self.given, beside, self.origin.inline))
 

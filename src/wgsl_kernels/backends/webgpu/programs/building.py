@@ -109,8 +109,8 @@ class Composition:
 
     def _key(self) -> tuple[Any, ...]:
         options = self.options
-        groups = tuple([(one.name, one.structure.key) for one in options.before])
-        after = options.after and (options.after.structure.key, options.after.keeps)
+        groups = tuple([one.key for one in options.before])
+        after = options.after and options.after.key
         own = replace(options, before=(), after=None)
         values = tuple(sorted(self.constants))
         files = self.source.digest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_in_fours
+from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_vec4
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template, source_of
@@ -119,7 +119,7 @@ def _epilogue(source: Source, written: Sequence[Operand]) -> Epilogue:
         return "none"
     if any(written[0].wgsl in one.needs for one in source.functions.values()):
         return "none"
-    return "vec4" if declared_in_fours(source, written[0].name) else "elements"
+    return "vec4" if declared_as_vec4(source, written[0].name) else "elements"
 
 
 def _is_stored(source: Source, name: str) -> bool:

@@ -147,7 +147,7 @@ class Evaluator:
             found = self._loaded(device, group, states)
             if found is None:
                 device.cause += "; one by one, since such a group is new or too large"
-                self._apart(group)
+                self._run_separately(group)
                 return
             self._programs.keep(key, found)
         loaded, numbers = found
@@ -177,7 +177,7 @@ class Evaluator:
             states.append(array.layout)
         return tuple(states)
 
-    def _apart(self, group: Group) -> None:
+    def _run_separately(self, group: Group) -> None:
         """Make the nodes one by one, giving up each that nobody needs any more."""
         nodes = group.nodes
         last = {ref: n for n, refs in enumerate(group.refs) for ref in refs if ref >= 0}
@@ -212,7 +212,7 @@ class Evaluator:
             if found is None:
                 return None
             if self.is_new(found[0].key):
-                self.seen.ran_apart(found[0])
+                self.seen.ran_separately(found[0])
                 fits = False
             parts.append((part, *found))
         if not fits or self.is_too_large(device, group):

@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.programs.arguments import same_buffers
 from wgsl_kernels.backends.webgpu.runtime.results import check_arrays, check_results
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.backends.webgpu.runtime.trace import Trace, with_result
-from wgsl_kernels.engine.drivers.room import too_large
+from wgsl_kernels.engine.drivers.host_memory import too_large
 from wgsl_kernels.engine.environment.errors import OutOfMemoryError
 from wgsl_kernels.engine.values.spec import Spec
 

@@ -313,9 +313,9 @@ class FusibleKernels:
             self._fused.keep(key, False)
             return None
         structure = fused.plain[0]
-        was_apart = given is not None and self.evaluator.seen.was_apart(group, structure)
+        was_separate = given is not None and self.evaluator.seen.was_separate(group, structure)
         new = (prefix, key[1].kernel, structure.key)
-        if not was_apart and self.evaluator.is_new(new, COST_WITH_KERNEL):
+        if not was_separate and self.evaluator.is_new(new, COST_WITH_KERNEL):
             return None
         self._fused.keep(key, fused)
         return fused

@@ -101,14 +101,14 @@ def _load4(composer: Composer, operand: Operand, name: str) -> str:
     element = f"vec4<{operand.storage_type}>"
     is_plain = operand.access == "flat" and operand.name not in composer.before
     is_plain = is_plain and operand.dtype not in BYTES
-    if is_plain and _in_fours(composer, operand, "load"):
+    if is_plain and _binds_vec4(composer, operand, "load"):
         line = f"return {composer.variable(operand, element)}[wk_i / 4u];"
     else:
         line = f"return {element}({', '.join(f'load_{name}(wk_i + {n}u)' for n in range(4))});"
     return _function(f"load4_{name}(wk_i: u32) -> {element}", [line])
 
 
-def _in_fours(composer: Composer, operand: Operand, verb: str) -> bool:
+def _binds_vec4(composer: Composer, operand: Operand, verb: str) -> bool:
     """Say whether the tensor can be bound as vec4: nobody reads or writes a single element."""
     single = {f"{verb}_{name}{end}" for name in operand.spellings for end in ("", "_at")}
     needs = set[str]().union(*(one.needs for one in composer.source.functions.values()))
@@ -126,7 +126,7 @@ def _store4(composer: Composer, operand: Operand, name: str) -> str:
     if composer.after is not None and composer.after.structure.vec4:
         lines = ["wk_hand_on(wk_i / 4u, wk_v);"]
     elif composer.after is None and (
-        _in_fours(composer, operand, "store") or declared_in_fours(composer.source, operand.name)
+        _binds_vec4(composer, operand, "store") or declared_as_vec4(composer.source, operand.name)
     ):
         lines = [f"{composer.variable(operand, element)}[wk_i / 4u] = wk_v;"]
     elif composer.after is not None and composer.after.loops:
@@ -145,7 +145,7 @@ def _store4(composer: Composer, operand: Operand, name: str) -> str:
     return _function(f"store4_{name}(wk_i: u32, wk_v: {element})", lines)
 
 
-def declared_in_fours(source: Source, name: str) -> bool:
+def declared_as_vec4(source: Source, name: str) -> bool:
     """Say whether the author declares a tensor's array as one of vec4: it moves only in fours."""
     variable = source.variables.get(wgsl_name(name))
     if variable is None:

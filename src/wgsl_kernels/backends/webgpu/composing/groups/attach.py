@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_in_fours
+from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_vec4
 from wgsl_kernels.backends.webgpu.composing.groups.expressions import Expressions
 from wgsl_kernels.backends.webgpu.composing.groups.fields import Offered
 from wgsl_kernels.backends.webgpu.composing.groups.functions import Functions
@@ -55,7 +55,7 @@ def attach(composer: Composer) -> None:
             helpers[f"wk_get_{operand.wgsl}"] = partial(_computed, composer, before, operand)
     if composer.after is not None:
         output = composer.outputs[0]
-        helpers["wk_hand_on"] = partial(_handed_on, composer, composer.after, output)
+        helpers["wk_hand_on"] = partial(_epilogue_function, composer, composer.after, output)
 
 
 def _computed(composer: Composer, before: Before, operand: Operand) -> str:
@@ -74,7 +74,7 @@ def _computed(composer: Composer, before: Before, operand: Operand) -> str:
     return expressions.functions.render() + body
 
 
-def _handed_on(composer: Composer, after: After, operand: Operand) -> str:
+def _epilogue_function(composer: Composer, after: After, operand: Operand) -> str:
     """Return the function that takes the index and value of one item that a kernel writes.
 
     The value is of the type in which buffers have it.
@@ -84,7 +84,7 @@ def _handed_on(composer: Composer, after: After, operand: Operand) -> str:
     values = expressions.compute()
     lines = expressions.lines
     if after.keeps:
-        in_parts = not structure.vec4 and declared_in_fours(composer.source, operand.name)
+        in_parts = not structure.vec4 and declared_as_vec4(composer.source, operand.name)
         place = "wk_i / 4u][wk_i % 4u" if in_parts else "wk_i"
         lines.append(f"{composer.variable(operand)}[{place}] = wk_given;")
     for output, number in zip(outputs_of(structure, AFTER), structure.outputs, strict=True):

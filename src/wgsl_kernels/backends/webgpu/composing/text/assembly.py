@@ -22,7 +22,7 @@ from wgsl_kernels.wgsl.syntax.places import Span, Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Composition, Edit, SourceMap
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.facts.facts import Facts
@@ -169,6 +169,7 @@ class Assembly:
                     text.generate("\n")
         rest = head + tail
         new = numbered(self.source, self.declarations(), self.asked, self.written, rest)
+        self._refuse_seconds(new)
         main = self.source.facts
         removed = [directive.span for directive in main.directives]
         removed += [declaration.span for declaration in self.dropped]
@@ -187,6 +188,23 @@ class Assembly:
         if self.skeleton is not None:
             self._quote_skeleton(text, self.skeleton)
         return text.finish()
+
+    def _refuse_seconds(self, new: Mapping[str, str]) -> None:
+        """Refuse a text that has a name twice, once the author's have their new names."""
+        found: dict[str, str] = {}
+        own = [(d, new.get(d.name, d.name), self.source.text_of(d)) for d in self.declarations()]
+        made = [read(Text(COMPOSED, one)) for one in self.written.values()]
+        ours = [(d, d.name, facts.text) for facts in made for d in facts.declarations]
+        if self.skeleton is not None:
+            clashing, text = self._clashing(self.skeleton), self.skeleton.text
+            ours += [(d, clashing.get(d.name, d.name), text) for d in self.skeleton.declarations]
+        for declaration, name, text in (*own, *ours):
+            begin = declaration.name_span.begin
+            if name in found:
+                message = f"{name!r} is given twice; first at {found[name]}."
+                raise ShaderError(text.point(message, begin))
+            if name:
+                found[name] = text.origin(begin)[1].label
 
     def _imported_names(self) -> dict[str, list[Declaration]]:
         imported: dict[str, list[Declaration]] = {}
@@ -211,10 +229,14 @@ class Assembly:
             if name in self.offers:
                 self.fields.setdefault(name, self.offers[name])
 
+    def _clashing(self, skeleton: Facts) -> dict[str, str]:
+        """Return other names for those of the skeleton's that the author has, too."""
+        clashing = {d.name for d in skeleton.declarations} & self.source.declared
+        return {name: f"wk_{name}" for name in clashing}
+
     def _quote_skeleton(self, text: Composition, skeleton: Facts) -> None:
         """Append the skeleton, its names changed where the author has the same."""
-        clashing = {d.name for d in skeleton.declarations} & self.source.declared
-        new = {name: f"wk_{name}" for name in clashing} | {PARAMS: self.uniform}
+        new = {**self._clashing(skeleton), PARAMS: self.uniform}
         edits = _in_order(
             [*self.edits.get(skeleton.text.file, []), *rename(resolve(skeleton.text), new)]
         )

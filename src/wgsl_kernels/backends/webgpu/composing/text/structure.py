@@ -132,6 +132,11 @@ class Before:
     name: str
     structure: Structure
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What is equal where the text is."""
+        return self.name, self.structure.key
+
 
 @dataclass(frozen=True, slots=True)
 class After:
@@ -147,3 +152,8 @@ class After:
     structure: Structure
     keeps: bool
     loops: bool = False
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What is equal where the text is."""
+        return self.structure.key, self.keeps, self.loops

@@ -24,7 +24,7 @@ _PROJECT = "pyproject.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class ShaderPackage:
     """The package of a shader.
 
     Attributes:
@@ -48,7 +48,7 @@ class Home:
         return (*folders, stem)
 
 
-def home_of(folder: Path) -> Home:
+def package_of(folder: Path) -> ShaderPackage:
     """Return the package of the shaders in ``folder``.
 
     It is the root of the nearest wesl.toml, up to the folder with pyproject.toml; without one it
@@ -59,14 +59,14 @@ def home_of(folder: Path) -> Home:
     """
     packages = {OURS: shaders_folder(), **named_folders()}
     if folder.is_relative_to(shaders_folder()):
-        return Home(OURS, shaders_folder(), packages, frozenset())
+        return ShaderPackage(OURS, shaders_folder(), packages, frozenset())
     settings = _nearest(folder)
     unread: set[str] = set()
     if settings is not None:
         folder = _dependencies(settings, packages, unread)
     known = next((name for name, one in packages.items() if one == folder.resolve()), OWN)
     packages.setdefault(known, folder)
-    return Home(known, folder, packages, frozenset(unread))
+    return ShaderPackage(known, folder, packages, frozenset(unread))
 
 
 def _nearest(folder: Path) -> Path | None:

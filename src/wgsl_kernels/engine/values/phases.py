@@ -11,33 +11,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def turns_of(axis: Axis) -> int:
+def phase_count(axis: Axis) -> int:
     """Return after how many elements of the window it reads what a later place reads before."""
     return axis.stride // math.gcd(axis.stride, axis.dilation)
 
 
-def turned(axis: Axis) -> Iterator[tuple[slice, slice, Axis]]:
+def phases_of(axis: Axis) -> Iterator[tuple[slice, slice, Axis]]:
     """Yield elements of the image, the window's elements that reach them, and how these move.
 
     The last is over the places, with those elements of the window from their end. Elements of the
     image that no element of the window reaches do not occur.
     """
-    turns = turns_of(axis)
-    apart = axis.dilation * turns // axis.stride
-    for turn in range(min(turns, axis.window)):
-        places, phase = divmod(turn * axis.dilation, axis.stride)
+    count = phase_count(axis)
+    step = axis.dilation * count // axis.stride
+    for number in range(min(count, axis.window)):
+        places, phase = divmod(number * axis.dilation, axis.stride)
         skipped = -((phase - axis.before) // axis.stride)
         start = skipped * axis.stride + phase - axis.before
-        elements = len(range(turn, axis.window, turns))
+        elements = len(range(number, axis.window, count))
         yield (
             slice(start, None, axis.stride),
-            slice(turn, None, turns),
+            slice(number, None, count),
             Axis(
                 size=axis.out,
                 out=len(range(start, axis.size, axis.stride)),
                 window=elements,
                 stride=1,
-                dilation=apart,
-                before=(elements - 1) * apart + places - skipped,
+                dilation=step,
+                before=(elements - 1) * step + places - skipped,
             ),
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wgsl_kernels.engine.environment.suggestions import provide_elsewhere
+from wgsl_kernels.engine.environment.suggestions import provide_foreign
 from wgsl_kernels.engine.registry.call_notes import install
-from wgsl_kernels.ops.names.elsewhere_calls import ARGUMENTS, CALLED, CALLS, KEYWORDS
+from wgsl_kernels.ops.names.foreign_calls import ARGUMENTS, CALLED, CALLS, KEYWORDS
 
 FUNCTIONS = {
     "LBFGS": "scipy.optimize.minimize with wk.value_and_grad",
@@ -336,13 +336,13 @@ SPACES = {
 }
 """Names in the namespaces."""
 
-provide_elsewhere("wk", FUNCTIONS)
-provide_elsewhere("tensor", METHODS)
-provide_elsewhere("keyword", KEYWORDS)
-provide_elsewhere("argument", ARGUMENTS)
-provide_elsewhere("optimizer", OPTIMIZERS)
-provide_elsewhere("call", CALLS)
-provide_elsewhere("called", CALLED)
+provide_foreign("wk", FUNCTIONS)
+provide_foreign("tensor", METHODS)
+provide_foreign("keyword", KEYWORDS)
+provide_foreign("argument", ARGUMENTS)
+provide_foreign("optimizer", OPTIMIZERS)
+provide_foreign("call", CALLS)
+provide_foreign("called", CALLED)
 for _space, _names in SPACES.items():
-    provide_elsewhere(_space, _names)
+    provide_foreign(_space, _names)
 install()
