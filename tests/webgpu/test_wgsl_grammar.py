@@ -353,5 +353,5 @@ def test_an_expression_is_the_same_however_it_is_printed(text: str) -> None:
 
 
 def test_an_equal_text_is_not_read_again() -> None:
-    text = (shaders_folder() / "copy" / "padded.wgsl").read_text()
+    text = (shaders_folder() / "lowering" / "padded.wgsl").read_text()
     assert parse(Text("0.wgsl", text)) is parse(Text("0.wgsl", text))
