@@ -23,7 +23,7 @@ from wgsl_kernels.engine.environment.recent import caches
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SMALLER = 64
+SMALLER = 32
 """By how much caches are smaller than in use."""
 
 

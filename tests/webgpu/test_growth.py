@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.modes import ALL_MODES
 
-FIRST, LAST = (100, 300) if ALL_MODES else (50, 150)
+FIRST, LAST = (100, 300) if ALL_MODES else (100, 200)
 MOST = 0.1 * (LAST - FIRST)
 """MiB: 20 for 200 steps. There it is 8, and was 54 where caches kept what came from older ones."""
 
