@@ -1,7 +1,8 @@
 """A training program that saves and resumes in processes of its own; run by test_resume.
 
 Arguments: backend, way (eager, fused or captured), order of making variables, how many others are
-made before, the file to load or "-", and that to save in the midst or "-". Steps are counted by the
+made before, the file to load or "-", and that to save in the midst or "-"; then the same six again
+for another training in the same process. Steps are counted by the
 optimizer: it trains to the sixth, saves after the third, and prints the weights as hex.
 """
 
@@ -63,4 +64,5 @@ def main(backend: str, way: str, order: str, others: str, loaded: str, saved: st
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    for begin in range(1, len(sys.argv), 6):
+        main(*sys.argv[begin : begin + 6])

@@ -66,13 +66,13 @@ def test_the_caches_count_what_they_hold(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(caches, "nbytes", 1 << 40)  # nothing goes meanwhile
     with wk.use_backend("webgpu"):
         step = training()
-        for size in range(300, 330):
+        for size in range(300, 315):
             step(size)
         gc.collect()
         counted = caches._counted
         tracemalloc.start()
         try:
-            for size in range(330, 370):
+            for size in range(315, 335):
                 step(size)
             gc.collect()
             held = tracemalloc.get_traced_memory()[0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.modes import ALL_MODES
 
 from wgsl_kernels.backends.webgpu.modules.files import read_text, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 few = settings(
     derandomize=True,
-    max_examples=200,
+    max_examples=200 if ALL_MODES else 50,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
@@ -353,5 +354,5 @@ def test_an_expression_is_the_same_however_it_is_printed(text: str) -> None:
 
 
 def test_an_equal_text_is_not_read_again() -> None:
-    text = (shaders_folder() / "copy" / "padded.wgsl").read_text()
+    text = (shaders_folder() / "lowering" / "padded.wgsl").read_text()
     assert parse(Text("0.wgsl", text)) is parse(Text("0.wgsl", text))

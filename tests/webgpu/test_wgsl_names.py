@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.modes import ALL_MODES
 
 from wgsl_kernels.backends.webgpu.modules.files import read_text, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
@@ -18,7 +19,7 @@ from wgsl_kernels.wgsl.syntax.source_map import Composition
 
 few = settings(
     derandomize=True,
-    max_examples=200,
+    max_examples=200 if ALL_MODES else 50,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
