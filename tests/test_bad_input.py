@@ -373,6 +373,6 @@ REGISTRATIONS: dict[str, Callable[[], object]] = {
 def test_a_name_that_is_taken_names_its_owner(what: str, backend: str) -> None:
     message = refusal(backend, REGISTRATIONS[what], wk.AlreadyRegistered)
 
-    owner = r"is already registered by wgsl_kernels\.ops\.binary:\d+; "
+    owner = r"is already registered by wgsl_kernels\.ops\.elementwise\.binary:\d+; "
     advice = "pass override=True to replace it, or unregister it first."
     assert re.fullmatch(re.escape(what) + " " + owner + re.escape(advice), message)
