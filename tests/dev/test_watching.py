@@ -30,7 +30,7 @@ def scaled_by(number: float) -> str:
 
 
 def until(holds: Callable[[], bool]) -> bool:
-    for _ in range(200):
+    for _ in range(1000):
         if holds():
             return True
         time.sleep(0.02)

@@ -157,7 +157,7 @@ def test_a_forged_table_is_made_anew(forgery: str, table: Path) -> None:
     assert not is_table(content)
     packed = marshal.dumps(content)
     environment = {**os.environ, "WGSL_KERNELS_CACHE": str(table.parents[1])}
-    probe = "from wgsl_kernels.backends.webgpu.devices import declarations as d\n"
+    probe = "from wgsl_kernels.backends.webgpu.kept import declarations as d\n"
     key = [  # the digest that a process of this version would want
         sys.executable,
         "-c",
