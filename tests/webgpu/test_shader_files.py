@@ -199,6 +199,9 @@ def test_former_paths_of_shaders_are_found_and_warn() -> None:
             assert [one.filename for one in told] == [__file__]
     with pytest.raises(wk.ShaderError, match=r"shader file 'unary/softmax\.wesl' is missing"):
         find_file("unary/softmax.wesl", Path("nowhere"))
+    for odd in ("unary/" + "k" * 500 + ".wesl", "unary/\0.wesl"):
+        with pytest.raises(wk.ShaderError, match="is missing"):
+            find_file(odd, Path("nowhere"))
 
 
 def test_a_module_is_imported_by_its_former_path_with_a_warning(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.modules.packages import is_there
 from wgsl_kernels.engine.environment.origin import warn_user
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def present_path(folder: Path, given: str) -> Path | None:
     former, _, name = given.partition("/")
     for one in _FOLDERS.get(former, ()):
         found = folder / one / name
-        if name and found.is_file():
+        if name and is_there(found):
             warn_user(
                 f"shader {given!r} of wgsl_kernels is {f'{one}/{name}'!r} now; write that.",
                 DeprecationWarning,
