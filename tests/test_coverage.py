@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from tests import by_family
 from tests.modes import ALL_MODES, some
 
 import wgsl_kernels as wk
@@ -78,3 +79,10 @@ def test_where_some_rows_run_each_kernel_is_among_them_and_tests_differ() -> Non
     assert first == [one.id for one in some(samples, 3, "one")]
     assert (len(first) == len(samples)) == ALL_MODES
     assert (sorted(first) == sorted(second)) == ALL_MODES
+
+
+def test_the_other_driver_is_given_each_kernel_with_rows() -> None:
+    given = [words for _, _, words in (one for one in by_family.arguments().values() if one[1:])]
+    named = {word.strip("[-") for words in given for word in words.split(" or ")}
+
+    assert named == {sample.kernel for sample in all_samples()}
