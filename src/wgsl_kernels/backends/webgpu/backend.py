@@ -260,7 +260,7 @@ class WebGpuBackend:
     ) -> Launch:
         if not isinstance(kernel.func, ShaderKernel):
             gpu = Gpu(self, kernel.name, kernel.origin, sources_of(kernel))
-            lower = partial(lower_function, gpu)
+            lower = partial(lower_function, gpu, repeats=kernel.repeats)
             return FunctionLaunch(self, kernel, gpu, attrs, outputs, lower)
         if outputs is None:
             raise ArgumentError(

@@ -65,7 +65,7 @@ def declare_kernels(kind: Convolution) -> Callable[..., Array]:
         sliding = slide(kind.forward, x.shape, filter.shape, **geometry)
         return convolved_cpu(sliding, wide(x), wide(filter)).astype(x.dtype, copy=False)
 
-    @wgsl_kernel(kind.forward, dtypes=("float32", "float16"), accepts_epilogue=True)
+    @wgsl_kernel(kind.forward, dtypes=("float32", "float16"))
     def convolve_webgpu(gpu: Gpu, x: GpuArray, filter: GpuArray, **geometry: Any) -> GpuArray:
         return convolved_webgpu(
             gpu, slide(kind.forward, x.shape, filter.shape, **geometry), x, filter
@@ -174,7 +174,7 @@ def _declare_to_filter(kernel: str) -> None:
         y = filter_gradient_cpu(sliding, wide(x), wide(dy), filter_shape)
         return y.astype(x.dtype, copy=False)
 
-    @wgsl_kernel(kernel, dtypes=("float32", "float16"), accepts_epilogue=True)
+    @wgsl_kernel(kernel, dtypes=("float32", "float16"))
     def to_filter_webgpu(
         gpu: Gpu, x: GpuArray, dy: GpuArray, *, filter_shape: Shape, **geometry: Any
     ) -> GpuArray:
@@ -214,7 +214,7 @@ def _declare_to_input(kernel: str) -> None:
         sliding = slide(kernel, input_shape, filter.shape, **geometry)
         return input_gradient_cpu(sliding, wide(dy), wide(filter)).astype(dy.dtype, copy=False)
 
-    @wgsl_kernel(kernel, dtypes=("float32", "float16"), accepts_epilogue=True)
+    @wgsl_kernel(kernel, dtypes=("float32", "float16"))
     def to_input_webgpu(
         gpu: Gpu, dy: GpuArray, filter: GpuArray, *, input_shape: Shape, **geometry: Any
     ) -> GpuArray:

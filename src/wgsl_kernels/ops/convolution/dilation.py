@@ -148,7 +148,7 @@ def _found_on_device(
     return y
 
 
-@wgsl_kernel("Dilation2D", accepts_epilogue=True)
+@wgsl_kernel("Dilation2D")
 def _dilation2d_webgpu(gpu: Gpu, x: GpuArray, filter: GpuArray, **geometry: Any) -> GpuArray:
     return _found_on_device(gpu, "Dilation2D", x, filter, _VALUE, geometry)
 

@@ -80,7 +80,7 @@ def fused_conv2d(
     return after(y)
 
 
-@wgsl_kernel("FusedConv2D", dtypes=("float32", "float16"), accepts_epilogue=True)
+@wgsl_kernel("FusedConv2D", dtypes=("float32", "float16"))
 def _fused_conv2d_webgpu(
     gpu: Gpu,
     x: GpuArray,

@@ -95,7 +95,7 @@ def _cast_cpu(x: Array, *, dtype: DType) -> Array:
     return as_int32(x).astype(wanted) if wanted.kind in "iu" else x.astype(wanted)
 
 
-@wgsl_kernel("Cast")
+@wgsl_kernel("Cast", repeats=False)
 def _cast_webgpu(gpu: Gpu, x: GpuArray, *, dtype: DType) -> GpuArray:
     return converted(gpu, x, canonical(dtype))
 

@@ -158,7 +158,7 @@ def _nextafter_cpu(a: Array, b: Array) -> Array:
     return np.nextafter(a, b)
 
 
-@wgsl_kernel("NextAfter", dtypes=("float32", "float16"))
+@wgsl_kernel("NextAfter", dtypes=("float32", "float16"), repeats=False)
 def _nextafter_webgpu(gpu: Gpu, a: GpuArray, b: GpuArray) -> GpuArray:
     name = "next_after_half" if a.dtype == "float16" else "next_after"
     shape = np.broadcast_shapes(a.shape, b.shape)

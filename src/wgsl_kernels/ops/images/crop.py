@@ -151,10 +151,11 @@ def _crop_and_resize_webgpu(
     method: str,
     extrapolation_value: float,
 ) -> GpuArray:
-    if box_ind.host is not None:
-        given = {"image": image.shape, "box_ind": box_ind.shape}
-        places = box_ind.host.values
-        check_indices("CropAndResize", "box_ind", places, image.shape[0], given)
+    shapes_of = {"image": image.shape, "box_ind": box_ind.shape}
+    gpu.check_known(
+        box_ind,
+        lambda values: check_indices("CropAndResize", "box_ind", values, image.shape[0], shapes_of),
+    )
     return sampled_on_device(
         gpu,
         {"image": image, "boxes": boxes, "box_ind": box_ind},

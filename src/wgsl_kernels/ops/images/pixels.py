@@ -167,7 +167,7 @@ def _draw_cpu(image: Array, *, alpha: float) -> Array:
     return pixels.view("<i4").reshape(height, width).astype(np.int32, copy=False)
 
 
-@wgsl_kernel("Draw", accepts_epilogue=True)
+@wgsl_kernel("Draw")
 def _draw_webgpu(gpu: Gpu, image: GpuArray, *, alpha: float) -> GpuArray:
     y = gpu.empty(image.shape[:2], "int32")
     if y.size:

@@ -98,7 +98,7 @@ def _resize_bilinear_cpu(
     return x
 
 
-@wgsl_kernel("ResizeBilinear", accepts_epilogue=True)
+@wgsl_kernel("ResizeBilinear")
 def _resize_bilinear_webgpu(
     gpu: Gpu, images: GpuArray, *, size: Shape, align_corners: bool, half_pixel_centers: bool
 ) -> GpuArray:
@@ -141,7 +141,7 @@ def _resize_bilinear_grad_cpu(
     return taken_back(dy, axes, linear=True)
 
 
-@wgsl_kernel("ResizeBilinearGrad", accepts_epilogue=True)
+@wgsl_kernel("ResizeBilinearGrad")
 def _resize_bilinear_grad_webgpu(
     gpu: Gpu, images: GpuArray, dy: GpuArray, *, align_corners: bool, half_pixel_centers: bool
 ) -> GpuArray:
@@ -218,7 +218,7 @@ def _resize_nearest_cpu(
     return np.take(lines, columns.sources(linear=False)[0], 2)
 
 
-@wgsl_kernel("ResizeNearestNeighbor", accepts_epilogue=True)
+@wgsl_kernel("ResizeNearestNeighbor")
 def _resize_nearest_webgpu(
     gpu: Gpu, images: GpuArray, *, size: Shape, align_corners: bool, half_pixel_centers: bool
 ) -> GpuArray:
@@ -261,7 +261,7 @@ def _resize_nearest_grad_cpu(
     return taken_back(dy, axes, linear=False)
 
 
-@wgsl_kernel("ResizeNearestNeighborGrad", accepts_epilogue=True)
+@wgsl_kernel("ResizeNearestNeighborGrad")
 def _resize_nearest_grad_webgpu(
     gpu: Gpu, images: GpuArray, dy: GpuArray, *, align_corners: bool, half_pixel_centers: bool
 ) -> GpuArray:

@@ -148,7 +148,7 @@ def _rotate_with_offset_cpu(
     return sampled(image, np.arange(count), rows, columns, fill, linear=False)
 
 
-@wgsl_kernel("RotateWithOffset", accepts_epilogue=True)
+@wgsl_kernel("RotateWithOffset")
 def _rotate_with_offset_webgpu(
     gpu: Gpu, image: GpuArray, *, radians: float, fill_value: Fill, center: Fill
 ) -> GpuArray:
@@ -289,7 +289,7 @@ def _transform_cpu(
     return sampled(source, np.arange(count), rows, columns, np.asarray(fill_value), linear)
 
 
-@wgsl_kernel("Transform", accepts_epilogue=True)
+@wgsl_kernel("Transform")
 def _transform_webgpu(
     gpu: Gpu,
     image: GpuArray,

@@ -106,9 +106,8 @@ def _counted_on_device(
     gpu: Gpu, kernel: str, x: GpuArray, weights: GpuArray, bins: _Bins
 ) -> GpuArray:
     """Return [rows * size]; sums of floats sort, so that their order is the same every time."""
-    if x.host is not None:
-        shapes_of = {"x": x.shape, "weights": weights.shape}
-        check_indices(kernel, "x", x.host.values, 1 << 31, shapes_of)
+    shapes_of = {"x": x.shape, "weights": weights.shape}
+    gpu.check_known(x, lambda values: check_indices(kernel, "x", values, 1 << 31, shapes_of))
     count = bins.rows * bins.size
     if not x.size or not count:
         return gpu.full((count,), weights.dtype, 0)

@@ -163,7 +163,23 @@ def _gather_v2_webgpu(
     wrap_negative_indices: bool,
 ) -> GpuArray:
     wraps = wrap_negative_indices
+    y_shape = _taken(x.shape, indices.shape, axis, batch_dims)
+    length = _sizes(x.shape, indices.shape, axis, batch_dims).length
+    shapes_of = {"x": x.shape, "indices": indices.shape, "y": y_shape}
+
+    def check(values: Array) -> None:
+        check_indices("GatherV2", "indices", values, length, shapes_of, wraps=wraps)
+
+    gpu.check_known(indices, check)
+    if indices.size and not math.prod(y_shape) and indices.host is None:
+        check(gpu.read(indices))  # no shader looks at them
     indices = cast.converted(gpu, indices, "int32")
+    return _taken_on_device(gpu, x, indices, axis, batch_dims, wraps)
+
+
+def _taken_on_device(
+    gpu: Gpu, x: GpuArray, indices: GpuArray, axis: int, batch_dims: int, wraps: bool
+) -> GpuArray:
     y_shape = _taken(x.shape, indices.shape, axis, batch_dims)
     sizes = _sizes(x.shape, indices.shape, axis, batch_dims)
     if (
@@ -174,23 +190,10 @@ def _gather_v2_webgpu(
         return _taken_in_parts(gpu, x, indices, axis, batch_dims, wraps)
     if x.dtype in BYTES and sizes.inner % 4:
         whole = cast.converted(gpu, x, "int32")
-        y = _gather_v2_webgpu(
-            gpu,
-            whole,
-            indices,
-            axis=axis,
-            batch_dims=batch_dims,
-            wrap_negative_indices=wraps,
-        )
+        y = _taken_on_device(gpu, whole, indices, axis, batch_dims, wraps)
         return gpu.pack(y, x.dtype)
     y = gpu.empty(y_shape, x.dtype)
     arrays = {"x": x, "indices": indices, "y": y}
-    values = None if indices.host is None else indices.host.values
-    if values is None and indices.size and not y.size:  # no shader looks at them
-        values = gpu.read(indices)
-    if values is not None:
-        shapes_of = {name: one.shape for name, one in arrays.items()}
-        check_indices("GatherV2", "indices", values, sizes.length, shapes_of, wraps=wraps)
     if x.dtype in BYTES and x.size and y.size:  # rows are whole words, and moved as such
         arrays |= {"x": _words(gpu.resident(gpu.contiguous(x))), "y": _words(y)}
         sizes = replace(sizes, inner=sizes.inner // 4)
@@ -218,11 +221,7 @@ def _taken_in_parts(
         places = indices
         if of_indices is not None:
             places = part_of(gpu, indices, of_indices - len(indices.shape), *one)
-        found.append(
-            _gather_v2_webgpu(
-                gpu, some, places, axis=at, batch_dims=batch, wrap_negative_indices=wraps
-            )
-        )
+        found.append(_taken_on_device(gpu, some, places, at, batch, wraps))
     return joined(gpu, found, cut)
 
 
@@ -395,10 +394,12 @@ def _take_along_axis_webgpu(
 ) -> GpuArray:
     at, wraps = axis % len(x.shape), wrap_negative_indices
     length = x.shape[at]
-    if indices.host is not None:
-        shapes_of = {"x": x.shape, "indices": indices.shape}
-        values = indices.host.values
+    shapes_of = {"x": x.shape, "indices": indices.shape}
+
+    def check(values: Array) -> None:
         check_indices("TakeAlongAxis", "indices", values, length, shapes_of, wraps=wraps)
+
+    gpu.check_known(indices, check)
     y = gpu.empty(indices.shape, x.dtype)
     if y.size:
         inner = math.prod(x.shape[at + 1 :])

@@ -166,8 +166,9 @@ def rows_on_device(
     wraps: bool = False,
 ) -> GpuArray:
     """Return the number of the row that each index names, [count], int32."""
-    if indices.host is not None:
-        _check(kernel, name, indices.host.values, layout, shapes_of, wraps=wraps)
+    gpu.check_known(
+        indices, lambda values: _check(kernel, name, values, layout, shapes_of, wraps=wraps)
+    )
     if layout.named and excess(gpu, indices) > 1:
         flat = shapes.reshaped(gpu, indices, (layout.named, len(layout.lengths)))
         found: list[GpuArray] = []

@@ -239,7 +239,7 @@ def _sparse_reshape_cpu(
     return found, np.array(wanted, np.int32)
 
 
-@wgsl_kernel("SparseReshape")
+@wgsl_kernel("SparseReshape", repeats=False)
 def _sparse_reshape_webgpu(
     gpu: Gpu, input_indices: GpuArray, input_shape: GpuArray, new_shape: GpuArray
 ) -> tuple[GpuArray, GpuArray]:

@@ -86,7 +86,7 @@ def _matrix_band_part_cpu(input: Array, num_lower: Array, num_upper: Array) -> A
     return np.where(kept, input, input.dtype.type(0))
 
 
-@wgsl_kernel("MatrixBandPart", accepts_epilogue=True)
+@wgsl_kernel("MatrixBandPart")
 def _matrix_band_part_webgpu(
     gpu: Gpu, input: GpuArray, num_lower: GpuArray, num_upper: GpuArray
 ) -> GpuArray:
@@ -135,7 +135,7 @@ def _diag_cpu(x: Array) -> Array:
     return np.diag(x.reshape(-1)).reshape(x.shape * 2)
 
 
-@wgsl_kernel("Diag", accepts_epilogue=True)
+@wgsl_kernel("Diag")
 def _diag_webgpu(gpu: Gpu, x: GpuArray) -> GpuArray:
     y = gpu.empty(x.shape * 2, x.dtype)
     if y.size:

@@ -126,7 +126,7 @@ def _fused_mat_mul_cpu(
     return y.astype(a.dtype, copy=False)
 
 
-@wgsl_kernel("_FusedMatMul", dtypes=("float32", "float16"), accepts_epilogue=True)
+@wgsl_kernel("_FusedMatMul", dtypes=("float32", "float16"))
 def _fused_mat_mul_webgpu(
     gpu: Gpu,
     a: GpuArray,

@@ -41,7 +41,8 @@ def host_kernel(name: str) -> Callable[[Any], Any]:
             return gpu.upload(results, canonical(results.dtype))
 
         cpu_kernel(name)(on_cpu)
-        wgsl_kernel(name, dtypes=("float32", "float16", "complex64"))(on_webgpu)
+        dtypes = "float32", "float16", "complex64"
+        wgsl_kernel(name, dtypes=dtypes, repeats=False)(on_webgpu)
         ON_HOST.append(name)
         return function
 

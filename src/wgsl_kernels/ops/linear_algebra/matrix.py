@@ -185,7 +185,7 @@ def product_cpu(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> 
     return matmul_on_host(left, right).astype(a.dtype, copy=False)
 
 
-@wgsl_kernel("BatchMatMul", dtypes=("float32", "float16", "int32"), accepts_epilogue=True)
+@wgsl_kernel("BatchMatMul", dtypes=("float32", "float16", "int32"))
 def _batch_mat_mul_webgpu(
     gpu: Gpu, a: GpuArray, b: GpuArray, *, transpose_a: bool, transpose_b: bool
 ) -> GpuArray:

@@ -110,7 +110,7 @@ def _lrn_cpu(x: Array, *, depth_radius: int, bias: float, alpha: float, beta: fl
     return (x * _norms(x, depth_radius, bias, alpha) ** -beta).astype(x.dtype)
 
 
-@wgsl_kernel("LRN", accepts_epilogue=True)
+@wgsl_kernel("LRN")
 def _lrn_webgpu(gpu: Gpu, x: GpuArray, **attrs: Any) -> GpuArray:
     return _forward(gpu, x, attrs, is_norm=False)
 
@@ -172,7 +172,7 @@ def _lrn_grad_cpu(
     return (dy * norms**-beta - 2 * alpha * beta * x * across).astype(x.dtype)
 
 
-@wgsl_kernel("LRNGrad", accepts_epilogue=True)
+@wgsl_kernel("LRNGrad")
 def _lrn_grad_webgpu(gpu: Gpu, x: GpuArray, y: GpuArray, dy: GpuArray, **attrs: Any) -> GpuArray:
     norm = _forward(gpu, x, attrs, is_norm=True)
     out = gpu.empty(x.shape, x.dtype)

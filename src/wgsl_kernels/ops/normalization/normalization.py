@@ -120,7 +120,7 @@ def _batch_norm_cpu(
     return y.astype(x.dtype, copy=False)
 
 
-@wgsl_kernel("FusedBatchNorm", dtypes=("float32", "float16"), accepts_epilogue=True)
+@wgsl_kernel("FusedBatchNorm", dtypes=("float32", "float16"))
 def _batch_norm_webgpu(
     gpu: Gpu,
     x: GpuArray,

@@ -121,7 +121,7 @@ def _pool_cpu(input: Array, *, pooling_type: str, **attrs: Any) -> Array:
     return mean_cpu(sliding, input) if pooling_type == "avg" else maximum_cpu(sliding, input)
 
 
-@wgsl_kernel("Pool", dtypes=NUMBERS)
+@wgsl_kernel("Pool", dtypes=NUMBERS, repeats=False)
 def _pool_webgpu(gpu: Gpu, input: GpuArray, *, pooling_type: str, **attrs: Any) -> GpuArray:
     geometry = _geometry(**attrs)
     if pooling_type == "max":

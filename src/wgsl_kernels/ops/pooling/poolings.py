@@ -240,7 +240,7 @@ def _declare_max(kind: Pooling) -> None:
     def max_cpu(x: Array, **geometry: Any) -> Array:
         return maximum_cpu(sliding_by(kernel, x.shape, geometry), x)
 
-    @wgsl_kernel(kernel, dtypes=NUMBERS)
+    @wgsl_kernel(kernel, dtypes=NUMBERS, repeats=False)
     def max_webgpu(gpu: Gpu, x: GpuArray, **geometry: Any) -> GpuArray:
         return maximum_webgpu(gpu, x, geometry)
 

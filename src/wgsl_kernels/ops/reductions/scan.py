@@ -106,7 +106,7 @@ def _cumprod_cpu(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Arra
     return _accumulated(np.multiply, x, axis, exclusive, reverse)
 
 
-@wgsl_kernel("Cumprod", dtypes=("float32", "float16", "int32", "bool"))
+@wgsl_kernel("Cumprod", dtypes=("float32", "float16", "int32", "bool"), repeats=False)
 def _cumprod_webgpu(
     gpu: Gpu, x: GpuArray, *, axis: int, exclusive: bool, reverse: bool
 ) -> GpuArray:

@@ -261,7 +261,7 @@ def _one_hot_cpu(
     return y.reshape(*indices.shape, depth)
 
 
-@wgsl_kernel("OneHot", dtypes=("int32",), accepts_epilogue=True)
+@wgsl_kernel("OneHot", dtypes=("int32",))
 def _one_hot_webgpu(
     gpu: Gpu,
     indices: GpuArray,

@@ -149,9 +149,7 @@ def _pad_v2_cpu(x: Array, *, paddings: Pairs, constant_value: creation.Scalar) -
     return np.pad(x, paddings, constant_values=constant_value) if x.ndim else x
 
 
-@wgsl_kernel(
-    "PadV2", dtypes=("float32", "float16", "int32", "bool", "complex64"), accepts_epilogue=True
-)
+@wgsl_kernel("PadV2", dtypes=("float32", "float16", "int32", "bool", "complex64"))
 def _pad_v2_webgpu(
     gpu: Gpu, x: GpuArray, *, paddings: Pairs, constant_value: creation.Scalar
 ) -> GpuArray:

@@ -97,7 +97,7 @@ def _broadcast_args_cpu(s0: Array, s1: Array) -> Array:
     return np.where(a == 1, b, a)
 
 
-@wgsl_kernel("BroadcastArgs")
+@wgsl_kernel("BroadcastArgs", repeats=False)
 def _broadcast_args_webgpu(gpu: Gpu, s0: GpuArray, s1: GpuArray) -> GpuArray:
     """Compute on the host: whether shapes broadcast is known to no dispatch beforehand."""
     return gpu.upload(_broadcast_args_cpu(gpu.read(s0), gpu.read(s1)), "int32")
@@ -130,7 +130,7 @@ def _flip_left_right_cpu(image: Array) -> Array:
     return image[:, :, ::-1]
 
 
-@wgsl_kernel("FlipLeftRight")
+@wgsl_kernel("FlipLeftRight", repeats=False)
 def _flip_left_right_webgpu(gpu: Gpu, image: GpuArray) -> GpuArray:
     before, step, after = image.strides[:2], image.strides[2], image.strides[3:]
     offset = image.offset + (image.shape[2] - 1) * step
@@ -184,7 +184,7 @@ def _mirror_pad_cpu(x: Array, *, paddings: Pairs, mode: str) -> Array:
     return np.pad(x, paddings, "reflect" if mode == "reflect" else "symmetric") if x.ndim else x
 
 
-@wgsl_kernel("MirrorPad", accepts_epilogue=True)
+@wgsl_kernel("MirrorPad")
 def _mirror_pad_webgpu(gpu: Gpu, x: GpuArray, *, paddings: Pairs, mode: str) -> GpuArray:
     grown = zip(x.shape, paddings, strict=True)
     y_shape = tuple(before + n + after for n, (before, after) in grown)
@@ -335,7 +335,7 @@ def _roll_cpu(x: Array, *, shift: Sequence[int], axis: Sequence[int]) -> Array:
     return np.roll(x, _shifts(x.shape, shift, axis), tuple(range(x.ndim)))
 
 
-@wgsl_kernel("Roll", accepts_epilogue=True)
+@wgsl_kernel("Roll")
 def _roll_webgpu(gpu: Gpu, x: GpuArray, *, shift: Sequence[int], axis: Sequence[int]) -> GpuArray:
     shifts = _shifts(x.shape, shift, axis)
     if x.dtype not in BYTES and excess(gpu, x) <= 1:

@@ -68,7 +68,7 @@ def _broadcast_to_cpu(x: Array, *, shape: Shape) -> Array:
     return np.broadcast_to(x, shape)
 
 
-@wgsl_kernel("BroadcastTo")
+@wgsl_kernel("BroadcastTo", repeats=False)
 def _broadcast_to_webgpu(gpu: Gpu, x: GpuArray, *, shape: Shape) -> GpuArray:
     extra = len(shape) - len(x.shape)
     steps = [
@@ -108,7 +108,7 @@ def _expand_dims_cpu(input: Array, *, dim: int) -> Array:
     return np.expand_dims(input, dim)
 
 
-@wgsl_kernel("ExpandDims")
+@wgsl_kernel("ExpandDims", repeats=False)
 def _expand_dims_webgpu(gpu: Gpu, input: GpuArray, *, dim: int) -> GpuArray:
     at = dim % (len(input.shape) + 1)
     strides = (*input.strides[:at], 0, *input.strides[at:])
@@ -140,7 +140,7 @@ def _identity_cpu(x: Array) -> Array:
     return x
 
 
-@wgsl_kernel("Identity")
+@wgsl_kernel("Identity", repeats=False)
 def _identity_webgpu(gpu: Gpu, x: GpuArray) -> GpuArray:
     return gpu.view(x, x.shape, x.strides, x.offset)
 
@@ -219,7 +219,7 @@ def _reshape_cpu(x: Array, *, shape: Shape) -> Array:
     return x.reshape(_reshaped(x.size, shape))
 
 
-@wgsl_kernel("Reshape")
+@wgsl_kernel("Reshape", repeats=False)
 def _reshape_webgpu(gpu: Gpu, x: GpuArray, *, shape: Shape) -> GpuArray:
     return reshaped(gpu, x, _reshaped(math.prod(x.shape), shape))
 
@@ -259,7 +259,7 @@ def _reverse_cpu(x: Array, *, dims: Axes) -> Array:
     return np.flip(x, normalize_axes("Reverse", dims, x.ndim))
 
 
-@wgsl_kernel("Reverse")
+@wgsl_kernel("Reverse", repeats=False)
 def _reverse_webgpu(gpu: Gpu, x: GpuArray, *, dims: Axes) -> GpuArray:
     strides, offset = list(x.strides), x.offset
     for axis in normalize_axes("Reverse", dims, len(x.shape)):
@@ -322,7 +322,7 @@ def _transpose_cpu(x: Array, *, perm: Sequence[int]) -> Array:
     return np.transpose(x, perm)
 
 
-@wgsl_kernel("Transpose")
+@wgsl_kernel("Transpose", repeats=False)
 def _transpose_webgpu(gpu: Gpu, x: GpuArray, *, perm: Sequence[int]) -> GpuArray:
     axes = _permutation(perm, len(x.shape))
     shape, strides = (tuple(row[axis] for axis in axes) for row in (x.shape, x.strides))

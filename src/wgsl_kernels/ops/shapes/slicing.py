@@ -81,7 +81,7 @@ def _slice_cpu(x: Array, *, begin: Shape, size: Shape | None) -> Array:
     return Cut(starts, (1,) * x.ndim, sizes).of(x)
 
 
-@wgsl_kernel("Slice")
+@wgsl_kernel("Slice", repeats=False)
 def _slice_webgpu(gpu: Gpu, x: GpuArray, *, begin: Shape, size: Shape | None) -> GpuArray:
     starts, sizes = _block(x.shape, begin, size)
     return _cut_view(gpu, x, Cut(starts, (1,) * len(sizes), sizes))
@@ -153,7 +153,7 @@ def _split_v_cpu(x: Array, *, num_or_size_splits: Ints, axis: int) -> list[Array
     return [part.of(x) for part in _parts(x.shape, num_or_size_splits, axis)]
 
 
-@wgsl_kernel("SplitV")
+@wgsl_kernel("SplitV", repeats=False)
 def _split_v_webgpu(
     gpu: Gpu, x: GpuArray, *, num_or_size_splits: Ints, axis: int
 ) -> list[GpuArray]:
@@ -256,7 +256,7 @@ def _strided_slice_cpu(
     return cut.of(x).reshape(y_shape)
 
 
-@wgsl_kernel("StridedSlice")
+@wgsl_kernel("StridedSlice", repeats=False)
 def _strided_slice_webgpu(
     gpu: Gpu,
     x: GpuArray,
@@ -359,7 +359,7 @@ def _unpack_cpu(value: Array, *, axis: int) -> list[Array]:
     return [layer.of(value).reshape(y_shape) for layer in layers]
 
 
-@wgsl_kernel("Unpack")
+@wgsl_kernel("Unpack", repeats=False)
 def _unpack_webgpu(gpu: Gpu, value: GpuArray, *, axis: int) -> list[GpuArray]:
     layers, y_shape = _layers(value.shape, axis)
     at = axis % len(value.shape)

@@ -15,7 +15,7 @@ from wgsl_kernels.engine.environment.recent import Remembered
 from wgsl_kernels.engine.values.spec import Shape, Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.host import Array
@@ -52,8 +52,6 @@ class ArrayMaker(Chooser):
         """
         array = self.empty(shape, dtype)
         words = words_of(value, dtype, f"{self._kernel}: value")
-        if self._trace is not None:  # what an epilogue does not store must keep the number
-            self._trace.fills(array)
         self._backend.fill(array, words)
         return array
 
@@ -70,16 +68,21 @@ class ArrayMaker(Chooser):
         """Return the values of ``array``, waiting for the work that computes them."""
         if not isinstance(array, GpuArray):
             raise argument_checks.no_array(self._kernel, array)
-        if self._trace is not None:
-            self._trace.has_done(plain=False)
         return self._backend.download(array, Spec(array.shape, array.dtype))
+
+    def check_known(self, array: GpuArray, check: Callable[[Array], None]) -> None:
+        """Have ``check`` look at values that the host has; for the library's own parts.
+
+        It is called at each run of the kernel, with an array of NumPy that may be of another shape
+        with the same elements. What only the device has is for shaders to report.
+        """
+        if array.host is not None:
+            check(array.host.values)
 
     def contiguous(self, array: GpuArray) -> GpuArray:
         """Return ``array`` row-major from its buffer's beginning: itself, or a copy."""
         if not isinstance(array, GpuArray):
             raise argument_checks.no_array(self._kernel, array)
-        if self._trace is not None:
-            self._trace.has_done(plain=True)
         return self._backend.contiguous(array)
 
     def resident(self, array: GpuArray) -> GpuArray:

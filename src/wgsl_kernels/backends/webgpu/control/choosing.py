@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.declare.sources import Sources
     from wgsl_kernels.backends.webgpu.runtime.session import Session
-    from wgsl_kernels.backends.webgpu.runtime.trace import Trace
     from wgsl_kernels.backends.webgpu.templates.constants import Value
     from wgsl_kernels.backends.webgpu.templates.template import Configuration, Template
     from wgsl_kernels.backends.webgpu.tuning.choice import ShapeClass
@@ -45,7 +44,6 @@ class Chooser:
         self._kernel = kernel
         self._origin = origin
         self._sources = sources
-        self._trace: Trace | None = None
         self._choices: Recent[Any, Choice] = Recent(CHOICE_BYTES)
         self._configurations: Recent[Any, ConfigurationChoice] = Recent(CHOICE_BYTES)
 
@@ -120,17 +118,7 @@ class Chooser:
 
     def decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
         """Return which of the variants of a choice to run."""
-
-        def run_alone(name: str) -> object:
-            trace, self._trace = self._trace, None  # what is measured hands no result on
-            if trace is not None:
-                trace.flush()
-            try:
-                return run(name)
-            finally:
-                self._trace = trace
-
-        return self._backend.tuner.choose(choice, run_alone, work)
+        return self._backend.tuner.choose(choice, run, work)
 
     def product_choice(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, extent
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.declare.sources import Sources
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.runtime.launch import ShaderLaunch
     from wgsl_kernels.backends.webgpu.runtime.session import Session
-    from wgsl_kernels.backends.webgpu.runtime.trace import Trace
     from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.wgsl.syntax.places import Text
@@ -49,10 +48,14 @@ class Gpu(ArrayMaker):
     """The device, to a kernel registered with ``@wgsl_kernel`` or ``register_kernel``.
 
     Arrays have ``shape``, ``dtype``, ``size``, ``strides`` and ``offset`` (in elements).
+
+    Attributes:
+        has_promised: Whether a run has promised that the function repeats.
     """
 
     def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
         super().__init__(backend, kernel, origin, sources)
+        self.has_promised = False
         self._programs: DeviceCache[Any, Loaded] = DeviceCache(bytes_of_loaded)
         self._maps: Recent[Any, MapLaunch] = Recent(LAUNCH_BYTES)
         self._forms: Recent[Any, FusibleLaunch] = Recent(LAUNCH_BYTES)
@@ -101,9 +104,7 @@ class Gpu(ArrayMaker):
             call = Call(kernel, tuple(arrays), {}, outputs, ("y",))
             check_fit("map", call, [Spec(one.shape, one.dtype) for one in arrays.values()])
             launch = self._maps.keep(key, MapLaunch(self._backend, call))
-        if self._trace is not None:
-            self._trace.has_done(plain=True)
-        return launch(list(arrays.values()))[0]
+        return self._launched(launch, list(arrays.values()))
 
     def scan(
         self,
@@ -235,17 +236,10 @@ class Gpu(ArrayMaker):
         """Promise that this run does what any other would on arrays of these layouts.
 
         Nothing but shapes, dtypes, layouts, attributes, the adapter and what `choose` answers may
-        decide what the function does. If it made its result in one dispatch, that is recorded from
-        then on without a call.
+        decide what the function does. It is then run once for each of these, for its program, which
+        is recorded from then on without a call.
         """
-        if self._trace is not None:
-            self._trace.repeats = True
-
-    def traced(self, trace: Trace) -> Gpu:
-        """Return the same device for one run that is watched."""
-        found = copy.copy(self)
-        found._trace = trace
-        return found
+        self.has_promised = True
 
     def _run(self, loaded: Loaded, arrays: Mapping[str, GpuArray]) -> None:
         """Run a dispatch's program, or leave it to what watches this run."""
@@ -264,10 +258,7 @@ class Gpu(ArrayMaker):
                 self._backend.make_resident(given[n])
         for n in loaded.packed:
             given[n] = self._backend.contiguous(given[n])
-        if self._trace is None:
-            loaded.run(given)
-        else:
-            self._trace.dispatched(loaded, given)
+        loaded.run(given)
 
     def pack(self, x: GpuArray, dtype: DType) -> GpuArray:
         """Return int32, int8 or uint8 modulo 256 as bytes; maps before it may be fused with it."""
@@ -276,7 +267,7 @@ class Gpu(ArrayMaker):
         launch = self._forms[key]
         if launch is None:
             launch = self._forms.keep(key, PackingLaunch(self._backend, self._kernel, y))
-        return self._launched(launch, x)
+        return self._launched(launch, [x])
 
     def _formed(
         self, form: DeclaredForm, shader: str, x: GpuArray, y: Spec, attrs: dict[str, Any]
@@ -291,13 +282,15 @@ class Gpu(ArrayMaker):
             )
             call = Call(kernel, ("x",), attrs, (y,), ("y",))
             launch = self._forms.keep(key, FusibleLaunch(self._backend, call, form))
-        return self._launched(launch, x)
+        return self._launched(launch, [x])
 
-    def _launched(self, launch: FusibleLaunch, x: GpuArray) -> GpuArray:
-        if self._trace is not None:
-            self._trace.has_done(plain=False)  # what it dispatches is not noted
-        may_defer = x.immutable or x.op is not None  # else the kernel may write there again
-        return (launch if may_defer else launch.run_now)([x])[0]
+    def _launched(self, launch: ShaderLaunch, arrays: Sequence[GpuArray]) -> GpuArray:
+        """Run a kernel that is no shader with its own ``main``; it is deferred where it may be."""
+        # what is neither a tensor's nor deferred may be written again by the function
+        may_defer = isinstance(launch, MapLaunch) or all(
+            one.immutable or one.op is not None for one in arrays
+        )
+        return (launch if may_defer else launch.run_now)(list(arrays))[0]
 
     def plain_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return parameter fields in plain Python."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes
 from wgsl_kernels.backends.webgpu.arrays.words import words_of
@@ -14,15 +15,17 @@ from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.program import Place, Program
-from wgsl_kernels.backends.webgpu.runtime.function import UndecidedError
+from wgsl_kernels.backends.webgpu.runtime.function import Check, Lowered, Result, UndecidedError
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
+    from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
+    from wgsl_kernels.backends.webgpu.runtime.launch import ShaderLaunch
     from wgsl_kernels.backends.webgpu.tuning.choice import Choice
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.host import Array
@@ -34,26 +37,32 @@ class NotSymbolicError(Exception):
     """A function asked for something that only a run on arrays has."""
 
 
-class _Placeholder:
-    """What stands for a storage: a place in the program."""
+class _Placeholder(NamedTuple):
+    """What stands for a storage: a place in the program.
 
-    __slots__ = ("nbytes", "place")
+    Attributes:
+        place: The place.
+        nbytes: Its bytes.
+        is_value: Whether it is one number on the host, which travels as a parameter.
+    """
 
-    def __init__(self, place: Place, nbytes: int) -> None:
-        self.place = place
-        self.nbytes = nbytes
+    place: Place
+    nbytes: int
+    is_value: bool = False
 
 
 @dataclass(eq=False)
 class _Record:
     """The program so far."""
 
-    inputs: list[Any]
+    inputs: list[GpuArray | None]
+    repeats: bool
+    checks: list[Check] = field(default_factory=list["Check"])
+    constants: list[GpuArray] = field(default_factory=list[GpuArray])
     dispatches: list[Dispatch] = field(default_factory=list["Dispatch"])
     buffers: list[Spec] = field(default_factory=list[Spec])
     packed: set[int] = field(default_factory=set[int])
     asked: dict[str, Any] = field(default_factory=dict[str, Any])
-    repeats: bool = False
 
 
 def lower_function(
@@ -61,7 +70,9 @@ def lower_function(
     func: Callable[[Any, Sequence[Any]], Sequence[Any]],
     arrays: Sequence[Any],
     outputs: tuple[Spec, ...],
-) -> Program | None:
+    *,
+    repeats: bool,
+) -> Lowered | None:
     """Return the program of a function for arrays of these layouts; None where it has none.
 
     It has one if it promises to repeat, and asks for nothing but shapes, layouts, the adapter and
@@ -70,26 +81,26 @@ def lower_function(
     Args:
         gpu: The device.
         func: The function, given a device and the arrays.
-        arrays: Its inputs, on the device; None where one is absent.
+        arrays: Its inputs; None where one is absent, a list where it takes several as one.
         outputs: What it makes.
+        repeats: Whether its registration promises for it.
+
+    Raises:
+        UndecidedError: The tuner is to measure first, on arrays.
     """
-    device = gpu.device
-    inputs: list[Any] = []
-    for n, one in enumerate(arrays):
-        if one is None:
-            inputs.append(None)
-            continue
-        stand: Any = _Placeholder(Place("input", n), one.storage.nbytes)
-        made = GpuArray(one.shape, one.dtype, one.size, stand, device, one.layout)
-        made.immutable = True
-        inputs.append(made)
-    record = _Record(inputs)
+    record = _Record([], repeats)
+    given = [
+        [_input(gpu.device, record, each) for each in one]
+        if isinstance(one, list)
+        else _input(gpu.device, record, one)
+        for one in arrays
+    ]
     try:
-        results = func(SymbolicGpu(gpu, record), inputs)
+        made = func(SymbolicGpu(gpu, record), given)
     except NotSymbolicError:
         return None
-    numbers = [_number(one) for one in results]
-    if not record.repeats or None in numbers or len(set(numbers)) != len(outputs):
+    results = [_result(one) for one in made]
+    if not record.repeats or None in results or len(results) != len(outputs):
         return None
     read = {b.place for d in record.dispatches for b in d.reads}
     both = any(
@@ -97,28 +108,54 @@ def lower_function(
     )
     if both:
         return None
-    configuration = tuple(record.asked.items())
-    found = tuple([n for n in numbers if n is not None])
+    found = tuple([one for one in results if one is not None])
+    places = [one.place for one in found if one.place is not None]
+    numbers = dict.fromkeys([one.number for one in places if one.kind == "buffer"])
     buffers = list(record.buffers)
-    for n, spec in zip(found, outputs, strict=True):
-        buffers[n] = spec
-    return Program(
-        tuple(record.dispatches), tuple(buffers), found, configuration, frozenset(record.packed)
+    for (place, layout), spec in zip(found, outputs, strict=True):
+        if place is not None and place.kind == "buffer" and layout is None:
+            buffers[place.number] = spec if spec.nbytes else buffers[place.number]
+    program = Program(
+        tuple(record.dispatches),
+        tuple(buffers),
+        tuple(numbers),
+        tuple(record.asked.items()),
+        frozenset(record.packed),
     )
+    return Lowered(program, found, tuple(record.constants), tuple(record.checks))
 
 
-def _number(result: GpuArray) -> int | None:
-    """Return which buffer a result is, None where it is none or a part of one."""
-    stand: Any = result.storage
-    if (
-        not isinstance(stand, _Placeholder)
-        or stand.place.kind != "buffer"
-        or result.layout is not None
-    ):
+def _input(device: Device, record: _Record, array: Any) -> GpuArray | None:
+    """Return what stands for an input of a function."""
+    if array is None:
+        record.inputs.append(None)
         return None
-    if device_bytes(result.size, result.dtype) != stand.nbytes:
+    place = Place("input", len(record.inputs))
+    stand: Any = None
+    if array.size:
+        nbytes = array.storage.nbytes if array.storage is not None else _nbytes(array)
+        stand = _Placeholder(place, nbytes, array.is_scalar_on_host)
+    found = GpuArray(array.shape, array.dtype, array.size, stand, device, array.layout)
+    found.immutable = True
+    record.inputs.append(found)
+    return found
+
+
+def _nbytes(array: GpuArray) -> int:
+    return device_bytes(array.size, array.dtype)
+
+
+def _result(array: GpuArray) -> Result | None:
+    """Return where a result lies, None where that is not in the program."""
+    if array.size == 0:
+        return Result(None, None)
+    stand: Any = array.storage
+    if not isinstance(stand, _Placeholder) or stand.place.kind not in ("input", "buffer"):
         return None
-    return stand.place.number
+    layout = array.layout
+    if layout is None and stand.place.kind == "buffer" and _nbytes(array) != stand.nbytes:
+        layout = (array.strides, 0)
+    return Result(stand.place, layout)
 
 
 def _reads_view(dispatches: Sequence[Dispatch], number: int) -> bool:
@@ -163,13 +200,29 @@ class SymbolicGpu(Gpu):
             self._record.dispatches.append(fill(self.device, _argument(array), words))
         return array
 
-    def upload(self, values: Array, dtype: DType) -> NoReturn:
-        """Give up: a program has no values."""
-        raise NotSymbolicError("upload")
+    def upload(self, values: Array, dtype: DType) -> GpuArray:
+        """Return an array of the program's own, which is uploaded once."""
+        record = self._record
+        made = super().upload(values, dtype)
+        if not made.size:
+            return made
+        place = Place("input", len(record.inputs))
+        record.inputs.append(made)
+        record.constants.append(made)
+        stand: Any = _Placeholder(place, _nbytes(made))
+        return GpuArray(made.shape, dtype, made.size, stand, self.device)
 
     def read(self, array: GpuArray) -> NoReturn:
         """Give up: nothing has run."""
         raise NotSymbolicError("read")
+
+    def check_known(self, array: GpuArray, check: Callable[[Array], None]) -> None:
+        """Note a look at the values of an input, which is taken at each run."""
+        stand: Any = array.storage
+        if isinstance(stand, _Placeholder) and stand.place.kind == "input":
+            given = self._record.inputs[stand.place.number]
+            if given is not None and given.size == array.size:
+                self._record.checks.append((stand.place.number, check))
 
     def contiguous(self, array: GpuArray) -> GpuArray:
         """Return ``array`` contiguous; an input is so from the start, anything else is copied."""
@@ -178,29 +231,34 @@ class SymbolicGpu(Gpu):
         for n, one in enumerate(self._record.inputs):
             if one is array:
                 self._record.packed.add(n)
-                nbytes = device_bytes(array.size, array.dtype)
-                stand: Any = _Placeholder(Place("input", n), nbytes)
+                stand: Any = _Placeholder(Place("input", n), _nbytes(array))
                 found = GpuArray(array.shape, array.dtype, array.size, stand, self.device)
                 found.immutable = True
                 return found
-        made = self.empty(array.shape, array.dtype)
-        if array.size:
-            self._copy(_argument(array).within(self.device.largest_binding), made)
-        return made
-
-    def map(
-        self, shader: str, arrays: Mapping[str, GpuArray], shape: Shape, dtype: DType
-    ) -> NoReturn:
-        """Give up: a map is deferred by itself."""
-        raise NotSymbolicError("map")
+        if not array.size:
+            return self.empty(array.shape, array.dtype)
+        x = Argument.of(array, 0).within(self.device.largest_binding)
+        if max(x.bound_bytes, x.contiguous().bound_bytes) > self.device.largest_binding:
+            raise NotSymbolicError("it copies in parts")
+        if has_own_kernel(x):
+            return self._noted(lower_copy(x, self.device), [array])
+        return self._noted(lower_map(copy_call(Spec(x.shape, x.dtype)), [x], self.device), [array])
 
     def resident(self, array: GpuArray) -> GpuArray:
-        """Return ``array``, which will be on the device."""
-        return self._known(array)
+        """Return ``array`` as it will be in a buffer."""
+        stand: Any = self._known(array).storage
+        if not isinstance(stand, _Placeholder) or not stand.is_value:
+            return array
+        buffer: Any = stand._replace(is_value=False)
+        found = GpuArray(array.shape, array.dtype, array.size, buffer, self.device, array.layout)
+        found.immutable = True
+        return found
 
-    def pack(self, x: GpuArray, dtype: DType) -> NoReturn:
-        """Give up: it is deferred by itself."""
-        raise NotSymbolicError("pack")
+    def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
+        """Return another view of the same buffer."""
+        if array.size == 1 and math.prod(shape) != 1:
+            array = self.resident(array)
+        return super().view(array, shape, strides, offset)
 
     def decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
         """Return the variant that is known, and note it.
@@ -229,23 +287,19 @@ class SymbolicGpu(Gpu):
         notes: Sequence[str] = (),
     ) -> None:
         """Note one dispatch of a shader with its own ``main``."""
-        if windows is not None:
-            raise NotSymbolicError("it binds windows")
         record = self._record
         source = self._source(shader, slots, configuration)
         given = {name: self._known(one) for name, one in arrays.items()}
-        program = self._lowered(source, given, params or {}, groups, constants, notes)
+        program = self._lowered(source, given, params or {}, groups, constants, windows, notes)
         if program.packed:
             names = list(given)
             for n in program.packed:
                 given[names[n]] = self.contiguous(given[names[n]])
-            program = self._lowered(source, given, params or {}, groups, constants, notes)
+            program = self._lowered(source, given, params or {}, groups, constants, windows, notes)
         last = program.dispatches[-1]
         for one in last.writes:
             if one.place.kind == "input":
                 raise NotSymbolicError("it writes an input")
-            if one.place.kind == "status":
-                raise NotSymbolicError("it reports")
         record.buffers += program.buffers
         record.dispatches += [one for one in program.dispatches if 0 not in one.grid]
 
@@ -253,12 +307,40 @@ class SymbolicGpu(Gpu):
         """Note the promise."""
         self._record.repeats = True
 
-    def traced(self, trace: Any) -> NoReturn:
-        """Give up: what is watched is a run on arrays."""
-        raise NotSymbolicError("traced")
+    def _launched(self, launch: ShaderLaunch, arrays: Sequence[GpuArray]) -> GpuArray:
+        """Note what a kernel that is no shader with its own ``main`` dispatches."""
+        given = [self.resident(one) for one in arrays]
+        (spec,) = launch.outputs
+        if not spec.size:
+            return self.empty(spec.shape, spec.dtype)
+        name = None
+        program, choices = launch.lower(given, self.device, name)
+        if len(choices.names) > 1:
+            name = self.decide(launch.choice_of(choices), _not_run, choices.work)
+            program, _ = launch.lower(given, self.device, name)
+        if program.packed:
+            given = [self.contiguous(one) for one in given]
+            program, _ = launch.lower(given, self.device, name)
+        return self._noted(program, given)
 
-    def _formed(self, *_: Any) -> NoReturn:
-        raise NotSymbolicError("a form of its own")
+    def _noted(self, program: Program, inputs: Sequence[GpuArray]) -> GpuArray:
+        """Note the dispatches of a program with one result; its inputs are those of ours."""
+        record = self._record
+        first = len(record.buffers)
+        places: list[Place] = [_argument(one).place for one in inputs]
+
+        def moved(place: Place) -> Place:
+            if place.kind == "input":
+                return places[place.number]
+            return Place("buffer", first + place.number) if place.kind == "buffer" else place
+
+        record.buffers += program.buffers
+        record.dispatches += [one.moved(moved) for one in program.dispatches]
+        (number,) = program.outputs
+        spec = program.buffers[number]
+        nbytes = device_bytes(spec.size, spec.dtype)
+        stand: Any = _Placeholder(Place("buffer", first + number), nbytes)
+        return GpuArray(spec.shape, spec.dtype, spec.size, stand, self.device)
 
     def _known(self, array: GpuArray) -> GpuArray:
         if array.size and not isinstance(array.storage, _Placeholder):
@@ -272,6 +354,7 @@ class SymbolicGpu(Gpu):
         params: Mapping[str, Any],
         groups: Sequence[int] | None,
         constants: Mapping[str, float] | None,
+        windows: Mapping[str, tuple[int, int]] | None,
         notes: Sequence[str],
     ) -> Program:
         largest = self.device.largest_binding
@@ -283,30 +366,20 @@ class SymbolicGpu(Gpu):
             params=self.plain_fields(params),
             groups=groups,
             constants=constants,
+            windows=windows,
             is_ours=self._origin.is_ours,
             first_buffer=len(self._record.buffers),
             notes=notes,
         )
 
-    def _copy(self, x: Argument, made: GpuArray) -> None:
-        """Note a copy of a view into a new buffer."""
-        if max(x.bound_bytes, x.contiguous().bound_bytes) > self.device.largest_binding:
-            raise NotSymbolicError("it copies in parts")
-        if has_own_kernel(x):
-            program = lower_copy(x, self.device)
-        else:
-            program = lower_map(copy_call(Spec(x.shape, x.dtype)), [x], self.device)
-        stand: Any = made.storage
-        for one in program.dispatches:
-            bindings = [
-                replace(b, place=stand.place) if b.place.kind == "buffer" else b
-                for b in one.bindings
-            ]
-            self._record.dispatches.append(replace(one, bindings=tuple(bindings)))
+
+def _not_run(name: str) -> NoReturn:
+    """Stand for the run of a variant, which no choice that is decided asks for."""
+    raise AssertionError(name)
 
 
 def _argument(array: GpuArray) -> Argument:
     stand: Any = array.storage
     if stand is None:
         return Argument(array.shape, array.dtype)
-    return Argument(array.shape, array.dtype, array.layout, stand.place)
+    return Argument(array.shape, array.dtype, array.layout, stand.place, stand.is_value)

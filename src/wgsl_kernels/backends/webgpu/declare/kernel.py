@@ -154,6 +154,7 @@ def wgsl_kernel(
     *,
     dtypes: Iterable[DType] | None = None,
     accepts_epilogue: bool = False,
+    repeats: bool | None = None,
     override: bool = False,
 ) -> Callable[[F], F]: ...
 def wgsl_kernel(
@@ -166,6 +167,7 @@ def wgsl_kernel(
     params: Callable[..., dict[str, Any]] | None = None,
     init: Mapping[str, complex] | None = None,
     accepts_epilogue: bool = False,
+    repeats: bool | None = None,
     override: bool = False,
 ) -> Any:
     """Register a shader as the WebGPU kernel ``name``; without ``source``, decorate a function.
@@ -188,8 +190,11 @@ def wgsl_kernel(
         init: A number per output that every element has before the shader runs; for shaders with
             their own ``main``. Other outputs start from undefined values.
         accepts_epilogue: Of a function: whether its one result comes from a last dispatch that
-            writes through ``store_y``, so that maps of the result may run there from its first run
-            on. A run of which that is not so is right all the same; its maps run by themselves.
+            writes through ``store_y``. Its program says so, too, where it repeats; what is said
+            here changes nothing any more.
+        repeats: Of a function: whether it does the same for all arrays of the same layouts; see
+            `backends.webgpu.gpu.Gpu.repeats`. It is then run for its program alone, from the first
+            call on. By default the package's own do, and a user's where a run promises it.
         override: Whether an existing kernel is replaced.
 
     Raises:
@@ -202,7 +207,10 @@ def wgsl_kernel(
     """
     origin = caller()
     allowed = dtypes_given("wgsl_kernel", kernel_name("wgsl_kernel", name), dtypes)
-    for word, is_on in (("accepts_epilogue", accepts_epilogue), ("override", override)):
+    flags = {"accepts_epilogue": accepts_epilogue, "override": override}
+    if repeats is not None:
+        flags["repeats"] = repeats
+    for word, is_on in flags.items():
         flag(f"wgsl_kernel: {name}", word, is_on)
     _check_form(name, form)
     for word, asked in (("groups", groups), ("params", params)):
@@ -232,7 +240,8 @@ def wgsl_kernel(
 
     def register(func: F) -> F:
         implementation("wgsl_kernel", name, func)
-        add_kernel(_with_control(name, func, origin, allowed, accepts_epilogue), override=override)
+        is_repeated = origin.is_ours if repeats is None else repeats
+        add_kernel(_with_control(name, func, origin, allowed, is_repeated), override=override)
         return func
 
     return register
@@ -261,7 +270,7 @@ def _check_form(name: str, form: str | None) -> None:
 
 
 def _with_control(
-    name: str, func: F, origin: Origin, allowed: frozenset[DType] | None, accepts_epilogue: bool
+    name: str, func: F, origin: Origin, allowed: frozenset[DType] | None, repeats: bool
 ) -> Kernel:
     """Return the kernel of a function with full control."""
     return Kernel(
@@ -271,7 +280,7 @@ def _with_control(
         origin,
         dtypes=allowed,
         takes=keywords(func),
-        accepts_epilogue=accepts_epilogue,
+        repeats=repeats,
     )
 
 

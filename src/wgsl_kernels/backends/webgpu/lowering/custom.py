@@ -93,10 +93,10 @@ def lower_custom(
         dispatch, spec, bound[name] = pad(adapter, bound[name], stride, first_buffer + len(buffers))
         dispatches.append(dispatch)
         buffers.append(spec)
-    numbers = {name: n for n, name in enumerate(arguments)}
+    numbers = {name: one.place.number for name, one in arguments.items() if one.is_value}
     where = Bound(bound, numbers=numbers, windows=windows)
     dispatches.append(build(adapter, composition, composed, grid, where, facts))
-    reads_whole = frozenset([numbers[name] for name in packed])
+    reads_whole = frozenset([n for n, name in enumerate(arguments) if name in packed])
     return Program(tuple(dispatches), tuple(buffers), (), (), reads_whole)
 
 

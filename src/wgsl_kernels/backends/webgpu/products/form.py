@@ -292,6 +292,6 @@ def product_kernel(
         dtypes,
         infer=form.infer,
         names=form.names,
-        accepts_epilogue=True,
+        repeats=True,
         files=[form],
     )

@@ -22,7 +22,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, OutOfMemoryErr
 from wgsl_kernels.engine.registry.registrations import announce_change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.text.composed import BoundBuffer, Composed
@@ -139,6 +139,16 @@ class Bound:
     windows: Mapping[str, tuple[int, int]] | None = None
     numbers: Mapping[str, int] | None = None
     values: tuple[tuple[str, int], ...] = ()
+
+    def moved(self, place: Callable[[Place], Place]) -> Bound:
+        """Return the same in other places: those that ``place`` gives for its own."""
+        arguments = {
+            name: replace(one, place=place(one.place)) for name, one in self.arguments.items()
+        }
+        partials = self.partials
+        if partials is not None:
+            partials = (place(partials[0]), partials[1])
+        return replace(self, arguments=arguments, partials=partials)
 
 
 def build(

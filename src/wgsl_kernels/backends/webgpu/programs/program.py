@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from wgsl_kernels.engine.values.shapes import show
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wgsl_kernels.backends.webgpu.arrays.array import Layout
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
@@ -195,6 +195,21 @@ class Dispatch:
     cut: str = ""
     composition: Composition | None = field(default=None, compare=False, repr=False)
     bound: Bound | None = field(default=None, compare=False, repr=False)
+
+    def moved(self, place: Callable[[Place], Place]) -> Dispatch:
+        """Return the same on other buffers: those that ``place`` gives for its own.
+
+        Raises:
+            ValueError: Inputs of it travel as parameters, whose numbers are no places.
+        """
+        bound = self.bound
+        if self.params.values or (bound is not None and bound.values):
+            raise ValueError(f"{self.kernels}: inputs travel as parameters")
+        return replace(
+            self,
+            bindings=tuple([replace(one, place=place(one.place)) for one in self.bindings]),
+            bound=None if bound is None else bound.moved(place),
+        )
 
     @property
     def reads(self) -> tuple[Binding, ...]:

@@ -1,17 +1,22 @@
-"""Running kernels with full control; those of one last dispatch may wait for what follows."""
+"""Running kernels with full control: as programs where they repeat, else by calls."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wgsl_kernels.backends.webgpu.arrays.array import CHECKED_BYTES, GpuArray, Tail
+from wgsl_kernels.backends.webgpu.arrays.array import (
+    CHECKED_BYTES,
+    GpuArray,
+    Tail,
+    row_major,
+    view_of,
+)
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.graph import pending
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.programs.arguments import same_buffers
 from wgsl_kernels.backends.webgpu.runtime.results import check_arrays, check_results
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
-from wgsl_kernels.backends.webgpu.runtime.trace import Trace, with_result
 from wgsl_kernels.engine.drivers.host_memory import too_large
 from wgsl_kernels.engine.environment.errors import OutOfMemoryError
 from wgsl_kernels.engine.values.spec import Spec
@@ -19,34 +24,71 @@ from wgsl_kernels.engine.values.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from wgsl_kernels.backends.webgpu.arrays.array import Layout
+    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
-    from wgsl_kernels.backends.webgpu.programs.program import Program
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Place, Program
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.registry.registry import Kernel
-
-TRIES = 3
-"""Runs in which a kernel may show that it makes its result in one last dispatch."""
+    from wgsl_kernels.engine.values.host import Array
 
 
 class UndecidedError(Exception):
     """The tuner is to be asked by a run on arrays, since it may measure."""
 
 
-class Traced(Protocol):
-    """The device, to a function with full control."""
+Check = tuple[int, "Callable[[Array], None]"]
+"""The number of an input, and what looks at its values where the host has them."""
 
-    def traced(self, trace: Trace) -> Any:
-        """Return the same device for one run that is watched."""
+
+class Result(NamedTuple):
+    """Where one result of a function lies: in a buffer of its program or in an input.
+
+    Attributes:
+        place: The buffer or the input, None for an empty result.
+        layout: Strides and offset there, None where it is contiguous.
+    """
+
+    place: Place | None
+    layout: Layout | None
+
+
+class Lowered(NamedTuple):
+    """The program of a function for inputs of certain layouts.
+
+    Attributes:
+        program: Its dispatches.
+        results: Where its results lie.
+        constants: Arrays of values that it computed of shapes and attributes; the program's inputs
+            behind the function's own.
+        checks: What looks at values at each run.
+    """
+
+    program: Program
+    results: tuple[Result, ...]
+    constants: tuple[GpuArray, ...]
+    checks: tuple[Check, ...]
+
+
+class _Known(NamedTuple):
+    """A lowered function on a device; ``is_plain``: there is but a program with one result."""
+
+    loaded: Loaded
+    results: tuple[Result, ...]
+    constants: tuple[GpuArray, ...]
+    checks: tuple[Check, ...]
+    is_plain: bool
 
 
 class FunctionLaunch:
     """Runs a function with full control, or notes that it is to be run.
 
-    One that promises to repeat becomes a program once it was seen to read nothing. A function is
-    deferred once it was seen to make its one result in one last dispatch of a shader that writes
-    through ``store_y``: then maps of the result may ride in that dispatch. Where everything is
-    fused on first use, one that promises so is deferred from the start.
+    A function that repeats is run symbolically, once for each layouts of its inputs: what it
+    dispatches is a program from then on. The library's own repeat unless their registration says
+    that they do not; a user's repeats once it has promised so in a run. Any other function is
+    called each time. A program may wait where its last dispatch makes its one result in a shader
+    that writes through ``store_y``: maps of the result may then ride in that dispatch.
     """
 
     is_fusible = True
@@ -58,10 +100,10 @@ class FunctionLaunch:
         self,
         session: Session,
         kernel: Kernel,
-        gpu: Traced,
+        gpu: Gpu,
         attrs: dict[str, Any],
         outputs: tuple[Spec, ...] | None,
-        lower: Callable[[Callable[..., Any], Sequence[Any], tuple[Spec, ...]], Program | None],
+        lower: Callable[[Callable[..., Any], Sequence[Any], tuple[Spec, ...]], Lowered | None],
     ) -> None:
         """Take also what runs a function symbolically, and gives its program if it has one."""
         takes = kernel.takes
@@ -73,108 +115,80 @@ class FunctionLaunch:
             name: value for name, value in attrs.items() if takes is None or name in takes
         }
         self.outputs = outputs
-        self.large: tuple[Spec, ...] = ()
-        only = outputs[0] if outputs is not None and len(outputs) == 1 else None
+        self.large = tuple([one for one in outputs or () if one.nbytes >= CHECKED_BYTES])
         self.accepts_epilogue = False
         self._lower = lower
-        self._promised = kernel.accepts_epilogue and only is not None and only.size > 0
-        self._tries = TRIES if only is not None else 0
-        self._seen_on: Device | None = None
-        self._repeats = False
-        self._programs: DeviceCache[Any, Loaded | bool] = DeviceCache(bytes_of_loaded)
+        self._repeats = outputs is not None and kernel.repeats
+        self._asked: Device | None = None
+        self._programs: DeviceCache[Any, _Known | bool] = DeviceCache(_bytes_of_known)
         self._fused: DeviceCache[Any, Loaded | bool] = DeviceCache(bytes_of_loaded)
 
     def __call__(self, arrays: list[Any]) -> Sequence[Any]:
         """Return a pending array where the function may wait, else what it gives."""
         session = self.session
-        device, fusion = session.open(), session.fusion()
-        is_deferred = self.accepts_epilogue and device is self._seen_on
-        if not is_deferred and fusion != "never" and self._promised and _are_flat(arrays):
-            self.accepts_epilogue, self._seen_on, is_deferred = True, device, True
-        if not is_deferred or fusion == "never":
+        if not self._repeats or session.fusion() == "never":
+            return self.run_now(arrays)
+        device = session.open()
+        if device is not self._asked:
+            self._ask(device, arrays)
+        if not self.accepts_epilogue or not _are_flat(arrays):
             return self.run_now(arrays)
         assert self.outputs is not None
         spec = self.outputs[0]
-        if spec.nbytes >= CHECKED_BYTES:
-            session.check_size(spec)
+        for one in self.large:
+            session.check_size(one)
         made = pending(self, arrays, spec, device, Tail())
         session.evaluator.note(made)
         return (made,)
 
     def run_now(self, arrays: list[Any]) -> Sequence[Any]:
-        """Call the function and return its arrays, with their specs where they were not known."""
+        """Run the function and return its arrays, with their specs where they were not known."""
+        if not self._repeats:
+            return self._call(arrays)
         device = self.session.open()
-        loaded = self.loaded_for(device, arrays)
-        if loaded is not None:
-            return self._arrays(loaded, arrays)
-        if self.outputs is None or (not self._tries and self._repeats):
-            return self._run(arrays, self.gpu)
-        spec = self.outputs[0] if self.outputs else Spec((0,), "float32")
-        trace = Trace(spec)
-        found = self._run(arrays, self.gpu.traced(trace))
-        is_last = len(found) == 1 and trace.makes(found[0])
-        trace.flush()
-        self._repeats = trace.repeats and trace.is_plain
-        if not self._tries:
-            return found
-        self._tries -= 1
-        if trace.is_plain and is_last and _are_flat(arrays):
-            self.accepts_epilogue = True
-            self._seen_on = device
-            self._tries = 0
-        return found
+        given = _each(arrays)
+        known = self._known_for(device, arrays, given)
+        if known is None:
+            return self._call(arrays)
+        for spec in self.large:
+            self.session.check_size(spec)
+        return self._arrays(known, given)
 
     def fused(
         self, device: Device, arrays: Sequence[Any], maps: Maps, leaves: list[Any]
     ) -> tuple[Loaded | None, bool]:
         """Return the function's program fused with ``maps``, and that it stays so.
 
-        None: it has none for such arrays, or no dispatch takes them; see `fuse_by_call`.
+        None: it has none for such arrays, or no dispatch takes them.
         """
-        loaded = self.loaded_for(device, arrays)
-        if loaded is None:
+        known = self._known_for(device, arrays, arrays)
+        if known is None or not known.is_plain:
             return None, False
-        return self._fused_with(device, loaded, loaded.program, maps), True
+        if device is not self._fused.device:
+            self._fused.begin(device)
+        key = (known.loaded, maps.key)
+        found = self._fused[key]
+        if found is None:
+            spliced = splice(device, known.loaded.program, maps)
+            found = self._fused.keep(key, False if spliced is None else Loaded(device, spliced))
+        return found if isinstance(found, Loaded) else None, True
 
     def run_loaded(self, loaded: Loaded, inputs: Sequence[Any]) -> list[Storage]:
         """Run a program of the function."""
-        return loaded.run(_given(self.session, loaded, inputs))
+        return loaded.run(self._resident(loaded, inputs))
 
     def repeat(self, device: Device, arrays: Sequence[Any]) -> Storage | None:
         """Record the program of a function that is known for such arrays; None: call it."""
-        loaded = self.loaded_for(device, arrays)
-        if loaded is None:
+        known = None
+        if all(one is None or one.op is None for one in arrays):
+            known = self._known_for(device, arrays, arrays)
+        if known is None or not known.is_plain:
             return None
         for one in arrays:
             if one is not None:
                 one.immutable = True
-        if loaded.makes_one and not loaded.packed:
-            return loaded.make(arrays)
-        return loaded.run(_given(self.session, loaded, arrays))[0]
-
-    def loaded_for(self, device: Device, arrays: Sequence[Any]) -> Loaded | None:
-        """Return the program for arrays of these layouts; None where the function is to be called.
-
-        It is run symbolically for layouts that are new.
-        """
-        if not self._repeats:
-            return None
-        if device is not self._programs.device:
-            self._programs.begin(device)
-        key = self.layouts_key(device, arrays)
-        if key is None:
-            return None
-        found = self._programs[key]
-        if found is not None:
-            return found if isinstance(found, Loaded) else None
-        assert self.outputs is not None
-        try:
-            program = self._lower(self._called, arrays, self.outputs)
-        except UndecidedError:
-            return None
-        loaded = None if program is None else Loaded(device, program)
-        self._programs.keep(key, loaded or False)
-        return loaded
+        given = self._resident(known.loaded, arrays)
+        return known.loaded.make(given) if known.loaded.makes_one else known.loaded.run(given)[0]
 
     def layouts_key(self, device: Device, arrays: Sequence[Any]) -> Any:
         """Return what is equal where a function that repeats does the same; None if not known."""
@@ -187,83 +201,124 @@ class FunctionLaunch:
         for one in arrays:
             if one is None:
                 key.append("absent")
-            elif (
-                isinstance(one, list)
-                or one.storage is None
-                or one.device is not device
-                or (one.size == 1 and one.host is not None)
-            ):
-                return None
+            elif one.size == 1 and one.host is not None:
+                key.append("value")
             else:
                 key.append(one.layout)
         key.append(same_buffers(arrays))
         return tuple(key)
 
-    def _arrays(self, loaded: Loaded, arrays: Sequence[Any]) -> list[GpuArray]:
-        assert self.outputs is not None
-        for one in arrays:
-            if one is not None:
-                one.immutable = True
-        if loaded.makes_one and not loaded.packed and self.outputs[0].size:
-            only = self.outputs[0]
-            return [GpuArray(only.shape, only.dtype, only.size, loaded.make(arrays), loaded.device)]
-        made = loaded.run(_given(self.session, loaded, arrays))
-        return [
-            GpuArray(spec.shape, spec.dtype, spec.size, one if spec.size else None, loaded.device)
-            for spec, one in zip(self.outputs, made, strict=True)
-        ]
-
-    def fuse_by_call(
-        self, device: Device, arrays: Sequence[Any], maps: Maps, leaves: list[Any]
-    ) -> list[Storage] | GpuArray:
-        """Call the function, and fuse the maps into its last dispatch if that makes its result.
-
-        The function's own result is returned instead, if it does otherwise.
-        """
-        assert self.outputs is not None
-        trace = Trace(self.outputs[0])
-        found: GpuArray = self._run(list(arrays), self.gpu.traced(trace))[0]
-        self._repeats = trace.repeats and trace.is_plain
-        last = trace.last
-        if last is None or not trace.makes(found):
-            trace.flush()
-            return found
-        own = Maps(len(last.arrays), (), {}, maps.epilogue, maps.keeps)
-        program = with_result(last.loaded.program, last.result, self.outputs[0])
-        fused = self._fused_with(device, last.loaded, program, own)
-        if fused is None:
-            trace.flush()
-            return found
-        return fused.run([*last.arrays, *leaves])
-
-    def _fused_with(
-        self, device: Device, loaded: Loaded, program: Program, maps: Maps
-    ) -> Loaded | None:
-        if device is not self._fused.device:
-            self._fused.begin(device)
-        key = (loaded, maps.key)
-        found = self._fused[key]
-        if found is None:
-            fused = splice(device, program, maps)
-            found = self._fused.keep(key, False if fused is None else Loaded(device, fused))
-        return found if isinstance(found, Loaded) else None
-
     def retire(self) -> None:
         """Have groups forget the kernel: its registration has changed."""
         self.session.evaluator.retire(self)
 
-    def _called(self, gpu: Any, arrays: Sequence[Any]) -> Sequence[Any]:
-        return self._run(list(arrays), gpu)
+    def _ask(self, device: Device, arrays: list[Any]) -> None:
+        """Find out whether maps may follow in the function's last dispatch."""
+        if not _are_flat(arrays) or self.outputs is None:
+            return
+        known = self._known_for(device, arrays, arrays)
+        if known is None or not known.is_plain or not self.outputs[0].size:
+            return
+        self._asked = device
+        program = known.loaded.program
+        only = program.outputs[0]
+        makers = [one for one in program.dispatches if _writes(one, only)]
+        self.accepts_epilogue = len(makers) == 1 and makers[0].accepts_epilogue
 
-    def _run(self, arrays: list[Any], gpu: Any) -> Sequence[Any]:
-        for one in arrays:
-            if isinstance(one, GpuArray):
-                one.immutable = True
-            elif one is not None:
-                for each in one:
-                    each.immutable = True
+    def _known_for(
+        self, device: Device, arrays: Sequence[Any], given: Sequence[Any]
+    ) -> _Known | None:
+        """Return the program for arrays of these layouts; None where the function is to be called.
+
+        It is run symbolically for layouts that are new.
+        """
+        if device is not self._programs.device:
+            self._programs.begin(device)
+        key = self.layouts_key(device, given)
+        if key is None:
+            return None
+        found = self._programs[key]
+        if found is not None:
+            return None if isinstance(found, bool) else found
+        assert self.outputs is not None
         try:
-            found = self.func(gpu, *arrays, **self.keywords)
+            lowered = self._lower(self._called, arrays, self.outputs)
+        except UndecidedError:
+            return None
+        if lowered is None:
+            self._programs.keep(key, False)
+            return None
+        program, results, constants, checks = lowered
+        only = results[0]
+        is_plain = (
+            len(results) == 1
+            and not constants
+            and not checks
+            and only.place is not None
+            and only.place.kind == "buffer"
+            and only.layout is None
+        )
+        known = _Known(Loaded(device, program), results, constants, checks, is_plain)
+        self._programs.keep(key, known)
+        return known
+
+    def _arrays(self, known: _Known, given: Sequence[Any]) -> list[GpuArray]:
+        """Run the program and return its results as arrays."""
+        assert self.outputs is not None
+        for one in given:
+            if one is not None:
+                one.immutable = True
+        for number, check in known.checks:
+            if given[number].host is not None:
+                check(given[number].host.values)
+        loaded, device = known.loaded, known.loaded.device
+        resident = self._resident(loaded, [*given, *known.constants])
+        if known.is_plain:
+            only = self.outputs[0]
+            made = loaded.make(resident) if loaded.makes_one else loaded.run(resident)[0]
+            return [GpuArray(only.shape, only.dtype, only.size, made, device)]
+        storages = dict(zip(loaded.program.outputs, loaded.run(resident), strict=True))
+        found: list[GpuArray] = []
+        for spec, (place, layout) in zip(self.outputs, known.results, strict=True):
+            if place is None:
+                found.append(GpuArray(spec.shape, spec.dtype, 0, None, None))
+            elif place.kind == "input":
+                found.append(self._alias(resident[place.number], spec, layout))
+            else:
+                storage = storages[place.number]
+                found.append(GpuArray(spec.shape, spec.dtype, spec.size, storage, device, layout))
+        return found
+
+    def _alias(self, array: GpuArray, spec: Spec, layout: Layout | None) -> GpuArray:
+        """Return a result that is a view of an input."""
+        if array.op is not None:
+            self.session.make_resident(array, f"{self.kernel} makes a view of it")
+        strides, offset = (row_major(spec.shape), 0) if layout is None else layout
+        return view_of(array, spec.shape, strides, offset)
+
+    def _resident(self, loaded: Loaded, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Return the inputs of a program, with copies of the views that it reads contiguous."""
+        session = self.session
+        given = [*arrays]
+        for n in loaded.packed:
+            given[n] = session.contiguous(given[n])
+        for n in loaded.bound:
+            if given[n].storage is None or given[n].device is not loaded.device:
+                session.make_resident(given[n], f"{self.kernel} takes buffers")
+        return given
+
+    def _called(self, gpu: Any, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Run the function symbolically."""
+        found = self.func(gpu, *arrays, **self.keywords)
+        return [*found] if isinstance(found, (tuple, list)) else [found]
+
+    def _call(self, arrays: list[Any]) -> Sequence[Any]:
+        """Run the function on arrays."""
+        for one in _each(arrays):
+            if one is not None:
+                one.immutable = True
+        try:
+            found = self.func(self.gpu, *arrays, **self.keywords)
         except OutOfMemoryError:
             raise
         except MemoryError:  # of values that the function makes on the host
@@ -273,17 +328,30 @@ class FunctionLaunch:
         if self.outputs is None:
             return [(one, Spec(one.shape, one.dtype)) for one in several]
         check_results(self.kernel, several, self.outputs)
+        self._repeats = self._repeats or self.gpu.has_promised
         return several
 
 
-def _given(session: Session, loaded: Loaded, arrays: Sequence[Any]) -> Sequence[Any]:
-    """Return the inputs of a program, with copies of the views that it reads contiguous."""
-    if not loaded.packed:
-        return arrays
-    given = [*arrays]
-    for n in loaded.packed:
-        given[n] = session.contiguous(given[n])
-    return given
+def _bytes_of_known(known: _Known | bool) -> int:
+    if isinstance(known, bool):
+        return 500
+    return bytes_of_loaded(known.loaded) + sum([64 + one.size * 8 for one in known.constants])
+
+
+def _writes(dispatch: Dispatch, number: int) -> bool:
+    """Say whether a dispatch writes a buffer of its program."""
+    return any(w.place.kind == "buffer" and w.place.number == number for w in dispatch.writes)
+
+
+def _each(arrays: Sequence[Any]) -> list[Any]:
+    """Return the arrays, those of lists one by one."""
+    found: list[Any] = []
+    for one in arrays:
+        if isinstance(one, list):
+            found += one
+        else:
+            found.append(one)
+    return found
 
 
 def _are_flat(arrays: list[Any]) -> bool:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
 from wgsl_kernels.backends.webgpu.composing.groups.attach import AFTER, prefix_of
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
@@ -26,6 +25,7 @@ from wgsl_kernels.engine.environment.errors import (
 )
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
     from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
@@ -257,14 +257,13 @@ class FusibleKernels:
         maps = _maps(fusible, before, fused, keeps=keeps)
         leaves = _leaves(before) + [group.leaves[~ref] for ref in fused.part.leaves]
         loaded, is_final = op.fused(device, fusible.inputs, maps, leaves)
-        if loaded is None:
-            made = op.fuse_by_call(device, fusible.inputs, maps, leaves)
-        else:
-            made = op.run_loaded(loaded, [*fusible.inputs, *leaves])
-        if isinstance(made, GpuArray):  # a function did otherwise: it has its own result
-            own = self._whole(made)
+        if (
+            loaded is None
+        ):  # a function for whose program the tuner is to measure, or which has none
+            own = self._whole(op.run_now(list(fusible.inputs))[0])
             fusible.materialise(own.storage, own.device)
             return
+        made = op.run_loaded(loaded, [*fusible.inputs, *leaves])
         if key is not None and not before and is_final and not loaded.packed:
             large = tuple(op.large) if keeps else ()
             read = tuple([~ref for ref in fused.part.leaves])
