@@ -162,6 +162,7 @@ def test_a_warm_up_runs_until_a_kernel_of_the_user_hands_its_result_on(
 
     @wk.wgsl_kernel("DoubledByHand")
     def _(gpu: Any, x: Any) -> Any:
+        gpu.repeats()
         y = gpu.empty(x.shape, x.dtype)
         gpu.dispatch(shader, {"x": x, "y": y}, groups=gpu.grid(x.size, 64))
         return y
@@ -178,12 +179,12 @@ def test_a_warm_up_runs_until_a_kernel_of_the_user_hands_its_result_on(
     assert compiled == []
 
 
-def test_a_promise_that_a_run_does_not_keep_changes_no_value() -> None:
+def test_a_function_of_maps_that_promises_to_repeat_gives_the_same_values() -> None:
     @wk.signature("TwiceInTwo")
     def _(x: Any, /) -> Any:
         return x.like()
 
-    @wk.wgsl_kernel("TwiceInTwo", accepts_epilogue=True)
+    @wk.wgsl_kernel("TwiceInTwo", repeats=True)
     def _(gpu: Any, x: Any) -> Any:
         half = gpu.map("fn op(x: T) -> T {\n  return x;\n}\n", {"x": x}, x.shape, x.dtype)
         return gpu.map("fn op(x: T) -> T {\n  return x + x;\n}\n", {"x": half}, x.shape, x.dtype)

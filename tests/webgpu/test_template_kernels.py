@@ -41,9 +41,8 @@ def files(tmp_path: Path) -> Path:
 def _register(files: Path, *, slots: str, **configuration: bool | int) -> None:
     wk.signature("Tiled")(_like_x)
 
-    @wk.wgsl_kernel("Tiled", accepts_epilogue=True)
+    @wk.wgsl_kernel("Tiled", repeats=True)
     def tiled(gpu: Gpu, x: GpuArray) -> GpuArray:
-        gpu.repeats()
         y = gpu.empty(x.shape, "float32")
         gpu.dispatch(
             str(files / "tiled.wesl"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import (
     NO_EPILOGUE,
     Epilogue,
-    Memo,
     declare_product,
     is_vec4_contiguous,
     multiply,
@@ -33,7 +32,6 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
     Product,
 )
 from wgsl_kernels.engine.environment.errors import ShapeError
-from wgsl_kernels.engine.environment.recent import remembered
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -210,7 +208,7 @@ def product_webgpu(
         transpose_b: Whether the right ones are.
         epilogue: What becomes of the sums.
     """
-    plan = _plan[(a.shape, a.layout), (b.shape, b.layout), transpose_a, transpose_b]
+    plan = _plan((a.shape, a.layout), (b.shape, b.layout), transpose_a, transpose_b)
     if a.size * b.size and is_above_limit(gpu, plan.shape, a, b):
 
         def part(a: GpuArray, b: GpuArray, end: Epilogue) -> GpuArray:
@@ -219,7 +217,6 @@ def product_webgpu(
         cut = _cut(gpu, a, b, plan.shape, transpose_a, transpose_b)
         return in_parts(gpu, part, a, b, plan.shape, cut, epilogue)
     left, right = (a, b) if plan.left_is_a else (b, a)
-    is_kept = epilogue is NO_EPILOGUE and a.size != 1 and b.size != 1
     return multiply(
         gpu,
         OPERANDS,
@@ -230,7 +227,6 @@ def product_webgpu(
         params=plan.params,
         layout=plan.layout,
         epilogue=epilogue,
-        memo=plan.memo if is_kept else None,
     )
 
 
@@ -269,7 +265,6 @@ class _Plan:
         shape: The result's shape.
         params: Fields of the shaders.
         layout: What the layouts allow.
-        memo: What was found out about it.
     """
 
     left: View
@@ -279,10 +274,8 @@ class _Plan:
     shape: Shape
     params: dict[str, Any]
     layout: Layout
-    memo: Memo = field(default_factory=Memo)
 
 
-@remembered(4000)
 def _plan(a: ShapeAndLayout, b: ShapeAndLayout, transpose_a: bool, transpose_b: bool) -> _Plan:
     batch = broadcast_shapes(a[0][:-2], b[0][:-2]) or ()
     left = _as_matrices(a, batch, transpose_a)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 class ArrayMaker(Chooser):
     """What makes arrays, to a kernel with full control."""
 
+    has_promised: bool
+    has_read: bool
+
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new array with undefined values.
 
@@ -68,6 +71,7 @@ class ArrayMaker(Chooser):
         """Return the values of ``array``, waiting for the work that computes them."""
         if not isinstance(array, GpuArray):
             raise argument_checks.no_array(self._kernel, array)
+        self.has_promised, self.has_read = False, True  # what a program cannot do
         return self._backend.download(array, Spec(array.shape, array.dtype))
 
     def check_known(self, array: GpuArray, check: Callable[[Array], None]) -> None:

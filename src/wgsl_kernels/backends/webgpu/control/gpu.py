@@ -50,12 +50,12 @@ class Gpu(ArrayMaker):
     Arrays have ``shape``, ``dtype``, ``size``, ``strides`` and ``offset`` (in elements).
 
     Attributes:
-        has_promised: Whether a run has promised that the function repeats.
+        has_promised: Whether a run has promised that the function repeats, and none has read.
     """
 
     def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
         super().__init__(backend, kernel, origin, sources)
-        self.has_promised = False
+        self.has_promised = self.has_read = False
         self._programs: DeviceCache[Any, Loaded] = DeviceCache(bytes_of_loaded)
         self._maps: Recent[Any, MapLaunch] = Recent(LAUNCH_BYTES)
         self._forms: Recent[Any, FusibleLaunch] = Recent(LAUNCH_BYTES)
@@ -239,7 +239,7 @@ class Gpu(ArrayMaker):
         decide what the function does. It is then run once for each of these, for its program, which
         is recorded from then on without a call.
         """
-        self.has_promised = True
+        self.has_promised = not self.has_read
 
     def _run(self, loaded: Loaded, arrays: Mapping[str, GpuArray]) -> None:
         """Run a dispatch's program, or leave it to what watches this run."""

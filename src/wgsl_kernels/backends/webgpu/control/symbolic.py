@@ -228,6 +228,8 @@ class SymbolicGpu(Gpu):
         """Return ``array`` contiguous; an input is so from the start, anything else is copied."""
         if array.layout is None:
             return array
+        if not array.size:
+            return self.empty(array.shape, array.dtype)
         for n, one in enumerate(self._record.inputs):
             if one is array:
                 self._record.packed.add(n)
@@ -235,8 +237,6 @@ class SymbolicGpu(Gpu):
                 found = GpuArray(array.shape, array.dtype, array.size, stand, self.device)
                 found.immutable = True
                 return found
-        if not array.size:
-            return self.empty(array.shape, array.dtype)
         x = Argument.of(array, 0).within(self.device.largest_binding)
         if max(x.bound_bytes, x.contiguous().bound_bytes) > self.device.largest_binding:
             raise NotSymbolicError("it copies in parts")

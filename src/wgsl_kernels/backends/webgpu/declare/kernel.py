@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -189,9 +190,8 @@ def wgsl_kernel(
         params: Returns parameter fields that no attribute or shape gives, by name.
         init: A number per output that every element has before the shader runs; for shaders with
             their own ``main``. Other outputs start from undefined values.
-        accepts_epilogue: Of a function: whether its one result comes from a last dispatch that
-            writes through ``store_y``. Its program says so, too, where it repeats; what is said
-            here changes nothing any more.
+        accepts_epilogue: Deprecated, and without effect: maps of the result of a function that
+            repeats run in its last dispatch where that writes through ``store_y``.
         repeats: Of a function: whether it does the same for all arrays of the same layouts; see
             `backends.webgpu.gpu.Gpu.repeats`. It is then run for its program alone, from the first
             call on. By default the package's own do, and a user's where a run promises it.
@@ -204,6 +204,7 @@ def wgsl_kernel(
 
     Warns:
         RuntimeWarning: An output is atomic, and ``init`` does not name it.
+        DeprecationWarning: ``accepts_epilogue`` is given.
     """
     origin = caller()
     allowed = dtypes_given("wgsl_kernel", kernel_name("wgsl_kernel", name), dtypes)
@@ -212,6 +213,11 @@ def wgsl_kernel(
         flags["repeats"] = repeats
     for word, is_on in flags.items():
         flag(f"wgsl_kernel: {name}", word, is_on)
+    if accepts_epilogue:
+        message = (
+            f"wgsl_kernel: {name}: accepts_epilogue has no effect any more; want repeats=True."
+        )
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
     _check_form(name, form)
     for word, asked in (("groups", groups), ("params", params)):
         if asked is not None:

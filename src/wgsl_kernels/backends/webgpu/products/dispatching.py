@@ -12,7 +12,6 @@ from wgsl_kernels.backends.webgpu.declare.variants import declare
 from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VARIANTS,
-    Candidates,
     Layout,
     Product,
     candidates_for,
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
-    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Shape
     from wgsl_kernels.wgsl.syntax.places import Text
@@ -69,35 +67,6 @@ NO_EPILOGUE = Epilogue()
 NO_CONFIGURATION: Mapping[str, bool | int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ProductDispatch:
-    """One dispatch of a candidate, but for the arrays."""
-
-    template: str
-    params: Mapping[str, Any]
-    groups: tuple[int, int, int]
-    configuration: Mapping[str, int | bool]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ProductPlan:
-    """A product with all that does not change while its operands' layouts stay.
-
-    Attributes:
-        candidates: How it can be summed.
-        choice: What the tuner is asked.
-        dispatches: That of each candidate that ran, without the one that adds parts.
-    """
-
-    candidates: Candidates
-    choice: Choice
-    dispatches: dict[str, ProductDispatch]
-
-
-Memo = dict[tuple[object, ...], ProductPlan]
-"""Plans for operands of one layout, by what else they depend on."""
-
-
 def multiply(
     gpu: Gpu,
     operands: str | Text,
@@ -109,14 +78,10 @@ def multiply(
     params: Mapping[str, Any],
     layout: Layout = STRIDED,
     epilogue: Epilogue = NO_EPILOGUE,
-    memo: Memo | None = None,
     configuration: Mapping[str, bool | int] = NO_CONFIGURATION,
     notes: Sequence[str] = (),
 ) -> GpuArray:
     """Return a product as a new array.
-
-    The kernel must be one that may promise ``gpu.repeats()``: nothing but its attributes and its
-    inputs' layouts decides about the arguments.
 
     Args:
         gpu: The device.
@@ -129,8 +94,6 @@ def multiply(
         params: Fields of its uniform struct.
         layout: What the operands' layouts allow.
         epilogue: What becomes of the sums.
-        memo: Where to keep what was found out for operands of this layout, if nothing but they,
-            ``operands`` and ``dtype`` decides about the other arguments.
         configuration: Further constants of the templates.
         notes: What `explain` says of the dispatch.
     """
@@ -140,52 +103,31 @@ def multiply(
     sums: DType = "int32" if dtype == "int32" else "float32"
     if product.terms == 0:
         return sum_of_parts(gpu, gpu.empty((0,), sums), gpu.empty(shape, dtype), 0, epilogue)
-    gpu.repeats()
-    policy = gpu.policy
-    key = (operands, dtype, policy)
-    plan = None if memo is None else memo.get(key)
-    if plan is None:
-        plan = _plan(gpu, operands, candidates_for[product, layout, policy], dtype)
-        if memo is not None:
-            memo[key] = plan
-    candidates = plan.candidates
-
-    def dispatch_of(name: str) -> ProductDispatch:
-        one = candidates.by_name[name]
-        end = epilogue.configuration if one.parts == 1 else {}
-        made = ProductDispatch(
-            one.template,
-            {**params, **epilogue.fields, **one.fields, "part_size": size},
-            gpu.grid(one.groups, 1),
-            {**one.configuration, **configuration, **end, "INTEGER": dtype == "int32"},
-        )
-        return plan.dispatches.setdefault(name, made)
-
-    def run(name: str) -> GpuArray:
-        dispatch = plan.dispatches.get(name) or dispatch_of(name)
-        parts = candidates.by_name[name].parts
-        y = gpu.empty(shape, dtype)
-        to = y if parts == 1 else gpu.empty((parts, *shape), sums)
-        gpu.dispatch(
-            dispatch.template,
-            {**arrays, **(epilogue.arrays if parts == 1 else {}), "y": to},
-            slots=operands,
-            configuration=dispatch.configuration,
-            params=dispatch.params,
-            groups=dispatch.groups,
-            key=None if memo is None else dispatch,
-            notes=notes,
-        )
-        return y if parts == 1 else sum_of_parts(gpu, to, y, parts, epilogue)
-
-    return run(gpu.decide(plan.choice, run, product.work))
-
-
-def _plan(gpu: Gpu, operands: str | Text, candidates: Candidates, dtype: DType) -> ProductPlan:
+    candidates = candidates_for[product, layout, gpu.policy]
     shape_class = (dtype, *candidates.shape_class)
     ways = {n: (one.template, one.configuration) for n, one in candidates.by_name.items()}
     choice = gpu.product_choice(operands, shape_class, candidates.static, ways)
-    return ProductPlan(candidates, choice, {})
+
+    def run(name: str) -> GpuArray:
+        one = candidates.by_name[name]
+        y = gpu.empty(shape, dtype)
+        is_whole = one.parts == 1
+        end, more = (epilogue.configuration, epilogue.arrays) if is_whole else ({}, {})
+        to = y if is_whole else gpu.empty((one.parts, *shape), sums)
+        gpu.dispatch(
+            one.template,
+            {**arrays, **more, "y": to},
+            slots=operands,
+            configuration={
+                **one.configuration, **configuration, **end, "INTEGER": dtype == "int32",
+            },
+            params={**params, **epilogue.fields, **one.fields, "part_size": size},
+            groups=gpu.grid(one.groups, 1),
+            notes=notes,
+        )  # fmt: skip
+        return y if is_whole else sum_of_parts(gpu, to, y, one.parts, epilogue)
+
+    return run(gpu.decide(choice, run, product.work))
 
 
 def sum_of_parts(

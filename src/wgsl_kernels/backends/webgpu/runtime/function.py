@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from wgsl_kernels.backends.webgpu.arrays.array import (
     CHECKED_BYTES,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.arrays.array import Layout
-    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Place, Program
@@ -81,6 +80,13 @@ class _Known(NamedTuple):
     is_plain: bool
 
 
+class Promising(Protocol):
+    """The device, to a function with full control."""
+
+    has_promised: bool
+    """Whether a run has promised that the function repeats."""
+
+
 class FunctionLaunch:
     """Runs a function with full control, or notes that it is to be run.
 
@@ -100,7 +106,7 @@ class FunctionLaunch:
         self,
         session: Session,
         kernel: Kernel,
-        gpu: Gpu,
+        gpu: Promising,
         attrs: dict[str, Any],
         outputs: tuple[Spec, ...] | None,
         lower: Callable[[Callable[..., Any], Sequence[Any], tuple[Spec, ...]], Lowered | None],
@@ -191,22 +197,16 @@ class FunctionLaunch:
         return known.loaded.make(given) if known.loaded.makes_one else known.loaded.run(given)[0]
 
     def layouts_key(self, device: Device, arrays: Sequence[Any]) -> Any:
-        """Return what is equal where a function that repeats does the same; None if not known."""
+        """Return what is equal where a function that repeats does the same.
+
+        None: it does not repeat, or not all arrays are on the device.
+        """
         if not self._repeats:
             return None
-        state = self.session.tuner.state()
-        if state is None:
-            return None
-        key: list[Any] = [state]
         for one in arrays:
-            if one is None:
-                key.append("absent")
-            elif one.size == 1 and one.host is not None:
-                key.append("value")
-            else:
-                key.append(one.layout)
-        key.append(same_buffers(arrays))
-        return tuple(key)
+            if one is not None and (one.storage is None or one.device is not device):
+                return None
+        return self._key(arrays)
 
     def retire(self) -> None:
         """Have groups forget the kernel: its registration has changed."""
@@ -225,6 +225,22 @@ class FunctionLaunch:
         makers = [one for one in program.dispatches if _writes(one, only)]
         self.accepts_epilogue = len(makers) == 1 and makers[0].accepts_epilogue
 
+    def _key(self, arrays: Sequence[Any]) -> Any:
+        """Return what tells programs apart; None while that is being measured."""
+        state = self.session.tuner.state()
+        if state is None:
+            return None
+        key: list[Any] = [state]
+        for one in arrays:
+            if one is None:
+                key.append("absent")
+            elif one.size == 1 and one.host is not None:
+                key.append("value")
+            else:
+                key.append(one.layout)
+        key.append(same_buffers(arrays))
+        return tuple(key)
+
     def _known_for(
         self, device: Device, arrays: Sequence[Any], given: Sequence[Any]
     ) -> _Known | None:
@@ -234,7 +250,7 @@ class FunctionLaunch:
         """
         if device is not self._programs.device:
             self._programs.begin(device)
-        key = self.layouts_key(device, given)
+        key = self._key(given)
         if key is None:
             return None
         found = self._programs[key]
