@@ -62,6 +62,8 @@ class Kernel:
     """Names of the attributes that ``func`` takes as keywords; ``None`` for all."""
     names: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False)
     """Returns what a shader calls its inputs, asked where there is no signature."""
+    accepts_epilogue: bool = field(default=False, repr=False)
+    """Deprecated, and without effect: the program of what repeats says it."""
     repeats: bool = field(default=False, repr=False)
     """Whether ``func`` does the same for all arrays of the same layouts."""
     files: list[Files] = field(default_factory=list["Files"], repr=False, compare=False)

@@ -112,7 +112,7 @@ def _v3_cpu(
     return chosen(boxes, scores, Rules(max_output_size, iou_threshold, score_threshold))[0]
 
 
-@wgsl_kernel("NonMaxSuppressionV3", dtypes=("float32", "float16"))
+@wgsl_kernel("NonMaxSuppressionV3", dtypes=("float32", "float16"), repeats=False)
 def _v3_webgpu(
     gpu: Gpu,
     boxes: GpuArray,
@@ -285,7 +285,7 @@ def _v5_cpu(
     return chosen(boxes, scores, rules)
 
 
-@wgsl_kernel("NonMaxSuppressionV5", dtypes=("float32", "float16"))
+@wgsl_kernel("NonMaxSuppressionV5", dtypes=("float32", "float16"), repeats=False)
 def _v5_webgpu(
     gpu: Gpu,
     boxes: GpuArray,

@@ -267,7 +267,7 @@ def _non_zero_cpu(x: Array) -> Array:
     return np.argwhere(x).astype(np.int32)
 
 
-@wgsl_kernel("NonZero")
+@wgsl_kernel("NonZero", repeats=False)
 def _non_zero_webgpu(gpu: Gpu, x: GpuArray) -> GpuArray:
     depth = len(x.shape)
     if not x.size:

@@ -154,7 +154,7 @@ def _ragged_gather_cpu(
     return [*splits, params_dense_values[rows]]
 
 
-@wgsl_kernel("RaggedGather")
+@wgsl_kernel("RaggedGather", repeats=False)
 def _ragged_gather_webgpu(
     gpu: Gpu,
     params_nested_splits: list[GpuArray],

@@ -239,7 +239,7 @@ def _ragged_tensor_to_tensor_cpu(
     return y.reshape(whole)
 
 
-@wgsl_kernel(NAME)
+@wgsl_kernel(NAME, repeats=False)
 def _ragged_tensor_to_tensor_webgpu(
     gpu: Gpu,
     shape: GpuArray,

@@ -104,7 +104,7 @@ def _ragged_range_cpu(starts: Array, limits: Array, deltas: Array) -> tuple[Arra
     return splits, first + steps.astype(starts.dtype) * delta
 
 
-@wgsl_kernel("RaggedRange")
+@wgsl_kernel("RaggedRange", repeats=False)
 def _ragged_range_webgpu(
     gpu: Gpu, starts: GpuArray, limits: GpuArray, deltas: GpuArray
 ) -> tuple[GpuArray, GpuArray]:

@@ -267,7 +267,7 @@ def _unique_cpu(x: Array, *, axis: int) -> tuple[Array, Array]:
     return np.take(x, first, axis), indices
 
 
-@wgsl_kernel("Unique", dtypes=("float32", "float16", "int32", "bool"))
+@wgsl_kernel("Unique", dtypes=("float32", "float16", "int32", "bool"), repeats=False)
 def _unique_webgpu(gpu: Gpu, x: GpuArray, *, axis: int) -> tuple[GpuArray, GpuArray]:
     left, at = _left(x.shape, axis), axis % len(x.shape)
     size = math.prod(left)

@@ -139,7 +139,7 @@ def _fill_cpu(
     return found, y, empty, places
 
 
-@wgsl_kernel("SparseFillEmptyRows")
+@wgsl_kernel("SparseFillEmptyRows", repeats=False)
 def _fill_webgpu(
     gpu: Gpu, indices: GpuArray, values: GpuArray, dense_shape: GpuArray, default_value: GpuArray
 ) -> tuple[GpuArray, GpuArray, GpuArray, GpuArray]:

@@ -130,7 +130,7 @@ def _mean_cpu(data: Array, indices: Array, segment_ids: Array) -> Array:
     return cut(means) if data.dtype == np.int32 else means.astype(data.dtype)
 
 
-@wgsl_kernel("SparseSegmentMean")
+@wgsl_kernel("SparseSegmentMean", repeats=False)
 def _mean_webgpu(gpu: Gpu, data: GpuArray, indices: GpuArray, segment_ids: GpuArray) -> GpuArray:
     total, ids = _summed_on_device(gpu, "SparseSegmentMean", data, indices, segment_ids)
     if not total.size:
@@ -168,7 +168,7 @@ def _sum_cpu(data: Array, indices: Array, segment_ids: Array) -> Array:
     return _summed("SparseSegmentSum", data, indices, segment_ids)
 
 
-@wgsl_kernel("SparseSegmentSum")
+@wgsl_kernel("SparseSegmentSum", repeats=False)
 def _sum_webgpu(gpu: Gpu, data: GpuArray, indices: GpuArray, segment_ids: GpuArray) -> GpuArray:
     return _summed_on_device(gpu, "SparseSegmentSum", data, indices, segment_ids)[0]
 
