@@ -41,6 +41,14 @@ def auto_fusion() -> Iterator[None]:
 
 
 @pytest.fixture
+def halves_anywhere() -> Iterator[None]:
+    """Have float16 live on cpu, without a warning, where the adapter has none."""
+    has_halves = find_driver("webgpu").supports("float16")
+    with config.using(fallback=config.fallback if has_halves else "silent"):
+        yield
+
+
+@pytest.fixture
 def follow_rules(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], None]]:
     """Give what has the device follow a software adapter's rules, or a GPU's, in this test.
 

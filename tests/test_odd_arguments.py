@@ -87,6 +87,8 @@ def _seen(one: wk.Tensor) -> tuple[Any, ...]:
 def _are_alike(cpu: Outcome, webgpu: Outcome) -> bool:
     if webgpu[0] == "raises" and "cannot live on backend" in str(webgpu):
         return True  # float64 does on cpu, and what that says of the value is another thing
+    if webgpu == ("raises", wk.OutOfMemoryError) and cpu[0] == "gives":
+        return True  # the limit counts what a backend holds meanwhile, which unfused is more
     if cpu[0] == "raises" or webgpu[0] == "raises":
         return bool(cpu == webgpu)
     return len(cpu[1]) == len(webgpu[1]) and all(map(_is_alike, cpu[1], webgpu[1]))

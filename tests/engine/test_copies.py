@@ -50,6 +50,7 @@ VALUES: dict[str, Any] = {
 @EVERYWHERE
 @BY_EVERY_WAY
 @pytest.mark.parametrize("name", VALUES)
+@pytest.mark.usefixtures("halves_anywhere")
 def test_every_dtype_is_copied_bit_for_bit(name: str, way: str, backend: str) -> None:
     with wk.use_backend(backend):
         one = wk.tensor(VALUES[name], dtype="string" if name == "string" else VALUES[name].dtype)

@@ -135,6 +135,7 @@ def test_even_spaces_are_refused_by_the_kernel_where_float32_has_no_such_end() -
 
 @pytest.mark.parametrize("backend", ["cpu", "webgpu"])
 @pytest.mark.parametrize("toward", [np.inf, -np.inf, 1.5])
+@pytest.mark.usefixtures("halves_anywhere")
 def test_the_next_number_is_right_for_every_half_there_is(backend: str, toward: float) -> None:
     every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     with wk.use_backend(backend):

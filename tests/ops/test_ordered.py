@@ -61,6 +61,7 @@ EXTREMES = {
 
 @BACKENDS
 @pytest.mark.parametrize("dtype", EXTREMES)
+@pytest.mark.usefixtures("halves_anywhere")
 def test_the_extremes_of_a_dtype_and_nan_have_numpys_places(backend: str, dtype: str) -> None:
     ends = np.array(EXTREMES[dtype], dtype)
     drawn = np.random.default_rng(3).choice(ends, 40)

@@ -248,6 +248,7 @@ def test_sums_over_segments_repeat_bit_for_bit() -> None:
 
 @pytest.mark.parametrize("backend", ["cpu", "webgpu"])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "float16", "complex64"])
+@pytest.mark.usefixtures("halves_anywhere")
 def test_all_and_any_take_what_is_not_0_for_true(backend: str, dtype: str) -> None:
     rows = [[0, 0], [0, 2], [3, 1]]
     with wk.use_backend(backend):

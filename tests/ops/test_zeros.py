@@ -150,6 +150,7 @@ def test_a_running_sum_of_zeros_without_a_plus_is_one(backend: str, shape: tuple
 
 @BACKENDS
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.usefixtures("halves_anywhere")
 def test_minus_zero_is_below_zero(backend: str, dtype: str) -> None:
     a, b = EITHER.astype(dtype), OTHER.astype(dtype)
     both, either = np.signbit(a) & np.signbit(b), np.signbit(a) | np.signbit(b)

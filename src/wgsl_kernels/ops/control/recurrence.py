@@ -229,11 +229,16 @@ def _as_tensors(value: Any) -> Any:
 
 
 def _is_nested(value: Any) -> bool:
-    return (
-        value is None
-        or isinstance(value, (Tensor, dict, tuple))
-        or (isinstance(value, list) and any(map(_is_nested, value)))
-    )
+    """Say whether a value is, or a list holds at any depth, a tensor, a tuple, a dict or None."""
+    open_, seen = [value], set[int]()
+    while open_:
+        one = open_.pop()
+        if one is None or isinstance(one, (Tensor, dict, tuple)):
+            return True
+        if isinstance(one, list) and id(one) not in seen:  # it may hold itself
+            seen.add(id(one))
+            open_ += one
+    return False
 
 
 def _emptied(template: Template) -> Any:

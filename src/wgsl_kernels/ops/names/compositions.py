@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.engine.values.attributes import integer, integers
+from wgsl_kernels.engine.values.attributes import integer, integers, text
 from wgsl_kernels.engine.values.shapes import normalize_axis, show
 from wgsl_kernels.ops.elementwise import activation as activations
 from wgsl_kernels.ops.elementwise import binary, cast, compare, complex, float_pairs, logical
@@ -157,7 +157,7 @@ def meshgrid(*arrays: TensorLike, indexing: str = "xy") -> list[Tensor]:
         >>> [one.tolist() for one in meshgrid([1, 2], [5, 6])]
         [[[1, 2], [1, 2]], [[5, 5], [6, 6]]]
     """
-    if indexing not in ("xy", "ij"):
+    if text("meshgrid", "indexing", indexing) not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing is {shown(indexing)}; want 'xy' or 'ij'.")
     given = [as_tensor(one) for one in arrays]
     count = len(given)

@@ -134,6 +134,8 @@ class FunctionLaunch:
         session = self.session
         if not self._repeats or session.fusion() == "never":
             return self.run_now(arrays)
+        for one in self.large:
+            session.check_size(one)
         device = session.open()
         if device is not self._asked:
             self._ask(device, arrays)
@@ -141,8 +143,6 @@ class FunctionLaunch:
             return self.run_now(arrays)
         assert self.outputs is not None
         spec = self.outputs[0]
-        for one in self.large:
-            session.check_size(one)
         made = pending(self, arrays, spec, device, Tail())
         session.evaluator.note(made)
         return (made,)
@@ -152,12 +152,12 @@ class FunctionLaunch:
         if not self._repeats:
             return self._call(arrays)
         device = self.session.open()
+        for spec in self.large:  # before anything of the function speaks of such sizes
+            self.session.check_size(spec)
         given = _each(arrays)
         known = self._known_for(device, arrays, given)
         if known is None:
             return self._call(arrays)
-        for spec in self.large:
-            self.session.check_size(spec)
         return self._arrays(known, given)
 
     def fused(
