@@ -1,4 +1,4 @@
-"""How many calls of this package's Python it takes to evaluate what was evaluated before.
+"""How many calls of this package's Python it takes to do again what was done before.
 
 A lone map takes two more on OpenGL, where parameters do not travel with a dispatch and the adapter
 runs inside of the submit: one call places them, and one watches it.
@@ -35,6 +35,11 @@ def calls_to_evaluate(f: Callable[[], wk.Tensor]) -> list[str]:
         wk.evaluate(f())
     wk.synchronize()
     made = f()
+    return calls_in(lambda: wk.evaluate(made))
+
+
+def calls_in(f: Callable[[], object]) -> list[str]:
+    """Return the package's functions that a call calls."""
     seen: list[str] = []
 
     def note(frame: Any, event: str, _: object) -> None:
@@ -45,7 +50,7 @@ def calls_to_evaluate(f: Callable[[], wk.Tensor]) -> list[str]:
     gc.disable()
     sys.setprofile(note)
     try:
-        wk.evaluate(made)
+        f()
     finally:
         sys.setprofile(None)
         gc.enable()
@@ -77,3 +82,59 @@ def test_a_dense_layer_takes_forty_calls() -> None:
     seen = calls_to_evaluate(lambda: wk.relu(x @ w + b))
 
     assert 0 < len(seen) <= 40, seen
+
+
+def _users_kernel(x: wk.Tensor) -> wk.Tensor:
+    found = wk.engine().run_kernel("CountedByHand", {"x": x})
+    assert isinstance(found, wk.Tensor)
+    return found
+
+
+@pytest.fixture(name="users_kernel")
+def _registered() -> Iterator[Callable[[wk.Tensor], wk.Tensor]]:
+    shader = """
+    @compute @workgroup_size(64)
+    fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+      store_y(id.x, load_x(id.x) + T(1));
+    }
+    """
+
+    @wk.signature("CountedByHand")
+    def _(x: wk.Spec, /) -> wk.Spec:
+        return x.like()
+
+    @wk.wgsl_kernel("CountedByHand")
+    def _(gpu: Any, x: Any) -> Any:
+        y = gpu.empty(x.shape, x.dtype)
+        gpu.dispatch(shader, {"x": x, "y": y})
+        return y
+
+    yield _users_kernel
+    wk.unregister_kernel("CountedByHand", "webgpu")
+
+
+def test_an_op_takes_no_more_calls_than_it_did(
+    users_kernel: Callable[[wk.Tensor], wk.Tensor],
+) -> None:
+    """From the call of the op on, its evaluation included."""
+    x, rows, b = tensor(64, 64), wk.tensor(np.arange(4, dtype=np.int32)) + 0, tensor(64)
+    waves = wk.cast(tensor(8, 64), "complex64")
+    replay = wk.capture(lambda x: wk.relu(x @ x + b))
+    ops: dict[str, tuple[Callable[[], wk.Tensor], int]] = {
+        "sort": (lambda: wk.sort(x), 52),
+        "concat": (lambda: wk.concat([x, x, x], axis=0), 69),
+        "take": (lambda: wk.take(x, rows, axis=0), 74),
+        "fft": (lambda: wk.fft.fft(waves), 72),
+        "replay": (lambda: replay(x), 40),
+        "user": (lambda: users_kernel(x), 52),
+    }
+    wk.evaluate([rows, waves])
+    found: dict[str, list[str]] = {}
+    for name, (f, _) in ops.items():
+        for _ in range(5):
+            wk.evaluate(f())
+        wk.synchronize()
+        found[name] = calls_in(lambda f=f: wk.evaluate(f()))
+
+    for name, seen in found.items():
+        assert 0 < len(seen) <= ops[name][1] + 2 * more_calls(), (name, len(seen), seen)

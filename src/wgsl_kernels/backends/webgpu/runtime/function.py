@@ -139,7 +139,7 @@ class FunctionLaunch:
         device = session.open()
         if device is not self._asked:
             self._ask(device, arrays)
-        if not self.accepts_epilogue or not _are_flat(arrays):
+        if not self.accepts_epilogue:
             return self.run_now(arrays)
         assert self.outputs is not None
         spec = self.outputs[0]
@@ -185,14 +185,14 @@ class FunctionLaunch:
 
     def repeat(self, device: Device, arrays: Sequence[Any]) -> Storage | None:
         """Record the program of a function that is known for such arrays; None: call it."""
-        known = None
-        if all(one is None or one.op is None for one in arrays):
-            known = self._known_for(device, arrays, arrays)
-        if known is None or not known.is_plain:
-            return None
         for one in arrays:
             if one is not None:
+                if one.op is not None:
+                    return None
                 one.immutable = True
+        known = self._known_for(device, arrays, arrays)
+        if known is None or not known.is_plain:
+            return None
         given = self._resident(known.loaded, arrays)
         return known.loaded.make(given) if known.loaded.makes_one else known.loaded.run(given)[0]
 
@@ -213,13 +213,20 @@ class FunctionLaunch:
         self.session.evaluator.retire(self)
 
     def _ask(self, device: Device, arrays: list[Any]) -> None:
-        """Find out whether maps may follow in the function's last dispatch."""
-        if not _are_flat(arrays) or self.outputs is None:
+        """Find out whether maps may follow in the function's last dispatch.
+
+        That is so for any layouts if it is for one; nothing is found out while the tuner is to
+        measure.
+        """
+        if self.outputs is None or not self.outputs[0].size or not _are_flat(arrays):
+            self._asked = device
             return
         known = self._known_for(device, arrays, arrays)
-        if known is None or not known.is_plain or not self.outputs[0].size:
+        if known is None:
             return
         self._asked = device
+        if not known.is_plain:
+            return
         program = known.loaded.program
         only = program.outputs[0]
         makers = [one for one in program.dispatches if _writes(one, only)]
@@ -314,10 +321,11 @@ class FunctionLaunch:
 
     def _resident(self, loaded: Loaded, arrays: Sequence[Any]) -> Sequence[Any]:
         """Return the inputs of a program, with copies of the views that it reads contiguous."""
-        session = self.session
-        given = [*arrays]
-        for n in loaded.packed:
-            given[n] = session.contiguous(given[n])
+        session, given = self.session, arrays
+        if loaded.packed:
+            given = [*arrays]
+            for n in loaded.packed:
+                given[n] = session.contiguous(given[n])
         for n in loaded.bound:
             if given[n].storage is None or given[n].device is not loaded.device:
                 session.make_resident(given[n], f"{self.kernel} takes buffers")
