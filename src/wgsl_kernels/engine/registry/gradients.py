@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wgsl_kernels.engine.environment import context
@@ -29,6 +30,7 @@ class GradientRule:
         origin: Where it was registered.
         because: Why a kernel has no gradient, where it has none on purpose.
         none: Whether it takes None for the upstream gradient of an output that nobody used.
+        any_attr: Whether it takes the attributes that it does not name, as keywords.
     """
 
     name: str
@@ -37,6 +39,7 @@ class GradientRule:
     origin: Origin
     because: str = ""
     none: bool = False
+    any_attr: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,11 @@ def gradient(
     Its first parameter is the upstream gradient: of a kernel with several outputs a tuple, with
     zeros for outputs that nobody used, and None for those through which no gradient flows
     (integers, bools, strings). The others are looked up by name among the kernel's inputs, outputs
-    and attributes, in that order; ``x_shape`` and ``x_dtype`` keep only that fact of ``x``. It
-    returns one gradient per input in order (None allowed), a dict by input name, or a bare tensor
-    where there is one input, and is made of ops only. In place of a gradient a function without
-    parameters may stand that computes it: it is called only where that input's gradient is wanted.
+    and attributes, in that order; ``x_shape`` and ``x_dtype`` keep only that fact of ``x``, and
+    ``**attrs`` gets the attributes that no parameter names. It returns one gradient per input in
+    order (None allowed), a dict by input name, or a bare tensor where there is one input, and is
+    made of ops only. In place of a gradient a function without parameters may stand that computes
+    it: it is called only where that input's gradient is wanted.
 
     Args:
         name: The kernel's name.
@@ -161,7 +165,9 @@ def _rule(name: str, func: GradientFunction, origin: Origin, none: bool) -> Grad
         raise ArgumentError(
             f"{name}: the gradient function takes nothing; want the upstream gradient first."
         )
-    return GradientRule(name, func, parameters.names, origin, none=none)
+    return GradientRule(
+        name, func, parameters.names, origin, none=none, any_attr=parameters.any_keyword
+    )
 
 
 def _add(rule: GradientRule, override: bool) -> None:
@@ -189,7 +195,22 @@ def bind(
         ArgumentError: A parameter names nothing of the kernel.
     """
     wanted = tuple(_want(rule, name, inputs, outputs, attrs) for name in rule.parameters[1:])
-    return Keeping(rule, wanted)
+    if not rule.any_attr or rule.func is None:
+        return Keeping(rule, wanted)
+    rest = tuple([one for one in attrs if one not in rule.parameters])
+    called = replace(rule, func=_with_keywords(rule.func, rest))
+    return Keeping(called, wanted + tuple([Wanted("attr", one, "value") for one in rest]))
+
+
+def _with_keywords(func: GradientFunction, names: Sequence[str]) -> GradientFunction:
+    """Return ``func`` as a function that takes these keywords by position, at the end."""
+
+    @functools.wraps(func)
+    def called(*given: Any) -> Any:
+        count = len(given) - len(names)
+        return func(*given[:count], **dict(zip(names, given[count:], strict=True)))
+
+    return called
 
 
 def _want(
