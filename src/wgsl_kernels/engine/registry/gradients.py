@@ -90,7 +90,7 @@ def gradient(
 
     def register(func: GradientFunction) -> GradientFunction:
         implementation("gradient", name, func)
-        _add(_rule(name, func, origin, none), override)
+        add_rule(name, func, origin, none=none, override=override)
         return func
 
     return register
@@ -101,14 +101,14 @@ def register_gradient(
 ) -> None:
     """Register ``func`` as the gradient of the kernel ``name``; see `gradient`."""
     implementation("register_gradient", kernel_name("register_gradient", name), func)
-    _add(_rule(name, func, caller(), none), override)
+    add_rule(name, func, caller(), none=none, override=override)
 
 
 def no_gradient(name: str, *, because: str) -> None:
     """Say that the kernel ``name`` has no gradient, and why; asking for one raises with that."""
     text("no_gradient", "because", because)
     kernel_name("no_gradient", name)
-    _add(GradientRule(name, None, (), caller(), because), override=False)
+    add_rule(name, None, caller(), because=because)
 
 
 def gradient_rules() -> dict[str, GradientRule]:
@@ -170,12 +170,22 @@ def _rule(name: str, func: GradientFunction, origin: Origin, none: bool) -> Grad
     )
 
 
-def _add(rule: GradientRule, override: bool) -> None:
-    present = _rules.get(rule.name)
-    what = f"gradient {rule.name!r}"
-    check_free(what, None if present is None else present.origin, rule.origin, override)
-    _rules[rule.name] = rule
-    announce_change(("gradient", rule.name))
+def add_rule(
+    name: str,
+    func: GradientFunction | None,
+    origin: Origin,
+    *,
+    because: str = "",
+    none: bool = False,
+    override: bool = False,
+) -> None:
+    """Put a rule into the registry, or that there is none; all declarations end here."""
+    given = _rule(name, func, origin, none) if func is not None else None
+    present = _rules.get(name)
+    what = f"gradient {name!r}"
+    check_free(what, None if present is None else present.origin, origin, override)
+    _rules[name] = given or GradientRule(name, None, (), origin, because)
+    announce_change(("gradient", name))
 
 
 def keeping_for(

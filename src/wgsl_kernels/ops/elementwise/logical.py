@@ -10,14 +10,15 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import select
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.exact import declare_exact
-from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.host import weak_dtype
 from wgsl_kernels.engine.values.shapes import broadcast, require_dtype
-from wgsl_kernels.ops.rules.specs import NUMBERS, broadcast_pair, like_x
+from wgsl_kernels.ops.rules.elementwise import elementwise
+from wgsl_kernels.ops.rules.specs import NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 BECAUSE = "its output is of bools"
 
 
+@elementwise(
+    "LogicalAnd",
+    "elementwise/logical/logical_and.wgsl",
+    cpu=np.logical_and,
+    because=BECAUSE,
+    takes=("bool",),
+    promote=False,
+    exact=NUMBERS,
+)
 def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` and ``b`` hold, both of bools.
 
@@ -35,18 +45,14 @@ def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LogicalAnd", a, b)
 
 
-signature("LogicalAnd")(broadcast_pair("LogicalAnd", "bool"))
-
-
-@cpu_kernel("LogicalAnd")
-def _logical_and_cpu(a: Array, b: Array) -> Array:
-    return np.logical_and(a, b)
-
-
-wgsl_kernel("LogicalAnd", "elementwise/logical/logical_and.wgsl")
-no_gradient("LogicalAnd", because=BECAUSE)
-
-
+@elementwise(
+    "LogicalNot",
+    "elementwise/logical/logical_not.wgsl",
+    cpu=np.logical_not,
+    because=BECAUSE,
+    takes=("bool",),
+    exact=NUMBERS,
+)
 def logical_not(x: TensorLike) -> Tensor:
     """Return whether ``x``, of bools, does not hold.
 
@@ -57,18 +63,15 @@ def logical_not(x: TensorLike) -> Tensor:
     return run("LogicalNot", x)
 
 
-signature("LogicalNot")(like_x("LogicalNot", "bool"))
-
-
-@cpu_kernel("LogicalNot")
-def _logical_not_cpu(x: Array) -> Array:
-    return np.logical_not(x)
-
-
-wgsl_kernel("LogicalNot", "elementwise/logical/logical_not.wgsl")
-no_gradient("LogicalNot", because=BECAUSE)
-
-
+@elementwise(
+    "LogicalOr",
+    "elementwise/logical/logical_or.wgsl",
+    cpu=np.logical_or,
+    because=BECAUSE,
+    takes=("bool",),
+    promote=False,
+    exact=NUMBERS,
+)
 def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` or ``b`` or both hold, both of bools.
 
@@ -79,18 +82,15 @@ def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LogicalOr", a, b)
 
 
-signature("LogicalOr")(broadcast_pair("LogicalOr", "bool"))
-
-
-@cpu_kernel("LogicalOr")
-def _logical_or_cpu(a: Array, b: Array) -> Array:
-    return np.logical_or(a, b)
-
-
-wgsl_kernel("LogicalOr", "elementwise/logical/logical_or.wgsl")
-no_gradient("LogicalOr", because=BECAUSE)
-
-
+@elementwise(
+    "LogicalXor",
+    "elementwise/logical/logical_xor.wgsl",
+    cpu=np.logical_xor,
+    because=BECAUSE,
+    takes=("bool",),
+    promote=False,
+    exact=NUMBERS,
+)
 def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` or ``b`` but not both hold, both of bools.
 
@@ -99,18 +99,6 @@ def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
         [False, True]
     """
     return run("LogicalXor", a, b)
-
-
-signature("LogicalXor")(broadcast_pair("LogicalXor", "bool"))
-
-
-@cpu_kernel("LogicalXor")
-def _logical_xor_cpu(a: Array, b: Array) -> Array:
-    return np.logical_xor(a, b)
-
-
-wgsl_kernel("LogicalXor", "elementwise/logical/logical_xor.wgsl")
-no_gradient("LogicalXor", because=BECAUSE)
 
 
 def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Tensor:
@@ -158,4 +146,4 @@ def _select_grad(
 
 
 # They compare and choose.
-declare_exact(("LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "Select"), NUMBERS)
+declare_exact(("Select",), NUMBERS)
