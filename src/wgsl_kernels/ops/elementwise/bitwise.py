@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,17 +15,12 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.dtypes import DType
 
 WHOLE: tuple[DType, ...] = ("int32", "bool")
-BECAUSE = "its output is of integers or bools"
-
-
-@elementwise(
-    "BitwiseAnd",
-    "elementwise/bitwise/bitwise_and.wgsl",
-    cpu=np.bitwise_and,
-    because=BECAUSE,
-    takes=WHOLE,
-    exact=WHOLE,
+_bitwise = functools.partial(
+    elementwise, because="its output is of integers or bools", takes=WHOLE, exact=WHOLE
 )
+
+
+@_bitwise("BitwiseAnd", "elementwise/bitwise/bitwise_and.wgsl", cpu=np.bitwise_and)
 def bitwise_and(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a & b`` of int32 or bool, bit by bit.
 
@@ -35,14 +31,7 @@ def bitwise_and(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseAnd", a, b)
 
 
-@elementwise(
-    "BitwiseInvert",
-    "elementwise/bitwise/bitwise_invert.wgsl",
-    cpu=np.invert,
-    because=BECAUSE,
-    takes=WHOLE,
-    exact=WHOLE,
-)
+@_bitwise("BitwiseInvert", "elementwise/bitwise/bitwise_invert.wgsl", cpu=np.invert)
 def bitwise_invert(x: TensorLike) -> Tensor:
     """Return ``~x`` of int32 or bool: every bit inverted.
 
@@ -53,13 +42,11 @@ def bitwise_invert(x: TensorLike) -> Tensor:
     return run("BitwiseInvert", x)
 
 
-@elementwise(
+@_bitwise(
     "BitwiseLeftShift",
     "elementwise/bitwise/bitwise_left_shift.wgsl",
     cpu=np.left_shift,
-    because=BECAUSE,
     takes=("int32",),
-    exact=WHOLE,
 )
 def bitwise_left_shift(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a << b`` of int32, which wraps; 0 where ``b`` is below 0 or above 31.
@@ -71,14 +58,7 @@ def bitwise_left_shift(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseLeftShift", a, b)
 
 
-@elementwise(
-    "BitwiseOr",
-    "elementwise/bitwise/bitwise_or.wgsl",
-    cpu=np.bitwise_or,
-    because=BECAUSE,
-    takes=WHOLE,
-    exact=WHOLE,
-)
+@_bitwise("BitwiseOr", "elementwise/bitwise/bitwise_or.wgsl", cpu=np.bitwise_or)
 def bitwise_or(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a | b`` of int32 or bool, bit by bit.
 
@@ -89,13 +69,11 @@ def bitwise_or(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseOr", a, b)
 
 
-@elementwise(
+@_bitwise(
     "BitwiseRightShift",
     "elementwise/bitwise/bitwise_right_shift.wgsl",
     cpu=np.right_shift,
-    because=BECAUSE,
     takes=("int32",),
-    exact=WHOLE,
 )
 def bitwise_right_shift(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a >> b`` of int32, rounded down; 0 or -1 where ``b`` is not in [0, 31].
@@ -107,14 +85,7 @@ def bitwise_right_shift(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseRightShift", a, b)
 
 
-@elementwise(
-    "BitwiseXor",
-    "elementwise/bitwise/bitwise_xor.wgsl",
-    cpu=np.bitwise_xor,
-    because=BECAUSE,
-    takes=WHOLE,
-    exact=WHOLE,
-)
+@_bitwise("BitwiseXor", "elementwise/bitwise/bitwise_xor.wgsl", cpu=np.bitwise_xor)
 def bitwise_xor(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a ^ b`` of int32 or bool, bit by bit.
 

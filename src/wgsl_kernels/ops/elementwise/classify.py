@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,16 +15,10 @@ from wgsl_kernels.ops.rules.specs import BOOLS, COMPLEX, NUMBERS
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
+_test = functools.partial(elementwise, because=BECAUSE, takes=COMPLEX, gives=BOOLS, exact=NUMBERS)
 
-@elementwise(
-    "IsFinite",
-    "elementwise/classify/is_finite.wesl",
-    cpu=np.isfinite,
-    because=BECAUSE,
-    takes=COMPLEX,
-    gives=BOOLS,
-    exact=NUMBERS,
-)
+
+@_test("IsFinite", "elementwise/classify/is_finite.wesl", cpu=np.isfinite)
 def isfinite(x: TensorLike) -> Tensor:
     """Return whether ``x`` is neither infinite nor NaN; of complex numbers both parts.
 
@@ -34,15 +29,7 @@ def isfinite(x: TensorLike) -> Tensor:
     return run("IsFinite", x)
 
 
-@elementwise(
-    "IsInf",
-    "elementwise/classify/is_inf.wesl",
-    cpu=np.isinf,
-    because=BECAUSE,
-    takes=COMPLEX,
-    gives=BOOLS,
-    exact=NUMBERS,
-)
+@_test("IsInf", "elementwise/classify/is_inf.wesl", cpu=np.isinf)
 def isinf(x: TensorLike) -> Tensor:
     """Return whether ``x`` is infinite; of complex numbers either part.
 
@@ -53,15 +40,7 @@ def isinf(x: TensorLike) -> Tensor:
     return run("IsInf", x)
 
 
-@elementwise(
-    "IsNan",
-    "elementwise/classify/is_nan.wesl",
-    cpu=np.isnan,
-    because=BECAUSE,
-    takes=COMPLEX,
-    gives=BOOLS,
-    exact=NUMBERS,
-)
+@_test("IsNan", "elementwise/classify/is_nan.wesl", cpu=np.isnan)
 def isnan(x: TensorLike) -> Tensor:
     """Return whether ``x`` is NaN; of complex numbers either part.
 

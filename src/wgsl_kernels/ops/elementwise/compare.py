@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
 
 ORDERED: tuple[DType, ...] = (*NUMBERS, "string")
 BECAUSE = "its output is of bools"
+_comparison = functools.partial(
+    elementwise, because=BECAUSE, takes=ORDERED, gives=BOOLS, exact=NUMBERS
+)
 
 
-@elementwise(
+@_comparison(
     "Equal",
     "elementwise/compare/equal.wesl",
     cpu=lambda a, b: np.asarray(a == b),
-    because=BECAUSE,
     takes=(*ORDERED, "complex64"),
-    gives=BOOLS,
-    exact=NUMBERS,
 )
 def equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a == b``; NaN equals nothing.
@@ -37,15 +38,7 @@ def equal(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Equal", a, b)
 
 
-@elementwise(
-    "Greater",
-    "elementwise/compare/greater.wesl",
-    cpu=lambda a, b: np.asarray(a > b),
-    because=BECAUSE,
-    takes=ORDERED,
-    gives=BOOLS,
-    exact=NUMBERS,
-)
+@_comparison("Greater", "elementwise/compare/greater.wesl", cpu=lambda a, b: np.asarray(a > b))
 def greater(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a > b``; False where either is NaN.
 
@@ -56,14 +49,8 @@ def greater(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Greater", a, b)
 
 
-@elementwise(
-    "GreaterEqual",
-    "elementwise/compare/greater_equal.wesl",
-    cpu=lambda a, b: np.asarray(a >= b),
-    because=BECAUSE,
-    takes=ORDERED,
-    gives=BOOLS,
-    exact=NUMBERS,
+@_comparison(
+    "GreaterEqual", "elementwise/compare/greater_equal.wesl", cpu=lambda a, b: np.asarray(a >= b)
 )
 def greater_equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a >= b``; False where either is NaN.
@@ -75,15 +62,7 @@ def greater_equal(a: TensorLike, b: TensorLike) -> Tensor:
     return run("GreaterEqual", a, b)
 
 
-@elementwise(
-    "Less",
-    "elementwise/compare/less.wesl",
-    cpu=lambda a, b: np.asarray(a < b),
-    because=BECAUSE,
-    takes=ORDERED,
-    gives=BOOLS,
-    exact=NUMBERS,
-)
+@_comparison("Less", "elementwise/compare/less.wesl", cpu=lambda a, b: np.asarray(a < b))
 def less(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a < b``; False where either is NaN.
 
@@ -94,14 +73,8 @@ def less(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Less", a, b)
 
 
-@elementwise(
-    "LessEqual",
-    "elementwise/compare/less_equal.wesl",
-    cpu=lambda a, b: np.asarray(a <= b),
-    because=BECAUSE,
-    takes=ORDERED,
-    gives=BOOLS,
-    exact=NUMBERS,
+@_comparison(
+    "LessEqual", "elementwise/compare/less_equal.wesl", cpu=lambda a, b: np.asarray(a <= b)
 )
 def less_equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a <= b``; False where either is NaN.
@@ -113,14 +86,11 @@ def less_equal(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LessEqual", a, b)
 
 
-@elementwise(
+@_comparison(
     "NotEqual",
     "elementwise/compare/not_equal.wesl",
     cpu=lambda a, b: np.asarray(a != b),
-    because=BECAUSE,
     takes=(*ORDERED, "complex64"),
-    gives=BOOLS,
-    exact=NUMBERS,
 )
 def not_equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a != b``; True where either is NaN.

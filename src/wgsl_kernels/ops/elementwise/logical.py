@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,17 +25,12 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 BECAUSE = "its output is of bools"
-
-
-@elementwise(
-    "LogicalAnd",
-    "elementwise/logical/logical_and.wgsl",
-    cpu=np.logical_and,
-    because=BECAUSE,
-    takes=("bool",),
-    promote=False,
-    exact=NUMBERS,
+_logical = functools.partial(
+    elementwise, because=BECAUSE, takes=("bool",), promote=False, exact=NUMBERS
 )
+
+
+@_logical("LogicalAnd", "elementwise/logical/logical_and.wgsl", cpu=np.logical_and)
 def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` and ``b`` hold, both of bools.
 
@@ -45,14 +41,7 @@ def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LogicalAnd", a, b)
 
 
-@elementwise(
-    "LogicalNot",
-    "elementwise/logical/logical_not.wgsl",
-    cpu=np.logical_not,
-    because=BECAUSE,
-    takes=("bool",),
-    exact=NUMBERS,
-)
+@_logical("LogicalNot", "elementwise/logical/logical_not.wgsl", cpu=np.logical_not)
 def logical_not(x: TensorLike) -> Tensor:
     """Return whether ``x``, of bools, does not hold.
 
@@ -63,15 +52,7 @@ def logical_not(x: TensorLike) -> Tensor:
     return run("LogicalNot", x)
 
 
-@elementwise(
-    "LogicalOr",
-    "elementwise/logical/logical_or.wgsl",
-    cpu=np.logical_or,
-    because=BECAUSE,
-    takes=("bool",),
-    promote=False,
-    exact=NUMBERS,
-)
+@_logical("LogicalOr", "elementwise/logical/logical_or.wgsl", cpu=np.logical_or)
 def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` or ``b`` or both hold, both of bools.
 
@@ -82,15 +63,7 @@ def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LogicalOr", a, b)
 
 
-@elementwise(
-    "LogicalXor",
-    "elementwise/logical/logical_xor.wgsl",
-    cpu=np.logical_xor,
-    because=BECAUSE,
-    takes=("bool",),
-    promote=False,
-    exact=NUMBERS,
-)
+@_logical("LogicalXor", "elementwise/logical/logical_xor.wgsl", cpu=np.logical_xor)
 def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` or ``b`` but not both hold, both of bools.
 

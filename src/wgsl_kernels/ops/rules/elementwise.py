@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
 from wgsl_kernels.engine.environment.origin import caller
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+class Declare(Protocol):
+    """Declares a kernel, given the function that runs it, and returns the function."""
+
+    def __call__(self, op: F, /) -> F:
+        """Declare the kernel."""
+        ...
+
+
 _SAME: Mapping[DType, DType] = MappingProxyType({})
 
 
@@ -39,7 +48,7 @@ def elementwise(
     gives: Mapping[DType, DType] = _SAME,
     promote: bool = True,
     exact: Sequence[DType] = (),
-) -> Callable[[F], F]:
+) -> Declare:
     """Declare a kernel of the tensor ``x``, or of ``a`` and ``b`` which are broadcast.
 
     The decorated function, which runs it, tells by its parameters which of the two.
@@ -59,7 +68,7 @@ def elementwise(
     """
     origin = caller()
 
-    def declare(op: F) -> F:
+    def declare(op: F, /) -> F:
         inputs = parameters_of(op).positional
         rule = _of_x(name, takes, gives) if inputs == ("x",) else pair_rule(name, takes, gives)
         promoted = inputs if promote and len(inputs) == 2 else ()
