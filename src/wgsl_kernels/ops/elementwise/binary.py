@@ -13,7 +13,7 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.autodiff.tape import Lazy
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -164,6 +164,7 @@ def floor_divide(a: TensorLike, b: TensorLike) -> Tensor:
 
 
 @signature("FloorDiv", promote=("a", "b"))
+@exact("int32", "bool")
 def _floor_divide_signature(a: Spec, b: Spec, /, *, as_int32: bool = True) -> Spec:
     # TensorFlow.js, and so the kernel by default, gives int32 for floats too, 0 where that is none.
     require_dtype("FloorDiv", "a", a, *NUMBERS)
@@ -344,7 +345,3 @@ def subtract(a: TensorLike, b: TensorLike) -> Tensor:
 @gradient("Sub")
 def _subtract_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
     return unbroadcast(dy, a_shape), lambda: unbroadcast(-dy, b_shape)
-
-
-# Rounded once, or not at all; floored quotients of integers only.
-declare_exact(("FloorDiv",), ("int32", "bool"))

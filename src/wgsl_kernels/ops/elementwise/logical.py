@@ -10,7 +10,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import select
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -97,6 +97,7 @@ def _beside(value: TensorLike, other: TensorLike) -> TensorLike:
 
 
 @signature("Select", promote=("t", "e"))
+@exact(*NUMBERS)
 def _select_signature(condition: Spec, t: Spec, e: Spec, /) -> Spec:
     require_dtype("Select", "condition", condition, "bool")
     return t.like(shape=broadcast("Select", condition=condition, t=t, e=e))
@@ -116,7 +117,3 @@ def _select_grad(
 ) -> tuple[None, Tensor, Tensor]:
     dt, de = where(condition, dy, 0.0), where(condition, 0.0, dy)
     return None, unbroadcast(dt, t_shape), unbroadcast(de, e_shape)
-
-
-# They compare and choose.
-declare_exact(("Select",), NUMBERS)

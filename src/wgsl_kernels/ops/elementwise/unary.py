@@ -13,7 +13,7 @@ from wgsl_kernels.backends.cpu.maps import mapped
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -96,6 +96,7 @@ def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = 
 
 
 @signature("ClipByValue")
+@exact(*NUMBERS)
 def _clip_signature(x: Spec, /, *, clip_value_min: float, clip_value_max: float) -> Spec:
     require_dtype("ClipByValue", "x", x, "float32", "int32")
     if not clip_value_min <= clip_value_max:
@@ -278,10 +279,6 @@ def square(x: TensorLike) -> Tensor:
         [9.0, 4.0]
     """
     return run("Square", x)
-
-
-# Rounded once, or not at all.
-declare_exact(("ClipByValue",), NUMBERS)
 
 
 def trunc(x: TensorLike) -> Tensor:

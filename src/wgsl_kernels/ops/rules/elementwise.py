@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
 from wgsl_kernels.engine.environment.origin import caller
 from wgsl_kernels.engine.environment.parameters import parameters_of
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry import facts
 from wgsl_kernels.engine.registry.gradients import add_rule
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
 from wgsl_kernels.engine.registry.signature import define_signature
@@ -72,13 +72,12 @@ def elementwise(
         inputs = parameters_of(op).positional
         rule = _of_x(name, takes, gives) if inputs == ("x",) else pair_rule(name, takes, gives)
         promoted = inputs if promote and len(inputs) == 2 else ()
-        define_signature(name, rule, promote=promoted, origin=origin)
+        given = facts.exact(*exact)(rule) if exact else rule
+        define_signature(name, given, promote=promoted, origin=origin)
         add_kernel(Kernel(name, "cpu", cpu, origin, takes=frozenset(), names=lambda: inputs))
         add_kernel(kernel_of(ShaderKernel(name, shader, origin)))
         if gradient is not None or because:
             add_rule(name, gradient, origin, because=because)
-        if exact:
-            declare_exact((name,), exact)
         return op
 
     return declare
