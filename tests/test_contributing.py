@@ -42,7 +42,6 @@ BLOCK = re.compile(r"^(`src/[^\n]*)\n\n```(?:wgsl|python)\n(.*?)^```", re.MULTIL
 RENAMED = {
     '"Exp"': '"ExpCopy"',
     "def exp(": "def exp_copy(",
-    "_exp_": "_exp_copy_",
     "/exp.wesl": "/exp_copy.wesl",
     "import exp as exp": "import exp_copy as exp_copy",
     "wk.exp,": "wk.exp_copy,",

@@ -99,6 +99,23 @@ def test_parameters_name_inputs_outputs_attributes_and_facts() -> None:
     assert (seen["b_shape"], seen["b_dtype"], seen["y_shape"]) == ((), "float32", ())
 
 
+def test_double_starred_parameters_get_the_attributes_that_no_other_names() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def rule(a: wk.Spec, b: wk.Spec, /, *, axis: int = 1, scale: float = 1.0) -> wk.Spec:
+        return a
+
+    def backward(dy: Any, b: Any, axis: Any, **attrs: Any) -> Any:
+        seen.append(attrs)
+        return lambda: dy * b * axis, None
+
+    declare(rule, lambda a, b: a * b, backward)
+    slope = wk.grad(lambda x: run(a=x, b=wk.tensor(3.0), scale=0.5))
+    assert (slope(2.0).item(), seen) == (3.0, [{"scale": 0.5}])
+    with wk.override_gradient("RuleProbe", lambda dy, **attrs: (dy * attrs["axis"], None)):
+        assert slope(2.0).item() == 1.0
+
+
 def test_an_input_wins_over_an_output_of_the_same_name() -> None:
     def rule(y: wk.Spec, /) -> wk.Spec:
         return y

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine.environment.parameters import takes
 
 
 @pytest.fixture(autouse=True)
@@ -200,6 +201,26 @@ def test_inputs_left_out_at_the_end_are_absent() -> None:
     declare(rule, lambda x, bias: x if bias is None else x + bias)
     for _ in range(2):
         assert run_positional("SignatureProbe", wk.tensor(1.0)).item() == 1.0
+
+
+def test_attributes_that_a_class_declares_come_before_others_with_defaults() -> None:
+    class Window:
+        width: int
+        pad: str = "none"
+
+    @takes(Window, pad="same")
+    def rule(x: wk.Spec, /, *, axis: int, scale: float = 1.0, **window: Any) -> wk.Spec:
+        return x.like(shape=(window["width"],)) if window["pad"] == "same" else x
+
+    declare(rule, lambda x, *, width: x[:width])
+    x = wk.tensor([1.0, 2.0])
+    assert run({"x": x}, axis=0, width=1).tolist() == [1.0]
+    with pytest.raises(wk.ArgumentError, match="known: axis, width, pad, scale"):
+        run({"x": x}, axis=0, size=1)
+    with pytest.raises(wk.ArgumentError, match="attribute 'width' is missing"):
+        run({"x": x}, axis=0)
+    with pytest.raises(wk.ArgumentError, match="width is 'wide'; want an integer"):
+        run({"x": x}, axis=0, width="wide")
 
 
 def test_a_signature_is_declared_once() -> None:

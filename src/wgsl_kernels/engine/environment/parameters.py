@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 _VAR_POSITIONAL = 0x04
 _VAR_KEYWORD = 0x08
@@ -30,11 +32,45 @@ class Parameters:
         return self.positional + self.keyword_only
 
 
+def takes(declared: type, **defaults: Any) -> Callable[[F], F]:
+    """Have the annotations of a class stand for the ``**x`` of the decorated function.
+
+    They come after keyword-only parameters without a default, and before those with one.
+
+    Args:
+        declared: The class: names with their annotations and defaults.
+        **defaults: Other defaults than the class has.
+    """
+    annotations = declared.__annotations__
+    own = {name: vars(declared)[name] for name in annotations if name in vars(declared)}
+
+    def mark(func: F) -> F:
+        given = _from_code(func, func.__code__)
+        required = [one for one in given.keyword_only if one not in given.defaults]
+        optional = [one for one in given.keyword_only if one in given.defaults]
+        parameters = Parameters(
+            positional=given.positional,
+            keyword_only=(*required, *annotations, *optional),
+            defaults=given.defaults | own | defaults,
+            annotations=given.annotations | annotations,
+            any_positional=given.any_positional,
+            any_keyword=False,
+        )
+        setattr(func, _TAKES, parameters)
+        return func
+
+    return mark
+
+
+_TAKES = "_takes"
+
+
 def parameters_of(func: Callable[..., Any]) -> Parameters:
     """Return the parameters of ``func``; those of a wrapped method leave out ``self``."""
     code = getattr(func, "__code__", None)
     if isinstance(code, CodeType):
-        return _from_code(func, code)
+        marked: Parameters | None = getattr(func, _TAKES, None)
+        return marked or _from_code(func, code)
     return _from_inspect(func)
 
 

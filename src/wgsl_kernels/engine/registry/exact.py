@@ -13,60 +13,30 @@ see `is_regular`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.registry.registry import Kernel, get_kernel
+from wgsl_kernels.engine.registry.registry import get_kernel
+from wgsl_kernels.engine.registry.signature import find_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from wgsl_kernels.engine.values.dtypes import DType
+    from wgsl_kernels.engine.registry.facts import Exact
+    from wgsl_kernels.engine.registry.registry import Kernel
     from wgsl_kernels.engine.values.host import Array
 
 _SMALLEST = 2.0**-126
 _LARGEST = (2.0 - 2.0**-23) * 2.0**127
 
 
-@dataclass(frozen=True, slots=True)
-class Exact:
-    """What was declared of one kernel.
+def exact_for(device: Kernel) -> tuple[Kernel, Exact] | None:
+    """Return the kernel on ``cpu`` that gives the same bits as this one, and for what.
 
-    Attributes:
-        device: The kernel on ``webgpu`` for which it holds.
-        host: The one on ``cpu`` that gives the same bits.
-        dtypes: What its inputs and outputs may be.
-        reads: Whether the values of its inputs matter, not their shapes alone.
-        moves: Whether it is free on the device, so that what is there already stays there.
+    None where there is none, and where one of the two is not the library's.
     """
-
-    device: Kernel
-    host: Kernel
-    dtypes: frozenset[DType]
-    reads: bool
-    moves: bool
-
-
-_declared: dict[str, Exact] = {}
-
-
-def declare_exact(
-    names: Iterable[str], dtypes: Iterable[DType], *, reads: bool = True, moves: bool = False
-) -> None:
-    """Declare it of kernels as they are registered now; a replaced one has to do it anew."""
-    for name in names:
-        device, host = get_kernel(name, "webgpu"), get_kernel(name, "cpu")
-        assert device is not None, f"{name} has no kernel on webgpu"
-        assert host is not None, f"{name} has no kernel on cpu"
-        _declared[name] = Exact(device, host, frozenset(dtypes), reads, moves)
-
-
-def exact_for(device: Kernel) -> Exact | None:
-    """Return what holds of this kernel, if both it and its CPU version are still the declared."""
-    found = _declared.get(device.name)
-    if found is None or found.device is not device:
+    declared = find_signature(device.name)
+    if declared is None or declared.exact is None or not device.origin.is_ours:
         return None
-    return found if get_kernel(device.name, "cpu") is found.host else None
+    host = get_kernel(device.name, "cpu")
+    return (host, declared.exact) if host is not None and host.origin.is_ours else None
 
 
 def is_regular(values: Array) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wgsl_kernels.engine.environment import context
@@ -29,6 +30,7 @@ class GradientRule:
         origin: Where it was registered.
         because: Why a kernel has no gradient, where it has none on purpose.
         none: Whether it takes None for the upstream gradient of an output that nobody used.
+        any_attr: Whether it takes the attributes that it does not name, as keywords.
     """
 
     name: str
@@ -37,6 +39,7 @@ class GradientRule:
     origin: Origin
     because: str = ""
     none: bool = False
+    any_attr: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,11 @@ def gradient(
     Its first parameter is the upstream gradient: of a kernel with several outputs a tuple, with
     zeros for outputs that nobody used, and None for those through which no gradient flows
     (integers, bools, strings). The others are looked up by name among the kernel's inputs, outputs
-    and attributes, in that order; ``x_shape`` and ``x_dtype`` keep only that fact of ``x``. It
-    returns one gradient per input in order (None allowed), a dict by input name, or a bare tensor
-    where there is one input, and is made of ops only. In place of a gradient a function without
-    parameters may stand that computes it: it is called only where that input's gradient is wanted.
+    and attributes, in that order; ``x_shape`` and ``x_dtype`` keep only that fact of ``x``, and
+    ``**attrs`` gets the attributes that no parameter names. It returns one gradient per input in
+    order (None allowed), a dict by input name, or a bare tensor where there is one input, and is
+    made of ops only. In place of a gradient a function without parameters may stand that computes
+    it: it is called only where that input's gradient is wanted.
 
     Args:
         name: The kernel's name.
@@ -86,7 +90,7 @@ def gradient(
 
     def register(func: GradientFunction) -> GradientFunction:
         implementation("gradient", name, func)
-        _add(_rule(name, func, origin, none), override)
+        add_rule(name, func, origin, none=none, override=override)
         return func
 
     return register
@@ -97,14 +101,14 @@ def register_gradient(
 ) -> None:
     """Register ``func`` as the gradient of the kernel ``name``; see `gradient`."""
     implementation("register_gradient", kernel_name("register_gradient", name), func)
-    _add(_rule(name, func, caller(), none), override)
+    add_rule(name, func, caller(), none=none, override=override)
 
 
 def no_gradient(name: str, *, because: str) -> None:
     """Say that the kernel ``name`` has no gradient, and why; asking for one raises with that."""
     text("no_gradient", "because", because)
     kernel_name("no_gradient", name)
-    _add(GradientRule(name, None, (), caller(), because), override=False)
+    add_rule(name, None, caller(), because=because)
 
 
 def gradient_rules() -> dict[str, GradientRule]:
@@ -161,15 +165,27 @@ def _rule(name: str, func: GradientFunction, origin: Origin, none: bool) -> Grad
         raise ArgumentError(
             f"{name}: the gradient function takes nothing; want the upstream gradient first."
         )
-    return GradientRule(name, func, parameters.names, origin, none=none)
+    return GradientRule(
+        name, func, parameters.names, origin, none=none, any_attr=parameters.any_keyword
+    )
 
 
-def _add(rule: GradientRule, override: bool) -> None:
-    present = _rules.get(rule.name)
-    what = f"gradient {rule.name!r}"
-    check_free(what, None if present is None else present.origin, rule.origin, override)
-    _rules[rule.name] = rule
-    announce_change(("gradient", rule.name))
+def add_rule(
+    name: str,
+    func: GradientFunction | None,
+    origin: Origin,
+    *,
+    because: str = "",
+    none: bool = False,
+    override: bool = False,
+) -> None:
+    """Put a rule into the registry, or that there is none; all declarations end here."""
+    given = _rule(name, func, origin, none) if func is not None else None
+    present = _rules.get(name)
+    what = f"gradient {name!r}"
+    check_free(what, None if present is None else present.origin, origin, override)
+    _rules[name] = given or GradientRule(name, None, (), origin, because)
+    announce_change(("gradient", name))
 
 
 def keeping_for(
@@ -189,7 +205,22 @@ def bind(
         ArgumentError: A parameter names nothing of the kernel.
     """
     wanted = tuple(_want(rule, name, inputs, outputs, attrs) for name in rule.parameters[1:])
-    return Keeping(rule, wanted)
+    if not rule.any_attr or rule.func is None:
+        return Keeping(rule, wanted)
+    rest = tuple([one for one in attrs if one not in rule.parameters])
+    called = replace(rule, func=_with_keywords(rule.func, rest))
+    return Keeping(called, wanted + tuple([Wanted("attr", one, "value") for one in rest]))
+
+
+def _with_keywords(func: GradientFunction, names: Sequence[str]) -> GradientFunction:
+    """Return ``func`` as a function that takes these keywords by position, at the end."""
+
+    @functools.wraps(func)
+    def called(*given: Any) -> Any:
+        count = len(given) - len(names)
+        return func(*given[:count], **dict(zip(names, given[count:], strict=True)))
+
+    return called
 
 
 def _want(

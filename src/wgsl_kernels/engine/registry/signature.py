@@ -16,6 +16,7 @@ from wgsl_kernels.engine.registry.declaring import (
     kernel_name,
     promoted,
 )
+from wgsl_kernels.engine.registry.facts import Exact, exact_of, is_byte_taker
 from wgsl_kernels.engine.registry.registrations import announce_change
 from wgsl_kernels.engine.values.attributes import (
     Converter,
@@ -71,6 +72,10 @@ class Signature:
     promote: tuple[str, ...]
     rule: Rule
     origin: Origin
+    takes_bytes: bool = False
+    """Whether the library's kernels take int8 and uint8 as they are stored."""
+    exact: Exact | None = None
+    """For what the library's two kernels give the same bits."""
 
     def check_attrs(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes with defaults filled in and values in plain Python.
@@ -280,6 +285,8 @@ def define_signature(
         promote=promote,
         rule=rule,
         origin=origin,
+        takes_bytes=is_byte_taker(rule),
+        exact=exact_of(rule),
     )
     announce_change(("signature", name))
 

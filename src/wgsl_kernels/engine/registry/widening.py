@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.registry import registry
+from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.dtypes import BYTES, canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.engine.registry.signature import Signature
     from wgsl_kernels.engine.values.dtypes import DType
@@ -24,20 +25,14 @@ WIDE: DType = "int32"
 Narrows = tuple["DType | None", ...]
 """For each output the dtype that it is cast to afterwards, None where it stays."""
 
-_takers: set[str] = set()
-
-
-def declare_takes_bytes(names: Iterable[str]) -> None:
-    """Declare kernels, the library's own, that take and give int8 and uint8 as they are stored."""
-    _takers.update(names)
-
 
 def is_widened(name: str, backend: str, specs: Sequence[Any], attrs: Mapping[str, Any]) -> bool:
     """Say whether a run has inputs of bytes, or makes some, and its kernel computes in int32."""
     if not _has_bytes(specs) and attrs.get("dtype") not in BYTES:
         return False
-    kernel = registry.get_kernel(name, backend)
-    return name not in _takers or (kernel is not None and not kernel.origin.is_ours)
+    declared, kernel = find_signature(name), registry.get_kernel(name, backend)
+    is_taker = declared is not None and declared.takes_bytes
+    return not is_taker or (kernel is not None and not kernel.origin.is_ours)
 
 
 def widened_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:

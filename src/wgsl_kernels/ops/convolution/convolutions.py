@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import wide
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.environment.parameters import takes
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_dtype, show
 from wgsl_kernels.engine.values.windows import COUNTS
-from wgsl_kernels.ops.convolution.windows import geometry_of
 from wgsl_kernels.ops.linear_algebra.epilogue import (
     check_epilogue,
     end_gradients,
@@ -57,6 +57,16 @@ class Convolution:
     data_format: str = "NHWC"
 
 
+class ConvolutionAttrs:
+    """The attributes that say how a filter moves over images, as signatures declare them."""
+
+    strides: Pair = 1
+    pad: Padding = "valid"
+    data_format: str
+    dilations: Pair | None = 1
+    dim_rounding_mode: str | None = None
+
+
 def declare_convolution(kind: Convolution) -> None:
     """Declare the signatures and gradients of the three kernels of a kind of convolution."""
     _declare_forward(kind)
@@ -66,32 +76,12 @@ def declare_convolution(kind: Convolution) -> None:
 
 def _declare_forward(kind: Convolution) -> None:
     @signature(kind.forward, promote=("x", "filter"), floats=("x", "filter"))
-    def forward_signature(
-        x: Spec,
-        filter: Spec,
-        /,
-        *,
-        strides: Pair = 1,
-        pad: Padding = "valid",
-        data_format: str = kind.data_format,
-        dilations: Pair | None = 1,
-        dim_rounding_mode: str | None = None,
-    ) -> Spec:
-        geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
+    @takes(ConvolutionAttrs, data_format=kind.data_format)
+    def forward_signature(x: Spec, filter: Spec, /, **geometry: Any) -> Spec:
         return x.like(shape=kind.convolved(kind.forward, x, filter, **geometry))
 
     @gradient(kind.forward)
-    def forward_grad(
-        dy: Tensor,
-        x: Tensor,
-        filter: Tensor,
-        strides: Pair,
-        pad: Padding,
-        data_format: str,
-        dilations: Pair,
-        dim_rounding_mode: str | None,
-    ) -> tuple[Lazy, Lazy]:
-        geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
+    def forward_grad(dy: Tensor, x: Tensor, filter: Tensor, **geometry: Any) -> tuple[Lazy, Lazy]:
         return (
             lambda: run(kind.to_input, dy, filter, input_shape=x.shape, **geometry),
             lambda: run(kind.to_filter, x, dy, filter_shape=filter.shape, **geometry),
@@ -100,35 +90,18 @@ def _declare_forward(kind: Convolution) -> None:
 
 def _declare_to_input(kind: Convolution) -> None:
     @signature(kind.to_input, promote=("dy", "filter"))
+    @takes(ConvolutionAttrs, data_format=kind.data_format)
     def to_input_signature(
-        dy: Spec,
-        filter: Spec,
-        /,
-        *,
-        input_shape: Sequence[int],
-        strides: Pair = 1,
-        pad: Padding = "valid",
-        data_format: str = kind.data_format,
-        dilations: Pair | None = 1,
-        dim_rounding_mode: str | None = None,
+        dy: Spec, filter: Spec, /, *, input_shape: Sequence[int], **geometry: Any
     ) -> Spec:
         x = dy.like(shape=_shape_of(kind, kind.to_input, "input_shape", input_shape))
-        geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
         _check_dy(kind.to_input, dy, kind.convolved(kind.to_input, x, filter, **geometry))
         return x
 
     @gradient(kind.to_input)
     def to_input_grad(
-        ddx: Tensor,
-        dy: Tensor,
-        filter: Tensor,
-        strides: Pair,
-        pad: Padding,
-        data_format: str,
-        dilations: Pair,
-        dim_rounding_mode: str | None,
+        ddx: Tensor, dy: Tensor, filter: Tensor, input_shape: Shape, **geometry: Any
     ) -> tuple[Lazy, Lazy]:
-        geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
         return (
             lambda: run(kind.forward, ddx, filter, **geometry),
             lambda: run(kind.to_filter, ddx, dy, filter_shape=filter.shape, **geometry),
@@ -137,36 +110,19 @@ def _declare_to_input(kind: Convolution) -> None:
 
 def _declare_to_filter(kind: Convolution) -> None:
     @signature(kind.to_filter, promote=("x", "dy"))
+    @takes(ConvolutionAttrs, data_format=kind.data_format)
     def to_filter_signature(
-        x: Spec,
-        dy: Spec,
-        /,
-        *,
-        filter_shape: Sequence[int],
-        strides: Pair = 1,
-        pad: Padding = "valid",
-        data_format: str = kind.data_format,
-        dilations: Pair | None = 1,
-        dim_rounding_mode: str | None = None,
+        x: Spec, dy: Spec, /, *, filter_shape: Sequence[int], **geometry: Any
     ) -> Spec:
         shape = _shape_of(kind, kind.to_filter, "filter_shape", filter_shape)
         filter = x.like(shape=shape)
-        geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
         _check_dy(kind.to_filter, dy, kind.convolved(kind.to_filter, x, filter, **geometry))
         return filter
 
     @gradient(kind.to_filter)
     def to_filter_grad(
-        ddw: Tensor,
-        x: Tensor,
-        dy: Tensor,
-        strides: Pair,
-        pad: Padding,
-        data_format: str,
-        dilations: Pair,
-        dim_rounding_mode: str | None,
+        ddw: Tensor, x: Tensor, dy: Tensor, filter_shape: Shape, **geometry: Any
     ) -> tuple[Lazy, Lazy]:
-        geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
         return (
             lambda: run(kind.to_input, dy, ddw, input_shape=x.shape, **geometry),
             lambda: run(kind.forward, x, ddw, **geometry),
@@ -183,6 +139,7 @@ def declare_fused(kernel: str, kind: Convolution, convolve: Callable[..., Array]
     """
 
     @signature(kernel, promote=_FUSED, floats=_FUSED)
+    @takes(ConvolutionAttrs, data_format=kind.data_format)
     def fused_signature(
         x: Spec,
         filter: Spec,
@@ -190,17 +147,12 @@ def declare_fused(kernel: str, kind: Convolution, convolve: Callable[..., Array]
         prelu_activation_weights: Spec | None = None,
         /,
         *,
-        strides: Pair = 1,
-        pad: Padding = "valid",
-        data_format: str = kind.data_format,
-        dilations: Pair | None = 1,
-        dim_rounding_mode: str | None = None,
         activation: str = "linear",
         leakyrelu_alpha: float | None = 0.2,
+        **geometry: Any,
     ) -> Spec:
-        geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
         shape = kind.convolved(kernel, x, filter, **geometry)
-        slopes = prelu_activation_weights
+        slopes, data_format = prelu_activation_weights, geometry["data_format"]
         what = (
             f"the convolution gives {show(shape)} ({data_format}); want one number, one per out "
             "channel, or what broadcasts to it."
@@ -232,19 +184,14 @@ def declare_fused(kernel: str, kind: Convolution, convolve: Callable[..., Array]
         bias: Tensor | None,
         prelu_activation_weights: Tensor | None,
         y: Tensor,
-        strides: Pair,
-        pad: Padding,
-        data_format: str,
-        dilations: Pair,
-        dim_rounding_mode: str | None,
         activation: str,
         leakyrelu_alpha: float | None,
+        **geometry: Any,
     ) -> tuple[Tensor | None, ...]:
-        geometry = geometry_of(strides, pad, data_format, dilations, dim_rounding_mode)
         z = None
         if needs_sum(activation, leakyrelu_alpha):
             z = run(kernel, x, filter, bias, None, activation="linear", **geometry)
-        slopes = prelu_activation_weights
+        slopes, data_format = prelu_activation_weights, geometry["data_format"]
         dz, d_bias, d_slopes = end_gradients(
             dy, y, z, bias, slopes, activation, leakyrelu_alpha, data_format
         )

@@ -14,12 +14,13 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.environment.parameters import takes
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
-from wgsl_kernels.engine.values.windows import Padding, Pair, Sliding, slide
+from wgsl_kernels.engine.values.windows import Sliding, slide
 from wgsl_kernels.ops.elementwise import binary, logical
 from wgsl_kernels.ops.indexing import gather, segment
 from wgsl_kernels.ops.shapes import shape as shapes
@@ -28,9 +29,18 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.values.spec import Shape, Spec
+    from wgsl_kernels.engine.values.windows import Padding, Pair
 
 _TAPS = 1 << 15
 """Elements of a filter that one invocation goes through."""
+
+
+class _Window:
+    """The attributes that say how the filter moves, as signatures declare them."""
+
+    strides: Pair
+    pad: Padding
+    dilations: Pair = 1
 
 
 def dilation2d(
@@ -88,10 +98,9 @@ def _checked(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
 
 
 @signature("Dilation2D", floats=("x", "filter"))
-def _dilation2d_signature(
-    x: Spec, filter: Spec, /, *, strides: Pair, pad: Padding, dilations: Pair = 1
-) -> Spec:
-    shape = _checked("Dilation2D", x, filter, strides=strides, pad=pad, dilations=dilations)
+@takes(_Window)
+def _dilation2d_signature(x: Spec, filter: Spec, /, **geometry: Any) -> Spec:
+    shape = _checked("Dilation2D", x, filter, **geometry)
     return x.like(shape=shape)
 
 
@@ -154,10 +163,7 @@ def _dilation2d_webgpu(gpu: Gpu, x: GpuArray, filter: GpuArray, **geometry: Any)
 
 
 @gradient("Dilation2D")
-def _dilation2d_grad(
-    dy: Tensor, x: Tensor, filter: Tensor, strides: Pair, pad: Padding, dilations: Pair
-) -> Any:
-    geometry: dict[str, Any] = {"strides": strides, "pad": pad, "dilations": dilations}
+def _dilation2d_grad(dy: Tensor, x: Tensor, filter: Tensor, **geometry: Any) -> Any:
     return (
         lambda: run("Dilation2DBackpropInput", x, filter, dy, **geometry),
         lambda: run("Dilation2DBackpropFilter", x, filter, dy, **geometry),
@@ -185,11 +191,10 @@ def _added_on_device(gpu: Gpu, dy: GpuArray, places: GpuArray, shape: Shape) -> 
 
 
 @signature("Dilation2DBackpropFilter")
-def _filter_signature(
-    x: Spec, filter: Spec, dy: Spec, /, *, strides: Pair, pad: Padding, dilations: Pair = 1
-) -> Spec:
+@takes(_Window)
+def _filter_signature(x: Spec, filter: Spec, dy: Spec, /, **geometry: Any) -> Spec:
     name = "Dilation2DBackpropFilter"
-    _check_gradient(name, x, filter, dy, strides=strides, pad=pad, dilations=dilations)
+    _check_gradient(name, x, filter, dy, **geometry)
     return filter
 
 
@@ -211,9 +216,9 @@ def _filter_webgpu(
 
 @gradient("Dilation2DBackpropFilter")
 def _filter_grad(
-    ddx: Tensor, x: Tensor, filter: Tensor, strides: Pair, pad: Padding, dilations: Pair
+    ddx: Tensor, x: Tensor, filter: Tensor, **geometry: Any
 ) -> tuple[None, None, Tensor]:
-    return None, None, _fetched(ddx, x, filter, 1, strides, pad, dilations)
+    return None, None, _fetched(ddx, x, filter, 1, geometry)
 
 
 def _fetched(
@@ -221,12 +226,9 @@ def _fetched(
     x: Tensor,
     filter: Tensor,
     which: int,
-    strides: Pair,
-    pad: Padding,
-    dilations: Pair,
+    geometry: dict[str, Any],
 ) -> Tensor:
     """Return what ``values`` has where each window's largest sum comes from."""
-    geometry: dict[str, Any] = {"strides": strides, "pad": pad, "dilations": dilations}
     places = run_many("Dilation2DPlaces", x, filter, **geometry)[which]
     inside = binary.maximum(places, 0)
     flat = gather.take(shapes.reshape(values, (-1,)), shapes.reshape(inside, (-1,)))
@@ -234,11 +236,10 @@ def _fetched(
 
 
 @signature("Dilation2DBackpropInput")
-def _input_signature(
-    x: Spec, filter: Spec, dy: Spec, /, *, strides: Pair, pad: Padding, dilations: Pair = 1
-) -> Spec:
+@takes(_Window)
+def _input_signature(x: Spec, filter: Spec, dy: Spec, /, **geometry: Any) -> Spec:
     name = "Dilation2DBackpropInput"
-    _check_gradient(name, x, filter, dy, strides=strides, pad=pad, dilations=dilations)
+    _check_gradient(name, x, filter, dy, **geometry)
     return x
 
 
@@ -258,16 +259,15 @@ def _input_webgpu(
 
 @gradient("Dilation2DBackpropInput")
 def _input_grad(
-    ddx: Tensor, x: Tensor, filter: Tensor, strides: Pair, pad: Padding, dilations: Pair
+    ddx: Tensor, x: Tensor, filter: Tensor, **geometry: Any
 ) -> tuple[None, None, Tensor]:
-    return None, None, _fetched(ddx, x, filter, 0, strides, pad, dilations)
+    return None, None, _fetched(ddx, x, filter, 0, geometry)
 
 
 @signature("Dilation2DPlaces")
-def _places_signature(
-    x: Spec, filter: Spec, /, *, strides: Pair, pad: Padding, dilations: Pair = 1
-) -> dict[str, Spec]:
-    shape = _checked("Dilation2DPlaces", x, filter, strides=strides, pad=pad, dilations=dilations)
+@takes(_Window)
+def _places_signature(x: Spec, filter: Spec, /, **geometry: Any) -> dict[str, Spec]:
+    shape = _checked("Dilation2DPlaces", x, filter, **geometry)
     places = x.like(shape=shape, dtype="int32")
     return {"of_x": places, "of_filter": places}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
-from wgsl_kernels.engine.values.windows import Padding, Pair, Sliding, slide
+from wgsl_kernels.engine.values.windows import Sliding, slide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,20 +119,3 @@ def fields_of(sliding: Sliding, **arrays: GpuArray) -> dict[str, Any]:
             fields[f"{name}_plane_strides"] = strides.pop(plane)
             fields[f"{name}_strides"] = tuple(strides)
     return fields
-
-
-def geometry_of(
-    strides: Pair,
-    pad: Padding,
-    data_format: str,
-    dilations: Pair | None,
-    dim_rounding_mode: str | None,
-) -> dict[str, Any]:
-    """Return a convolution's attributes by name."""
-    return {
-        "strides": strides,
-        "pad": pad,
-        "data_format": data_format,
-        "dilations": dilations,
-        "dim_rounding_mode": dim_rounding_mode,
-    }

@@ -11,7 +11,6 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import select, silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
-from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -19,14 +18,28 @@ from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.shapes import broadcast, require_dtype, show
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.ops.elementwise import logical
+from wgsl_kernels.ops.rules.elementwise import elementwise
 from wgsl_kernels.ops.rules.numbers import as_float, cut_for_integers, whole
-from wgsl_kernels.ops.rules.specs import NUMBERS, float_dtype, float_of_x, like_x
+from wgsl_kernels.ops.rules.specs import FLOATS, NUMBERS, float_dtype
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+def _elu_cpu(x: Array) -> Array:
+    value = as_float(x)
+    return select(value >= 0, value, numerics.expm1(value))
+
+
+@elementwise(
+    "Elu",
+    "elementwise/activation/elu.wesl",
+    cpu=_elu_cpu,
+    # y + 1 cancels below -1
+    gradient=lambda dy, x: logical.where(x >= 0.0, dy, dy * _exp_below_zero(x)),
+    gives=FLOATS,
+)
 def elu(x: TensorLike) -> Tensor:
     """Return ``x`` where it is not below 0, else ``exp(x) - 1``. The gradient at 0 is 1.
 
@@ -38,23 +51,6 @@ def elu(x: TensorLike) -> Tensor:
     Exponential Linear Units, 2015.
     """
     return run("Elu", x)
-
-
-signature("Elu")(float_of_x("Elu"))
-
-
-@cpu_kernel("Elu")
-def _elu_cpu(x: Array) -> Array:
-    value = as_float(x)
-    return select(value >= 0, value, numerics.expm1(value))
-
-
-wgsl_kernel("Elu", "elementwise/activation/elu.wesl")
-
-
-@gradient("Elu")
-def _elu_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return logical.where(x >= 0.0, dy, dy * _exp_below_zero(x))  # y + 1 cancels below -1
 
 
 def _exp_below_zero(x: Tensor) -> Tensor:
@@ -165,6 +161,13 @@ def _prelu_grad(dy: Tensor, x: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     return unbroadcast(dx, x.shape), unbroadcast(dalpha, alpha.shape)
 
 
+@elementwise(
+    "Relu",
+    "elementwise/activation/relu.wesl",
+    cpu=numerics.positive,
+    gradient=lambda dy, y: logical.where(y > 0.0, dy, 0.0),
+    exact=NUMBERS,
+)
 def relu(x: TensorLike) -> Tensor:
     """Return ``x`` where it is above 0, else 0; NaN stays NaN. The gradient at 0 is 0.
 
@@ -175,22 +178,13 @@ def relu(x: TensorLike) -> Tensor:
     return run("Relu", x)
 
 
-signature("Relu")(like_x("Relu", *NUMBERS))
-
-
-@cpu_kernel("Relu")
-def _relu_cpu(x: Array) -> Array:
-    return numerics.positive(x)
-
-
-wgsl_kernel("Relu", "elementwise/activation/relu.wesl")
-
-
-@gradient("Relu")
-def _relu_grad(dy: Tensor, y: Tensor) -> Tensor:
-    return logical.where(y > 0.0, dy, 0.0)
-
-
+@elementwise(
+    "Relu6",
+    "elementwise/activation/relu6.wesl",
+    cpu=lambda x: x if x.dtype == np.bool_ else np.clip(x, x.dtype.type(0), x.dtype.type(6)),
+    gradient=lambda dy, x: logical.where(logical.logical_and(x > 0.0, x <= 6.0), dy, 0.0),
+    exact=NUMBERS,
+)
 def relu6(x: TensorLike) -> Tensor:
     """Return ``x`` limited to [0, 6]; the gradient is 1 in (0, 6].
 
@@ -203,27 +197,29 @@ def relu6(x: TensorLike) -> Tensor:
     return run("Relu6", x)
 
 
-signature("Relu6")(like_x("Relu6", *NUMBERS))
-
-
-@cpu_kernel("Relu6")
-def _relu6_cpu(x: Array) -> Array:
-    return x if x.dtype == np.bool_ else np.clip(x, x.dtype.type(0), x.dtype.type(6))
-
-
-wgsl_kernel("Relu6", "elementwise/activation/relu6.wesl")
-
-
-@gradient("Relu6")
-def _relu6_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return logical.where(logical.logical_and(x > 0.0, x <= 6.0), dy, 0.0)
-
-
 _SELU = 1.0507009873554805
 _SELU_ALPHA = 1.7580993408473766
 """Scale, and scale times alpha."""
 
 
+@silent
+def _selu_cpu(x: Array) -> Array:
+    if np.issubdtype(x.dtype, np.inexact):
+        below = numerics.expm1(x) * x.dtype.type(_SELU_ALPHA)
+        return select(x >= 0, x * x.dtype.type(_SELU), below)
+    wide = x.astype(np.float64)
+    y = np.where(wide >= 0, wide * _SELU, np.expm1(wide) * _SELU_ALPHA)
+    return y.astype(np.int64).astype(x.dtype)
+
+
+@elementwise(
+    "Selu",
+    "elementwise/activation/selu.wesl",
+    cpu=_selu_cpu,
+    gradient=lambda dy, x: logical.where(
+        x > 0.0, dy * _SELU, dy * (_exp_below_zero(x) * _SELU_ALPHA)
+    ),
+)
 def selu(x: TensorLike) -> Tensor:
     """Return ``1.0507 * x`` where ``x`` is above 0, else ``1.7581 * (exp(x) - 1)``.
 
@@ -238,28 +234,13 @@ def selu(x: TensorLike) -> Tensor:
     return run("Selu", x)
 
 
-signature("Selu")(like_x("Selu", *NUMBERS))
-
-
-@cpu_kernel("Selu")
-@silent
-def _selu_cpu(x: Array) -> Array:
-    if np.issubdtype(x.dtype, np.inexact):
-        below = numerics.expm1(x) * x.dtype.type(_SELU_ALPHA)
-        return select(x >= 0, x * x.dtype.type(_SELU), below)
-    wide = x.astype(np.float64)
-    y = np.where(wide >= 0, wide * _SELU, np.expm1(wide) * _SELU_ALPHA)
-    return y.astype(np.int64).astype(x.dtype)
-
-
-wgsl_kernel("Selu", "elementwise/activation/selu.wesl")
-
-
-@gradient("Selu")
-def _selu_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return logical.where(x > 0.0, dy * _SELU, dy * (_exp_below_zero(x) * _SELU_ALPHA))
-
-
+@elementwise(
+    "Sigmoid",
+    "elementwise/activation/sigmoid.wesl",
+    cpu=lambda x: numerics.sigmoid(as_float(x)),
+    gradient=lambda dy, x, y: dy * (y * run("Sigmoid", -x)),  # 1 - y cancels where y is near 1
+    gives=FLOATS,
+)
 def sigmoid(x: TensorLike) -> Tensor:
     """Return ``1 / (1 + exp(-x))``, elementwise.
 
@@ -270,22 +251,12 @@ def sigmoid(x: TensorLike) -> Tensor:
     return run("Sigmoid", x)
 
 
-signature("Sigmoid")(float_of_x("Sigmoid"))
-
-
-@cpu_kernel("Sigmoid")
-def _sigmoid_cpu(x: Array) -> Array:
-    return numerics.sigmoid(as_float(x))
-
-
-wgsl_kernel("Sigmoid", "elementwise/activation/sigmoid.wesl")
-
-
-@gradient("Sigmoid")
-def _sigmoid_grad(dy: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return dy * (y * sigmoid(-x))  # 1 - y cancels where y is near 1
-
-
+@elementwise(
+    "Softplus",
+    "elementwise/activation/softplus.wesl",
+    cpu=cut_for_integers(numerics.softplus),
+    gradient=lambda dy, x: dy * sigmoid(x),
+)
 def softplus(x: TensorLike) -> Tensor:
     """Return ``log(1 + exp(x))``, elementwise; of integers cut toward zero.
 
@@ -294,23 +265,6 @@ def softplus(x: TensorLike) -> Tensor:
         array([  0.693, 100.   ], dtype=float32)
     """
     return run("Softplus", x)
-
-
-signature("Softplus")(like_x("Softplus", *NUMBERS))
-
-
-@cpu_kernel("Softplus")
-@cut_for_integers
-def _softplus_cpu(x: Array) -> Array:
-    return numerics.softplus(x)
-
-
-wgsl_kernel("Softplus", "elementwise/activation/softplus.wesl")
-
-
-@gradient("Softplus")
-def _softplus_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy * sigmoid(x)
 
 
 def step(x: TensorLike, *, alpha: float = 0.0) -> Tensor:
@@ -352,4 +306,3 @@ def _step_grad(dy: Tensor) -> Tensor:
 
 
 # They compare and choose.
-declare_exact(("Relu", "Relu6"), NUMBERS)

@@ -13,7 +13,7 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.autodiff.tape import Lazy
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -22,8 +22,9 @@ from wgsl_kernels.engine.values.attributes import sequence
 from wgsl_kernels.engine.values.shapes import broadcast, require_dtype, show
 from wgsl_kernels.engine.values.spec import Shape, Spec
 from wgsl_kernels.ops.elementwise import compare, complex, complex_maps, exponential, logical
+from wgsl_kernels.ops.rules.elementwise import elementwise
 from wgsl_kernels.ops.rules.numbers import bools_as_numbers, cut
-from wgsl_kernels.ops.rules.specs import COMPLEX, NUMBERS, broadcast_pair
+from wgsl_kernels.ops.rules.specs import COMPLEX, NUMBERS
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 Pair = tuple[Lazy, Lazy]
 
 
+@elementwise("Add", "elementwise/binary/add.wgsl", cpu=silent(np.add), takes=COMPLEX, exact=NUMBERS)
 def add(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a + b``; int32 wraps; logical or for bool.
 
@@ -44,18 +46,6 @@ def add(a: TensorLike, b: TensorLike) -> Tensor:
         [1.5, 2.5]
     """
     return run("Add", a, b)
-
-
-signature("Add", promote=("a", "b"))(broadcast_pair("Add", *COMPLEX))
-
-
-@cpu_kernel("Add")
-@silent
-def _add_cpu(a: Array, b: Array) -> Array:
-    return np.add(a, b)
-
-
-wgsl_kernel("Add", "elementwise/binary/add.wgsl")
 
 
 @gradient("Add")
@@ -129,22 +119,6 @@ def _add_n_grad(dy: Tensor, inputs_shape: list[Shape]) -> list[Tensor]:
     return [dy for _ in inputs_shape]
 
 
-def divide(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return ``a / b``; of int32 as float32. By 0 it is an infinity with its sign, or NaN.
-
-    Example:
-        >>> wk.divide([1, 3], 2).tolist()
-        [0.5, 1.5]
-    """
-    return run("RealDiv", a, b)
-
-
-signature("RealDiv", promote=("a", "b"))(
-    broadcast_pair("RealDiv", *COMPLEX, gives={"int32": "float32"})
-)
-
-
-@cpu_kernel("RealDiv")
 @silent
 def _divide_cpu(a: Array, b: Array) -> Array:
     if a.dtype == np.bool_:
@@ -153,7 +127,21 @@ def _divide_cpu(a: Array, b: Array) -> Array:
     return quotient.astype(np.float32) if a.dtype == np.int32 else quotient
 
 
-wgsl_kernel("RealDiv", "elementwise/binary/real_div.wesl")
+@elementwise(
+    "RealDiv",
+    "elementwise/binary/real_div.wesl",
+    cpu=_divide_cpu,
+    takes=COMPLEX,
+    gives={"int32": "float32"},
+)
+def divide(a: TensorLike, b: TensorLike) -> Tensor:
+    """Return ``a / b``; of int32 as float32. By 0 it is an infinity with its sign, or NaN.
+
+    Example:
+        >>> wk.divide([1, 3], 2).tolist()
+        [0.5, 1.5]
+    """
+    return run("RealDiv", a, b)
 
 
 @gradient("RealDiv")
@@ -176,6 +164,7 @@ def floor_divide(a: TensorLike, b: TensorLike) -> Tensor:
 
 
 @signature("FloorDiv", promote=("a", "b"))
+@exact("int32", "bool")
 def _floor_divide_signature(a: Spec, b: Spec, /, *, as_int32: bool = True) -> Spec:
     # TensorFlow.js, and so the kernel by default, gives int32 for floats too, 0 where that is none.
     require_dtype("FloorDiv", "a", a, *NUMBERS)
@@ -202,6 +191,18 @@ def _floor_divide_grad(dy: Tensor, a_shape: Shape, b_shape: Shape, a_dtype: Any)
     return creation.zeros(a_shape, a_dtype), creation.zeros(b_shape, a_dtype)
 
 
+def _maximum_cpu(a: Array, b: Array) -> Array:
+    larger = extreme_of(np.maximum, a, b)
+    return larger.astype(np.int32) if a.dtype == np.bool_ else larger
+
+
+@elementwise(
+    "Maximum",
+    "elementwise/binary/maximum.wesl",
+    cpu=_maximum_cpu,
+    gives={"bool": "int32"},
+    exact=NUMBERS,
+)
 def maximum(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the larger of ``a`` and ``b``, NaN where either is; of bools as int32.
 
@@ -217,20 +218,6 @@ def maximum(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Maximum", a, b)
 
 
-signature("Maximum", promote=("a", "b"))(
-    broadcast_pair("Maximum", *NUMBERS, gives={"bool": "int32"})
-)
-
-
-@cpu_kernel("Maximum")
-def _maximum_cpu(a: Array, b: Array) -> Array:
-    larger = extreme_of(np.maximum, a, b)
-    return larger.astype(np.int32) if a.dtype == np.bool_ else larger
-
-
-wgsl_kernel("Maximum", "elementwise/binary/maximum.wesl")
-
-
 @gradient("Maximum")
 def _maximum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     return (
@@ -239,6 +226,18 @@ def _maximum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     )
 
 
+def _minimum_cpu(a: Array, b: Array) -> Array:
+    smaller = extreme_of(np.minimum, a, b)
+    return smaller.astype(np.int32) if a.dtype == np.bool_ else smaller
+
+
+@elementwise(
+    "Minimum",
+    "elementwise/binary/minimum.wesl",
+    cpu=_minimum_cpu,
+    gives={"bool": "int32"},
+    exact=NUMBERS,
+)
 def minimum(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the smaller of ``a`` and ``b``, NaN where either is; of bools as int32.
 
@@ -254,20 +253,6 @@ def minimum(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Minimum", a, b)
 
 
-signature("Minimum", promote=("a", "b"))(
-    broadcast_pair("Minimum", *NUMBERS, gives={"bool": "int32"})
-)
-
-
-@cpu_kernel("Minimum")
-def _minimum_cpu(a: Array, b: Array) -> Array:
-    smaller = extreme_of(np.minimum, a, b)
-    return smaller.astype(np.int32) if a.dtype == np.bool_ else smaller
-
-
-wgsl_kernel("Minimum", "elementwise/binary/minimum.wesl")
-
-
 @gradient("Minimum")
 def _minimum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     return (
@@ -276,6 +261,13 @@ def _minimum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     )
 
 
+@elementwise(
+    "Multiply",
+    "elementwise/binary/multiply.wesl",
+    cpu=silent(np.multiply),
+    takes=COMPLEX,
+    exact=NUMBERS,
+)
 def multiply(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a * b``; int32 wraps; logical and for bool.
 
@@ -286,18 +278,6 @@ def multiply(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Multiply", a, b)
 
 
-signature("Multiply", promote=("a", "b"))(broadcast_pair("Multiply", *COMPLEX))
-
-
-@cpu_kernel("Multiply")
-@silent
-def _multiply_cpu(a: Array, b: Array) -> Array:
-    return np.multiply(a, b)
-
-
-wgsl_kernel("Multiply", "elementwise/binary/multiply.wesl")
-
-
 @gradient("Multiply")
 def _multiply_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     return (
@@ -306,6 +286,11 @@ def _multiply_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     )
 
 
+@elementwise(
+    "Pow",
+    "elementwise/binary/pow.wesl",
+    cpu=lambda a, b: a | ~b if a.dtype == np.bool_ else numerics.power(a, b),
+)
 def pow(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a`` to the power ``b``.
 
@@ -324,17 +309,6 @@ def pow(a: TensorLike, b: TensorLike) -> Tensor:
         return complex_maps.of_complex("pow", a, b)
 
 
-signature("Pow", promote=("a", "b"))(broadcast_pair("Pow", *NUMBERS))
-
-
-@cpu_kernel("Pow")
-def _pow_cpu(a: Array, b: Array) -> Array:
-    return a | ~b if a.dtype == np.bool_ else numerics.power(a, b)
-
-
-wgsl_kernel("Pow", "elementwise/binary/pow.wesl")
-
-
 @gradient("Pow")
 def _pow_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
     # d/da a^b = b a^(b-1), which is 0 at a = b = 0; d/db a^b = a^b log a, taken as 0 for a <= 0.
@@ -351,6 +325,13 @@ def _pow_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
     return da, db
 
 
+@elementwise(
+    "Sub",
+    "elementwise/binary/sub.wgsl",
+    cpu=silent(bools_as_numbers(np.subtract)),
+    takes=COMPLEX,
+    exact=NUMBERS,
+)
 def subtract(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a - b``; int32 wraps; logical xor for bool.
 
@@ -361,24 +342,6 @@ def subtract(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Sub", a, b)
 
 
-signature("Sub", promote=("a", "b"))(broadcast_pair("Sub", *COMPLEX))
-
-
-@cpu_kernel("Sub")
-@silent
-@bools_as_numbers
-def _subtract_cpu(a: Array, b: Array) -> Array:
-    return np.subtract(a, b)
-
-
-wgsl_kernel("Sub", "elementwise/binary/sub.wgsl")
-
-
 @gradient("Sub")
 def _subtract_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
     return unbroadcast(dy, a_shape), lambda: unbroadcast(-dy, b_shape)
-
-
-# Rounded once, or not at all; floored quotients of integers only.
-declare_exact(("Add", "Maximum", "Minimum", "Multiply", "Sub"), NUMBERS)
-declare_exact(("FloorDiv",), ("int32", "bool"))

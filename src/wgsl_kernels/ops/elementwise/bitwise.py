@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
-from wgsl_kernels.engine.registry.exact import declare_exact
-from wgsl_kernels.engine.registry.gradients import no_gradient
-from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.ops.rules.specs import broadcast_pair, like_x
+from wgsl_kernels.ops.rules.elementwise import elementwise
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.dtypes import DType
 
 WHOLE: tuple[DType, ...] = ("int32", "bool")
-BECAUSE = "its output is of integers or bools"
+_bitwise = functools.partial(
+    elementwise, because="its output is of integers or bools", takes=WHOLE, exact=WHOLE
+)
 
 
+@_bitwise("BitwiseAnd", "elementwise/bitwise/bitwise_and.wgsl", cpu=np.bitwise_and)
 def bitwise_and(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a & b`` of int32 or bool, bit by bit.
 
@@ -32,18 +31,7 @@ def bitwise_and(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseAnd", a, b)
 
 
-signature("BitwiseAnd", promote=("a", "b"))(broadcast_pair("BitwiseAnd", *WHOLE))
-
-
-@cpu_kernel("BitwiseAnd")
-def _bitwise_and_cpu(a: Array, b: Array) -> Array:
-    return np.bitwise_and(a, b)
-
-
-wgsl_kernel("BitwiseAnd", "elementwise/bitwise/bitwise_and.wgsl")
-no_gradient("BitwiseAnd", because=BECAUSE)
-
-
+@_bitwise("BitwiseInvert", "elementwise/bitwise/bitwise_invert.wgsl", cpu=np.invert)
 def bitwise_invert(x: TensorLike) -> Tensor:
     """Return ``~x`` of int32 or bool: every bit inverted.
 
@@ -54,18 +42,12 @@ def bitwise_invert(x: TensorLike) -> Tensor:
     return run("BitwiseInvert", x)
 
 
-signature("BitwiseInvert")(like_x("BitwiseInvert", *WHOLE))
-
-
-@cpu_kernel("BitwiseInvert")
-def _bitwise_invert_cpu(x: Array) -> Array:
-    return np.invert(x)
-
-
-wgsl_kernel("BitwiseInvert", "elementwise/bitwise/bitwise_invert.wgsl")
-no_gradient("BitwiseInvert", because=BECAUSE)
-
-
+@_bitwise(
+    "BitwiseLeftShift",
+    "elementwise/bitwise/bitwise_left_shift.wgsl",
+    cpu=np.left_shift,
+    takes=("int32",),
+)
 def bitwise_left_shift(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a << b`` of int32, which wraps; 0 where ``b`` is below 0 or above 31.
 
@@ -76,18 +58,7 @@ def bitwise_left_shift(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseLeftShift", a, b)
 
 
-signature("BitwiseLeftShift", promote=("a", "b"))(broadcast_pair("BitwiseLeftShift", "int32"))
-
-
-@cpu_kernel("BitwiseLeftShift")
-def _bitwise_left_shift_cpu(a: Array, b: Array) -> Array:
-    return np.left_shift(a, b)
-
-
-wgsl_kernel("BitwiseLeftShift", "elementwise/bitwise/bitwise_left_shift.wgsl")
-no_gradient("BitwiseLeftShift", because=BECAUSE)
-
-
+@_bitwise("BitwiseOr", "elementwise/bitwise/bitwise_or.wgsl", cpu=np.bitwise_or)
 def bitwise_or(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a | b`` of int32 or bool, bit by bit.
 
@@ -98,18 +69,12 @@ def bitwise_or(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseOr", a, b)
 
 
-signature("BitwiseOr", promote=("a", "b"))(broadcast_pair("BitwiseOr", *WHOLE))
-
-
-@cpu_kernel("BitwiseOr")
-def _bitwise_or_cpu(a: Array, b: Array) -> Array:
-    return np.bitwise_or(a, b)
-
-
-wgsl_kernel("BitwiseOr", "elementwise/bitwise/bitwise_or.wgsl")
-no_gradient("BitwiseOr", because=BECAUSE)
-
-
+@_bitwise(
+    "BitwiseRightShift",
+    "elementwise/bitwise/bitwise_right_shift.wgsl",
+    cpu=np.right_shift,
+    takes=("int32",),
+)
 def bitwise_right_shift(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a >> b`` of int32, rounded down; 0 or -1 where ``b`` is not in [0, 31].
 
@@ -120,18 +85,7 @@ def bitwise_right_shift(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseRightShift", a, b)
 
 
-signature("BitwiseRightShift", promote=("a", "b"))(broadcast_pair("BitwiseRightShift", "int32"))
-
-
-@cpu_kernel("BitwiseRightShift")
-def _bitwise_right_shift_cpu(a: Array, b: Array) -> Array:
-    return np.right_shift(a, b)
-
-
-wgsl_kernel("BitwiseRightShift", "elementwise/bitwise/bitwise_right_shift.wgsl")
-no_gradient("BitwiseRightShift", because=BECAUSE)
-
-
+@_bitwise("BitwiseXor", "elementwise/bitwise/bitwise_xor.wgsl", cpu=np.bitwise_xor)
 def bitwise_xor(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a ^ b`` of int32 or bool, bit by bit.
 
@@ -140,28 +94,3 @@ def bitwise_xor(a: TensorLike, b: TensorLike) -> Tensor:
         [5, 6]
     """
     return run("BitwiseXor", a, b)
-
-
-signature("BitwiseXor", promote=("a", "b"))(broadcast_pair("BitwiseXor", *WHOLE))
-
-
-@cpu_kernel("BitwiseXor")
-def _bitwise_xor_cpu(a: Array, b: Array) -> Array:
-    return np.bitwise_xor(a, b)
-
-
-wgsl_kernel("BitwiseXor", "elementwise/bitwise/bitwise_xor.wgsl")
-no_gradient("BitwiseXor", because=BECAUSE)
-
-
-declare_exact(
-    (
-        "BitwiseAnd",
-        "BitwiseInvert",
-        "BitwiseLeftShift",
-        "BitwiseOr",
-        "BitwiseRightShift",
-        "BitwiseXor",
-    ),
-    WHOLE,
-)

@@ -11,10 +11,9 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import DTypeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.registry.widening import declare_takes_bytes
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 from wgsl_kernels.engine.values.attributes import flag
@@ -79,6 +78,8 @@ def as_asked(total: Tensor, dtype: DTypeLike | None) -> Tensor:
 
 
 @signature("Cast")
+@takes_bytes
+@exact(*NUMBERS, *BYTES)
 def _cast_signature(x: Spec, /, *, dtype: DType) -> Spec:
     wanted = canonical(dtype)
     if (x.dtype == "string") != (wanted == "string"):
@@ -124,8 +125,3 @@ def _converted(gpu: Gpu, shader: str, x: GpuArray, dtype: DType) -> GpuArray:
 @gradient("Cast")
 def _cast_grad(dy: Tensor, x_dtype: DType) -> Tensor:
     return run("Cast", dy, dtype=x_dtype) if is_differentiable(x_dtype) else dy
-
-
-# Rounded once, or not at all.
-declare_exact(("Cast",), (*NUMBERS, *BYTES))
-declare_takes_bytes(("Cast",))

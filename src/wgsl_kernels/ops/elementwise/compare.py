@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
-from wgsl_kernels.engine.registry.exact import declare_exact
-from wgsl_kernels.engine.registry.gradients import no_gradient
-from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.values.dtypes import DTYPES, DType
-from wgsl_kernels.ops.rules.specs import NUMBERS, broadcast_pair
+from wgsl_kernels.ops.rules.elementwise import elementwise
+from wgsl_kernels.ops.rules.specs import BOOLS, NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
+    from wgsl_kernels.engine.values.dtypes import DType
 
 ORDERED: tuple[DType, ...] = (*NUMBERS, "string")
-BOOLS = dict.fromkeys(DTYPES, "bool")
 BECAUSE = "its output is of bools"
+_comparison = functools.partial(
+    elementwise, because=BECAUSE, takes=ORDERED, gives=BOOLS, exact=NUMBERS
+)
 
 
+@_comparison(
+    "Equal",
+    "elementwise/compare/equal.wesl",
+    cpu=lambda a, b: np.asarray(a == b),
+    takes=(*ORDERED, "complex64"),
+)
 def equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a == b``; NaN equals nothing.
 
@@ -33,18 +38,7 @@ def equal(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Equal", a, b)
 
 
-signature("Equal", promote=("a", "b"))(broadcast_pair("Equal", *ORDERED, "complex64", gives=BOOLS))
-
-
-@cpu_kernel("Equal")
-def _equal_cpu(a: Array, b: Array) -> Array:
-    return np.asarray(a == b)
-
-
-wgsl_kernel("Equal", "elementwise/compare/equal.wesl")
-no_gradient("Equal", because=BECAUSE)
-
-
+@_comparison("Greater", "elementwise/compare/greater.wesl", cpu=lambda a, b: np.asarray(a > b))
 def greater(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a > b``; False where either is NaN.
 
@@ -55,18 +49,9 @@ def greater(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Greater", a, b)
 
 
-signature("Greater", promote=("a", "b"))(broadcast_pair("Greater", *ORDERED, gives=BOOLS))
-
-
-@cpu_kernel("Greater")
-def _greater_cpu(a: Array, b: Array) -> Array:
-    return np.asarray(a > b)
-
-
-wgsl_kernel("Greater", "elementwise/compare/greater.wesl")
-no_gradient("Greater", because=BECAUSE)
-
-
+@_comparison(
+    "GreaterEqual", "elementwise/compare/greater_equal.wesl", cpu=lambda a, b: np.asarray(a >= b)
+)
 def greater_equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a >= b``; False where either is NaN.
 
@@ -77,18 +62,7 @@ def greater_equal(a: TensorLike, b: TensorLike) -> Tensor:
     return run("GreaterEqual", a, b)
 
 
-signature("GreaterEqual", promote=("a", "b"))(broadcast_pair("GreaterEqual", *ORDERED, gives=BOOLS))
-
-
-@cpu_kernel("GreaterEqual")
-def _greater_equal_cpu(a: Array, b: Array) -> Array:
-    return np.asarray(a >= b)
-
-
-wgsl_kernel("GreaterEqual", "elementwise/compare/greater_equal.wesl")
-no_gradient("GreaterEqual", because=BECAUSE)
-
-
+@_comparison("Less", "elementwise/compare/less.wesl", cpu=lambda a, b: np.asarray(a < b))
 def less(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a < b``; False where either is NaN.
 
@@ -99,18 +73,9 @@ def less(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Less", a, b)
 
 
-signature("Less", promote=("a", "b"))(broadcast_pair("Less", *ORDERED, gives=BOOLS))
-
-
-@cpu_kernel("Less")
-def _less_cpu(a: Array, b: Array) -> Array:
-    return np.asarray(a < b)
-
-
-wgsl_kernel("Less", "elementwise/compare/less.wesl")
-no_gradient("Less", because=BECAUSE)
-
-
+@_comparison(
+    "LessEqual", "elementwise/compare/less_equal.wesl", cpu=lambda a, b: np.asarray(a <= b)
+)
 def less_equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a <= b``; False where either is NaN.
 
@@ -121,18 +86,12 @@ def less_equal(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LessEqual", a, b)
 
 
-signature("LessEqual", promote=("a", "b"))(broadcast_pair("LessEqual", *ORDERED, gives=BOOLS))
-
-
-@cpu_kernel("LessEqual")
-def _less_equal_cpu(a: Array, b: Array) -> Array:
-    return np.asarray(a <= b)
-
-
-wgsl_kernel("LessEqual", "elementwise/compare/less_equal.wesl")
-no_gradient("LessEqual", because=BECAUSE)
-
-
+@_comparison(
+    "NotEqual",
+    "elementwise/compare/not_equal.wesl",
+    cpu=lambda a, b: np.asarray(a != b),
+    takes=(*ORDERED, "complex64"),
+)
 def not_equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a != b``; True where either is NaN.
 
@@ -141,21 +100,3 @@ def not_equal(a: TensorLike, b: TensorLike) -> Tensor:
         [False, True]
     """
     return run("NotEqual", a, b)
-
-
-signature("NotEqual", promote=("a", "b"))(
-    broadcast_pair("NotEqual", *ORDERED, "complex64", gives=BOOLS)
-)
-
-
-@cpu_kernel("NotEqual")
-def _not_equal_cpu(a: Array, b: Array) -> Array:
-    return np.asarray(a != b)
-
-
-wgsl_kernel("NotEqual", "elementwise/compare/not_equal.wesl")
-no_gradient("NotEqual", because=BECAUSE)
-
-
-# They compare.
-declare_exact(("Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual"), NUMBERS)

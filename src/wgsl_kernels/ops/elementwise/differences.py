@@ -6,22 +6,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
-from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
-from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient
-from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
+from wgsl_kernels.ops.rules.elementwise import elementwise
 from wgsl_kernels.ops.rules.numbers import bools_as_numbers
-from wgsl_kernels.ops.rules.specs import NUMBERS, broadcast_pair
+from wgsl_kernels.ops.rules.specs import NUMBERS
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.cpu.kernel import Array
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.ops.elementwise.binary import Pair
 
 
+@silent
+@bools_as_numbers
+def _squared_difference_cpu(a: Array, b: Array) -> Array:
+    difference = np.asarray(np.subtract(a, b))
+    np.square(difference, out=difference)
+    return difference
+
+
+@elementwise(
+    "SquaredDifference",
+    "elementwise/differences/squared_difference.wgsl",
+    cpu=_squared_difference_cpu,
+    exact=NUMBERS,
+)
 def squared_difference(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``(a - b) ** 2``; int32 wraps.
 
@@ -32,21 +44,6 @@ def squared_difference(a: TensorLike, b: TensorLike) -> Tensor:
     return run("SquaredDifference", a, b)
 
 
-signature("SquaredDifference", promote=("a", "b"))(broadcast_pair("SquaredDifference", *NUMBERS))
-
-
-@cpu_kernel("SquaredDifference")
-@silent
-@bools_as_numbers
-def _squared_difference_cpu(a: Array, b: Array) -> Array:
-    difference = np.asarray(np.subtract(a, b))
-    np.square(difference, out=difference)
-    return difference
-
-
-wgsl_kernel("SquaredDifference", "elementwise/differences/squared_difference.wgsl")
-
-
 @gradient("SquaredDifference")
 def _squared_difference_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     da = dy * ((a - b) * 2.0)
@@ -54,4 +51,3 @@ def _squared_difference_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
 
 
 # Rounded twice, on both backends alike.
-declare_exact(("SquaredDifference",), NUMBERS)

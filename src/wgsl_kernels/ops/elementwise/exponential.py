@@ -6,20 +6,25 @@ import math
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.cpu import numerics
-from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.gradients import gradient
-from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps
+from wgsl_kernels.ops.rules.elementwise import elementwise
 from wgsl_kernels.ops.rules.numbers import as_float, cut_for_integers
-from wgsl_kernels.ops.rules.specs import NUMBERS, float_of_x, like_x
+from wgsl_kernels.ops.rules.specs import FLOATS
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@elementwise(
+    "Cos",
+    "elementwise/exponential/cos.wesl",
+    cpu=lambda x: numerics.cos(as_float(x)),
+    gradient=lambda dy, x: -(dy * run("Sin", x)),
+    gives=FLOATS,
+)
 def cos(x: TensorLike) -> Tensor:
     """Return the cosine of ``x`` in radians, elementwise.
 
@@ -33,22 +38,13 @@ def cos(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("cos", x)
 
 
-signature("Cos")(float_of_x("Cos"))
-
-
-@cpu_kernel("Cos")
-def _cos_cpu(x: Array) -> Array:
-    return numerics.cos(as_float(x))
-
-
-wgsl_kernel("Cos", "elementwise/exponential/cos.wesl")
-
-
-@gradient("Cos")
-def _cos_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return -(dy * sin(x))
-
-
+@elementwise(
+    "Erf",
+    "elementwise/exponential/erf.wesl",
+    cpu=lambda x: numerics.erf(as_float(x)),
+    gradient=lambda dy, x: dy * run("Exp", -(x * x)) * (2.0 / math.sqrt(math.pi)),
+    gives=FLOATS,
+)
 def erf(x: TensorLike) -> Tensor:
     """Return the error function ``2 / sqrt(pi) * integral of e^(-t^2) from 0 to x``.
 
@@ -59,22 +55,13 @@ def erf(x: TensorLike) -> Tensor:
     return run("Erf", x)
 
 
-signature("Erf")(float_of_x("Erf"))
-
-
-@cpu_kernel("Erf")
-def _erf_cpu(x: Array) -> Array:
-    return numerics.erf(as_float(x))
-
-
-wgsl_kernel("Erf", "elementwise/exponential/erf.wesl")
-
-
-@gradient("Erf")
-def _erf_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy * exp(-(x * x)) * (2.0 / math.sqrt(math.pi))
-
-
+@elementwise(
+    "Exp",
+    "elementwise/exponential/exp.wesl",
+    cpu=lambda x: numerics.exp(as_float(x)),
+    gradient=lambda dy, y: dy * y,
+    gives=FLOATS,
+)
 def exp(x: TensorLike) -> Tensor:
     """Return e to the power ``x``, elementwise.
 
@@ -88,22 +75,12 @@ def exp(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("exp", x)
 
 
-signature("Exp")(float_of_x("Exp"))
-
-
-@cpu_kernel("Exp")
-def _exp_cpu(x: Array) -> Array:
-    return numerics.exp(as_float(x))
-
-
-wgsl_kernel("Exp", "elementwise/exponential/exp.wesl")
-
-
-@gradient("Exp")
-def _exp_grad(dy: Tensor, y: Tensor) -> Tensor:
-    return dy * y
-
-
+@elementwise(
+    "Expm1",
+    "elementwise/exponential/expm1.wesl",
+    cpu=cut_for_integers(numerics.expm1),
+    gradient=lambda dy, x: dy * exp(x),
+)
 def expm1(x: TensorLike) -> Tensor:
     """Return ``exp(x) - 1`` without cancellation near 0; of integers cut toward zero.
 
@@ -117,23 +94,13 @@ def expm1(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("expm1", x)
 
 
-signature("Expm1")(like_x("Expm1", *NUMBERS))
-
-
-@cpu_kernel("Expm1")
-@cut_for_integers
-def _expm1_cpu(x: Array) -> Array:
-    return numerics.expm1(x)
-
-
-wgsl_kernel("Expm1", "elementwise/exponential/expm1.wesl")
-
-
-@gradient("Expm1")
-def _expm1_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy * exp(x)
-
-
+@elementwise(
+    "Log",
+    "elementwise/exponential/log.wesl",
+    cpu=lambda x: numerics.log(as_float(x)),
+    gradient=lambda dy, x: dy / x,
+    gives=FLOATS,
+)
 def log(x: TensorLike) -> Tensor:
     """Return the natural logarithm, elementwise; -infinity at 0, NaN below it.
 
@@ -147,22 +114,12 @@ def log(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("log", x)
 
 
-signature("Log")(float_of_x("Log"))
-
-
-@cpu_kernel("Log")
-def _log_cpu(x: Array) -> Array:
-    return numerics.log(as_float(x))
-
-
-wgsl_kernel("Log", "elementwise/exponential/log.wesl")
-
-
-@gradient("Log")
-def _log_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy / x
-
-
+@elementwise(
+    "Log1p",
+    "elementwise/exponential/log1p.wesl",
+    cpu=cut_for_integers(numerics.log1p),
+    gradient=lambda dy, x: dy / (x + 1.0),
+)
 def log1p(x: TensorLike) -> Tensor:
     """Return ``log(1 + x)`` without cancellation near 0; of integers cut toward zero.
 
@@ -176,23 +133,13 @@ def log1p(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("log1p", x)
 
 
-signature("Log1p")(like_x("Log1p", *NUMBERS))
-
-
-@cpu_kernel("Log1p")
-@cut_for_integers
-def _log1p_cpu(x: Array) -> Array:
-    return numerics.log1p(x)
-
-
-wgsl_kernel("Log1p", "elementwise/exponential/log1p.wesl")
-
-
-@gradient("Log1p")
-def _log1p_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy / (x + 1.0)
-
-
+@elementwise(
+    "Sin",
+    "elementwise/exponential/sin.wesl",
+    cpu=lambda x: numerics.sin(as_float(x)),
+    gradient=lambda dy, x: dy * cos(x),
+    gives=FLOATS,
+)
 def sin(x: TensorLike) -> Tensor:
     """Return the sine of ``x`` in radians, elementwise.
 
@@ -206,22 +153,13 @@ def sin(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("sin", x)
 
 
-signature("Sin")(float_of_x("Sin"))
-
-
-@cpu_kernel("Sin")
-def _sin_cpu(x: Array) -> Array:
-    return numerics.sin(as_float(x))
-
-
-wgsl_kernel("Sin", "elementwise/exponential/sin.wesl")
-
-
-@gradient("Sin")
-def _sin_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy * cos(x)
-
-
+@elementwise(
+    "Tan",
+    "elementwise/exponential/tan.wesl",
+    cpu=lambda x: numerics.tan(as_float(x)),
+    gradient=lambda dy, y: dy * (y * y + 1.0),
+    gives=FLOATS,
+)
 def tan(x: TensorLike) -> Tensor:
     """Return the tangent of ``x`` in radians, elementwise.
 
@@ -235,22 +173,12 @@ def tan(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("tan", x)
 
 
-signature("Tan")(float_of_x("Tan"))
-
-
-@cpu_kernel("Tan")
-def _tan_cpu(x: Array) -> Array:
-    return numerics.tan(as_float(x))
-
-
-wgsl_kernel("Tan", "elementwise/exponential/tan.wesl")
-
-
-@gradient("Tan")
-def _tan_grad(dy: Tensor, y: Tensor) -> Tensor:
-    return dy * (y * y + 1.0)
-
-
+@elementwise(
+    "Tanh",
+    "elementwise/exponential/tanh.wesl",
+    cpu=lambda x: numerics.tanh(as_float(x)),
+    gives=FLOATS,
+)
 def tanh(x: TensorLike) -> Tensor:
     """Return the hyperbolic tangent, elementwise.
 
@@ -262,17 +190,6 @@ def tanh(x: TensorLike) -> Tensor:
         return run("Tanh", x)
     except DTypeError:
         return complex_maps.of_complex("tanh", x)
-
-
-signature("Tanh")(float_of_x("Tanh"))
-
-
-@cpu_kernel("Tanh")
-def _tanh_cpu(x: Array) -> Array:
-    return numerics.tanh(as_float(x))
-
-
-wgsl_kernel("Tanh", "elementwise/exponential/tanh.wesl")
 
 
 @gradient("Tanh")

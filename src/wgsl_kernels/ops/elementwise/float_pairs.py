@@ -11,14 +11,14 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError
-from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.ops.elementwise import activation, binary, compare, logical
+from wgsl_kernels.ops.rules.elementwise import elementwise, pair_rule
 from wgsl_kernels.ops.rules.numbers import as_float
-from wgsl_kernels.ops.rules.specs import FLOATS, NUMBERS, broadcast_pair
+from wgsl_kernels.ops.rules.specs import FLOATS
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.elementwise.binary import Pair
 
 
+@elementwise(
+    "CopySign",
+    "elementwise/float_pairs/copy_sign.wesl",
+    cpu=lambda a, b: np.copysign(as_float(a), as_float(b)),
+    gives=FLOATS,
+    exact=("float32",),
+)
 def copysign(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``abs(a)`` with the sign of ``b``, which -0 and NaN have, too.
 
@@ -38,17 +45,6 @@ def copysign(a: TensorLike, b: TensorLike) -> Tensor:
         array([-1.,  2.], dtype=float32)
     """
     return run("CopySign", a, b)
-
-
-signature("CopySign", promote=("a", "b"))(broadcast_pair("CopySign", *NUMBERS, gives=FLOATS))
-
-
-@cpu_kernel("CopySign")
-def _copysign_cpu(a: Array, b: Array) -> Array:
-    return np.copysign(as_float(a), as_float(b))
-
-
-wgsl_kernel("CopySign", "elementwise/float_pairs/copy_sign.wesl")
 
 
 @gradient("CopySign")
@@ -60,6 +56,17 @@ def _copysign_grad(dy: Tensor, a: Tensor, b_shape: Shape, b: Tensor) -> Pair:
     )
 
 
+@silent
+def _hypot_cpu(a: Array, b: Array) -> Array:
+    return np.hypot(as_float(a), as_float(b))
+
+
+@elementwise(
+    "Hypot",
+    "elementwise/float_pairs/hypot.wesl",
+    cpu=_hypot_cpu,
+    gives=FLOATS,
+)
 def hypot(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``sqrt(a**2 + b**2)`` without overflow on the way. The gradient at (0, 0) is 0.
 
@@ -68,18 +75,6 @@ def hypot(a: TensorLike, b: TensorLike) -> Tensor:
         array([5.e+00, 5.e+30], dtype=float32)
     """
     return run("Hypot", a, b)
-
-
-signature("Hypot", promote=("a", "b"))(broadcast_pair("Hypot", *NUMBERS, gives=FLOATS))
-
-
-@cpu_kernel("Hypot")
-@silent
-def _hypot_cpu(a: Array, b: Array) -> Array:
-    return np.hypot(as_float(a), as_float(b))
-
-
-wgsl_kernel("Hypot", "elementwise/float_pairs/hypot.wesl")
 
 
 @gradient("Hypot")
@@ -91,6 +86,12 @@ def _hypot_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
     )
 
 
+@elementwise(
+    "LogAddExp",
+    "elementwise/float_pairs/log_add_exp.wesl",
+    cpu=lambda a, b: numerics.logaddexp(as_float(a), as_float(b)),
+    gives=FLOATS,
+)
 def logaddexp(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``log(exp(a) + exp(b))`` without overflow on the way.
 
@@ -102,17 +103,6 @@ def logaddexp(a: TensorLike, b: TensorLike) -> Tensor:
         array([6.931472e-01, 1.000000e+03], dtype=float32)
     """
     return run("LogAddExp", a, b)
-
-
-signature("LogAddExp", promote=("a", "b"))(broadcast_pair("LogAddExp", *NUMBERS, gives=FLOATS))
-
-
-@cpu_kernel("LogAddExp")
-def _logaddexp_cpu(a: Array, b: Array) -> Array:
-    return numerics.logaddexp(as_float(a), as_float(b))
-
-
-wgsl_kernel("LogAddExp", "elementwise/float_pairs/log_add_exp.wesl")
 
 
 @gradient("LogAddExp")
@@ -146,7 +136,7 @@ def _nextafter_signature(a: Spec, b: Spec, /) -> Spec:
     for name, one in (("a", a), ("b", b)):
         if one.dtype not in _STEPPED:
             raise DTypeError(f"NextAfter: {name} has dtype {one.dtype}; want a float.")
-    return broadcast_pair("NextAfter", *_STEPPED)(a, b)
+    return pair_rule("NextAfter", _STEPPED)(a, b)
 
 
 _STEPPED: tuple[DType, ...] = ("float32", "float64", "float16")
@@ -173,6 +163,13 @@ def _nextafter_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
     )
 
 
+def _remainder_cpu(a: Array, b: Array) -> Array:
+    if a.dtype == np.bool_:
+        return np.zeros(np.broadcast_shapes(a.shape, b.shape), np.bool_)
+    return numerics.floor_mod(a, b)
+
+
+@elementwise("Mod", "elementwise/float_pairs/mod.wesl", cpu=_remainder_cpu, exact=("int32", "bool"))
 def remainder(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a % b`` with the sign of ``b``, as Python has it; by 0 NaN, of integers 0.
 
@@ -185,19 +182,6 @@ def remainder(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Mod", a, b)
 
 
-signature("Mod", promote=("a", "b"))(broadcast_pair("Mod", *NUMBERS))
-
-
-@cpu_kernel("Mod")
-def _remainder_cpu(a: Array, b: Array) -> Array:
-    if a.dtype == np.bool_:
-        return np.zeros(np.broadcast_shapes(a.shape, b.shape), np.bool_)
-    return numerics.floor_mod(a, b)
-
-
-wgsl_kernel("Mod", "elementwise/float_pairs/mod.wesl")
-
-
 @gradient("Mod")
 def _remainder_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     return (
@@ -207,5 +191,3 @@ def _remainder_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
 
 
 # A sign is moved, or remainders of integers taken.
-declare_exact(("CopySign",), ("float32",))
-declare_exact(("Mod",), ("int32", "bool"))

@@ -5,20 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.cpu import numerics
-from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.gradients import gradient
-from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps, unary
+from wgsl_kernels.ops.rules.elementwise import elementwise
 from wgsl_kernels.ops.rules.numbers import as_float, cut_for_integers
-from wgsl_kernels.ops.rules.specs import NUMBERS, float_of_x, like_x
+from wgsl_kernels.ops.rules.specs import FLOATS
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@elementwise(
+    "Acosh",
+    "elementwise/hyperbolic/acosh.wesl",
+    cpu=cut_for_integers(numerics.acosh),
+    # (x - 1) (x + 1) may overflow
+    gradient=lambda dy, x: dy / (unary.sqrt(x - 1.0) * unary.sqrt(x + 1.0)),
+)
 def acosh(x: TensorLike) -> Tensor:
     """Return the number from 0 up whose cosh is ``x``; NaN below 1, of integers cut toward zero.
 
@@ -32,23 +37,7 @@ def acosh(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("acosh", x)
 
 
-signature("Acosh")(like_x("Acosh", *NUMBERS))
-
-
-@cpu_kernel("Acosh")
-@cut_for_integers
-def _acosh_cpu(x: Array) -> Array:
-    return numerics.acosh(x)
-
-
-wgsl_kernel("Acosh", "elementwise/hyperbolic/acosh.wesl")
-
-
-@gradient("Acosh")
-def _acosh_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy / (unary.sqrt(x - 1.0) * unary.sqrt(x + 1.0))  # their product may overflow
-
-
+@elementwise("Asinh", "elementwise/hyperbolic/asinh.wesl", cpu=cut_for_integers(numerics.asinh))
 def asinh(x: TensorLike) -> Tensor:
     """Return the number whose sinh is ``x``, elementwise; of integers cut toward zero.
 
@@ -62,24 +51,18 @@ def asinh(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("asinh", x)
 
 
-signature("Asinh")(like_x("Asinh", *NUMBERS))
-
-
-@cpu_kernel("Asinh")
-@cut_for_integers
-def _asinh_cpu(x: Array) -> Array:
-    return numerics.asinh(x)
-
-
-wgsl_kernel("Asinh", "elementwise/hyperbolic/asinh.wesl")
-
-
 @gradient("Asinh")
 def _asinh_grad(dy: Tensor, x: Tensor) -> Tensor:
     # 1 / sqrt(x^2 + 1); where x^2 overflows what is above 0 of the two, else never the second
     return dy * run("Maximum", unary.rsqrt(x * x + 1.0), 1.0 / (unary.abs(x) + 1.0))
 
 
+@elementwise(
+    "Atanh",
+    "elementwise/hyperbolic/atanh.wesl",
+    cpu=cut_for_integers(numerics.atanh),
+    gradient=lambda dy, x: dy / ((1.0 - x) * (x + 1.0)),
+)
 def atanh(x: TensorLike) -> Tensor:
     """Return the number whose tanh is ``x``; NaN outside [-1, 1], of integers cut toward zero.
 
@@ -93,23 +76,13 @@ def atanh(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("atanh", x)
 
 
-signature("Atanh")(like_x("Atanh", *NUMBERS))
-
-
-@cpu_kernel("Atanh")
-@cut_for_integers
-def _atanh_cpu(x: Array) -> Array:
-    return numerics.atanh(x)
-
-
-wgsl_kernel("Atanh", "elementwise/hyperbolic/atanh.wesl")
-
-
-@gradient("Atanh")
-def _atanh_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy / ((1.0 - x) * (x + 1.0))
-
-
+@elementwise(
+    "Cosh",
+    "elementwise/hyperbolic/cosh.wesl",
+    cpu=lambda x: numerics.cosh(as_float(x)),
+    gradient=lambda dy, x: dy * run("Sinh", x),
+    gives=FLOATS,
+)
 def cosh(x: TensorLike) -> Tensor:
     """Return ``(exp(x) + exp(-x)) / 2``, elementwise.
 
@@ -123,22 +96,12 @@ def cosh(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("cosh", x)
 
 
-signature("Cosh")(float_of_x("Cosh"))
-
-
-@cpu_kernel("Cosh")
-def _cosh_cpu(x: Array) -> Array:
-    return numerics.cosh(as_float(x))
-
-
-wgsl_kernel("Cosh", "elementwise/hyperbolic/cosh.wesl")
-
-
-@gradient("Cosh")
-def _cosh_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy * sinh(x)
-
-
+@elementwise(
+    "Sinh",
+    "elementwise/hyperbolic/sinh.wesl",
+    cpu=cut_for_integers(numerics.sinh),
+    gradient=lambda dy, x: dy * cosh(x),
+)
 def sinh(x: TensorLike) -> Tensor:
     """Return ``(exp(x) - exp(-x)) / 2``, elementwise; of integers cut toward zero.
 
@@ -150,20 +113,3 @@ def sinh(x: TensorLike) -> Tensor:
         return run("Sinh", x)
     except DTypeError:
         return complex_maps.of_complex("sinh", x)
-
-
-signature("Sinh")(like_x("Sinh", *NUMBERS))
-
-
-@cpu_kernel("Sinh")
-@cut_for_integers
-def _sinh_cpu(x: Array) -> Array:
-    return numerics.sinh(x)
-
-
-wgsl_kernel("Sinh", "elementwise/hyperbolic/sinh.wesl")
-
-
-@gradient("Sinh")
-def _sinh_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy * cosh(x)

@@ -6,20 +6,24 @@ import math
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.cpu import numerics
-from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError
-from wgsl_kernels.engine.registry.gradients import gradient
-from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps
+from wgsl_kernels.ops.rules.elementwise import elementwise
 from wgsl_kernels.ops.rules.numbers import as_float
-from wgsl_kernels.ops.rules.specs import float_of_x
+from wgsl_kernels.ops.rules.specs import FLOATS
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@elementwise(
+    "Log10",
+    "elementwise/logarithms/log10.wesl",
+    cpu=lambda x: numerics.log10(as_float(x)),
+    gradient=lambda dy, x: dy / (x * math.log(10.0)),
+    gives=FLOATS,
+)
 def log10(x: TensorLike) -> Tensor:
     """Return the logarithm to base 10, elementwise; -infinity at 0, NaN below it.
 
@@ -33,22 +37,13 @@ def log10(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("log10", x)
 
 
-signature("Log10")(float_of_x("Log10"))
-
-
-@cpu_kernel("Log10")
-def _log10_cpu(x: Array) -> Array:
-    return numerics.log10(as_float(x))
-
-
-wgsl_kernel("Log10", "elementwise/logarithms/log10.wesl")
-
-
-@gradient("Log10")
-def _log10_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy / (x * math.log(10.0))
-
-
+@elementwise(
+    "Log2",
+    "elementwise/logarithms/log2.wesl",
+    cpu=lambda x: numerics.log2(as_float(x)),
+    gradient=lambda dy, x: dy / (x * math.log(2.0)),
+    gives=FLOATS,
+)
 def log2(x: TensorLike) -> Tensor:
     """Return the logarithm to base 2, elementwise; -infinity at 0, NaN below it.
 
@@ -60,19 +55,3 @@ def log2(x: TensorLike) -> Tensor:
         return run("Log2", x)
     except DTypeError:
         return complex_maps.of_complex("log2", x)
-
-
-signature("Log2")(float_of_x("Log2"))
-
-
-@cpu_kernel("Log2")
-def _log2_cpu(x: Array) -> Array:
-    return numerics.log2(as_float(x))
-
-
-wgsl_kernel("Log2", "elementwise/logarithms/log2.wesl")
-
-
-@gradient("Log2")
-def _log2_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy / (x * math.log(2.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,22 +10,27 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import select
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
-from wgsl_kernels.engine.registry.exact import declare_exact
-from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.facts import exact
+from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.host import weak_dtype
 from wgsl_kernels.engine.values.shapes import broadcast, require_dtype
-from wgsl_kernels.ops.rules.specs import NUMBERS, broadcast_pair, like_x
+from wgsl_kernels.ops.rules.elementwise import elementwise
+from wgsl_kernels.ops.rules.specs import NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 BECAUSE = "its output is of bools"
+_logical = functools.partial(
+    elementwise, because=BECAUSE, takes=("bool",), promote=False, exact=NUMBERS
+)
 
 
+@_logical("LogicalAnd", "elementwise/logical/logical_and.wgsl", cpu=np.logical_and)
 def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` and ``b`` hold, both of bools.
 
@@ -35,18 +41,7 @@ def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LogicalAnd", a, b)
 
 
-signature("LogicalAnd")(broadcast_pair("LogicalAnd", "bool"))
-
-
-@cpu_kernel("LogicalAnd")
-def _logical_and_cpu(a: Array, b: Array) -> Array:
-    return np.logical_and(a, b)
-
-
-wgsl_kernel("LogicalAnd", "elementwise/logical/logical_and.wgsl")
-no_gradient("LogicalAnd", because=BECAUSE)
-
-
+@_logical("LogicalNot", "elementwise/logical/logical_not.wgsl", cpu=np.logical_not)
 def logical_not(x: TensorLike) -> Tensor:
     """Return whether ``x``, of bools, does not hold.
 
@@ -57,18 +52,7 @@ def logical_not(x: TensorLike) -> Tensor:
     return run("LogicalNot", x)
 
 
-signature("LogicalNot")(like_x("LogicalNot", "bool"))
-
-
-@cpu_kernel("LogicalNot")
-def _logical_not_cpu(x: Array) -> Array:
-    return np.logical_not(x)
-
-
-wgsl_kernel("LogicalNot", "elementwise/logical/logical_not.wgsl")
-no_gradient("LogicalNot", because=BECAUSE)
-
-
+@_logical("LogicalOr", "elementwise/logical/logical_or.wgsl", cpu=np.logical_or)
 def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` or ``b`` or both hold, both of bools.
 
@@ -79,18 +63,7 @@ def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LogicalOr", a, b)
 
 
-signature("LogicalOr")(broadcast_pair("LogicalOr", "bool"))
-
-
-@cpu_kernel("LogicalOr")
-def _logical_or_cpu(a: Array, b: Array) -> Array:
-    return np.logical_or(a, b)
-
-
-wgsl_kernel("LogicalOr", "elementwise/logical/logical_or.wgsl")
-no_gradient("LogicalOr", because=BECAUSE)
-
-
+@_logical("LogicalXor", "elementwise/logical/logical_xor.wgsl", cpu=np.logical_xor)
 def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` or ``b`` but not both hold, both of bools.
 
@@ -99,18 +72,6 @@ def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
         [False, True]
     """
     return run("LogicalXor", a, b)
-
-
-signature("LogicalXor")(broadcast_pair("LogicalXor", "bool"))
-
-
-@cpu_kernel("LogicalXor")
-def _logical_xor_cpu(a: Array, b: Array) -> Array:
-    return np.logical_xor(a, b)
-
-
-wgsl_kernel("LogicalXor", "elementwise/logical/logical_xor.wgsl")
-no_gradient("LogicalXor", because=BECAUSE)
 
 
 def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Tensor:
@@ -136,6 +97,7 @@ def _beside(value: TensorLike, other: TensorLike) -> TensorLike:
 
 
 @signature("Select", promote=("t", "e"))
+@exact(*NUMBERS)
 def _select_signature(condition: Spec, t: Spec, e: Spec, /) -> Spec:
     require_dtype("Select", "condition", condition, "bool")
     return t.like(shape=broadcast("Select", condition=condition, t=t, e=e))
@@ -155,7 +117,3 @@ def _select_grad(
 ) -> tuple[None, Tensor, Tensor]:
     dt, de = where(condition, dy, 0.0), where(condition, 0.0, dy)
     return None, unbroadcast(dt, t_shape), unbroadcast(de, e_shape)
-
-
-# They compare and choose.
-declare_exact(("LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "Select"), NUMBERS)

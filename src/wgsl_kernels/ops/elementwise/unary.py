@@ -13,7 +13,7 @@ from wgsl_kernels.backends.cpu.maps import mapped
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -21,8 +21,9 @@ from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import require_dtype
 from wgsl_kernels.ops.elementwise import binary, compare, complex, complex_maps, logical
+from wgsl_kernels.ops.rules.elementwise import elementwise
 from wgsl_kernels.ops.rules.numbers import as_float, bools_as_numbers, cut_for_integers, whole
-from wgsl_kernels.ops.rules.specs import COMPLEX, NUMBERS, float_of_x, like_x
+from wgsl_kernels.ops.rules.specs import COMPLEX, FLOATS, NUMBERS
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Spec
 
 
+@elementwise(
+    "Abs",
+    "elementwise/unary/abs.wgsl",
+    cpu=np.abs,
+    gradient=lambda dy, x: dy * run("Sign", x),
+    exact=NUMBERS,
+)
 def abs(x: TensorLike) -> Tensor:
     """Return the absolute value, elementwise; of complex numbers a float.
 
@@ -43,22 +51,13 @@ def abs(x: TensorLike) -> Tensor:
     return run("ComplexAbs" if given.dtype in COMPLEXES else "Abs", given)
 
 
-signature("Abs")(like_x("Abs", *NUMBERS))
-
-
-@cpu_kernel("Abs")
-def _abs_cpu(x: Array) -> Array:
-    return np.abs(x)
-
-
-wgsl_kernel("Abs", "elementwise/unary/abs.wgsl")
-
-
-@gradient("Abs")
-def _abs_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy * sign(x)
-
-
+@elementwise(
+    "Ceil",
+    "elementwise/unary/ceil.wesl",
+    cpu=lambda x: np.ceil(x) if np.issubdtype(x.dtype, np.inexact) else x,
+    gradient=lambda dy: creation.zeros_like(dy),
+    exact=NUMBERS,
+)
 def ceil(x: TensorLike) -> Tensor:
     """Return the smallest whole number that is not below ``x``, elementwise.
 
@@ -67,22 +66,6 @@ def ceil(x: TensorLike) -> Tensor:
         [2.0, -1.0]
     """
     return run("Ceil", x)
-
-
-signature("Ceil")(like_x("Ceil", *NUMBERS))
-
-
-@cpu_kernel("Ceil")
-def _ceil_cpu(x: Array) -> Array:
-    return np.ceil(x) if np.issubdtype(x.dtype, np.inexact) else x
-
-
-wgsl_kernel("Ceil", "elementwise/unary/ceil.wesl")
-
-
-@gradient("Ceil")
-def _ceil_grad(dy: Tensor) -> Tensor:
-    return creation.zeros_like(dy)
 
 
 def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
@@ -113,6 +96,7 @@ def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = 
 
 
 @signature("ClipByValue")
+@exact(*NUMBERS)
 def _clip_signature(x: Spec, /, *, clip_value_min: float, clip_value_max: float) -> Spec:
     require_dtype("ClipByValue", "x", x, "float32", "int32")
     if not clip_value_min <= clip_value_max:
@@ -143,6 +127,13 @@ def _clip_grad(dy: Tensor, x: Tensor, clip_value_min: float, clip_value_max: flo
     return logical.where(inside, dy, 0.0)
 
 
+@elementwise(
+    "Floor",
+    "elementwise/unary/floor.wesl",
+    cpu=lambda x: np.floor(x) if np.issubdtype(x.dtype, np.inexact) else x,
+    gradient=lambda dy: creation.zeros_like(dy),
+    exact=NUMBERS,
+)
 def floor(x: TensorLike) -> Tensor:
     """Return the largest whole number that is not above ``x``, elementwise.
 
@@ -153,22 +144,14 @@ def floor(x: TensorLike) -> Tensor:
     return run("Floor", x)
 
 
-signature("Floor")(like_x("Floor", *NUMBERS))
-
-
-@cpu_kernel("Floor")
-def _floor_cpu(x: Array) -> Array:
-    return np.floor(x) if np.issubdtype(x.dtype, np.inexact) else x
-
-
-wgsl_kernel("Floor", "elementwise/unary/floor.wesl")
-
-
-@gradient("Floor")
-def _floor_grad(dy: Tensor) -> Tensor:
-    return creation.zeros_like(dy)
-
-
+@elementwise(
+    "Neg",
+    "elementwise/unary/neg.wgsl",
+    cpu=bools_as_numbers(np.negative),
+    gradient=lambda dy: -dy,
+    takes=COMPLEX,
+    exact=NUMBERS,
+)
 def negative(x: TensorLike) -> Tensor:
     """Return ``-x``, elementwise; bools stay as they are.
 
@@ -179,23 +162,13 @@ def negative(x: TensorLike) -> Tensor:
     return run("Neg", x)
 
 
-signature("Neg")(like_x("Neg", *COMPLEX))
-
-
-@cpu_kernel("Neg")
-@bools_as_numbers
-def _neg_cpu(x: Array) -> Array:
-    return np.negative(x)
-
-
-wgsl_kernel("Neg", "elementwise/unary/neg.wgsl")
-
-
-@gradient("Neg")
-def _neg_grad(dy: Tensor) -> Tensor:
-    return -dy
-
-
+@elementwise(
+    "Reciprocal",
+    "elementwise/unary/reciprocal.wesl",
+    cpu=silent(cut_for_integers(np.reciprocal)),
+    gradient=lambda dy, y: -(dy * complex.conj(binary.multiply(y, y))),
+    takes=COMPLEX,
+)
 def reciprocal(x: TensorLike) -> Tensor:
     """Return ``1 / x``, elementwise; of integers cut toward zero, and 0 for 0.
 
@@ -206,24 +179,13 @@ def reciprocal(x: TensorLike) -> Tensor:
     return run("Reciprocal", x)
 
 
-signature("Reciprocal")(like_x("Reciprocal", *COMPLEX))
-
-
-@cpu_kernel("Reciprocal")
-@silent
-@cut_for_integers
-def _reciprocal_cpu(x: Array) -> Array:
-    return np.reciprocal(x)
-
-
-wgsl_kernel("Reciprocal", "elementwise/unary/reciprocal.wesl")
-
-
-@gradient("Reciprocal")
-def _reciprocal_grad(dy: Tensor, y: Tensor) -> Tensor:
-    return -(dy * complex.conj(binary.multiply(y, y)))
-
-
+@elementwise(
+    "Round",
+    "elementwise/unary/round.wesl",
+    cpu=numerics.round_half_even,
+    gradient=lambda dy: creation.zeros_like(dy),
+    exact=NUMBERS,
+)
 def round(x: TensorLike) -> Tensor:
     """Return the nearest whole number, the even one of two, elementwise.
 
@@ -237,22 +199,13 @@ def round(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("round", x)
 
 
-signature("Round")(like_x("Round", *NUMBERS))
-
-
-@cpu_kernel("Round")
-def _round_cpu(x: Array) -> Array:
-    return numerics.round_half_even(x)
-
-
-wgsl_kernel("Round", "elementwise/unary/round.wesl")
-
-
-@gradient("Round")
-def _round_grad(dy: Tensor) -> Tensor:
-    return creation.zeros_like(dy)
-
-
+@elementwise(
+    "Rsqrt",
+    "elementwise/unary/rsqrt.wesl",
+    cpu=lambda x: numerics.rsqrt(as_float(x)),
+    gradient=lambda dy, y: dy * (y * y * (y * -0.5)),
+    gives=FLOATS,
+)
 def rsqrt(x: TensorLike) -> Tensor:
     """Return ``1 / sqrt(x)``, elementwise; infinity at 0, NaN below it.
 
@@ -263,22 +216,13 @@ def rsqrt(x: TensorLike) -> Tensor:
     return run("Rsqrt", x)
 
 
-signature("Rsqrt")(float_of_x("Rsqrt"))
-
-
-@cpu_kernel("Rsqrt")
-def _rsqrt_cpu(x: Array) -> Array:
-    return numerics.rsqrt(as_float(x))
-
-
-wgsl_kernel("Rsqrt", "elementwise/unary/rsqrt.wesl")
-
-
-@gradient("Rsqrt")
-def _rsqrt_grad(dy: Tensor, y: Tensor) -> Tensor:
-    return dy * (y * y * (y * -0.5))
-
-
+@elementwise(
+    "Sign",
+    "elementwise/unary/sign.wesl",
+    cpu=bools_as_numbers(numerics.sign),
+    gradient=lambda dy: creation.zeros_like(dy),
+    exact=NUMBERS,
+)
 def sign(x: TensorLike) -> Tensor:
     """Return -1, 0 or 1 with the sign of ``x``, elementwise; NaN of NaN; of complex x / abs(x).
 
@@ -294,23 +238,18 @@ def sign(x: TensorLike) -> Tensor:
     return run("Sign", given)
 
 
-signature("Sign")(like_x("Sign", *NUMBERS))
+@silent
+def _sqrt_cpu(x: Array) -> Array:
+    return mapped(np.sqrt, as_float(x))
 
 
-@cpu_kernel("Sign")
-@bools_as_numbers
-def _sign_cpu(x: Array) -> Array:
-    return numerics.sign(x)
-
-
-wgsl_kernel("Sign", "elementwise/unary/sign.wesl")
-
-
-@gradient("Sign")
-def _sign_grad(dy: Tensor) -> Tensor:
-    return creation.zeros_like(dy)
-
-
+@elementwise(
+    "Sqrt",
+    "elementwise/unary/sqrt.wesl",
+    cpu=_sqrt_cpu,
+    gradient=lambda dy, y: dy / (y + y),
+    gives=FLOATS,
+)
 def sqrt(x: TensorLike) -> Tensor:
     """Return the square root, elementwise; NaN below 0.
 
@@ -324,23 +263,14 @@ def sqrt(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("sqrt", x)
 
 
-signature("Sqrt")(float_of_x("Sqrt"))
-
-
-@cpu_kernel("Sqrt")
-@silent
-def _sqrt_cpu(x: Array) -> Array:
-    return mapped(np.sqrt, as_float(x))
-
-
-wgsl_kernel("Sqrt", "elementwise/unary/sqrt.wesl")
-
-
-@gradient("Sqrt")
-def _sqrt_grad(dy: Tensor, y: Tensor) -> Tensor:
-    return dy / (y + y)
-
-
+@elementwise(
+    "Square",
+    "elementwise/unary/square.wesl",
+    cpu=silent(bools_as_numbers(np.square)),
+    gradient=lambda dy, x: dy * complex.conj(x + x),
+    takes=COMPLEX,
+    exact=NUMBERS,
+)
 def square(x: TensorLike) -> Tensor:
     """Return ``x * x``, elementwise; int32 wraps.
 
@@ -349,28 +279,6 @@ def square(x: TensorLike) -> Tensor:
         [9.0, 4.0]
     """
     return run("Square", x)
-
-
-signature("Square")(like_x("Square", *COMPLEX))
-
-
-@cpu_kernel("Square")
-@silent
-@bools_as_numbers
-def _square_cpu(x: Array) -> Array:
-    return np.square(x)
-
-
-wgsl_kernel("Square", "elementwise/unary/square.wesl")
-
-
-@gradient("Square")
-def _square_grad(dy: Tensor, x: Tensor) -> Tensor:
-    return dy * complex.conj(x + x)
-
-
-# Rounded once, or not at all.
-declare_exact(("Abs", "Ceil", "ClipByValue", "Floor", "Neg", "Round", "Sign", "Square"), NUMBERS)
 
 
 def trunc(x: TensorLike) -> Tensor:

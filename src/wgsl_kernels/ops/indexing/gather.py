@@ -22,10 +22,9 @@ from wgsl_kernels.backends.webgpu.control.parts import (
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.programs.arguments import ALIGNMENT
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.registry.widening import declare_takes_bytes
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import as_tensor
 from wgsl_kernels.engine.values.dtypes import BYTES
@@ -98,6 +97,8 @@ def _taken(x_shape: Shape, indices_shape: Shape, axis: int, batch_dims: int) -> 
 
 
 @signature("GatherV2")
+@takes_bytes
+@exact(*NUMBERS)
 def _gather_v2_signature(
     x: Spec,
     indices: Spec,
@@ -362,6 +363,7 @@ def take_along_axis(x: TensorLike, indices: TensorLike, axis: int = -1) -> Tenso
 
 
 @signature("TakeAlongAxis")
+@exact(*NUMBERS)
 def _take_along_axis_signature(
     x: Spec, indices: Spec, /, *, axis: int = -1, wrap_negative_indices: bool = False
 ) -> Spec:
@@ -437,8 +439,3 @@ def _take_along_axis_grad(
         num_segments=size,
     )
     return shapes.reshape(total, x_shape), None
-
-
-# They move numbers.
-declare_exact(("GatherV2", "TakeAlongAxis"), NUMBERS)
-declare_takes_bytes(("GatherV2",))

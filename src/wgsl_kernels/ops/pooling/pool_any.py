@@ -111,7 +111,13 @@ def _pool_signature(
             f"Pool: strides is {shown(strides)} and dilations {shown(dilations)}; want one of them "
             "to be 1."
         )
-    geometry = _geometry(window_shape, strides, pad, dilations, dim_rounding_mode)
+    geometry = _geometry(
+        window_shape,
+        strides=strides,
+        pad=pad,
+        dilations=dilations,
+        dim_rounding_mode=dim_rounding_mode,
+    )
     return input.like(shape=sliding_by("Pool", input.shape, geometry).out_shape)
 
 
@@ -130,36 +136,13 @@ def _pool_webgpu(gpu: Gpu, input: GpuArray, *, pooling_type: str, **attrs: Any) 
 
 
 @gradient("Pool")
-def _pool_grad(
-    dy: Tensor,
-    input: Tensor,
-    y: Tensor,
-    window_shape: Pair,
-    pooling_type: str,
-    strides: Pair,
-    pad: Padding,
-    dilations: Pair,
-    dim_rounding_mode: str | None,
-) -> Tensor:
-    kind = KINDS[input.ndim]
-    geometry = _geometry(window_shape, strides, pad, dilations, dim_rounding_mode)
+def _pool_grad(dy: Tensor, input: Tensor, y: Tensor, pooling_type: str, **attrs: Any) -> Tensor:
+    kind, geometry = KINDS[input.ndim], _geometry(**attrs)
     if pooling_type == "avg":
         return run(kind.avg_grad, dy, input, **geometry)
     return run(kind.max_grad, dy, input, y, **geometry)
 
 
-def _geometry(
-    window_shape: Pair,
-    strides: Pair,
-    pad: Padding,
-    dilations: Pair,
-    dim_rounding_mode: str | None,
-) -> dict[str, Any]:
+def _geometry(window_shape: Pair, **geometry: Any) -> dict[str, Any]:
     """Return the attributes as the other kernels of pooling name them."""
-    return {
-        "filter_size": window_shape,
-        "strides": strides,
-        "pad": pad,
-        "dilations": dilations,
-        "dim_rounding_mode": dim_rounding_mode,
-    }
+    return {"filter_size": window_shape, **geometry}

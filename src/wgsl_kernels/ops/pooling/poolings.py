@@ -23,12 +23,13 @@ from wgsl_kernels.backends.cpu.pooling import (
 from wgsl_kernels.backends.cpu.precision import wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.environment.parameters import takes
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
-from wgsl_kernels.engine.values.windows import Padding, Pair, sliding_by
+from wgsl_kernels.engine.values.windows import sliding_by
 from wgsl_kernels.ops.elementwise import logical
 from wgsl_kernels.ops.pooling.pool_dispatch import chosen_on, pool_on, spread_on
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.values.spec import Shape, Spec
-    from wgsl_kernels.engine.values.windows import Sliding
+    from wgsl_kernels.engine.values.windows import Padding, Pair, Sliding
 
 FLOATS = ("float32", "float16")
 NUMBERS = (*FLOATS, "int32")
@@ -61,6 +62,17 @@ class Pooling:
     max: str
     max_grad: str
     max_grad_grad: str
+    data_format: str
+
+
+class PoolingAttrs:
+    """The attributes that say how a window moves over images, as signatures declare them."""
+
+    filter_size: Pair
+    strides: Pair
+    pad: Padding = "valid"
+    dilations: Pair = 1
+    dim_rounding_mode: str | None = None
     data_format: str
 
 
@@ -102,42 +114,13 @@ def maximum_webgpu(gpu: Gpu, x: GpuArray, geometry: dict[str, Any]) -> GpuArray:
     return gpu.window(shader, x, x.dtype, **geometry)
 
 
-def _geometry(
-    filter_size: Pair,
-    strides: Pair,
-    pad: Padding,
-    dilations: Pair,
-    dim_rounding_mode: str | None,
-    data_format: str,
-) -> dict[str, Any]:
-    """Return the attributes of pooling by name."""
-    return {
-        "filter_size": filter_size,
-        "strides": strides,
-        "pad": pad,
-        "dilations": dilations,
-        "dim_rounding_mode": dim_rounding_mode,
-        "data_format": data_format,
-    }
-
-
 def _declare_avg(kind: Pooling) -> None:
     kernel = kind.avg
 
     @signature(kernel)
-    def avg_signature(
-        x: Spec,
-        /,
-        *,
-        filter_size: Pair,
-        strides: Pair,
-        pad: Padding = "valid",
-        dilations: Pair = 1,
-        dim_rounding_mode: str | None = None,
-        data_format: str = kind.data_format,
-    ) -> Spec:
+    @takes(PoolingAttrs, data_format=kind.data_format)
+    def avg_signature(x: Spec, /, **geometry: Any) -> Spec:
         require_dtype(kernel, "x", x, "float32")
-        geometry = _geometry(filter_size, strides, pad, dilations, dim_rounding_mode, data_format)
         return x.like(shape=pooled(kernel, "x", x, len(kind.data_format), geometry))
 
     @cpu_kernel(kernel)
@@ -147,17 +130,7 @@ def _declare_avg(kind: Pooling) -> None:
     wgsl_kernel(kernel, MEAN, form="window", dtypes=FLOATS)
 
     @gradient(kernel)
-    def avg_rule(
-        dy: Tensor,
-        x: Tensor,
-        filter_size: Pair,
-        strides: Pair,
-        pad: Padding,
-        dilations: Pair,
-        dim_rounding_mode: str | None,
-        data_format: str,
-    ) -> Tensor:
-        geometry = _geometry(filter_size, strides, pad, dilations, dim_rounding_mode, data_format)
+    def avg_rule(dy: Tensor, x: Tensor, **geometry: Any) -> Tensor:
         return run(kind.avg_grad, dy, x, **geometry)
 
 
@@ -165,20 +138,9 @@ def _declare_avg_grad(kind: Pooling) -> None:
     kernel = kind.avg_grad
 
     @signature(kernel)
-    def avg_grad_signature(
-        dy: Spec,
-        input: Spec,
-        /,
-        *,
-        filter_size: Pair,
-        strides: Pair,
-        pad: Padding = "valid",
-        dilations: Pair = 1,
-        dim_rounding_mode: str | None = None,
-        data_format: str = kind.data_format,
-    ) -> Spec:
+    @takes(PoolingAttrs, data_format=kind.data_format)
+    def avg_grad_signature(dy: Spec, input: Spec, /, **geometry: Any) -> Spec:
         require_dtype(kernel, "input", input, "float32")
-        geometry = _geometry(filter_size, strides, pad, dilations, dim_rounding_mode, data_format)
         shape = pooled(kernel, "input", input, len(kind.data_format), geometry)
         _check_like(kernel, "dy", dy, shape)
         return dy.like(shape=input.shape)
@@ -197,17 +159,7 @@ def _declare_avg_grad(kind: Pooling) -> None:
         )
 
     @gradient(kernel)
-    def avg_grad_rule(
-        ddx: Tensor,
-        input_shape: Shape,
-        filter_size: Pair,
-        strides: Pair,
-        pad: Padding,
-        dilations: Pair,
-        dim_rounding_mode: str | None,
-        data_format: str,
-    ) -> tuple[Tensor, None]:
-        geometry = _geometry(filter_size, strides, pad, dilations, dim_rounding_mode, data_format)
+    def avg_grad_rule(ddx: Tensor, input_shape: Shape, **geometry: Any) -> tuple[Tensor, None]:
         means = run(kind.avg, ddx, **geometry)
         sliding = sliding_by(kernel, input_shape, geometry)
         seen = counts[sliding.axes].astype(np.bool_)
@@ -221,19 +173,9 @@ def _declare_max(kind: Pooling) -> None:
     kernel = kind.max
 
     @signature(kernel)
-    def max_signature(
-        x: Spec,
-        /,
-        *,
-        filter_size: Pair,
-        strides: Pair,
-        pad: Padding = "valid",
-        dilations: Pair = 1,
-        dim_rounding_mode: str | None = None,
-        data_format: str = kind.data_format,
-    ) -> Spec:
+    @takes(PoolingAttrs, data_format=kind.data_format)
+    def max_signature(x: Spec, /, **geometry: Any) -> Spec:
         require_dtype(kernel, "x", x, "float32", "int32")
-        geometry = _geometry(filter_size, strides, pad, dilations, dim_rounding_mode, data_format)
         return x.like(shape=pooled(kernel, "x", x, len(kind.data_format), geometry))
 
     @cpu_kernel(kernel)
@@ -245,18 +187,7 @@ def _declare_max(kind: Pooling) -> None:
         return maximum_webgpu(gpu, x, geometry)
 
     @gradient(kernel)
-    def max_rule(
-        dy: Tensor,
-        x: Tensor,
-        y: Tensor,
-        filter_size: Pair,
-        strides: Pair,
-        pad: Padding,
-        dilations: Pair,
-        dim_rounding_mode: str | None,
-        data_format: str,
-    ) -> Tensor:
-        geometry = _geometry(filter_size, strides, pad, dilations, dim_rounding_mode, data_format)
+    def max_rule(dy: Tensor, x: Tensor, y: Tensor, **geometry: Any) -> Tensor:
         return run(kind.max_grad, dy, x, y, **geometry)
 
 
@@ -264,21 +195,9 @@ def _declare_max_grad(kind: Pooling) -> None:
     kernel = kind.max_grad
 
     @signature(kernel)
-    def max_grad_signature(
-        dy: Spec,
-        input: Spec,
-        output: Spec,
-        /,
-        *,
-        filter_size: Pair,
-        strides: Pair,
-        pad: Padding = "valid",
-        dilations: Pair = 1,
-        dim_rounding_mode: str | None = None,
-        data_format: str = kind.data_format,
-    ) -> Spec:
+    @takes(PoolingAttrs, data_format=kind.data_format)
+    def max_grad_signature(dy: Spec, input: Spec, output: Spec, /, **geometry: Any) -> Spec:
         require_dtype(kernel, "input", input, "float32")
-        geometry = _geometry(filter_size, strides, pad, dilations, dim_rounding_mode, data_format)
         shape = pooled(kernel, "input", input, len(kind.data_format), geometry)
         _check_like(kernel, "dy", dy, shape)
         _check_like(kernel, "output", output, shape)
@@ -301,17 +220,7 @@ def _declare_max_grad(kind: Pooling) -> None:
         )
 
     @gradient(kernel)
-    def max_grad_rule(
-        ddx: Tensor,
-        input: Tensor,
-        filter_size: Pair,
-        strides: Pair,
-        pad: Padding,
-        dilations: Pair,
-        dim_rounding_mode: str | None,
-        data_format: str,
-    ) -> tuple[Tensor, None, None]:
-        geometry = _geometry(filter_size, strides, pad, dilations, dim_rounding_mode, data_format)
+    def max_grad_rule(ddx: Tensor, input: Tensor, **geometry: Any) -> tuple[Tensor, None, None]:
         return run(kind.max_grad_grad, ddx, input, **geometry), None, None
 
 
@@ -319,20 +228,9 @@ def _declare_max_grad_grad(kind: Pooling) -> None:
     kernel = kind.max_grad_grad
 
     @signature(kernel)
-    def max_grad_grad_signature(
-        ddx: Spec,
-        input: Spec,
-        /,
-        *,
-        filter_size: Pair,
-        strides: Pair,
-        pad: Padding = "valid",
-        dilations: Pair = 1,
-        dim_rounding_mode: str | None = None,
-        data_format: str = kind.data_format,
-    ) -> Spec:
+    @takes(PoolingAttrs, data_format=kind.data_format)
+    def max_grad_grad_signature(ddx: Spec, input: Spec, /, **geometry: Any) -> Spec:
         require_dtype(kernel, "input", input, "float32")
-        geometry = _geometry(filter_size, strides, pad, dilations, dim_rounding_mode, data_format)
         shape = pooled(kernel, "input", input, len(kind.data_format), geometry)
         _check_like(kernel, "ddx", ddx, input.shape)
         return ddx.like(shape=shape)
@@ -348,17 +246,7 @@ def _declare_max_grad_grad(kind: Pooling) -> None:
         return chosen_on(gpu, ddx, input, sliding_by(kernel, input.shape, geometry))
 
     @gradient(kernel)
-    def max_grad_grad_rule(
-        dy: Tensor,
-        input: Tensor,
-        filter_size: Pair,
-        strides: Pair,
-        pad: Padding,
-        dilations: Pair,
-        dim_rounding_mode: str | None,
-        data_format: str,
-    ) -> tuple[Tensor, None]:
-        geometry = _geometry(filter_size, strides, pad, dilations, dim_rounding_mode, data_format)
+    def max_grad_grad_rule(dy: Tensor, input: Tensor, **geometry: Any) -> tuple[Tensor, None]:
         # The third input, the maxima, only has to be there: dy is of their shape.
         return run(kind.max_grad, dy, input, dy, **geometry), None
 

@@ -15,7 +15,7 @@ from wgsl_kernels.backends.cpu import random as cpu
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import no_gradient
 from wgsl_kernels.engine.registry.public import publish, unknown
 from wgsl_kernels.engine.registry.signature import signature
@@ -50,6 +50,7 @@ def __getattr__(name: str) -> Any:
 
 
 @signature("AdvanceKey")
+@exact("int32", "bool")
 def _advance_key_signature(key: Spec, /, *, blocks: int) -> Spec:
     _check_key("AdvanceKey", key)
     if not 0 <= blocks < 2**32:
@@ -226,8 +227,5 @@ no_gradient("RandomUniform", because="its input is a key")
 def _is_int32(number: float) -> bool:
     return -(2**31) <= number < 2**31 and number == math.floor(number)
 
-
-# Integers.
-declare_exact(("AdvanceKey",), ("int32", "bool"))
 
 publish(__name__, lazy=("key",), of="wgsl_kernels.ops")

@@ -15,7 +15,7 @@ from wgsl_kernels.backends.cpu.folds import folded
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import SPREADS, declare
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -45,6 +45,7 @@ def argmax(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) ->
 
 
 @signature("ArgMax")
+@exact(*NUMBERS)
 def _argmax_signature(x: Spec, /, *, axis: int = 0) -> Spec:
     return _place_spec("ArgMax", x, axis)
 
@@ -76,6 +77,7 @@ def argmin(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) ->
 
 
 @signature("ArgMin")
+@exact(*NUMBERS)
 def _argmin_signature(x: Spec, /, *, axis: int = 0) -> Spec:
     return _place_spec("ArgMin", x, axis)
 
@@ -111,6 +113,7 @@ def max(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
 
 
 @signature("Max")
+@exact(*NUMBERS)
 def _max_signature(x: Spec, /, *, reduction_indices: Axes = None, keep_dims: bool = False) -> Spec:
     require_dtype("Max", "x", x, "float32", "int32", "bool")
     return spec_without("Max", x, reduction_indices, keep_dims, "reduction_indices")
@@ -151,6 +154,7 @@ def min(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
 
 
 @signature("Min")
+@exact(*NUMBERS)
 def _min_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
     require_dtype("Min", "x", x, "float32", "int32", "bool")
     return spec_without("Min", x, axis, keep_dims)
@@ -233,7 +237,3 @@ def _to_equals(dy: Tensor, x: Tensor, y: Tensor, axis: Axes) -> Tensor:
     """Return ``dy`` where x equals its row's extreme, else 0."""
     mask = x == kept(y, x.shape, axis)
     return logical.where(mask, broadcast_gradient(dy, x.shape, axis), as_tensor(0.0, dtype=x.dtype))
-
-
-# They compare and choose.
-declare_exact(("ArgMax", "ArgMin", "Max", "Min"), NUMBERS)

@@ -17,7 +17,7 @@ from wgsl_kernels.backends.cpu.sums import ADD, total
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import SPREADS, declare
 from wgsl_kernels.engine.environment.errors import DTypeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -57,6 +57,7 @@ def _truth(x: TensorLike) -> Tensor:
 
 
 @signature("All")
+@exact(*NUMBERS)
 def _all_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
     require_dtype("All", "x", x, "bool")
     return spec_without("All", x, axis, keep_dims)
@@ -87,6 +88,7 @@ def any(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
 
 
 @signature("Any")
+@exact(*NUMBERS)
 def _any_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
     require_dtype("Any", "x", x, "bool")
     return spec_without("Any", x, axis, keep_dims)
@@ -169,6 +171,7 @@ def prod(
 
 
 @signature("Prod")
+@exact("int32", "bool")
 def _prod_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
     require_dtype("Prod", "x", x, "float32", "int32", "bool")
     return spec_without("Prod", x, axis, keep_dims).like(dtype=counted(x.dtype))
@@ -239,6 +242,7 @@ def sum(
 
 
 @signature("Sum")
+@exact("int32", "bool")
 def _sum_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
     require_dtype("Sum", "x", x, "float32", "int32", "bool", "complex64")
     return spec_without("Sum", x, axis, keep_dims).like(dtype=counted(x.dtype))
@@ -290,8 +294,3 @@ def kept(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
 def broadcast_gradient(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
     """Return ``dy`` repeated along the reduced axes."""
     return shape.broadcast_to(kept(dy, x_shape, axis), x_shape)
-
-
-# They compare and choose; the order of a sum of floats differs.
-declare_exact(("All", "Any"), NUMBERS)
-declare_exact(("Prod", "Sum"), ("int32", "bool"))

@@ -10,7 +10,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -72,6 +72,7 @@ def _check_blocks(kernel: str, x: Spec, block: Shape, name: str, pairs: Any) -> 
 
 
 @signature("BatchToSpaceND")
+@exact(*NUMBERS)
 def _batch_to_space_signature(x: Spec, /, *, block_shape: Shape, crops: Any) -> Spec:
     _check_blocks("BatchToSpaceND", x, block_shape, "crops", crops)
     if x.shape[0] % math.prod(block_shape):
@@ -167,6 +168,7 @@ def _depth_shapes(x: Shape, size: int, data_format: str) -> tuple[Shape, tuple[i
 
 
 @signature("DepthToSpace")
+@exact(*NUMBERS)
 def _depth_to_space_signature(x: Spec, /, *, block_size: int, data_format: str = "NHWC") -> Spec:
     require_rank("DepthToSpace", "x", x, 4)
     if data_format not in ("NHWC", "NCHW"):
@@ -225,6 +227,7 @@ def space_to_batch_nd(
 
 
 @signature("SpaceToBatchND")
+@exact(*NUMBERS)
 def _space_to_batch_signature(x: Spec, /, *, block_shape: Shape, paddings: Any) -> Spec:
     _check_blocks("SpaceToBatchND", x, block_shape, "paddings", paddings)
     padded = _padded(x.shape, paddings)
@@ -276,7 +279,3 @@ def _space_to_batch_webgpu(
 @gradient("SpaceToBatchND")
 def _space_to_batch_grad(dy: Tensor, block_shape: Shape, paddings: Pairs) -> Tensor:
     return batch_to_space_nd(dy, block_shape, paddings)
-
-
-# They move numbers.
-declare_exact(("BatchToSpaceND", "DepthToSpace", "SpaceToBatchND"), NUMBERS)

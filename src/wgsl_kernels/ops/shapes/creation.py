@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.context import current
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
@@ -124,6 +124,7 @@ def _natural_dtype(value: Any) -> DType:
 
 
 @signature("Fill")
+@exact(*NUMBERS, reads=False)
 def _fill_signature(
     *, shape: Shape, value: Scalar | str | bytes, dtype: DType | None = None
 ) -> Spec:
@@ -308,6 +309,7 @@ def ones_like(
 
 
 @signature("OnesLike")
+@exact(*NUMBERS, reads=False)
 def _ones_like_signature(x: Spec, /) -> Spec:
     require_dtype("OnesLike", "x", x, *NUMERIC)
     return x
@@ -340,6 +342,7 @@ def zeros_like(
 
 
 @signature("ZerosLike")
+@exact(*NUMBERS, reads=False)
 def _zeros_like_signature(x: Spec, /) -> Spec:
     require_dtype("ZerosLike", "x", x, *NUMERIC)
     return x
@@ -402,7 +405,3 @@ def stored(value: Scalar, dtype: DType) -> Scalar:
     if dtype.startswith("complex"):
         return complex(value)
     return value if is_float(dtype) else int(value.real)
-
-
-# They make numbers from none. With several elements they are better fused into what reads them.
-declare_exact(("Fill", "OnesLike", "ZerosLike"), NUMBERS, reads=False)

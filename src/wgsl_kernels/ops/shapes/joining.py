@@ -13,10 +13,9 @@ from wgsl_kernels.backends.webgpu.arrays.array import row_major
 from wgsl_kernels.backends.webgpu.control.parts import copy_blocks, joined
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.registry.widening import declare_takes_bytes
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import as_tensor
 from wgsl_kernels.engine.values.attributes import integers, plain, sequence
@@ -57,6 +56,8 @@ def concat(arrays: Sequence[TensorLike], axis: int | None = 0) -> Tensor:
 
 
 @signature("Concat", promote=("inputs",))
+@takes_bytes
+@exact(*NUMBERS)
 def _concat_signature(inputs: list[Spec], /, *, axis: int = 0) -> Spec:
     if not inputs:
         raise ArgumentError("Concat: inputs is empty; want at least one tensor.")
@@ -122,6 +123,7 @@ def _pairs(paddings: Any, ndim: int) -> Any:
 
 
 @signature("PadV2")
+@exact(*NUMBERS)
 def _pad_v2_signature(x: Spec, /, *, paddings: Pairs, constant_value: creation.Scalar = 0) -> Spec:
     require_dtype("PadV2", "x", x, *creation.NUMERIC)
     creation.fitting("PadV2", "constant_value", constant_value, x.dtype)
@@ -220,6 +222,8 @@ def stack(arrays: Sequence[TensorLike], axis: int = 0) -> Tensor:
 
 
 @signature("Pack")
+@takes_bytes
+@exact(*NUMBERS)
 def _pack_signature(inputs: list[Spec], /, *, axis: int = 0) -> Spec:
     if not inputs:
         raise ArgumentError("Pack: inputs is empty; want at least one tensor.")
@@ -279,6 +283,7 @@ def tile(x: TensorLike, repetitions: int | Sequence[int]) -> Tensor:
 
 
 @signature("Tile")
+@exact(*NUMBERS)
 def _tile_signature(x: Spec, /, *, reps: Sequence[int]) -> Spec:
     if len(reps) != x.ndim or any(n < 0 for n in reps):
         raise ShapeError(
@@ -327,8 +332,3 @@ def _tile_grad(dy: Tensor, x_shape: Shape, reps: Sequence[int]) -> Tensor:
             repeated.append(len(shape))
         shape += [length] if times == 1 else [times, length]
     return shapes.reshape(dy, shape).sum(axis=repeated) if repeated else dy
-
-
-# They move numbers.
-declare_exact(("Concat", "Pack", "PadV2", "Tile"), NUMBERS)
-declare_takes_bytes(("Concat", "Pack"))

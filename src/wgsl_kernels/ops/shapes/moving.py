@@ -11,10 +11,9 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.control.parts import excess, joined, part_of
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.registry.widening import declare_takes_bytes
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integers
@@ -120,6 +119,8 @@ def flip_left_right(image: TensorLike) -> Tensor:
 
 
 @signature("FlipLeftRight")
+@takes_bytes
+@exact(*NUMBERS, *BYTES, moves=True)
 def _flip_left_right_signature(image: Spec, /) -> Spec:
     require_rank("FlipLeftRight", "image", image, 4)
     return image
@@ -163,6 +164,7 @@ def mirror_pad(x: TensorLike, paddings: Sequence[Sequence[int]], mode: str) -> T
 
 
 @signature("MirrorPad")
+@exact(*NUMBERS)
 def _mirror_pad_signature(x: Spec, /, *, paddings: Any, mode: str) -> Spec:
     require_dtype("MirrorPad", "x", x, *COMPLEX)
     if mode not in MODES[:2]:
@@ -320,6 +322,8 @@ def _shifts(x_shape: Shape, shift: Sequence[int], axis: Sequence[int]) -> list[i
 
 
 @signature("Roll")
+@takes_bytes
+@exact(*NUMBERS)
 def _roll_signature(x: Spec, /, *, shift: Sequence[int], axis: Sequence[int]) -> Spec:
     require_dtype("Roll", "x", x, *COMPLEX)
     if len(shift) not in (1, len(axis)):
@@ -350,9 +354,3 @@ def _roll_webgpu(gpu: Gpu, x: GpuArray, *, shift: Sequence[int], axis: Sequence[
 @gradient("Roll")
 def _roll_grad(dy: Tensor, shift: Sequence[int], axis: Sequence[int]) -> Tensor:
     return run("Roll", dy, shift=tuple(-one for one in shift), axis=axis)
-
-
-# They move numbers.
-declare_exact(("MirrorPad", "Roll"), NUMBERS)
-declare_exact(("FlipLeftRight",), (*NUMBERS, *BYTES), moves=True)
-declare_takes_bytes(("FlipLeftRight", "Roll"))

@@ -12,10 +12,9 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.arrays.array import row_major
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.registry.widening import declare_takes_bytes
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
@@ -46,6 +45,8 @@ def broadcast_to(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
 
 
 @signature("BroadcastTo")
+@takes_bytes
+@exact(*NUMBERS, *BYTES, moves=True)
 def _broadcast_to_signature(x: Spec, /, *, shape: Shape, input_shape: Shape | None = None) -> Spec:
     want = lengths("BroadcastTo", "shape", shape)
     if input_shape is not None and input_shape != x.shape:
@@ -99,6 +100,8 @@ def _expanded(shape: Shape, dim: int) -> Shape:
 
 
 @signature("ExpandDims")
+@takes_bytes
+@exact(*NUMBERS, *BYTES, moves=True)
 def _expand_dims_signature(input: Spec, /, *, dim: int) -> Spec:
     return input.like(shape=_expanded(input.shape, dim))
 
@@ -131,6 +134,8 @@ def clone(x: TensorLike) -> Tensor:
 
 
 @signature("Identity")
+@takes_bytes
+@exact(*NUMBERS, *BYTES, moves=True)
 def _identity_signature(x: Spec, /) -> Spec:
     return x
 
@@ -200,6 +205,8 @@ def _reshaped(size: int, asked: Shape) -> Shape:
 
 
 @signature("Reshape")
+@takes_bytes
+@exact(*NUMBERS, *BYTES, moves=True)
 def _reshape_signature(x: Spec, /, *, shape: Shape) -> Spec:
     want = _reshaped(x.size, shape)
     if any(n < -1 for n in want) or want.count(-1) > 1:
@@ -249,6 +256,8 @@ def flip(x: TensorLike, axis: Axes = None) -> Tensor:
 
 
 @signature("Reverse")
+@takes_bytes
+@exact(*NUMBERS, *BYTES, moves=True)
 def _reverse_signature(x: Spec, /, *, dims: Axes = None) -> Spec:
     normalize_axes("Reverse", dims, x.ndim, "dims")
     return x
@@ -313,6 +322,8 @@ def _permutation(perm: Sequence[int], ndim: int) -> tuple[int, ...]:
 
 
 @signature("Transpose")
+@takes_bytes
+@exact(*NUMBERS, *BYTES, moves=True)
 def _transpose_signature(x: Spec, /, *, perm: Sequence[int]) -> Spec:
     return x.like(shape=tuple(x.shape[axis] for axis in _permutation(perm, x.ndim)))
 
@@ -361,9 +372,3 @@ def reshaped_strides(shape: Shape, strides: Shape, new_shape: Shape) -> Shape | 
         found.append(step)
         left, step = left // length, step * length
     return tuple(reversed(found))
-
-
-# They move numbers; on the device some only look at these in another way.
-_MOVES = ("BroadcastTo", "ExpandDims", "Identity", "Reshape", "Reverse", "Transpose")
-declare_exact(_MOVES, (*NUMBERS, *BYTES), moves=True)
-declare_takes_bytes(_MOVES)

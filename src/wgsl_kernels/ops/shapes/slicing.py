@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
-from wgsl_kernels.engine.registry.exact import declare_exact
+from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.registry.widening import declare_takes_bytes
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.shapes import normalize_axis, show
@@ -71,6 +70,8 @@ def _block(shape: Shape, begin: Shape, size: Shape | None) -> tuple[Shape, Shape
 
 
 @signature("Slice")
+@takes_bytes
+@exact(*NUMBERS, *BYTES, moves=True)
 def _slice_signature(x: Spec, /, *, begin: Shape, size: Shape | None = None) -> Spec:
     return x.like(shape=_block(x.shape, begin, size)[1])
 
@@ -142,6 +143,8 @@ def _parts(x_shape: Shape, splits: Ints, axis: int) -> list[Cut]:
 
 
 @signature("SplitV")
+@takes_bytes
+@exact(*NUMBERS, *BYTES, moves=True)
 def _split_v_signature(
     x: Spec, /, *, num_or_size_splits: int | Sequence[int], axis: int = 0
 ) -> list[Spec]:
@@ -221,6 +224,8 @@ def strided_slice(
 
 
 @signature("StridedSlice")
+@takes_bytes
+@exact(*NUMBERS, *BYTES, moves=True)
 def _strided_slice_signature(
     x: Spec,
     /,
@@ -348,6 +353,8 @@ def _layers(shape: Shape, axis: int) -> tuple[list[Cut], Shape]:
 
 
 @signature("Unpack")
+@takes_bytes
+@exact(*NUMBERS, *BYTES, moves=True)
 def _unpack_signature(value: Spec, /, *, axis: int = 0) -> list[Spec]:
     layers, y_shape = _layers(value.shape, axis)
     return [value.like(shape=y_shape) for _ in layers]
@@ -387,9 +394,3 @@ def _cut_view(gpu: Gpu, x: GpuArray, cut: Cut) -> GpuArray:
     offset = x.offset + sum(b * s for b, s in zip(cut.begin, x.strides, strict=True))
     strides = tuple(a * b for a, b in zip(cut.strides, x.strides, strict=True))
     return gpu.view(x, cut.lengths, strides, offset)
-
-
-# They move numbers; on the device some only look at these in another way.
-_MOVES = ("Slice", "SplitV", "StridedSlice", "Unpack")
-declare_exact(_MOVES, (*NUMBERS, *BYTES), moves=True)
-declare_takes_bytes(_MOVES)

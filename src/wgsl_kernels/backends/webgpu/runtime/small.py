@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.drivers.driver import Launch
-    from wgsl_kernels.engine.registry.exact import Exact
+    from wgsl_kernels.engine.registry.facts import Exact
     from wgsl_kernels.engine.registry.registry import Kernel
 
 SMALL = 64
@@ -33,16 +33,17 @@ class SmallLaunch:
     def __init__(
         self,
         backend: Session,
+        host: Kernel,
         exact: Exact,
         attrs: dict[str, Any],
         outputs: tuple[Spec, ...],
         prepare: Callable[[], Launch],
     ) -> None:
-        """Take what prepares the launch on the device, for all else."""
-        takes = exact.host.takes
+        """Take the kernel on the host, and what prepares the launch on the device for all else."""
+        takes = host.takes
         self.backend = backend
         self.exact = exact
-        self.func = exact.host.func
+        self.func = host.func
         self.keywords = {
             name: value for name, value in attrs.items() if takes is None or name in takes
         }
@@ -114,13 +115,14 @@ def launch_where_small(
     prepare: Callable[[], Launch],
 ) -> Launch | None:
     """Return a launch that runs the kernel on the host where it can, None where it never can."""
-    exact = exact_for(kernel)
-    if exact is None or not outputs:
+    found = exact_for(kernel)
+    if found is None or not outputs:
         return None
+    host, exact = found
     specs = [*outputs]
     for one in inputs:
         specs += one if isinstance(one, list) else [one] if isinstance(one, Spec) else []
     most = SMALL if exact.reads else 1
     if not all(0 < spec.size <= most and spec.dtype in exact.dtypes for spec in specs):
         return None
-    return SmallLaunch(backend, exact, attrs, outputs, prepare)
+    return SmallLaunch(backend, host, exact, attrs, outputs, prepare)
