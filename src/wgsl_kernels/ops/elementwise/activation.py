@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@public(tfjs="elu", method=True)
 def elu(x: TensorLike) -> Tensor:
     """Return ``x`` where it is not below 0, else ``exp(x) - 1``. The gradient at 0 is 1.
 
@@ -87,6 +89,7 @@ def _elu_grad_grad(ddx: Tensor, dy: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return run("EluGrad", ddx, y), logical.where(y >= 0.0, 0.0, ddx * dy)
 
 
+@public(tfjs="leakyRelu", method=True)
 def leaky_relu(x: TensorLike, *, alpha: float = 0.2) -> Tensor:
     """Return ``x`` where it is not below 0, else ``alpha * x``. The gradient at 0 is ``alpha``.
 
@@ -121,6 +124,7 @@ def _leaky_relu_grad(dy: Tensor, x: Tensor, alpha: float) -> Tensor:
     return logical.where(x > 0.0, dy, dy * alpha)
 
 
+@public(tfjs="prelu")
 def prelu(x: TensorLike, alpha: TensorLike) -> Tensor:
     """Return ``x`` where it is not below 0, else ``alpha * x`` with trainable slopes.
 
@@ -165,6 +169,7 @@ def _prelu_grad(dy: Tensor, x: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     return unbroadcast(dx, x.shape), unbroadcast(dalpha, alpha.shape)
 
 
+@public(tfjs="relu", method=True)
 def relu(x: TensorLike) -> Tensor:
     """Return ``x`` where it is above 0, else 0; NaN stays NaN. The gradient at 0 is 0.
 
@@ -191,6 +196,7 @@ def _relu_grad(dy: Tensor, y: Tensor) -> Tensor:
     return logical.where(y > 0.0, dy, 0.0)
 
 
+@public(tfjs="relu6")
 def relu6(x: TensorLike) -> Tensor:
     """Return ``x`` limited to [0, 6]; the gradient is 1 in (0, 6].
 
@@ -224,6 +230,7 @@ _SELU_ALPHA = 1.7580993408473766
 """Scale, and scale times alpha."""
 
 
+@public(tfjs="selu", method=True)
 def selu(x: TensorLike) -> Tensor:
     """Return ``1.0507 * x`` where ``x`` is above 0, else ``1.7581 * (exp(x) - 1)``.
 
@@ -260,6 +267,7 @@ def _selu_grad(dy: Tensor, x: Tensor) -> Tensor:
     return logical.where(x > 0.0, dy * _SELU, dy * (_exp_below_zero(x) * _SELU_ALPHA))
 
 
+@public(scipy="expit", tfjs="sigmoid", method=True)
 def sigmoid(x: TensorLike) -> Tensor:
     """Return ``1 / (1 + exp(-x))``, elementwise.
 
@@ -286,6 +294,7 @@ def _sigmoid_grad(dy: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return dy * (y * sigmoid(-x))  # 1 - y cancels where y is near 1
 
 
+@public(tfjs="softplus", method=True)
 def softplus(x: TensorLike) -> Tensor:
     """Return ``log(1 + exp(x))``, elementwise; of integers cut toward zero.
 
@@ -313,6 +322,7 @@ def _softplus_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy * sigmoid(x)
 
 
+@public(tfjs="step")
 def step(x: TensorLike, *, alpha: float = 0.0) -> Tensor:
     """Return 1 where ``x`` is above 0, else ``alpha``; NaN stays NaN.
 

@@ -15,6 +15,7 @@ from wgsl_kernels.engine.autodiff.tape import Lazy
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 Pair = tuple[Lazy, Lazy]
 
 
+@public(numpy="add", tfjs="add", operator="add", method=True)
 def add(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a + b``; int32 wraps; logical or for bool.
 
@@ -63,6 +65,7 @@ def _add_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
     return lambda: unbroadcast(dy, a_shape), lambda: unbroadcast(dy, b_shape)
 
 
+@public(tfjs="addN")
 def add_n(inputs: Sequence[TensorLike]) -> Tensor:
     """Return the sum of tensors of one shape and dtype.
 
@@ -129,6 +132,7 @@ def _add_n_grad(dy: Tensor, inputs_shape: list[Shape]) -> list[Tensor]:
     return [dy for _ in inputs_shape]
 
 
+@public(numpy="divide", tfjs="div", operator="truediv", method=True)
 def divide(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a / b``; of int32 as float32. By 0 it is an infinity with its sign, or NaN.
 
@@ -162,6 +166,7 @@ def _divide_grad(dy: Tensor, a_shape: Shape, b: Tensor, y: Tensor) -> Pair:
     return unbroadcast(da, a_shape), lambda: unbroadcast(-(da * complex.conj(y)), b.shape)
 
 
+@public(numpy="floor_divide", tfjs="floorDiv", operator="floordiv", method=True)
 def floor_divide(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a // b``, the largest whole number not above ``a / b``, in the dtype of the inputs.
 
@@ -202,6 +207,7 @@ def _floor_divide_grad(dy: Tensor, a_shape: Shape, b_shape: Shape, a_dtype: Any)
     return creation.zeros(a_shape, a_dtype), creation.zeros(b_shape, a_dtype)
 
 
+@public(numpy="maximum", tfjs="maximum", method=True)
 def maximum(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the larger of ``a`` and ``b``, NaN where either is; of bools as int32.
 
@@ -239,6 +245,7 @@ def _maximum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     )
 
 
+@public(numpy="minimum", tfjs="minimum", method=True)
 def minimum(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the smaller of ``a`` and ``b``, NaN where either is; of bools as int32.
 
@@ -276,6 +283,7 @@ def _minimum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     )
 
 
+@public(numpy="multiply", tfjs="mul", operator="mul", method=True)
 def multiply(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a * b``; int32 wraps; logical and for bool.
 
@@ -306,6 +314,7 @@ def _multiply_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     )
 
 
+@public(numpy="power", tfjs="pow", operator="pow", method=True)
 def pow(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a`` to the power ``b``.
 
@@ -351,6 +360,7 @@ def _pow_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
     return da, db
 
 
+@public(numpy="subtract", tfjs="sub", operator="sub", method=True)
 def subtract(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a - b``; int32 wraps; logical xor for bool.
 

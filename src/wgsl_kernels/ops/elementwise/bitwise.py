@@ -10,6 +10,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.rules.specs import broadcast_pair, like_x
@@ -22,6 +23,7 @@ WHOLE: tuple[DType, ...] = ("int32", "bool")
 BECAUSE = "its output is of integers or bools"
 
 
+@public(numpy="bitwise_and", tfjs="bitwiseAnd", operator="and", method=True)
 def bitwise_and(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a & b`` of int32 or bool, bit by bit.
 
@@ -44,6 +46,7 @@ wgsl_kernel("BitwiseAnd", "elementwise/bitwise/bitwise_and.wgsl")
 no_gradient("BitwiseAnd", because=BECAUSE)
 
 
+@public(numpy="invert", operator="invert")
 def bitwise_invert(x: TensorLike) -> Tensor:
     """Return ``~x`` of int32 or bool: every bit inverted.
 
@@ -66,6 +69,7 @@ wgsl_kernel("BitwiseInvert", "elementwise/bitwise/bitwise_invert.wgsl")
 no_gradient("BitwiseInvert", because=BECAUSE)
 
 
+@public(numpy="left_shift", operator="lshift")
 def bitwise_left_shift(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a << b`` of int32, which wraps; 0 where ``b`` is below 0 or above 31.
 
@@ -88,6 +92,7 @@ wgsl_kernel("BitwiseLeftShift", "elementwise/bitwise/bitwise_left_shift.wgsl")
 no_gradient("BitwiseLeftShift", because=BECAUSE)
 
 
+@public(numpy="bitwise_or", operator="or", method=True)
 def bitwise_or(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a | b`` of int32 or bool, bit by bit.
 
@@ -110,6 +115,7 @@ wgsl_kernel("BitwiseOr", "elementwise/bitwise/bitwise_or.wgsl")
 no_gradient("BitwiseOr", because=BECAUSE)
 
 
+@public(numpy="right_shift", operator="rshift")
 def bitwise_right_shift(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a >> b`` of int32, rounded down; 0 or -1 where ``b`` is not in [0, 31].
 
@@ -132,6 +138,7 @@ wgsl_kernel("BitwiseRightShift", "elementwise/bitwise/bitwise_right_shift.wgsl")
 no_gradient("BitwiseRightShift", because=BECAUSE)
 
 
+@public(numpy="bitwise_xor", operator="xor", method=True)
 def bitwise_xor(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a ^ b`` of int32 or bool, bit by bit.
 

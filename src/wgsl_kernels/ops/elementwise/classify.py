@@ -10,6 +10,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_dtype
@@ -31,6 +32,7 @@ def _bool_of_x(kernel: str) -> Callable[[Spec], Spec]:
     return rule
 
 
+@public(numpy="isfinite", tfjs="isFinite", method=True)
 def isfinite(x: TensorLike) -> Tensor:
     """Return whether ``x`` is neither infinite nor NaN; of complex numbers both parts.
 
@@ -53,6 +55,7 @@ wgsl_kernel("IsFinite", "elementwise/classify/is_finite.wesl")
 no_gradient("IsFinite", because=BECAUSE)
 
 
+@public(numpy="isinf", tfjs="isInf", method=True)
 def isinf(x: TensorLike) -> Tensor:
     """Return whether ``x`` is infinite; of complex numbers either part.
 
@@ -75,6 +78,7 @@ wgsl_kernel("IsInf", "elementwise/classify/is_inf.wesl")
 no_gradient("IsInf", because=BECAUSE)
 
 
+@public(numpy="isnan", tfjs="isNaN", method=True)
 def isnan(x: TensorLike) -> Tensor:
     """Return whether ``x`` is NaN; of complex numbers either part.
 

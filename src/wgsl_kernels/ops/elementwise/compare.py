@@ -10,6 +10,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.dtypes import DTYPES, DType
@@ -23,6 +24,7 @@ BOOLS = dict.fromkeys(DTYPES, "bool")
 BECAUSE = "its output is of bools"
 
 
+@public(numpy="equal", tfjs="equal", method=True)
 def equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a == b``; NaN equals nothing.
 
@@ -45,6 +47,7 @@ wgsl_kernel("Equal", "elementwise/compare/equal.wesl")
 no_gradient("Equal", because=BECAUSE)
 
 
+@public(numpy="greater", tfjs="greater", operator="gt", method=True)
 def greater(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a > b``; False where either is NaN.
 
@@ -67,6 +70,7 @@ wgsl_kernel("Greater", "elementwise/compare/greater.wesl")
 no_gradient("Greater", because=BECAUSE)
 
 
+@public(numpy="greater_equal", tfjs="greaterEqual", operator="ge", method=True)
 def greater_equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a >= b``; False where either is NaN.
 
@@ -89,6 +93,7 @@ wgsl_kernel("GreaterEqual", "elementwise/compare/greater_equal.wesl")
 no_gradient("GreaterEqual", because=BECAUSE)
 
 
+@public(numpy="less", tfjs="less", operator="lt", method=True)
 def less(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a < b``; False where either is NaN.
 
@@ -111,6 +116,7 @@ wgsl_kernel("Less", "elementwise/compare/less.wesl")
 no_gradient("Less", because=BECAUSE)
 
 
+@public(numpy="less_equal", tfjs="lessEqual", operator="le", method=True)
 def less_equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a <= b``; False where either is NaN.
 
@@ -133,6 +139,7 @@ wgsl_kernel("LessEqual", "elementwise/compare/less_equal.wesl")
 no_gradient("LessEqual", because=BECAUSE)
 
 
+@public(numpy="not_equal", tfjs="notEqual", method=True)
 def not_equal(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a != b``; True where either is NaN.
 

@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.elementwise.binary import Pair
 
 
+@public(tfjs="squaredDifference")
 def squared_difference(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``(a - b) ** 2``; int32 wraps.
 

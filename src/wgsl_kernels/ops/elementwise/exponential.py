@@ -10,6 +10,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@public(numpy="cos", tfjs="cos", method=True)
 def cos(x: TensorLike) -> Tensor:
     """Return the cosine of ``x`` in radians, elementwise.
 
@@ -49,6 +51,7 @@ def _cos_grad(dy: Tensor, x: Tensor) -> Tensor:
     return -(dy * sin(x))
 
 
+@public(scipy="erf", tfjs="erf", method=True)
 def erf(x: TensorLike) -> Tensor:
     """Return the error function ``2 / sqrt(pi) * integral of e^(-t^2) from 0 to x``.
 
@@ -75,6 +78,7 @@ def _erf_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy * exp(-(x * x)) * (2.0 / math.sqrt(math.pi))
 
 
+@public(numpy="exp", tfjs="exp", method=True)
 def exp(x: TensorLike) -> Tensor:
     """Return e to the power ``x``, elementwise.
 
@@ -104,6 +108,7 @@ def _exp_grad(dy: Tensor, y: Tensor) -> Tensor:
     return dy * y
 
 
+@public(numpy="expm1", tfjs="expm1", method=True)
 def expm1(x: TensorLike) -> Tensor:
     """Return ``exp(x) - 1`` without cancellation near 0; of integers cut toward zero.
 
@@ -134,6 +139,7 @@ def _expm1_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy * exp(x)
 
 
+@public(numpy="log", tfjs="log", method=True)
 def log(x: TensorLike) -> Tensor:
     """Return the natural logarithm, elementwise; -infinity at 0, NaN below it.
 
@@ -163,6 +169,7 @@ def _log_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy / x
 
 
+@public(numpy="log1p", tfjs="log1p", method=True)
 def log1p(x: TensorLike) -> Tensor:
     """Return ``log(1 + x)`` without cancellation near 0; of integers cut toward zero.
 
@@ -193,6 +200,7 @@ def _log1p_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy / (x + 1.0)
 
 
+@public(numpy="sin", tfjs="sin", method=True)
 def sin(x: TensorLike) -> Tensor:
     """Return the sine of ``x`` in radians, elementwise.
 
@@ -222,6 +230,7 @@ def _sin_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy * cos(x)
 
 
+@public(numpy="tan", tfjs="tan", method=True)
 def tan(x: TensorLike) -> Tensor:
     """Return the tangent of ``x`` in radians, elementwise.
 
@@ -251,6 +260,7 @@ def _tan_grad(dy: Tensor, y: Tensor) -> Tensor:
     return dy * (y * y + 1.0)
 
 
+@public(numpy="tanh", tfjs="tanh", method=True)
 def tanh(x: TensorLike) -> Tensor:
     """Return the hyperbolic tangent, elementwise.
 

@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.elementwise.binary import Pair
 
 
+@public(numpy="copysign")
 def copysign(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``abs(a)`` with the sign of ``b``, which -0 and NaN have, too.
 
@@ -60,6 +62,7 @@ def _copysign_grad(dy: Tensor, a: Tensor, b_shape: Shape, b: Tensor) -> Pair:
     )
 
 
+@public(numpy="hypot")
 def hypot(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``sqrt(a**2 + b**2)`` without overflow on the way. The gradient at (0, 0) is 0.
 
@@ -91,6 +94,7 @@ def _hypot_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
     )
 
 
+@public(numpy="logaddexp")
 def logaddexp(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``log(exp(a) + exp(b))`` without overflow on the way.
 
@@ -124,6 +128,7 @@ def _logaddexp_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     )
 
 
+@public(numpy="nextafter")
 def nextafter(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the next number of the dtype from ``a`` toward ``b``; ``b`` where they are equal.
 
@@ -173,6 +178,7 @@ def _nextafter_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
     )
 
 
+@public(numpy="remainder", tfjs="mod", operator="mod", method=True)
 def remainder(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a % b`` with the sign of ``b``, as Python has it; by 0 NaN, of integers 0.
 

@@ -9,6 +9,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps, unary
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@public(numpy="arccosh", tfjs="acosh", method=True)
 def acosh(x: TensorLike) -> Tensor:
     """Return the number from 0 up whose cosh is ``x``; NaN below 1, of integers cut toward zero.
 
@@ -49,6 +51,7 @@ def _acosh_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy / (unary.sqrt(x - 1.0) * unary.sqrt(x + 1.0))  # their product may overflow
 
 
+@public(numpy="arcsinh", tfjs="asinh", method=True)
 def asinh(x: TensorLike) -> Tensor:
     """Return the number whose sinh is ``x``, elementwise; of integers cut toward zero.
 
@@ -80,6 +83,7 @@ def _asinh_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy * run("Maximum", unary.rsqrt(x * x + 1.0), 1.0 / (unary.abs(x) + 1.0))
 
 
+@public(numpy="arctanh", tfjs="atanh", method=True)
 def atanh(x: TensorLike) -> Tensor:
     """Return the number whose tanh is ``x``; NaN outside [-1, 1], of integers cut toward zero.
 
@@ -110,6 +114,7 @@ def _atanh_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy / ((1.0 - x) * (x + 1.0))
 
 
+@public(numpy="cosh", tfjs="cosh", method=True)
 def cosh(x: TensorLike) -> Tensor:
     """Return ``(exp(x) + exp(-x)) / 2``, elementwise.
 
@@ -139,6 +144,7 @@ def _cosh_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy * sinh(x)
 
 
+@public(numpy="sinh", tfjs="sinh", method=True)
 def sinh(x: TensorLike) -> Tensor:
     """Return ``(exp(x) - exp(-x)) / 2``, elementwise; of integers cut toward zero.
 

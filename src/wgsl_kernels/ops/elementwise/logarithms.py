@@ -10,6 +10,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@public(numpy="log10", method=True)
 def log10(x: TensorLike) -> Tensor:
     """Return the logarithm to base 10, elementwise; -infinity at 0, NaN below it.
 
@@ -49,6 +51,7 @@ def _log10_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy / (x * math.log(10.0))
 
 
+@public(numpy="log2", method=True)
 def log2(x: TensorLike) -> Tensor:
     """Return the logarithm to base 2, elementwise; -infinity at 0, NaN below it.
 

@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.precision import select
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 BECAUSE = "its output is of bools"
 
 
+@public(numpy="logical_and", tfjs="logicalAnd", method=True)
 def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` and ``b`` hold, both of bools.
 
@@ -47,6 +49,7 @@ wgsl_kernel("LogicalAnd", "elementwise/logical/logical_and.wgsl")
 no_gradient("LogicalAnd", because=BECAUSE)
 
 
+@public(numpy="logical_not", tfjs="logicalNot", method=True)
 def logical_not(x: TensorLike) -> Tensor:
     """Return whether ``x``, of bools, does not hold.
 
@@ -69,6 +72,7 @@ wgsl_kernel("LogicalNot", "elementwise/logical/logical_not.wgsl")
 no_gradient("LogicalNot", because=BECAUSE)
 
 
+@public(numpy="logical_or", tfjs="logicalOr", method=True)
 def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` or ``b`` or both hold, both of bools.
 
@@ -91,6 +95,7 @@ wgsl_kernel("LogicalOr", "elementwise/logical/logical_or.wgsl")
 no_gradient("LogicalOr", because=BECAUSE)
 
 
+@public(numpy="logical_xor", tfjs="logicalXor", method=True)
 def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` or ``b`` but not both hold, both of bools.
 
@@ -113,6 +118,7 @@ wgsl_kernel("LogicalXor", "elementwise/logical/logical_xor.wgsl")
 no_gradient("LogicalXor", because=BECAUSE)
 
 
+@public(numpy="where", tfjs="where")
 def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return ``x1`` where ``condition`` holds, else ``x2``; all three broadcast.
 

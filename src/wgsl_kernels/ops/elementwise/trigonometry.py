@@ -9,6 +9,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.elementwise.binary import Pair
 
 
+@public(numpy="arccos", tfjs="acos", method=True)
 def acos(x: TensorLike) -> Tensor:
     """Return the angle in [0, pi] whose cosine is ``x``; NaN beyond [-1, 1], integers cut.
 
@@ -51,6 +53,7 @@ def _acos_grad(dy: Tensor, x: Tensor) -> Tensor:
     return -(dy * unary.rsqrt((1.0 - x) * (x + 1.0)))
 
 
+@public(numpy="arcsin", tfjs="asin", method=True)
 def asin(x: TensorLike) -> Tensor:
     """Return the angle in [-pi/2, pi/2] whose sine is ``x``; NaN beyond [-1, 1], integers cut.
 
@@ -81,6 +84,7 @@ def _asin_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy * unary.rsqrt((1.0 - x) * (x + 1.0))
 
 
+@public(numpy="arctan", tfjs="atan", method=True)
 def atan(x: TensorLike) -> Tensor:
     """Return the angle in [-pi/2, pi/2] whose tangent is ``x``; of integers cut toward zero.
 
@@ -111,6 +115,7 @@ def _atan_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy / (x * x + 1.0)
 
 
+@public(numpy="arctan2", tfjs="atan2")
 def atan2(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the angle in [-pi, pi] of the point ``(b, a)``, elementwise with broadcasting.
 

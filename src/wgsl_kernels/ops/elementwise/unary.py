@@ -15,6 +15,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.registry.exact import declare_exact
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Spec
 
 
+@public(numpy="absolute fabs", tfjs="abs", operator="abs", method=True)
 def abs(x: TensorLike) -> Tensor:
     """Return the absolute value, elementwise; of complex numbers a float.
 
@@ -59,6 +61,7 @@ def _abs_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy * sign(x)
 
 
+@public(numpy="ceil", tfjs="ceil", method=True)
 def ceil(x: TensorLike) -> Tensor:
     """Return the smallest whole number that is not below ``x``, elementwise.
 
@@ -85,6 +88,7 @@ def _ceil_grad(dy: Tensor) -> Tensor:
     return creation.zeros_like(dy)
 
 
+@public(numpy="clip", tfjs="clipByValue", method=True)
 def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
     """Return ``x`` with what is below ``min`` or above ``max`` replaced by that.
 
@@ -143,6 +147,7 @@ def _clip_grad(dy: Tensor, x: Tensor, clip_value_min: float, clip_value_max: flo
     return logical.where(inside, dy, 0.0)
 
 
+@public(numpy="floor", tfjs="floor", method=True)
 def floor(x: TensorLike) -> Tensor:
     """Return the largest whole number that is not above ``x``, elementwise.
 
@@ -169,6 +174,7 @@ def _floor_grad(dy: Tensor) -> Tensor:
     return creation.zeros_like(dy)
 
 
+@public(numpy="negative", tfjs="neg", operator="neg", method=True)
 def negative(x: TensorLike) -> Tensor:
     """Return ``-x``, elementwise; bools stay as they are.
 
@@ -196,6 +202,7 @@ def _neg_grad(dy: Tensor) -> Tensor:
     return -dy
 
 
+@public(numpy="reciprocal", tfjs="reciprocal", method=True)
 def reciprocal(x: TensorLike) -> Tensor:
     """Return ``1 / x``, elementwise; of integers cut toward zero, and 0 for 0.
 
@@ -224,6 +231,7 @@ def _reciprocal_grad(dy: Tensor, y: Tensor) -> Tensor:
     return -(dy * complex.conj(binary.multiply(y, y)))
 
 
+@public(numpy="rint", tfjs="round", method=True)
 def round(x: TensorLike) -> Tensor:
     """Return the nearest whole number, the even one of two, elementwise.
 
@@ -253,6 +261,7 @@ def _round_grad(dy: Tensor) -> Tensor:
     return creation.zeros_like(dy)
 
 
+@public(tfjs="rsqrt", method=True)
 def rsqrt(x: TensorLike) -> Tensor:
     """Return ``1 / sqrt(x)``, elementwise; infinity at 0, NaN below it.
 
@@ -279,6 +288,7 @@ def _rsqrt_grad(dy: Tensor, y: Tensor) -> Tensor:
     return dy * (y * y * (y * -0.5))
 
 
+@public(numpy="sign", tfjs="sign", method=True)
 def sign(x: TensorLike) -> Tensor:
     """Return -1, 0 or 1 with the sign of ``x``, elementwise; NaN of NaN; of complex x / abs(x).
 
@@ -311,6 +321,7 @@ def _sign_grad(dy: Tensor) -> Tensor:
     return creation.zeros_like(dy)
 
 
+@public(numpy="sqrt", tfjs="sqrt", method=True)
 def sqrt(x: TensorLike) -> Tensor:
     """Return the square root, elementwise; NaN below 0.
 
@@ -341,6 +352,7 @@ def _sqrt_grad(dy: Tensor, y: Tensor) -> Tensor:
     return dy / (y + y)
 
 
+@public(numpy="square", tfjs="square", method=True)
 def square(x: TensorLike) -> Tensor:
     """Return ``x * x``, elementwise; int32 wraps.
 
@@ -373,6 +385,7 @@ def _square_grad(dy: Tensor, x: Tensor) -> Tensor:
 declare_exact(("Abs", "Ceil", "ClipByValue", "Floor", "Neg", "Round", "Sign", "Square"), NUMBERS)
 
 
+@public(numpy="trunc", method=True)
 def trunc(x: TensorLike) -> Tensor:
     """Return the whole number next to ``x`` toward zero, elementwise. The gradient is 0.
 
