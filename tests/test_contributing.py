@@ -18,6 +18,7 @@ COPIED = (
     "tests",
     "docs",
     "examples",
+    "scripts",
     "pyproject.toml",
     "README.md",
 )
@@ -25,26 +26,46 @@ SUITES = (
     "numerics",
     "test_captured_samples.py",
     "test_coverage.py",
+    "test_documents.py",
     "test_edges.py",
     "test_fused_samples.py",
     "test_names.py",
     "test_odd_arguments.py",
+    "test_public_api.py",
     "test_recorded_bits.py",
     "test_samples.py",
     "webgpu/test_wgsl_grammar.py",
 )
 """What has a test for every kernel or public function; to collect all else takes 5 s."""
+CASES = "ExpCopy or test_names or test_public_api or every_public_op"
+"""Tests of the kernel, and those of what is public."""
 SHADERS = "src/wgsl_kernels/shaders"
 BUILT = shutil.ignore_patterns("_build", "__pycache__")
-BLOCK = re.compile(r"^(`src/[^\n]*)\n\n```(?:wgsl|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-"""A line that names the files, and what the page has written there."""
+BLOCK = re.compile(r"^`(src/[^`]+)`[^\n]*\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
+"""A line that names a file, and what the page has written there."""
+COMMAND = re.compile(r"^\d\. python (.+?)  ", re.MULTILINE)
+USE = """
+import numpy as np
+import wgsl_kernels as wk
+x = wk.tensor([0.0])
+y = [f(x).tolist() for f in (wk.exp_copy, wk.Tensor.exp_copy, wk.tfjs.exp_copy, np.spacing)]
+assert y == [[1.0]] * 4, y
+assert {row.name: row.ours for row in wk.ledger()}["expCopy"] == "exp_copy"
+try:
+    wk.spacing
+except AttributeError as error:
+    assert "Use wk.exp_copy(x)." in str(error)
+else:
+    raise AssertionError("wk.spacing is there")
+"""
+"""All that follows from the line in which the op says what it is called."""
 # The page shows Exp, which exists; the copy gets the same op under a name that is free.
 RENAMED = {
     '"Exp"': '"ExpCopy"',
+    '(numpy="exp", tfjs="exp", ': '(numpy="spacing", tfjs="expCopy", ',
     "def exp(": "def exp_copy(",
     "/exp.wesl": "/exp_copy.wesl",
-    "import exp as exp": "import exp_copy as exp_copy",
-    "wk.exp,": "wk.exp_copy,",
+    "wk.exp": "wk.exp_copy",
 }
 
 
@@ -56,46 +77,52 @@ def _scratch_copy(folder: Path) -> None:
             shutil.copy(ROOT / name, folder / name)
 
 
-def _steps() -> dict[str, str]:
-    """Return what the page has written, renamed, by the files in which it says so."""
+def _page() -> str:
+    """Return the page, with names that are free."""
     page = (ROOT / "CONTRIBUTING.md").read_text()
     for old, new in RENAMED.items():
+        assert old in page
         page = page.replace(old, new)
-    steps: dict[str, str] = {}
-    for line, block in BLOCK.findall(page):
-        files = re.findall(r"`(src/[^`]+)`", line)
-        pieces = [block] if len(files) == 1 else [one for one in block.splitlines() if one]
-        steps.update(zip(files, pieces, strict=True))
-    return steps
+    return page
 
 
-@pytest.mark.gpu
-def test_add_an_op_followed_to_the_letter_gives_an_op_that_passes(tmp_path: Path) -> None:
-    _scratch_copy(tmp_path)
-    steps = _steps()
-    assert len(steps) == 4
-
-    for file, text in steps.items():
-        path = tmp_path / file
-        if "/samples/" in file:
-            before = path.read_text()
-            table, found = re.subn(r"^(SAMPLES\b.*\n)", rf"\1{text}\n", before, flags=re.M)
-            assert found == 1
-            path.write_text(table)
-        elif path.exists():
-            path.write_text(f"{path.read_text()}\n\n{text}\n")
-        else:
-            path.write_text(text)  # the shader, which is read under no other name
-    (shader,) = (tmp_path / one for one in steps if "/shaders/" in one)
-    assert f'"{shader.relative_to(tmp_path / SHADERS).as_posix()}"' in "".join(steps.values())
-
-    command = [sys.executable, "-m", "pytest", "-q", "-k", "ExpCopy", "-p", "no:cacheprovider"]
+def _run(folder: Path, *arguments: str) -> None:
     run = subprocess.run(
-        [*command, *(() if ALL_MODES else (f"tests/{one}" for one in SUITES))],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "src")},
         capture_output=True,
         text=True,
         check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.gpu
+def test_add_an_op_followed_to_the_letter_gives_an_op_that_passes(tmp_path: Path) -> None:
+    _scratch_copy(tmp_path)
+    page = _page()
+    files = dict(BLOCK.findall(page))
+    assert len(files) == 3  # and CHANGELOG.md
+
+    for file, text in files.items():
+        path = tmp_path / file
+        if "/samples/" in file:
+            before = path.read_text()
+            table, found = re.subn(r"^(SAMPLES\b.*\n)", rf"\1{text}", before, flags=re.M)
+            assert found == 1
+            path.write_text(table)
+        elif path.exists():
+            path.write_text(f"{path.read_text()}\n\n{text}")
+        else:
+            path.write_text(text)  # the shader, which is read under no other name
+    (shader,) = (tmp_path / one for one in files if "/shaders/" in one)
+    assert f'"{shader.relative_to(tmp_path / SHADERS).as_posix()}"' in "".join(files.values())
+
+    commands = COMMAND.findall(page)
+    assert len(commands) == 2
+    for command in commands:
+        _run(tmp_path, *command.split())
+    _run(tmp_path, "-c", USE)
+    suites = () if ALL_MODES else (f"tests/{one}" for one in SUITES)
+    _run(tmp_path, "-m", "pytest", "-q", "-k", CASES, "-p", "no:cacheprovider", *suites)

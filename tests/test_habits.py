@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-import importlib.util
 import operator
 import pickle
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +13,10 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.names.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOT = Path(__file__).resolve().parents[1]
 BACKENDS = pytest.mark.parametrize("backend", ["cpu", "webgpu"])
 PUBLIC = [wk, wk.random, wk.testing, wk.tfjs, wk.train, wk.tuning]
 VALUES = np.array([[1.0, -2.0, 3.5], [0.25, 5.0, -6.0]], np.float32)
@@ -36,21 +32,6 @@ def test_methods_are_the_ops(backend: str) -> None:
         assert x.T.tolist() == x.mT.tolist() == x.transpose(1, 0).tolist() == VALUES.T.tolist()
         assert x.astype(wk.int32).cumsum(1).tolist() == [[1, -1, 2], [0, 5, -1]]
         assert (x.nbytes, x.device) == (24, backend)
-
-
-def test_the_types_of_the_methods_are_those_of_the_ops() -> None:
-    spec = importlib.util.spec_from_file_location("writer", ROOT / "scripts/write_methods.py")
-    assert spec is not None
-    assert spec.loader is not None
-    writer = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(writer)
-
-    def plain(text: str) -> str:
-        return "".join(text.split()).replace(",)", ")")  # as the formatter has not seen it
-
-    present = writer.FILE.read_text()
-    assert plain(writer.content(present)) == plain(present), "run scripts/write_methods.py"
-    assert all(getattr(wk.Tensor, one.__name__) is one for one in METHODS)
 
 
 OPERATORS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [

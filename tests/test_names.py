@@ -1,27 +1,57 @@
-"""The table of TensorFlow.js's names: complete, and true of what is public.
+"""The names of ops: what is written from them, and TensorFlow.js's and NumPy's among them.
 
-Completeness is held against the recorded names where that folder is present.
+That TensorFlow.js's are complete is held against the recorded ones where that folder is present.
 """
 
 from __future__ import annotations
 
 import json
+import runpy
+from collections import Counter
 from operator import attrgetter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.names.names import NOT_OURS, TFJS_NAMES, aliases, snake_case
+from wgsl_kernels.engine.registry.public_names import all_public, snake_case
+from wgsl_kernels.ops.names.methods import methods
+from wgsl_kernels.ops.names.names import NOT_OURS, aliases, tfjs_names
 
+WRITER = Path(__file__).resolve().parents[1] / "scripts" / "write_names.py"
 RECORDED = Path(__file__).resolve().parents[2] / "shared/tfjs-golden/op_signatures.json"
 
 
+def test_what_is_written_from_the_names_is_what_ops_say() -> None:
+    written: dict[Path, str] = runpy.run_path(str(WRITER))["written"]()
+    old = [str(file) for file, text in written.items() if file.read_text("utf-8") != text]
+
+    assert old == [], "run `python scripts/write_names.py`"
+
+
+def test_methods_are_the_ops_themselves() -> None:
+    assert [name for name, op in methods().items() if getattr(wk.Tensor, name) is not op] == []
+
+
+def test_numpy_has_what_ops_say_that_it_calls_them() -> None:
+    names = [name for one in all_public().values() for name in one.numpy]
+
+    assert [name for name in names if not callable(getattr(np, name, None))] == []
+
+
+@pytest.mark.parametrize("kind", ["numpy", "scipy", "tfjs", "operators", "methods"])
+def test_no_name_means_two_ops(kind: str) -> None:
+    names = [name for one in all_public().values() for name in getattr(one, kind)]
+
+    assert [name for name, count in Counter(names).items() if count > 1] == []
+
+
 def test_no_name_is_both_ours_and_not() -> None:
-    assert TFJS_NAMES.keys() & NOT_OURS.keys() == set()
+    assert tfjs_names().keys() & NOT_OURS.keys() == set()
 
 
-@pytest.mark.parametrize(("theirs", "ours"), TFJS_NAMES.items())
+@pytest.mark.parametrize(("theirs", "ours"), tfjs_names().items())
 def test_each_name_in_the_table_is_public(theirs: str, ours: str) -> None:
     assert callable(attrgetter(ours)(wk)), theirs
 
@@ -47,4 +77,4 @@ if RECORDED.exists():
             path.removeprefix("tf.") for name, op in ops.items() for path in op["public"] or [name]
         }
 
-        assert paths - TFJS_NAMES.keys() - NOT_OURS.keys() == set()
+        assert paths - tfjs_names().keys() - NOT_OURS.keys() == set()

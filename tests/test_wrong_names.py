@@ -91,7 +91,7 @@ def test_names_of_others_are_answered_with_ours(where: Any, name: str, words: st
 def test_what_is_suggested_is_there() -> None:
     """Every ``wk.…`` among the words of the tables is a name of the package."""
     tables = [
-        foreign_names.FUNCTIONS,
+        foreign_names.functions(),
         foreign_names.METHODS,
         foreign_calls.KEYWORDS,
         foreign_names.OPTIMIZERS,
@@ -103,7 +103,7 @@ def test_what_is_suggested_is_there() -> None:
                 operator.attrgetter(path[1:])(wk)
             for method in re.findall(r"\bx\.(\w+)", written):
                 assert hasattr(wk.Tensor, method), written
-    for table, owner in ((foreign_names.FUNCTIONS, wk), (foreign_names.METHODS, wk.Tensor)):
+    for table, owner in ((foreign_names.functions(), wk), (foreign_names.METHODS, wk.Tensor)):
         assert [name for name in table if name in dir(owner)] == []
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.names.names import snake_case
+from wgsl_kernels.engine.registry.public_names import snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,8 @@ from tests.conformance.corpus import Case, op_parameters, op_paths, op_types
 from tests.conformance.replay import tensors_of
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.names.names import TFJS_NAMES, snake_case
+from wgsl_kernels.engine.registry.public_names import snake_case
+from wgsl_kernels.ops.names.names import tfjs_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +60,7 @@ DEFAULTS = {"argMax": {"axis": 0}, "argMin": {"axis": 0}}
 
 def op_of(case: Case) -> Callable[..., Any] | None:
     """Return our op for the one that a case calls, if we have it."""
-    ours = next((TFJS_NAMES[one] for one in op_paths(case.op) if one in TFJS_NAMES), None)
+    ours = next((tfjs_names()[one] for one in op_paths(case.op) if one in tfjs_names()), None)
     found: Callable[..., Any] | None = None if ours is None else attrgetter(ours)(wk)
     return found
 

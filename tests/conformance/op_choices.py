@@ -9,7 +9,7 @@ from tests.conformance.choices import Choice
 from tests.conformance.corpus import Array, Case, Unknown, tensor_of
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.names.names import snake_case
+from wgsl_kernels.engine.registry.public_names import snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from tests.conformance.replay import BACKENDS, on, outside
 
 import wgsl_kernels as wk
 from wgsl_kernels import train
-from wgsl_kernels.ops.names.names import snake_case
+from wgsl_kernels.engine.registry.public_names import snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

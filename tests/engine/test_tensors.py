@@ -10,7 +10,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.drivers import fallbacks
-from wgsl_kernels.ops.names.methods import ALIASES, METHODS, PROPERTIES
+from wgsl_kernels.ops.names.methods import PROPERTIES, methods
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -269,7 +269,7 @@ def test_a_tensor_goes_where_the_op_runs_and_its_copy_is_remembered() -> None:
 
 
 def test_a_tensor_shows_what_the_guide_names_and_methods_of_ops() -> None:
-    ops = {one.__name__ for one in METHODS} | {*ALIASES} | {*PROPERTIES}
+    ops = {*methods(), *PROPERTIES}
     facts = {"shape", "dtype", "ndim", "size", "nbytes", "backend", "device", "spec", "is_disposed"}
     values = {"to_device", "numpy", "item", "tolist", "dispose", "is_variable", "trainable"}
     facts |= ops | {"strides"}

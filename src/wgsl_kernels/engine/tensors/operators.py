@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.values.any_tensor import AnyTensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Self
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
 
 _REFLECTED = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul"),
-    *("and_", "or_", "xor", "lshift", "rshift"),
+    *("and", "or", "xor", "lshift", "rshift"),
 )
 _NOT_IN_PLACE = ("divmod",)
 
 
-def provide(**functions: Callable[..., Any]) -> None:
+def provide(functions: Mapping[str, Callable[..., Any]]) -> None:
     """Set the functions behind the operators, by name without underscores (``add``, ``matmul``).
 
     They become the methods themselves: a call between would be a tenth of a small op's time.
     """
     for name, function in functions.items():
-        setattr(Operators, f"__{name.rstrip('_')}__", function)
+        setattr(Operators, f"__{name}__", function)
         if name in _REFLECTED:
-            setattr(Operators, f"__r{name.rstrip('_')}__", _reflected(function))
+            setattr(Operators, f"__r{name}__", _reflected(function))
             if name not in _NOT_IN_PLACE:
-                setattr(Assigning, f"__i{name.rstrip('_')}__", _assigning(function))
+                setattr(Assigning, f"__i{name}__", _assigning(function))
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,6 +16,7 @@ from wgsl_kernels.engine.drivers.host_memory import check_room, too_large
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import DisposedTensorError, DTypeError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors import display
 from wgsl_kernels.engine.tensors.copies import Copies
 from wgsl_kernels.engine.tensors.entries import note_assignment, note_copy, note_entry, note_reading
@@ -315,6 +316,7 @@ def made(tensor: Tensor) -> Tensor:
     return tensor
 
 
+@public(tfjs="tensor scalar tensor1d tensor2d tensor3d tensor4d tensor5d tensor6d")
 def tensor(
     values: TensorLike,
     shape: int | Sequence[int] | None = None,
@@ -361,6 +363,7 @@ def tensor(
     return new_tensor(whole, name)
 
 
+@public(tfjs="variable")
 def variable(
     values: TensorLike,
     trainable: bool = True,

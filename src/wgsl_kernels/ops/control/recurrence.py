@@ -16,6 +16,7 @@ from wgsl_kernels.engine.autodiff.tape import active_tapes
 from wgsl_kernels.engine.capture.capture import Captured
 from wgsl_kernels.engine.capture.watch import assign_all
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 from wgsl_kernels.engine.trees.structure import OpaqueError, Template
@@ -41,6 +42,7 @@ KEPT = 8
 """Forms of one function that are kept: one per set of tensors that it closes over."""
 
 
+@public()
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.engine.values.shapes import lengths
@@ -22,6 +23,7 @@ declare_convolution(CONVOLUTION)
 conv2d_cpu = declare_kernels(CONVOLUTION)
 
 
+@public(tfjs="conv2d")
 def conv2d(
     x: TensorLike,
     filter: TensorLike,
@@ -85,6 +87,7 @@ def on_batch(kernel: str, x: Tensor, *others: Any, axes: int = 2, **attrs: Any) 
     return run("Reshape", y, shape=y.shape[1:])
 
 
+@public(tfjs="conv2dTranspose")
 def conv2d_transpose(
     x: TensorLike,
     filter: TensorLike,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.engine.values.attributes import text
@@ -21,6 +22,7 @@ _WIDTH = {"NWC": -2, "NCW": -1}
 """The axis of the width, from the end; the row goes before it."""
 
 
+@public(tfjs="conv1d")
 def conv1d(
     x: TensorLike,
     filter: TensorLike,
@@ -60,6 +62,7 @@ def conv1d(
     return _without_row(conv2d(image, kernel, **options), data_format)
 
 
+@public()
 def conv1d_transpose(
     x: TensorLike,
     filter: TensorLike,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.engine.values.shapes import lengths
 from wgsl_kernels.ops.convolution.conv import on_batch
@@ -29,6 +30,7 @@ declare_convolution(CONVOLUTION)
 declare_kernels(CONVOLUTION)
 
 
+@public(tfjs="conv3d")
 def conv3d(
     x: TensorLike,
     filter: TensorLike,
@@ -78,6 +80,7 @@ def conv3d(
     )
 
 
+@public(tfjs="conv3dTranspose")
 def conv3d_transpose(
     x: TensorLike,
     filter: TensorLike,

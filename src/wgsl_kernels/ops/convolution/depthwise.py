@@ -9,6 +9,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.convolution.conv import conv2d, on_batch
@@ -32,6 +33,7 @@ BY_CHANNEL = Convolution("DepthwiseConv2dNative", TO_INPUT, TO_FILTER, convolved
 declare_convolution(BY_CHANNEL)
 
 
+@public(tfjs="depthwiseConv2d")
 def depthwise_conv2d(
     x: TensorLike,
     filter: TensorLike,
@@ -98,6 +100,7 @@ def _depthwise_conv2d_native_webgpu(
     return convolve(gpu, sliding, x, filter)
 
 
+@public(tfjs="separableConv2d")
 def separable_conv2d(
     x: TensorLike,
     depthwise_filter: TensorLike,

@@ -16,6 +16,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.environment.parameters import takes
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
@@ -43,6 +44,7 @@ class _Window:
     dilations: Pair = 1
 
 
+@public(tfjs="dilation2d")
 def dilation2d(
     x: TensorLike,
     filter: TensorLike,

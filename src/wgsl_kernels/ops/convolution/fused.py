@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import declare_product
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.windows import Padding, Pair, slide
 from wgsl_kernels.ops.convolution.conv import CONVOLUTION, conv2d_cpu, on_batch
@@ -21,6 +22,7 @@ declare_product("FusedConv2D")
 declare_fused("FusedConv2D", CONVOLUTION, conv2d_cpu)
 
 
+@public(tfjs="fused.conv2d")
 def fused_conv2d(
     x: TensorLike,
     filter: TensorLike,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops.convolution.conv import on_batch
 from wgsl_kernels.ops.convolution.convolutions import declare_fused
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 declare_fused("FusedDepthwiseConv2D", BY_CHANNEL, depthwise_conv2d_cpu)
 
 
+@public(tfjs="fused.depthwiseConv2d")
 def fused_depthwise_conv2d(
     x: TensorLike,
     filter: TensorLike,

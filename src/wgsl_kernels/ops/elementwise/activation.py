@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.precision import select, silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
@@ -32,6 +33,7 @@ def _elu_cpu(x: Array) -> Array:
     return select(value >= 0, value, numerics.expm1(value))
 
 
+@public(tfjs="elu", method=True)
 @elementwise(
     "Elu",
     "elementwise/activation/elu.wesl",
@@ -83,6 +85,7 @@ def _elu_grad_grad(ddx: Tensor, dy: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return run("EluGrad", ddx, y), logical.where(y >= 0.0, 0.0, ddx * dy)
 
 
+@public(tfjs="leakyRelu", method=True)
 def leaky_relu(x: TensorLike, *, alpha: float = 0.2) -> Tensor:
     """Return ``x`` where it is not below 0, else ``alpha * x``. The gradient at 0 is ``alpha``.
 
@@ -117,6 +120,7 @@ def _leaky_relu_grad(dy: Tensor, x: Tensor, alpha: float) -> Tensor:
     return logical.where(x > 0.0, dy, dy * alpha)
 
 
+@public(tfjs="prelu")
 def prelu(x: TensorLike, alpha: TensorLike) -> Tensor:
     """Return ``x`` where it is not below 0, else ``alpha * x`` with trainable slopes.
 
@@ -161,6 +165,7 @@ def _prelu_grad(dy: Tensor, x: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     return unbroadcast(dx, x.shape), unbroadcast(dalpha, alpha.shape)
 
 
+@public(tfjs="relu", method=True)
 @elementwise(
     "Relu",
     "elementwise/activation/relu.wesl",
@@ -178,6 +183,7 @@ def relu(x: TensorLike) -> Tensor:
     return run("Relu", x)
 
 
+@public(tfjs="relu6")
 @elementwise(
     "Relu6",
     "elementwise/activation/relu6.wesl",
@@ -212,6 +218,7 @@ def _selu_cpu(x: Array) -> Array:
     return y.astype(np.int64).astype(x.dtype)
 
 
+@public(tfjs="selu", method=True)
 @elementwise(
     "Selu",
     "elementwise/activation/selu.wesl",
@@ -234,6 +241,7 @@ def selu(x: TensorLike) -> Tensor:
     return run("Selu", x)
 
 
+@public(scipy="expit", tfjs="sigmoid", method=True)
 @elementwise(
     "Sigmoid",
     "elementwise/activation/sigmoid.wesl",
@@ -251,6 +259,7 @@ def sigmoid(x: TensorLike) -> Tensor:
     return run("Sigmoid", x)
 
 
+@public(tfjs="softplus", method=True)
 @elementwise(
     "Softplus",
     "elementwise/activation/softplus.wesl",
@@ -267,6 +276,7 @@ def softplus(x: TensorLike) -> Tensor:
     return run("Softplus", x)
 
 
+@public(tfjs="step")
 def step(x: TensorLike, *, alpha: float = 0.0) -> Tensor:
     """Return 1 where ``x`` is above 0, else ``alpha``; NaN stays NaN.
 

@@ -15,6 +15,7 @@ from wgsl_kernels.engine.autodiff.tape import Lazy
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 Pair = tuple[Lazy, Lazy]
 
 
+@public(numpy="add", tfjs="add", operator="add", method=True)
 @elementwise("Add", "elementwise/binary/add.wgsl", cpu=silent(np.add), takes=COMPLEX, exact=NUMBERS)
 def add(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a + b``; int32 wraps; logical or for bool.
@@ -53,6 +55,7 @@ def _add_grad(dy: Tensor, a_shape: Shape, b_shape: Shape) -> Pair:
     return lambda: unbroadcast(dy, a_shape), lambda: unbroadcast(dy, b_shape)
 
 
+@public(tfjs="addN")
 def add_n(inputs: Sequence[TensorLike]) -> Tensor:
     """Return the sum of tensors of one shape and dtype.
 
@@ -127,6 +130,7 @@ def _divide_cpu(a: Array, b: Array) -> Array:
     return quotient.astype(np.float32) if a.dtype == np.int32 else quotient
 
 
+@public(numpy="divide", tfjs="div", operator="truediv", method=True)
 @elementwise(
     "RealDiv",
     "elementwise/binary/real_div.wesl",
@@ -150,6 +154,7 @@ def _divide_grad(dy: Tensor, a_shape: Shape, b: Tensor, y: Tensor) -> Pair:
     return unbroadcast(da, a_shape), lambda: unbroadcast(-(da * complex.conj(y)), b.shape)
 
 
+@public(numpy="floor_divide", tfjs="floorDiv", operator="floordiv", method=True)
 def floor_divide(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a // b``, the largest whole number not above ``a / b``, in the dtype of the inputs.
 
@@ -196,6 +201,7 @@ def _maximum_cpu(a: Array, b: Array) -> Array:
     return larger.astype(np.int32) if a.dtype == np.bool_ else larger
 
 
+@public(numpy="maximum", tfjs="maximum", method=True)
 @elementwise(
     "Maximum",
     "elementwise/binary/maximum.wesl",
@@ -231,6 +237,7 @@ def _minimum_cpu(a: Array, b: Array) -> Array:
     return smaller.astype(np.int32) if a.dtype == np.bool_ else smaller
 
 
+@public(numpy="minimum", tfjs="minimum", method=True)
 @elementwise(
     "Minimum",
     "elementwise/binary/minimum.wesl",
@@ -261,6 +268,7 @@ def _minimum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     )
 
 
+@public(numpy="multiply", tfjs="mul", operator="mul", method=True)
 @elementwise(
     "Multiply",
     "elementwise/binary/multiply.wesl",
@@ -286,6 +294,7 @@ def _multiply_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     )
 
 
+@public(numpy="power", tfjs="pow", operator="pow", method=True)
 @elementwise(
     "Pow",
     "elementwise/binary/pow.wesl",
@@ -325,6 +334,7 @@ def _pow_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
     return da, db
 
 
+@public(numpy="subtract", tfjs="sub", operator="sub", method=True)
 @elementwise(
     "Sub",
     "elementwise/binary/sub.wgsl",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.rules.elementwise import elementwise
 
@@ -20,6 +21,7 @@ _bitwise = functools.partial(
 )
 
 
+@public(numpy="bitwise_and", tfjs="bitwiseAnd", operator="and", method=True)
 @_bitwise("BitwiseAnd", "elementwise/bitwise/bitwise_and.wgsl", cpu=np.bitwise_and)
 def bitwise_and(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a & b`` of int32 or bool, bit by bit.
@@ -31,6 +33,7 @@ def bitwise_and(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseAnd", a, b)
 
 
+@public(numpy="invert", operator="invert")
 @_bitwise("BitwiseInvert", "elementwise/bitwise/bitwise_invert.wgsl", cpu=np.invert)
 def bitwise_invert(x: TensorLike) -> Tensor:
     """Return ``~x`` of int32 or bool: every bit inverted.
@@ -42,6 +45,7 @@ def bitwise_invert(x: TensorLike) -> Tensor:
     return run("BitwiseInvert", x)
 
 
+@public(numpy="left_shift", operator="lshift")
 @_bitwise(
     "BitwiseLeftShift",
     "elementwise/bitwise/bitwise_left_shift.wgsl",
@@ -58,6 +62,7 @@ def bitwise_left_shift(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseLeftShift", a, b)
 
 
+@public(numpy="bitwise_or", operator="or", method=True)
 @_bitwise("BitwiseOr", "elementwise/bitwise/bitwise_or.wgsl", cpu=np.bitwise_or)
 def bitwise_or(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a | b`` of int32 or bool, bit by bit.
@@ -69,6 +74,7 @@ def bitwise_or(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseOr", a, b)
 
 
+@public(numpy="right_shift", operator="rshift")
 @_bitwise(
     "BitwiseRightShift",
     "elementwise/bitwise/bitwise_right_shift.wgsl",
@@ -85,6 +91,7 @@ def bitwise_right_shift(a: TensorLike, b: TensorLike) -> Tensor:
     return run("BitwiseRightShift", a, b)
 
 
+@public(numpy="bitwise_xor", operator="xor", method=True)
 @_bitwise("BitwiseXor", "elementwise/bitwise/bitwise_xor.wgsl", cpu=np.bitwise_xor)
 def bitwise_xor(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a ^ b`` of int32 or bool, bit by bit.

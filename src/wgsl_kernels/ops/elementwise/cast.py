@@ -13,6 +13,7 @@ from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
@@ -40,6 +41,7 @@ INDICES = 512
 an op is called, not at the next read."""
 
 
+@public(tfjs="cast", method=True)
 def astype(
     x: TensorLike, dtype: DTypeLike, *, copy: bool = True, device: str | None = None
 ) -> Tensor:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise.logical import BECAUSE
 from wgsl_kernels.ops.rules.elementwise import elementwise
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _test = functools.partial(elementwise, because=BECAUSE, takes=COMPLEX, gives=BOOLS, exact=NUMBERS)
 
 
+@public(numpy="isfinite", tfjs="isFinite", method=True)
 @_test("IsFinite", "elementwise/classify/is_finite.wesl", cpu=np.isfinite)
 def isfinite(x: TensorLike) -> Tensor:
     """Return whether ``x`` is neither infinite nor NaN; of complex numbers both parts.
@@ -29,6 +31,7 @@ def isfinite(x: TensorLike) -> Tensor:
     return run("IsFinite", x)
 
 
+@public(numpy="isinf", tfjs="isInf", method=True)
 @_test("IsInf", "elementwise/classify/is_inf.wesl", cpu=np.isinf)
 def isinf(x: TensorLike) -> Tensor:
     """Return whether ``x`` is infinite; of complex numbers either part.
@@ -40,6 +43,7 @@ def isinf(x: TensorLike) -> Tensor:
     return run("IsInf", x)
 
 
+@public(numpy="isnan", tfjs="isNaN", method=True)
 @_test("IsNan", "elementwise/classify/is_nan.wesl", cpu=np.isnan)
 def isnan(x: TensorLike) -> Tensor:
     """Return whether ``x`` is NaN; of complex numbers either part.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.rules.elementwise import elementwise
 from wgsl_kernels.ops.rules.specs import BOOLS, NUMBERS
@@ -22,6 +23,7 @@ _comparison = functools.partial(
 )
 
 
+@public(numpy="equal", tfjs="equal", method=True)
 @_comparison(
     "Equal",
     "elementwise/compare/equal.wesl",
@@ -38,6 +40,7 @@ def equal(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Equal", a, b)
 
 
+@public(numpy="greater", tfjs="greater", operator="gt", method=True)
 @_comparison("Greater", "elementwise/compare/greater.wesl", cpu=lambda a, b: np.asarray(a > b))
 def greater(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a > b``; False where either is NaN.
@@ -49,6 +52,7 @@ def greater(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Greater", a, b)
 
 
+@public(numpy="greater_equal", tfjs="greaterEqual", operator="ge", method=True)
 @_comparison(
     "GreaterEqual", "elementwise/compare/greater_equal.wesl", cpu=lambda a, b: np.asarray(a >= b)
 )
@@ -62,6 +66,7 @@ def greater_equal(a: TensorLike, b: TensorLike) -> Tensor:
     return run("GreaterEqual", a, b)
 
 
+@public(numpy="less", tfjs="less", operator="lt", method=True)
 @_comparison("Less", "elementwise/compare/less.wesl", cpu=lambda a, b: np.asarray(a < b))
 def less(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a < b``; False where either is NaN.
@@ -73,6 +78,7 @@ def less(a: TensorLike, b: TensorLike) -> Tensor:
     return run("Less", a, b)
 
 
+@public(numpy="less_equal", tfjs="lessEqual", operator="le", method=True)
 @_comparison(
     "LessEqual", "elementwise/compare/less_equal.wesl", cpu=lambda a, b: np.asarray(a <= b)
 )
@@ -86,6 +92,7 @@ def less_equal(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LessEqual", a, b)
 
 
+@public(numpy="not_equal", tfjs="notEqual", method=True)
 @_comparison(
     "NotEqual",
     "elementwise/compare/not_equal.wesl",

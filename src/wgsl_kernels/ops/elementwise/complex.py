@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Spec
 
 
+@public(tfjs="complex")
 def complex(real: TensorLike, imag: TensorLike) -> Tensor:
     """Return the complex numbers ``real + 1j * imag``.
 
@@ -87,6 +89,7 @@ def _complex_abs_grad(dy: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return complex(dy * (real(x) / length), dy * (imag(x) / length))
 
 
+@public(numpy="conjugate", method=True)
 def conj(x: TensorLike) -> Tensor:
     """Return the complex conjugate; of real numbers ``x`` itself.
 
@@ -100,6 +103,7 @@ def conj(x: TensorLike) -> Tensor:
     return complex(real(given), -imag(given))
 
 
+@public(numpy="imag", tfjs="imag", method=True)
 def imag(x: TensorLike) -> Tensor:
     """Return the imaginary part of complex numbers.
 
@@ -128,6 +132,7 @@ def _imag_grad(dy: Tensor) -> Tensor:
     return complex(creation.zeros_like(dy), dy)
 
 
+@public(numpy="real", tfjs="real", method=True)
 def real(x: TensorLike) -> Tensor:
     """Return the real part of complex numbers; of real ones ``x`` itself.
 

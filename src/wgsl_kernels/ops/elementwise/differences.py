@@ -8,6 +8,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.ops.rules.elementwise import elementwise
@@ -28,6 +29,7 @@ def _squared_difference_cpu(a: Array, b: Array) -> Array:
     return difference
 
 
+@public(tfjs="squaredDifference")
 @elementwise(
     "SquaredDifference",
     "elementwise/differences/squared_difference.wgsl",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps
 from wgsl_kernels.ops.rules.elementwise import elementwise
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@public(numpy="cos", tfjs="cos", method=True)
 @elementwise(
     "Cos",
     "elementwise/exponential/cos.wesl",
@@ -38,6 +40,7 @@ def cos(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("cos", x)
 
 
+@public(scipy="erf", tfjs="erf", method=True)
 @elementwise(
     "Erf",
     "elementwise/exponential/erf.wesl",
@@ -55,6 +58,7 @@ def erf(x: TensorLike) -> Tensor:
     return run("Erf", x)
 
 
+@public(numpy="exp", tfjs="exp", method=True)
 @elementwise(
     "Exp",
     "elementwise/exponential/exp.wesl",
@@ -75,6 +79,7 @@ def exp(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("exp", x)
 
 
+@public(numpy="expm1", tfjs="expm1", method=True)
 @elementwise(
     "Expm1",
     "elementwise/exponential/expm1.wesl",
@@ -94,6 +99,7 @@ def expm1(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("expm1", x)
 
 
+@public(numpy="log", tfjs="log", method=True)
 @elementwise(
     "Log",
     "elementwise/exponential/log.wesl",
@@ -114,6 +120,7 @@ def log(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("log", x)
 
 
+@public(numpy="log1p", tfjs="log1p", method=True)
 @elementwise(
     "Log1p",
     "elementwise/exponential/log1p.wesl",
@@ -133,6 +140,7 @@ def log1p(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("log1p", x)
 
 
+@public(numpy="sin", tfjs="sin", method=True)
 @elementwise(
     "Sin",
     "elementwise/exponential/sin.wesl",
@@ -153,6 +161,7 @@ def sin(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("sin", x)
 
 
+@public(numpy="tan", tfjs="tan", method=True)
 @elementwise(
     "Tan",
     "elementwise/exponential/tan.wesl",
@@ -173,6 +182,7 @@ def tan(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("tan", x)
 
 
+@public(numpy="tanh", tfjs="tanh", method=True)
 @elementwise(
     "Tanh",
     "elementwise/exponential/tanh.wesl",

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.elementwise.binary import Pair
 
 
+@public(numpy="copysign")
 @elementwise(
     "CopySign",
     "elementwise/float_pairs/copy_sign.wesl",
@@ -61,6 +63,7 @@ def _hypot_cpu(a: Array, b: Array) -> Array:
     return np.hypot(as_float(a), as_float(b))
 
 
+@public(numpy="hypot")
 @elementwise(
     "Hypot",
     "elementwise/float_pairs/hypot.wesl",
@@ -86,6 +89,7 @@ def _hypot_grad(dy: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Pair:
     )
 
 
+@public(numpy="logaddexp")
 @elementwise(
     "LogAddExp",
     "elementwise/float_pairs/log_add_exp.wesl",
@@ -114,6 +118,7 @@ def _logaddexp_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     )
 
 
+@public(numpy="nextafter")
 def nextafter(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the next number of the dtype from ``a`` toward ``b``; ``b`` where they are equal.
 
@@ -169,6 +174,7 @@ def _remainder_cpu(a: Array, b: Array) -> Array:
     return numerics.floor_mod(a, b)
 
 
+@public(numpy="remainder", tfjs="mod", operator="mod", method=True)
 @elementwise("Mod", "elementwise/float_pairs/mod.wesl", cpu=_remainder_cpu, exact=("int32", "bool"))
 def remainder(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a % b`` with the sign of ``b``, as Python has it; by 0 NaN, of integers 0.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps, unary
 from wgsl_kernels.ops.rules.elementwise import elementwise
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@public(numpy="arccosh", tfjs="acosh", method=True)
 @elementwise(
     "Acosh",
     "elementwise/hyperbolic/acosh.wesl",
@@ -37,6 +39,7 @@ def acosh(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("acosh", x)
 
 
+@public(numpy="arcsinh", tfjs="asinh", method=True)
 @elementwise("Asinh", "elementwise/hyperbolic/asinh.wesl", cpu=cut_for_integers(numerics.asinh))
 def asinh(x: TensorLike) -> Tensor:
     """Return the number whose sinh is ``x``, elementwise; of integers cut toward zero.
@@ -57,6 +60,7 @@ def _asinh_grad(dy: Tensor, x: Tensor) -> Tensor:
     return dy * run("Maximum", unary.rsqrt(x * x + 1.0), 1.0 / (unary.abs(x) + 1.0))
 
 
+@public(numpy="arctanh", tfjs="atanh", method=True)
 @elementwise(
     "Atanh",
     "elementwise/hyperbolic/atanh.wesl",
@@ -76,6 +80,7 @@ def atanh(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("atanh", x)
 
 
+@public(numpy="cosh", tfjs="cosh", method=True)
 @elementwise(
     "Cosh",
     "elementwise/hyperbolic/cosh.wesl",
@@ -96,6 +101,7 @@ def cosh(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("cosh", x)
 
 
+@public(numpy="sinh", tfjs="sinh", method=True)
 @elementwise(
     "Sinh",
     "elementwise/hyperbolic/sinh.wesl",

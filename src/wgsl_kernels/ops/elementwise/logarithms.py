@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.engine.environment.errors import DTypeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps
 from wgsl_kernels.ops.rules.elementwise import elementwise
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@public(numpy="log10", method=True)
 @elementwise(
     "Log10",
     "elementwise/logarithms/log10.wesl",
@@ -37,6 +39,7 @@ def log10(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("log10", x)
 
 
+@public(numpy="log2", method=True)
 @elementwise(
     "Log2",
     "elementwise/logarithms/log2.wesl",

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.precision import select
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -30,6 +31,7 @@ _logical = functools.partial(
 )
 
 
+@public(numpy="logical_and", tfjs="logicalAnd", method=True)
 @_logical("LogicalAnd", "elementwise/logical/logical_and.wgsl", cpu=np.logical_and)
 def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` and ``b`` hold, both of bools.
@@ -41,6 +43,7 @@ def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LogicalAnd", a, b)
 
 
+@public(numpy="logical_not", tfjs="logicalNot", method=True)
 @_logical("LogicalNot", "elementwise/logical/logical_not.wgsl", cpu=np.logical_not)
 def logical_not(x: TensorLike) -> Tensor:
     """Return whether ``x``, of bools, does not hold.
@@ -52,6 +55,7 @@ def logical_not(x: TensorLike) -> Tensor:
     return run("LogicalNot", x)
 
 
+@public(numpy="logical_or", tfjs="logicalOr", method=True)
 @_logical("LogicalOr", "elementwise/logical/logical_or.wgsl", cpu=np.logical_or)
 def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` or ``b`` or both hold, both of bools.
@@ -63,6 +67,7 @@ def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LogicalOr", a, b)
 
 
+@public(numpy="logical_xor", tfjs="logicalXor", method=True)
 @_logical("LogicalXor", "elementwise/logical/logical_xor.wgsl", cpu=np.logical_xor)
 def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
     """Return whether ``a`` or ``b`` but not both hold, both of bools.
@@ -74,6 +79,7 @@ def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
     return run("LogicalXor", a, b)
 
 
+@public(numpy="where", tfjs="where")
 def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return ``x1`` where ``condition`` holds, else ``x2``; all three broadcast.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.ops.elementwise import complex_maps, unary
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.elementwise.binary import Pair
 
 
+@public(numpy="arccos", tfjs="acos", method=True)
 @elementwise(
     "Acos",
     "elementwise/trigonometry/acos.wesl",
@@ -38,6 +40,7 @@ def acos(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("acos", x)
 
 
+@public(numpy="arcsin", tfjs="asin", method=True)
 @elementwise(
     "Asin",
     "elementwise/trigonometry/asin.wesl",
@@ -57,6 +60,7 @@ def asin(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("asin", x)
 
 
+@public(numpy="arctan", tfjs="atan", method=True)
 @elementwise(
     "Atan",
     "elementwise/trigonometry/atan.wesl",
@@ -76,6 +80,7 @@ def atan(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("atan", x)
 
 
+@public(numpy="arctan2", tfjs="atan2")
 @elementwise(
     "Atan2",
     "elementwise/trigonometry/atan2.wesl",

@@ -15,6 +15,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Spec
 
 
+@public(numpy="absolute fabs", tfjs="abs", operator="abs", method=True)
 @elementwise(
     "Abs",
     "elementwise/unary/abs.wgsl",
@@ -51,6 +53,7 @@ def abs(x: TensorLike) -> Tensor:
     return run("ComplexAbs" if given.dtype in COMPLEXES else "Abs", given)
 
 
+@public(numpy="ceil", tfjs="ceil", method=True)
 @elementwise(
     "Ceil",
     "elementwise/unary/ceil.wesl",
@@ -68,6 +71,7 @@ def ceil(x: TensorLike) -> Tensor:
     return run("Ceil", x)
 
 
+@public(numpy="clip", tfjs="clipByValue", method=True)
 def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
     """Return ``x`` with what is below ``min`` or above ``max`` replaced by that.
 
@@ -127,6 +131,7 @@ def _clip_grad(dy: Tensor, x: Tensor, clip_value_min: float, clip_value_max: flo
     return logical.where(inside, dy, 0.0)
 
 
+@public(numpy="floor", tfjs="floor", method=True)
 @elementwise(
     "Floor",
     "elementwise/unary/floor.wesl",
@@ -144,6 +149,7 @@ def floor(x: TensorLike) -> Tensor:
     return run("Floor", x)
 
 
+@public(numpy="negative", tfjs="neg", operator="neg", method=True)
 @elementwise(
     "Neg",
     "elementwise/unary/neg.wgsl",
@@ -162,6 +168,7 @@ def negative(x: TensorLike) -> Tensor:
     return run("Neg", x)
 
 
+@public(numpy="reciprocal", tfjs="reciprocal", method=True)
 @elementwise(
     "Reciprocal",
     "elementwise/unary/reciprocal.wesl",
@@ -179,6 +186,7 @@ def reciprocal(x: TensorLike) -> Tensor:
     return run("Reciprocal", x)
 
 
+@public(numpy="rint", tfjs="round", method=True)
 @elementwise(
     "Round",
     "elementwise/unary/round.wesl",
@@ -199,6 +207,7 @@ def round(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("round", x)
 
 
+@public(tfjs="rsqrt", method=True)
 @elementwise(
     "Rsqrt",
     "elementwise/unary/rsqrt.wesl",
@@ -216,6 +225,7 @@ def rsqrt(x: TensorLike) -> Tensor:
     return run("Rsqrt", x)
 
 
+@public(numpy="sign", tfjs="sign", method=True)
 @elementwise(
     "Sign",
     "elementwise/unary/sign.wesl",
@@ -243,6 +253,7 @@ def _sqrt_cpu(x: Array) -> Array:
     return mapped(np.sqrt, as_float(x))
 
 
+@public(numpy="sqrt", tfjs="sqrt", method=True)
 @elementwise(
     "Sqrt",
     "elementwise/unary/sqrt.wesl",
@@ -263,6 +274,7 @@ def sqrt(x: TensorLike) -> Tensor:
         return complex_maps.of_complex("sqrt", x)
 
 
+@public(numpy="square", tfjs="square", method=True)
 @elementwise(
     "Square",
     "elementwise/unary/square.wesl",
@@ -281,6 +293,7 @@ def square(x: TensorLike) -> Tensor:
     return run("Square", x)
 
 
+@public(numpy="trunc", method=True)
 def trunc(x: TensorLike) -> Tensor:
     """Return the whole number next to ``x`` toward zero, elementwise. The gradient is 0.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import as_tensor
 from wgsl_kernels.engine.values.attributes import flag, number, text
 from wgsl_kernels.engine.values.dtypes import INTEGERS
@@ -24,6 +25,7 @@ _LUMA = (0.2989, 0.587, 0.114)
 _LEVELS = 256
 
 
+@public(tfjs="image.grayscaleToRGB")
 def grayscale_to_rgb(image: TensorLike) -> Tensor:
     """Return a gray image with the same number for red, green and blue.
 
@@ -45,6 +47,7 @@ def grayscale_to_rgb(image: TensorLike) -> Tensor:
     return shapes.broadcast_to(x, (*x.shape[:-1], 3))
 
 
+@public(tfjs="image.rgbToGrayscale")
 def rgb_to_grayscale(image: TensorLike) -> Tensor:
     """Return how bright the colors of an image are: 0.2989 red + 0.587 green + 0.114 blue.
 
@@ -81,6 +84,7 @@ def _gray(image: Tensor) -> Tensor:
     return reductions.sum(whole * _LUMA, axis=-1, keepdims=True)
 
 
+@public(tfjs="image.threshold")
 def threshold(
     image: TensorLike, *, method: str = "binary", inverted: bool = False, thresh_value: float = 0.5
 ) -> Tensor:

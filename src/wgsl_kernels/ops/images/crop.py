@@ -10,6 +10,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.indices import check_indices
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 
+@public(tfjs="image.cropAndResize")
 def crop_and_resize(
     image: TensorLike,
     boxes: TensorLike,

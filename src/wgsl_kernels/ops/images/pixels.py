@@ -22,6 +22,7 @@ from wgsl_kernels.engine.environment.errors import (
 )
 from wgsl_kernels.engine.environment.files import path_of
 from wgsl_kernels.engine.registry.gradients import no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
@@ -43,6 +44,7 @@ _WIDE_STEP = 257
 """Of a 16-bit number for each step of a byte: 255 of these are 65535."""
 
 
+@public(tfjs="browser.draw browser.toPixels")
 def draw(image: TensorLike, canvas: Any = None, *, alpha: float = 1.0) -> Any:
     """Write an image into an array, a Pillow image or a file; waits for it.
 
@@ -187,6 +189,7 @@ def _draw_webgpu(gpu: Gpu, image: GpuArray, *, alpha: float) -> GpuArray:
 no_gradient("Draw", because="its pixels are whole numbers")
 
 
+@public(tfjs="browser.fromPixels")
 def from_pixels(pixels: Any, num_channels: int = 3, *, dtype: DTypeLike = "int32") -> Tensor:
     """Return a picture as a tensor, of whole numbers unless told.
 

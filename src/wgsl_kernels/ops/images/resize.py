@@ -10,6 +10,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_dtype
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 
+@public(tfjs="image.resizeBilinear")
 def resize_bilinear(
     images: TensorLike,
     size: Sequence[int],
@@ -158,6 +160,7 @@ def _resize_bilinear_grad_grad(
     return None, run("ResizeBilinear", ddx, size=dy_shape[1:3], **attrs)
 
 
+@public(tfjs="image.resizeNearestNeighbor")
 def resize_nearest_neighbor(
     images: TensorLike,
     size: Sequence[int],

@@ -13,6 +13,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.gradients import no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.values.spec import Spec
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 BECAUSE = "which boxes are chosen does not change smoothly"
 
 
+@public()
 class PaddedBoxes(NamedTuple):
     """The boxes chosen, with zeros behind them if asked for, and how many there are."""
 
@@ -34,6 +36,7 @@ class PaddedBoxes(NamedTuple):
     valid_outputs: Tensor
 
 
+@public()
 class ScoredBoxes(NamedTuple):
     """The boxes chosen, and their scores after those before had lessened them."""
 
@@ -41,6 +44,7 @@ class ScoredBoxes(NamedTuple):
     selected_scores: Tensor
 
 
+@public(tfjs="image.nonMaxSuppression")
 def non_max_suppression(
     boxes: TensorLike,
     scores: TensorLike,
@@ -130,6 +134,7 @@ def _v3_webgpu(
 no_gradient("NonMaxSuppressionV3", because=BECAUSE)
 
 
+@public(tfjs="image.nonMaxSuppressionPadded")
 def non_max_suppression_padded(
     boxes: TensorLike,
     scores: TensorLike,
@@ -220,6 +225,7 @@ def _v4_webgpu(
 no_gradient("NonMaxSuppressionV4", because=BECAUSE)
 
 
+@public(tfjs="image.nonMaxSuppressionWithScore")
 def non_max_suppression_with_score(
     boxes: TensorLike,
     scores: TensorLike,

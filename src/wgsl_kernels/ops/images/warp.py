@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.attributes import number
@@ -54,6 +55,7 @@ _OPAQUE = 255.0
 """Of a rotated image's fourth channel, where more than one number fills what is outside."""
 
 
+@public(tfjs="image.rotateWithOffset")
 def rotate_with_offset(
     image: TensorLike,
     radians: float,
@@ -181,6 +183,7 @@ def _first_rows(shape: Shape) -> Tensor:
     return shapes.reshape(ranges.arange(shape[0]) * shape[1], (-1, 1, 1))
 
 
+@public(tfjs="image.transform")
 def transform(
     image: TensorLike,
     transforms: TensorLike,

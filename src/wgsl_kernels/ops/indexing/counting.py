@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -34,6 +35,7 @@ _DEEPEST = 8
 """Axes of a tensor whose zeros are found, as in non_zero.wesl."""
 
 
+@public(tfjs="bincount")
 def bincount(x: TensorLike, weights: TensorLike, size: int) -> Tensor:
     """Return how often each number in [0, ``size``) occurs in ``x``, or the sum of its weights.
 
@@ -154,6 +156,7 @@ def _bincount_grad(dy: Tensor, x: Tensor, weights_shape: Shape, size: int) -> tu
     return None, logical.where(x < size, gather.take(dy, binary.minimum(x, size - 1)), 0.0)
 
 
+@public(numpy="count_nonzero", method=True)
 def count_nonzero(
     x: TensorLike, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False
 ) -> Tensor:
@@ -167,6 +170,7 @@ def count_nonzero(
     return reductions.sum(ones, axis=axis, keepdims=keepdims)
 
 
+@public(tfjs="denseBincount")
 def dense_bincount(
     x: TensorLike, weights: TensorLike, size: int, *, binary_output: bool = False
 ) -> Tensor:
@@ -234,6 +238,7 @@ def _dense_bincount_grad(
     return None, logical.where(x < size, found, 0.0)
 
 
+@public(numpy="nonzero", method=True)
 def nonzero(x: TensorLike) -> tuple[Tensor, ...]:
     """Return for each axis the int32 indices of the elements that are not zero, in row-major order.
 

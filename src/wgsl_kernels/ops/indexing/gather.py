@@ -24,6 +24,7 @@ from wgsl_kernels.backends.webgpu.programs.arguments import ALIGNMENT
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import as_tensor
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape
 
 
+@public(tfjs="gather", method=True)
 def take(x: TensorLike, indices: TensorLike, axis: int = 0, *, batch_dims: int = 0) -> Tensor:
     """Return the slices of ``x`` along ``axis`` that ``indices`` names.
 
@@ -324,6 +326,7 @@ def _swapped(x: Tensor) -> Tensor:
     return shapes.permute_dims(x, (0, 2, 1, 3))
 
 
+@public(numpy="take_along_axis", method=True)
 def take_along_axis(x: TensorLike, indices: TensorLike, axis: int = -1) -> Tensor:
     """Return the elements of ``x`` that ``indices`` names along ``axis``, one for each index.
 

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.ordering import sorted_places
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Spec
 
 
+@public(numpy="argsort", method=True)
 def argsort(
     x: TensorLike, axis: int = -1, *, descending: bool = False, stable: bool = True
 ) -> Tensor:
@@ -42,6 +44,7 @@ def argsort(
     return run_many("Sort", x, axis=axis, descending=descending)[1]
 
 
+@public(numpy="sort", method=True)
 def sort(x: TensorLike, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
     """Return the elements of ``x`` in order along ``axis``.
 
@@ -116,6 +119,7 @@ def _sort_grad(dys: tuple[Tensor | None, ...], indices: Tensor, axis: int) -> Te
     )
 
 
+@public(tfjs="lowerBound")
 def lower_bound(sorted_sequence: TensorLike, values: TensorLike) -> Tensor:
     """Return where ``values`` belong in rows that are in order: before all that are equal.
 
@@ -137,6 +141,7 @@ def lower_bound(sorted_sequence: TensorLike, values: TensorLike) -> Tensor:
     return _bound("LowerBound", sorted_sequence, values)
 
 
+@public(tfjs="searchSorted")
 def searchsorted(
     x1: TensorLike, x2: TensorLike, *, side: str = "left", sorter: TensorLike | None = None
 ) -> Tensor:
@@ -166,6 +171,7 @@ def searchsorted(
     return _bound("SearchSorted", given, x2, side=side, nan_last=True)
 
 
+@public(tfjs="upperBound")
 def upper_bound(sorted_sequence: TensorLike, values: TensorLike) -> Tensor:
     """Return where ``values`` belong in rows that are in order: behind all that are equal.
 

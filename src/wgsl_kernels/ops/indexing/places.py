@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.control.parts import excess, joined, part_of, 
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import as_tensor
@@ -64,6 +65,7 @@ class Layout(NamedTuple):
         return math.prod(self.inner)
 
 
+@public(tfjs="gatherND")
 def gather_nd(x: TensorLike, indices: TensorLike) -> Tensor:
     """Return the parts of ``x`` that rows of indices name.
 
@@ -223,6 +225,7 @@ def _gather_nd_grad(
     return scatter_nd(indices, dy, params_shape), None
 
 
+@public(tfjs="scatterND")
 def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Sequence[int]) -> Tensor:
     """Return a tensor of zeros to which ``updates`` have been added where rows of indices say.
 

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run_many
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Gradients = tuple[None, Tensor | None, None]
 
 
+@public()
 class RaggedRows(NamedTuple):
     """A ragged tensor: for each ragged axis where its rows begin and end, and the values."""
 
@@ -38,6 +40,7 @@ class RaggedRows(NamedTuple):
     output_dense_values: Tensor
 
 
+@public(tfjs="raggedGather")
 def ragged_gather(
     params_nested_splits: Sequence[TensorLike],
     params_dense_values: TensorLike,

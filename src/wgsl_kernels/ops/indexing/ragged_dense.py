@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.drivers.host_memory import check_room
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -39,6 +40,7 @@ NAME = "RaggedTensorToTensor"
 FIRST, IDS, SPLITS = "FIRST_DIM_SIZE", "VALUE_ROWIDS", "ROW_SPLITS"
 
 
+@public(tfjs="raggedTensorToTensor")
 def ragged_tensor_to_tensor(
     shape: TensorLike,
     values: TensorLike,

@@ -10,6 +10,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run_many
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _LONGEST = 2**31 - 1
 
 
+@public()
 class RaggedNumbers(NamedTuple):
     """Rows of different lengths: where each begins, and the numbers."""
 
@@ -35,6 +37,7 @@ class RaggedNumbers(NamedTuple):
     rt_dense_values: Tensor
 
 
+@public(tfjs="raggedRange")
 def ragged_range(starts: TensorLike, limits: TensorLike, deltas: TensorLike) -> RaggedNumbers:
     """Return for each row the numbers from its start to before its limit.
 

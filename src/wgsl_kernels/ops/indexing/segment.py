@@ -15,6 +15,7 @@ from wgsl_kernels.backends.webgpu.control.parts import added, excess, part_of, p
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_dtype, show
@@ -42,6 +43,7 @@ _TURNS = 32768
 """Pairs that one lane takes in a dispatch; see unsorted_segment_sum.wgsl."""
 
 
+@public(tfjs="unsortedSegmentSum")
 def unsorted_segment_sum(x: TensorLike, segment_ids: TensorLike, num_segments: int) -> Tensor:
     """Return for each segment the sum of the parts of ``x`` that have its id; 0 of none.
 

@@ -18,6 +18,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import declare, size_class
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run_many
 from wgsl_kernels.engine.values.shapes import normalize_axis, require_dtype
@@ -35,6 +36,7 @@ _LONGEST = 16384
 """Elements of a slice that one invocation compares with another before a driver might stop it."""
 
 
+@public(tfjs="topk", method=True)
 def topk(x: TensorLike, k: int = 1, *, sorted: bool = True) -> tuple[Tensor, Tensor]:
     """Return the ``k`` largest elements of each row, the largest first, and their int32 indices.
 
@@ -222,6 +224,7 @@ def _topk_grad(
     return shape.reshape(flat, x_shape)
 
 
+@public(tfjs="unique")
 def unique(x: TensorLike, axis: int = 0) -> tuple[Tensor, Tensor]:
     """Return the distinct slices of ``x`` along ``axis``, and for each slice which one it equals.
 

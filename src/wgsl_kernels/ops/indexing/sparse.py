@@ -14,6 +14,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run_many
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 
 
+@public()
 class FilledRows(NamedTuple):
     """A sparse matrix without empty rows, which rows were empty, and where each value went."""
 
@@ -41,6 +43,7 @@ class FilledRows(NamedTuple):
     reverse_index_map: Tensor
 
 
+@public()
 class SparseIndices(NamedTuple):
     """The indices of a sparse tensor's values, and its shape."""
 
@@ -48,6 +51,7 @@ class SparseIndices(NamedTuple):
     output_shape: Tensor
 
 
+@public(tfjs="sparse.sparseFillEmptyRows")
 def sparse_fill_empty_rows(
     indices: TensorLike, values: TensorLike, dense_shape: TensorLike, default_value: TensorLike
 ) -> FilledRows:
@@ -163,6 +167,7 @@ def _fill_grad(
     return None, kept, None, reductions.sum(fillers)
 
 
+@public(tfjs="sparse.sparseReshape")
 def sparse_reshape(
     input_indices: TensorLike, input_shape: TensorLike, new_shape: TensorLike
 ) -> SparseIndices:

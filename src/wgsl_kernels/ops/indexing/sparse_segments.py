@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.indices import check_indices
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 
+@public(tfjs="sparse.sparseSegmentMean")
 def sparse_segment_mean(data: TensorLike, indices: TensorLike, segment_ids: TensorLike) -> Tensor:
     """Return for each segment the mean of the rows of ``data`` that it names; 0 of none.
 
@@ -40,6 +42,7 @@ def sparse_segment_mean(data: TensorLike, indices: TensorLike, segment_ids: Tens
     return run("SparseSegmentMean", data, indices, segment_ids)
 
 
+@public(tfjs="sparse.sparseSegmentSum")
 def sparse_segment_sum(data: TensorLike, indices: TensorLike, segment_ids: TensorLike) -> Tensor:
     """Return for each segment the sum of the rows of ``data`` that it names; 0 of none.
 

@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 
+@public(tfjs="sparseToDense")
 def sparse_to_dense(
     sparse_indices: TensorLike,
     sparse_values: TensorLike,
@@ -163,6 +165,7 @@ def _sparse_to_dense_grad(
     return None, values, reductions.sum(rest)
 
 
+@public(tfjs="tensorScatterUpdate")
 def tensor_scatter_update(tensor: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """Return ``tensor`` with ``updates`` in place of the parts that rows of indices name.
 

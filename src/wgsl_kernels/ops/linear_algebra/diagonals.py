@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 
+@public(tfjs="linalg.bandPart")
 def band_part(x: TensorLike, num_lower: TensorLike, num_upper: TensorLike) -> Tensor:
     """Return matrices with 0 in place of all but their main diagonal and some beside it.
 
@@ -108,6 +110,7 @@ def _matrix_band_part_grad(
     return run("MatrixBandPart", dy, num_lower, num_upper), None, None
 
 
+@public(tfjs="diag")
 def diag(x: TensorLike) -> Tensor:
     """Return a tensor of zeros with ``x`` on its diagonal: ``y[i, j] = x[i]`` where i is j.
 
@@ -152,6 +155,7 @@ def _diag_grad(dy: Tensor, x_shape: Shape) -> Tensor:
     )
 
 
+@public(numpy="tril", method=True)
 def tril(x: TensorLike, k: int = 0) -> Tensor:
     """Return matrices with 0 above their ``k``-th diagonal; 0 is the main one, 1 above it.
 
@@ -175,6 +179,7 @@ def _zero(x: Tensor) -> int | bool:
     return False if x.dtype == "bool" else 0
 
 
+@public(numpy="triu", method=True)
 def triu(x: TensorLike, k: int = 0) -> Tensor:
     """Return matrices with 0 below their ``k``-th diagonal; 0 is the main one, 1 above it.
 

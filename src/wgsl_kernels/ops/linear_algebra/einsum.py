@@ -14,6 +14,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import declare_product
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 declare_product("Einsum")
 
 
+@public(tfjs="einsum")
 def einsum(equation: str, *tensors: TensorLike) -> Tensor:
     """Return the sum of products of tensors, as an equation names their axes.
 

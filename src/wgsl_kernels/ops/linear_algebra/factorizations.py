@@ -15,6 +15,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Spec
 
 
+@public(space="linalg")
 class Eigen(NamedTuple):
     """Eigenvalues, the smallest first, and eigenvectors as columns."""
 
@@ -46,6 +48,7 @@ class Eigen(NamedTuple):
     eigenvectors: Tensor
 
 
+@public(space="linalg")
 class Qr(NamedTuple):
     """A matrix with orthonormal columns, and an upper triangular one."""
 
@@ -53,6 +56,7 @@ class Qr(NamedTuple):
     R: Tensor
 
 
+@public(space="linalg")
 class Svd(NamedTuple):
     """Left singular vectors as columns, singular values, and right ones as conjugated rows."""
 
@@ -61,6 +65,7 @@ class Svd(NamedTuple):
     Vh: Tensor
 
 
+@public(space="linalg")
 def cholesky(x: TensorLike, *, upper: bool = False) -> Tensor:
     """Return the triangular factor ``L`` of positive definite ``x = L @ L^H``.
 
@@ -105,6 +110,7 @@ def _cholesky_grad(dy: Tensor, y: Tensor) -> Tensor:
     return (outer + adjoint(outer)) * 0.5
 
 
+@public(space="linalg")
 def eigh(x: TensorLike) -> Eigen:
     """Return eigenvalues and eigenvectors of symmetric or Hermitian matrices.
 
@@ -128,6 +134,7 @@ def eigh(x: TensorLike) -> Eigen:
     return Eigen(*run_many("SelfAdjointEig", given, compute_v=True))
 
 
+@public(space="linalg")
 def eigvalsh(x: TensorLike) -> Tensor:
     """Return the eigenvalues of symmetric or Hermitian matrices, the smallest first; see `eigh`.
 
@@ -171,6 +178,7 @@ def _scaled_columns(x: Tensor, factors: Tensor | None) -> Tensor:
     return x * 0.0 if factors is None else x * shapes.expand_dims(factors, axis=-2)
 
 
+@public(space="linalg", tfjs="linalg.qr")
 def qr(x: TensorLike, *, mode: str = "reduced") -> Qr:
     """Return a matrix with orthonormal columns and an upper triangular one whose product is ``x``.
 
@@ -243,6 +251,7 @@ def _qr_grad_of_tall(q: Tensor, r: Tensor, dq: Tensor, dr: Tensor) -> Tensor:
     return adjoint(run("MatrixSolve", r, adjoint(dq + matmul(q, mirrored))))
 
 
+@public(space="linalg")
 def svd(x: TensorLike, *, full_matrices: bool = True) -> Svd:
     """Return the singular value decomposition ``x = U @ diag(S) @ Vh``.
 
@@ -264,6 +273,7 @@ def svd(x: TensorLike, *, full_matrices: bool = True) -> Svd:
     return Svd(*run_many("Svd", given, full_matrices=full_matrices, compute_uv=True))
 
 
+@public(space="linalg")
 def svdvals(x: TensorLike) -> Tensor:
     """Return the singular values of matrices, the largest first; see `svd`.
 

@@ -9,6 +9,7 @@ from wgsl_kernels.backends.cpu.precision import wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import declare_product
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, require_dtype, show
@@ -38,6 +39,7 @@ declare_product("_FusedMatMul")
 _INPUTS = ("a", "b", "bias", "prelu_activation_weights")
 
 
+@public(tfjs="fused.matMul")
 def fused_mat_mul(
     a: TensorLike,
     b: TensorLike,

@@ -33,6 +33,7 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
 )
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -58,6 +59,7 @@ OPERANDS = "operands/matrix.wesl"
 declare_product("BatchMatMul")
 
 
+@public(numpy="dot", tfjs="dot", method=True)
 def dot(x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return the product of two vectors, of two matrices, or of one of each.
 
@@ -77,6 +79,7 @@ def dot(x1: TensorLike, x2: TensorLike) -> Tensor:
     return matmul(a, b)
 
 
+@public(space="wk linalg", numpy="matmul", tfjs="matMul", operator="matmul", method=True)
 def matmul(
     x1: TensorLike, x2: TensorLike, *, transpose_a: bool = False, transpose_b: bool = False
 ) -> Tensor:
@@ -360,6 +363,7 @@ def product_gradients(
     return da, db
 
 
+@public(space="wk linalg", numpy="outer", tfjs="outerProduct", method=True)
 def outer(x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return the products of each element of one vector with each of another.
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integer, number
 from wgsl_kernels.engine.values.dtypes import COMPLEXES, is_exact
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Axes = "int | Sequence[int] | None"
 
 
+@public(space="linalg")
 def cross(x1: TensorLike, x2: TensorLike, *, axis: int = -1) -> Tensor:
     """Return the cross products of vectors of three elements, with broadcasting.
 
@@ -55,6 +57,7 @@ def cross(x1: TensorLike, x2: TensorLike, *, axis: int = -1) -> Tensor:
     return joining.stack(parts, axis=at)
 
 
+@public(space="linalg")
 def diagonal(x: TensorLike, *, offset: int = 0) -> Tensor:
     """Return a diagonal of each matrix.
 
@@ -82,6 +85,7 @@ def diagonal(x: TensorLike, *, offset: int = 0) -> Tensor:
     return flat[..., start : start + (count - 1) * (cols + 1) + 1 : cols + 1]
 
 
+@public(space="linalg")
 def trace(x: TensorLike, *, offset: int = 0, dtype: Any = None) -> Tensor:
     """Return the sum of a diagonal of each matrix; see `diagonal`.
 
@@ -92,6 +96,7 @@ def trace(x: TensorLike, *, offset: int = 0, dtype: Any = None) -> Tensor:
     return reductions.sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
+@public(space="linalg")
 def vector_norm(
     x: TensorLike,
     *,
@@ -150,6 +155,7 @@ def _root(squares: Tensor) -> Tensor:
     return logical.where(is_zero, 0.0, unary.sqrt(logical.where(is_zero, 1.0, squares)))
 
 
+@public(space="linalg")
 def matrix_norm(
     x: TensorLike, *, keepdims: bool = False, ord: float | str | None = "fro"
 ) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 from wgsl_kernels.engine.autodiff.custom import custom_grad
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 
+@public(space="linalg")
 class Slogdet(NamedTuple):
     """The sign of a determinant, of absolute value 1 or 0, and the logarithm of its size."""
 
@@ -46,6 +48,7 @@ class Slogdet(NamedTuple):
     logabsdet: Tensor
 
 
+@public(space="linalg")
 def det(x: TensorLike) -> Tensor:
     """Return the determinants of square matrices; the gradient is right for singular ones, too.
 
@@ -112,6 +115,7 @@ def _cofactors_grad(dy: Tensor, x: Tensor) -> Tensor:
     return (straight - inner) * complex.conj(_before_matrices(det(x)))
 
 
+@public(space="linalg")
 def inv(x: TensorLike) -> Tensor:
     """Return the inverses of square matrices.
 
@@ -136,6 +140,7 @@ def _inverse(x: Tensor) -> Tensor:
     return run("MatrixSolve", x, creation.eye(x.shape[-1], dtype=x.dtype))
 
 
+@public(space="linalg")
 def matrix_power(x: TensorLike, n: int) -> Tensor:
     """Return square matrices to the power ``n``, by repeated squaring; below 0, of their inverses.
 
@@ -165,6 +170,7 @@ def matrix_power(x: TensorLike, n: int) -> Tensor:
     return power
 
 
+@public(space="linalg")
 def matrix_rank(x: TensorLike, *, rtol: TensorLike | None = None) -> Tensor:
     """Return how many singular values of each matrix are above ``rtol`` times its largest.
 
@@ -197,6 +203,7 @@ def _limit(x: Tensor, values: Tensor, rtol: TensorLike | None) -> Tensor:
     return largest * (shapes.expand_dims(given, axis=-1) if given.ndim else given)
 
 
+@public(space="linalg")
 def pinv(x: TensorLike, *, rtol: TensorLike | None = None) -> Tensor:
     """Return the Moore-Penrose inverses of matrices.
 
@@ -247,6 +254,7 @@ def _pinv_grad(dy: Tensor, saved: list[Tensor]) -> Tensor:
     return beside + below - inside
 
 
+@public(space="linalg")
 def slogdet(x: TensorLike) -> Slogdet:
     """Return sign and logarithm of the absolute value of the determinants of square matrices.
 
@@ -287,6 +295,7 @@ def _slogdet_grad(dy: tuple[Tensor, Tensor], x: Tensor, y0: Tensor) -> Tensor:
     return adjoint(_inverse(x)) * _before_matrices(along)
 
 
+@public(space="linalg")
 def solve(x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return the solution ``y`` of ``x1 @ y = x2``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integer_or_integers, sequence
 from wgsl_kernels.engine.values.shapes import show
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Order = float | Literal["euclidean", "fro"]
 
 
+@public(tfjs="euclideanNorm")
 def euclidean_norm(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the root of the sum of squares along ``axis``.
 
@@ -35,6 +37,7 @@ def euclidean_norm(x: TensorLike, *, axis: Axes = None, keepdims: bool = False) 
     return norm(x, axis=axis, keepdims=keepdims)
 
 
+@public(tfjs="norm")
 def norm(
     x: TensorLike, ord: Order = "euclidean", *, axis: Axes = None, keepdims: bool = False
 ) -> Tensor:
@@ -72,6 +75,7 @@ def norm(
     return moving.moveaxis(found, (-2, -1), axes) if keepdims else found
 
 
+@public(tfjs="linalg.gramSchmidt")
 def gram_schmidt(xs: TensorLike | Sequence[TensorLike]) -> Tensor | list[Tensor]:
     """Return vectors made orthonormal, each less its parts along those before it.
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integer, integers, text
 from wgsl_kernels.engine.values.shapes import normalize_axis, show
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.dtypes import DTypeLike
 
 
+@public()
 class UniqueAll(NamedTuple):
     """Distinct values, where each first occurs, which of them each element is, and how often."""
 
@@ -33,6 +35,7 @@ class UniqueAll(NamedTuple):
     counts: Tensor
 
 
+@public()
 class UniqueCounts(NamedTuple):
     """Distinct values, and how often each occurs."""
 
@@ -40,6 +43,7 @@ class UniqueCounts(NamedTuple):
     counts: Tensor
 
 
+@public()
 class UniqueInverse(NamedTuple):
     """Distinct values, and which of them each element is."""
 
@@ -47,6 +51,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
+@public(method=True)
 def diff(
     x: TensorLike,
     *,
@@ -95,6 +100,7 @@ def diff(
     return joined
 
 
+@public(tfjs="divNoNan")
 def div_no_nan(a: TensorLike, b: TensorLike) -> Tensor:
     """Return ``a / b``, and 0 where ``b`` is 0, with broadcasting; so is the gradient there.
 
@@ -108,6 +114,7 @@ def div_no_nan(a: TensorLike, b: TensorLike) -> Tensor:
     return logical.where(is_zero, 0, quotient)
 
 
+@public()
 def empty(
     shape: int | Sequence[int], dtype: DTypeLike | None = None, *, device: str | None = None
 ) -> Tensor:
@@ -120,6 +127,7 @@ def empty(
     return creation.zeros(shape, dtype=dtype, device=device)
 
 
+@public(numpy="empty_like")
 def empty_like(
     x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
 ) -> Tensor:
@@ -132,6 +140,7 @@ def empty_like(
     return creation.zeros_like(x, dtype=dtype, device=device)
 
 
+@public(tfjs="logSigmoid")
 def log_sigmoid(x: TensorLike) -> Tensor:
     """Return ``log(1 / (1 + exp(-x)))``, elementwise, without overflow.
 
@@ -142,6 +151,7 @@ def log_sigmoid(x: TensorLike) -> Tensor:
     return -activations.softplus(-as_tensor(x))
 
 
+@public(tfjs="meshgrid")
 def meshgrid(*arrays: TensorLike, indexing: str = "xy") -> list[Tensor]:
     """Return for each vector a grid of its elements along one axis.
 
@@ -179,6 +189,7 @@ def meshgrid(*arrays: TensorLike, indexing: str = "xy") -> list[Tensor]:
     return found
 
 
+@public(numpy="positive")
 def positive(x: TensorLike) -> Tensor:
     """Return ``x`` as it is.
 
@@ -189,6 +200,7 @@ def positive(x: TensorLike) -> Tensor:
     return shapes.clone(x)
 
 
+@public(numpy="signbit")
 def signbit(x: TensorLike) -> Tensor:
     """Return whether the sign of floats is set, which -0 and NaN may have, too.
 
@@ -200,6 +212,7 @@ def signbit(x: TensorLike) -> Tensor:
     return compare.less(float_pairs.copysign(creation.ones_like(given), given), 0.0)
 
 
+@public(space="wk linalg", numpy="tensordot")
 def tensordot(
     x1: TensorLike, x2: TensorLike, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Tensor:
@@ -262,6 +275,7 @@ def _axes_of(a: Tensor, b: Tensor, axes: Any) -> tuple[tuple[int, ...], tuple[in
     return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
 
 
+@public()
 def unique_all(x: TensorLike) -> UniqueAll:
     """Return the distinct values of ``x`` with all that is known of them; see `unique`.
 
@@ -280,6 +294,7 @@ def unique_all(x: TensorLike) -> UniqueAll:
     return UniqueAll(values, firsts, inverse, _counts(flat, values.size))
 
 
+@public()
 def unique_counts(x: TensorLike) -> UniqueCounts:
     """Return the distinct values of ``x`` and how often each occurs; see `unique`.
 
@@ -295,6 +310,7 @@ def _counts(flat: Tensor, size: int) -> Tensor:
     return counting.bincount(flat, creation.zeros((0,), dtype="int32"), size)
 
 
+@public()
 def unique_inverse(x: TensorLike) -> UniqueInverse:
     """Return the distinct values of ``x`` and which of them each element is; see `unique`.
 
@@ -307,6 +323,7 @@ def unique_inverse(x: TensorLike) -> UniqueInverse:
     return UniqueInverse(values, shapes.reshape(inverse, given.shape))
 
 
+@public()
 def unique_values(x: TensorLike) -> Tensor:
     """Return the distinct values of ``x`` in the order in which they first occur; see `unique`.
 
@@ -317,6 +334,7 @@ def unique_values(x: TensorLike) -> Tensor:
     return sort.unique(shapes.reshape(as_tensor(x), (-1,)))[0]
 
 
+@public(space="wk linalg", numpy="vecdot")
 def vecdot(x1: TensorLike, x2: TensorLike, axis: int = -1) -> Tensor:
     """Return the sums of products along ``axis``, those of ``x1`` conjugated, with broadcasting.
 

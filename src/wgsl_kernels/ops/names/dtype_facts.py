@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.dtypes import (
     COMPLEXES,
@@ -71,6 +72,7 @@ class IntegerFacts:
     dtype: DType
 
 
+@public()
 def can_cast(from_: Any, to: Any) -> bool:
     """Return whether values of one dtype may become another's by the rules of promotion.
 
@@ -97,6 +99,7 @@ def dtype_of(given: Any) -> DType:
     return given.dtype if isinstance(given, Tensor) else canonical(given)
 
 
+@public()
 def finfo(type: Any) -> FloatFacts:
     """Return the limits of a real or complex floating-point dtype, or of a tensor's.
 
@@ -121,6 +124,7 @@ def finfo(type: Any) -> FloatFacts:
     )
 
 
+@public()
 def iinfo(type: Any) -> IntegerFacts:
     """Return the limits of an integer dtype, or of a tensor's.
 
@@ -138,6 +142,7 @@ def iinfo(type: Any) -> IntegerFacts:
     return IntegerFacts(int(facts.bits), int(facts.max), int(facts.min), name)
 
 
+@public()
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Return whether a dtype is of a kind, or of one of several.
 
@@ -170,6 +175,7 @@ def _dtypes_of(kind: Any) -> frozenset[DType]:
         ) from None
 
 
+@public()
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """Return the dtype that tensors, dtypes and Python numbers have together.
 

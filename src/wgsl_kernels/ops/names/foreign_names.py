@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from wgsl_kernels.engine.environment.suggestions import provide_foreign
 from wgsl_kernels.engine.registry.call_notes import install
+from wgsl_kernels.engine.registry.public_names import all_public
 from wgsl_kernels.ops.names.foreign_calls import ARGUMENTS, CALLED, CALLS, KEYWORDS
 
 FUNCTIONS = {
@@ -11,19 +14,9 @@ FUNCTIONS = {
     "Module": "a dict, a list or a dataclass of wk.variable",
     "Parameter": "wk.variable(values)",
     "Sequential": "a function of wk that calls others",
-    "absolute": "wk.abs(x)",
     "addmm": "a + wk.matmul(b, c)",
     "allclose": "np.allclose(a, b)",
-    "amax": "wk.max(x, axis)",
-    "amin": "wk.min(x, axis)",
     "append": "wk.concat(arrays, axis)",
-    "arccos": "wk.acos(x)",
-    "arccosh": "wk.acosh(x)",
-    "arcsin": "wk.asin(x)",
-    "arcsinh": "wk.asinh(x)",
-    "arctan": "wk.atan(x)",
-    "arctan2": "wk.atan2(a, b)",
-    "arctanh": "wk.atanh(x)",
     "argwhere": "wk.stack(wk.nonzero(x), axis=1)",
     "array": "wk.tensor(values)",
     "array_equal": "np.array_equal(a, b)",
@@ -42,12 +35,10 @@ FUNCTIONS = {
     "clamp": "wk.clip(x, min, max)",
     "column_stack": "wk.stack(arrays, axis=1)",
     "compile": "wk.capture(f)",
-    "concatenate": "wk.concat(arrays, axis)",
     "cond": "wk.where(condition, a, b), or an if on the host",
     "constant": "wk.tensor(values)",
     "convert_to_tensor": "wk.tensor(values)",
     "convolve": "wk.conv1d(x, filter)",
-    "copy": "wk.clone(x)",
     "cov": "wk.matmul of what is left without the mean",
     "cross": "wk.linalg.cross(a, b)",
     "cross_entropy": "wk.softmax_cross_entropy(labels, logits)",
@@ -89,7 +80,6 @@ FUNCTIONS = {
     "interp": "np.interp(x, xp, fp), which takes tensors",
     "interpolate": "wk.resize_bilinear(images, size)",
     "inv": "wk.linalg.inv(x)",
-    "invert": "wk.bitwise_invert(x)",
     "is_tensor": "isinstance(x, wk.Tensor)",
     "isclose": "wk.abs(a - b) <= tolerance, or np.allclose(a, b)",
     "isin": "(wk.expand_dims(x, -1) == values).any(-1)",
@@ -100,7 +90,6 @@ FUNCTIONS = {
     "lax": "functions of wk, such as wk.scan and wk.where",
     "layernorm": "wk.layer_norm(x, scale, offset)",
     "layers": "functions of wk, such as wk.relu, and wk.variable",
-    "left_shift": "wk.bitwise_left_shift(a, b)",
     "lerp": "a + (b - a) * t",
     "load_state_dict": "wk.load(path, into=state), or load_state_dict of an optimizer",
     "logit": "wk.log(x / (1.0 - x))",
@@ -133,7 +122,6 @@ FUNCTIONS = {
     "percentile": "wk.sort(x), and the elements wanted",
     "permute": "wk.permute_dims(x, axes)",
     "pinv": "wk.linalg.pinv(x)",
-    "power": "wk.pow(a, b)",
     "print": "print(x), which waits for the values",
     "qr": "wk.linalg.qr(x)",
     "quantile": "wk.sort(x), and the elements wanted",
@@ -147,8 +135,6 @@ FUNCTIONS = {
     "reduce_mean": "wk.mean(x, axis)",
     "reduce_min": "wk.min(x, axis)",
     "reduce_sum": "wk.sum(x, axis)",
-    "right_shift": "wk.bitwise_right_shift(a, b)",
-    "rint": "wk.round(x)",
     "rms_norm": "x / wk.sqrt(wk.mean(x * x, -1, keepdims=True) + epsilon)",
     "rolling": "wk.roll(x, shift, axis)",
     "rot90": "wk.flip(x.T, 0)",
@@ -181,7 +167,7 @@ FUNCTIONS = {
     "vstack": "wk.concat(arrays, 0)",
     "while_loop": "a Python loop; of a fixed number of steps wk.scan",
 }
-"""Functions of a module."""
+"""Functions of a module; `functions` has NumPy's names of our ops, too."""
 
 METHODS = {
     "H": "x.conj().mT",
@@ -336,13 +322,36 @@ SPACES = {
 }
 """Names in the namespaces."""
 
-provide_foreign("wk", FUNCTIONS)
-provide_foreign("tensor", METHODS)
-provide_foreign("keyword", KEYWORDS)
-provide_foreign("argument", ARGUMENTS)
-provide_foreign("optimizer", OPTIMIZERS)
-provide_foreign("call", CALLS)
-provide_foreign("called", CALLED)
-for _space, _names in SPACES.items():
-    provide_foreign(_space, _names)
-install()
+
+def functions() -> dict[str, str]:
+    """Return what is written for functions of a module."""
+    public = all_public()
+    ours = {names.own for names in public.values()}
+    theirs = {
+        name: f"wk.{names.path}({', '.join(_positional(op))})"
+        for op, names in public.items()
+        for name in names.numpy
+        if name not in ours
+    }
+    return theirs | FUNCTIONS
+
+
+def _positional(op: Any) -> tuple[str, ...]:
+    names: tuple[str, ...] = op.__code__.co_varnames
+    return names[: op.__code__.co_argcount]
+
+
+def provide_foreign_names() -> None:
+    """Have errors say what is written here, once all ops are loaded."""
+    tables = {
+        "wk": functions(),
+        "tensor": METHODS,
+        "keyword": KEYWORDS,
+        "argument": ARGUMENTS,
+        "optimizer": OPTIMIZERS,
+        "call": CALLS,
+        "called": CALLED,
+    }
+    for kind, names in (tables | SPACES).items():
+        provide_foreign(kind, names)
+    install()

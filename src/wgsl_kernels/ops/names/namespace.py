@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wgsl_kernels.engine.drivers.backends import backends, default_driver, find_driver, use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, tensor
 from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.engine.values.dtypes import DTYPES, DType, DTypeLike, canonical
@@ -74,6 +75,7 @@ def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807  the standard's n
     return NamespaceInfo()
 
 
+@public()
 def asarray(
     obj: TensorLike,
     *,

@@ -8,37 +8,22 @@ from __future__ import annotations
 
 import importlib
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import DTypeError
+from wgsl_kernels.engine.registry.public_names import all_public
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
-from wgsl_kernels.ops.elementwise import (
-    activation,
-    binary,
-    bitwise,
-    classify,
-    compare,
-    complex,
-    exponential,
-    float_pairs,
-    hyperbolic,
-    logarithms,
-    logical,
-    trigonometry,
-    unary,
-)
-from wgsl_kernels.ops.indexing import counting, gather, ordered
-from wgsl_kernels.ops.linear_algebra import diagonals, matrix
-from wgsl_kernels.ops.names import compositions
+from wgsl_kernels.ops.elementwise import binary
+from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.ops.names.numpy_arrangements import ARRANGED
 from wgsl_kernels.ops.names.numpy_compositions import COMPOSED
 from wgsl_kernels.ops.names.numpy_reading import QUESTIONS, READERS, on_host
 from wgsl_kernels.ops.names.numpy_spaces import SPACES
 from wgsl_kernels.ops.reductions import extremes, reduce, scan, statistics
-from wgsl_kernels.ops.shapes import creation, joining, moving
 from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:
@@ -46,100 +31,14 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.ops.reductions.reduce import Axes
 
-UFUNCS: dict[str, Callable[..., Any]] = {
-    "absolute": unary.abs,
-    "add": binary.add,
-    "arccos": trigonometry.acos,
-    "arccosh": hyperbolic.acosh,
-    "arcsin": trigonometry.asin,
-    "arcsinh": hyperbolic.asinh,
-    "arctan": trigonometry.atan,
-    "arctan2": trigonometry.atan2,
-    "arctanh": hyperbolic.atanh,
-    "bitwise_and": bitwise.bitwise_and,
-    "bitwise_or": bitwise.bitwise_or,
-    "bitwise_xor": bitwise.bitwise_xor,
-    "ceil": unary.ceil,
-    "conjugate": complex.conj,
-    "copysign": float_pairs.copysign,
-    "cos": exponential.cos,
-    "cosh": hyperbolic.cosh,
-    "deg2rad": lambda x: x * (math.pi / 180),
-    "degrees": lambda x: x * (180 / math.pi),
-    "divide": binary.divide,
-    "equal": compare.equal,
-    "erf": exponential.erf,
-    "exp": exponential.exp,
-    "exp2": lambda x: binary.pow(2.0, x),
-    "expit": activation.sigmoid,
-    "expm1": exponential.expm1,
-    "fabs": unary.abs,
-    "floor": unary.floor,
-    "floor_divide": binary.floor_divide,
-    "greater": compare.greater,
-    "greater_equal": compare.greater_equal,
-    "hypot": float_pairs.hypot,
-    "invert": bitwise.bitwise_invert,
-    "isfinite": classify.isfinite,
-    "isinf": classify.isinf,
-    "isnan": classify.isnan,
-    "left_shift": bitwise.bitwise_left_shift,
-    "less": compare.less,
-    "less_equal": compare.less_equal,
-    "log": exponential.log,
-    "log10": logarithms.log10,
-    "log1p": exponential.log1p,
-    "log2": logarithms.log2,
-    "logaddexp": float_pairs.logaddexp,
-    "logical_and": logical.logical_and,
-    "logical_not": logical.logical_not,
-    "logical_or": logical.logical_or,
-    "logical_xor": logical.logical_xor,
-    "matmul": matrix.matmul,
-    "maximum": binary.maximum,
-    "minimum": binary.minimum,
-    "multiply": binary.multiply,
-    "negative": unary.negative,
-    "nextafter": float_pairs.nextafter,
-    "not_equal": compare.not_equal,
-    "positive": compositions.positive,
-    "power": binary.pow,
-    "rad2deg": lambda x: x * (180 / math.pi),
-    "radians": lambda x: x * (math.pi / 180),
-    "reciprocal": unary.reciprocal,
-    "remainder": float_pairs.remainder,
-    "right_shift": bitwise.bitwise_right_shift,
-    "rint": unary.round,
-    "sign": unary.sign,
-    "signbit": compositions.signbit,
-    "sin": exponential.sin,
-    "sinh": hyperbolic.sinh,
-    "sqrt": unary.sqrt,
-    "square": unary.square,
-    "subtract": binary.subtract,
-    "tan": exponential.tan,
-    "tanh": exponential.tanh,
-    "trunc": unary.trunc,
-}
-"""Our op for each of NumPy's elementwise functions, and for two of SciPy's."""
-
 
 def _along_first(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return what reduces as a ufunc does: the first axis where none is given."""
+
     def reduced(a: Tensor, axis: Any = 0, **options: Any) -> Tensor:
         return op(a, axis=axis, **options)
 
     return reduced
-
-
-REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "add": _along_first(reduce.sum),
-    "logical_and": _along_first(reduce.all),
-    "logical_or": _along_first(reduce.any),
-    "maximum": _along_first(extremes.max),
-    "minimum": _along_first(extremes.min),
-    "multiply": _along_first(reduce.prod),
-}
-"""Our op for ``np.add.reduce`` and its kind, which reduce the first axis where none is given."""
 
 
 def _cumulative(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -162,71 +61,45 @@ def _var(a: Tensor, axis: Axes = None, *, ddof: float = 0, keepdims: bool = Fals
     return statistics.var(a, axis, correction=ddof, keepdims=keepdims)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "all": reduce.all,
-    "amax": extremes.max,
-    "amin": extremes.min,
-    "any": reduce.any,
-    "argmax": extremes.argmax,
-    "argmin": extremes.argmin,
-    "argsort": ordered.argsort,
+OWN: dict[str, Callable[..., Any]] = {
+    "add.reduce": _along_first(reduce.sum),
     "astype": lambda x, dtype: as_tensor(x).astype(dtype),
-    "broadcast_to": shapes.broadcast_to,
-    "clip": unary.clip,
-    "concatenate": joining.concat,
-    "copy": shapes.clone,
-    "count_nonzero": counting.count_nonzero,
     "cumprod": _cumulative(scan.cumulative_prod),
     "cumsum": _cumulative(scan.cumulative_sum),
-    "dot": matrix.dot,
-    "empty_like": compositions.empty_like,
-    "expand_dims": shapes.expand_dims,
-    "flip": shapes.flip,
-    "full_like": creation.full_like,
-    "imag": complex.imag,
-    "matrix_transpose": shapes.matrix_transpose,
-    "max": extremes.max,
-    "mean": reduce.mean,
-    "min": extremes.min,
-    "moveaxis": moving.moveaxis,
-    "nonzero": counting.nonzero,
-    "ones_like": creation.ones_like,
-    "outer": matrix.outer,
-    "prod": reduce.prod,
+    "deg2rad": lambda x: x * (math.pi / 180),
+    "degrees": lambda x: x * (180 / math.pi),
+    "exp2": lambda x: binary.pow(2.0, x),
+    "logical_and.reduce": _along_first(reduce.all),
+    "logical_or.reduce": _along_first(reduce.any),
+    "maximum.reduce": _along_first(extremes.max),
+    "minimum.reduce": _along_first(extremes.min),
+    "multiply.reduce": _along_first(reduce.prod),
+    "rad2deg": lambda x: x * (180 / math.pi),
+    "radians": lambda x: x * (math.pi / 180),
     "ravel": lambda a: shapes.reshape(a, (-1,)),
-    "real": complex.real,
-    "repeat": moving.repeat,
-    "reshape": shapes.reshape,
-    "roll": moving.roll,
     "round": lambda a, decimals=0: round(a, decimals),
-    "sort": ordered.sort,
-    "squeeze": shapes.squeeze,
-    "stack": joining.stack,
     "std": _std,
-    "sum": reduce.sum,
     "take": _take,
-    "take_along_axis": gather.take_along_axis,
-    "tensordot": compositions.tensordot,
-    "tile": joining.tile,
-    "transpose": shapes.permute_dims,
-    "tril": diagonals.tril,
-    "triu": diagonals.triu,
     "var": _var,
-    "vecdot": compositions.vecdot,
-    "where": logical.where,
-    "zeros_like": creation.zeros_like,
     **ARRANGED,
     **COMPOSED,
 }
-"""What runs for each of NumPy's other functions, of the main namespace."""
+"""What runs for functions of NumPy's main namespace that are no op of ours as they are."""
+
+
+@lru_cache(maxsize=1)
+def calls() -> dict[str, Callable[..., Any]]:
+    """Return what runs for NumPy's functions of the main namespace, and for some of SciPy's."""
+    ops = {f"np.{name}": op for op, names in all_public().items() for name in names.numpy}
+    scipy = {name: op for op, names in all_public().items() for name in names.scipy}
+    return ops | scipy | {f"np.{name}": run for name, run in OWN.items()}
 
 
 def array_ufunc(_self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """Run our op for one of NumPy's elementwise functions; NumPy calls this."""
     space = "np." if getattr(np, ufunc.__name__, None) is ufunc else ""  # SciPy has ufuncs, too
     name = f"{space}{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-    table = {"__call__": UFUNCS, "reduce": REDUCTIONS}.get(method, {})
-    op = None if options.get("out") is not None else table.get(ufunc.__name__)
+    op = None if options.get("out") is not None else calls().get(name)
     return _call(name, op, getattr(ufunc, method), inputs, options)
 
 
@@ -249,7 +122,7 @@ def _function(home: str, name: str) -> Callable[..., Any] | None:
     if home in SPACES:
         space = importlib.import_module(f"wgsl_kernels.{home.removeprefix('np.')}")
         return SPACES[home].get(name) or (getattr(space, name) if name in dir(space) else None)
-    return FUNCTIONS.get(name) if home == "np" else None
+    return calls().get(f"{home}.{name}")
 
 
 _ABSENT = ("dtype", "out")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
 import numpy as np
 
+from wgsl_kernels.engine.registry.public_names import all_public
 from wgsl_kernels.engine.tensors.operators import provide
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.attributes import integer
 from wgsl_kernels.engine.values.dtypes import INTEGERS
-from wgsl_kernels.ops.elementwise import binary, bitwise, compare, float_pairs, unary
+from wgsl_kernels.ops.elementwise import binary, float_pairs, unary
 from wgsl_kernels.ops.indexing import indexing
-from wgsl_kernels.ops.linear_algebra import matrix
 from wgsl_kernels.ops.names import einops_backend, numpy_calls
 
 _ARRAYS = ("__array__", "__array_interface__", "__buffer__", "__dlpack__")
@@ -57,33 +57,20 @@ def _divmod(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     return binary.floor_divide(a, b), float_pairs.remainder(a, b)
 
 
-provide(
-    abs=unary.abs,
-    add=binary.add,
-    and_=bitwise.bitwise_and,
-    array_function=numpy_calls.array_function,
-    array_ufunc=numpy_calls.array_ufunc,
-    divmod=_divmod,
-    eq=_equal,
-    floordiv=binary.floor_divide,
-    ge=compare.greater_equal,
-    getitem=indexing.getitem,
-    gt=compare.greater,
-    invert=bitwise.bitwise_invert,
-    le=compare.less_equal,
-    lshift=bitwise.bitwise_left_shift,
-    lt=compare.less,
-    matmul=matrix.matmul,
-    mod=float_pairs.remainder,
-    mul=binary.multiply,
-    ne=_not_equal,
-    neg=unary.negative,
-    or_=bitwise.bitwise_or,
-    pow=binary.pow,
-    round=_round,
-    rshift=bitwise.bitwise_right_shift,
-    sub=binary.subtract,
-    truediv=binary.divide,
-    xor=bitwise.bitwise_xor,
-)
-einops_backend.register()
+OWN: dict[str, Callable[..., Any]] = {
+    "array_function": numpy_calls.array_function,
+    "array_ufunc": numpy_calls.array_ufunc,
+    "divmod": _divmod,
+    "eq": _equal,
+    "getitem": indexing.getitem,
+    "ne": _not_equal,
+    "round": _round,
+}
+"""What is called where that is no public op alone."""
+
+
+def bind_operators() -> None:
+    """Give tensors their operators, once all ops are loaded; and einops its backend."""
+    ops = {name: op for op, names in all_public().items() for name in names.operators}
+    provide(OWN | ops)
+    einops_backend.register()

@@ -8,8 +8,9 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.observe.coverage import expect_kernels
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.registry import backends_of
-from wgsl_kernels.ops.names.names import NOT_OURS, TFJS_NAMES
+from wgsl_kernels.ops.names.names import NOT_OURS, tfjs_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,6 +100,7 @@ class LedgerRow:
     because: str
 
 
+@public()
 def ledger() -> list[LedgerRow]:
     """Return a row per name of both standards: what it is called here, or that it is missing.
 
@@ -115,10 +117,9 @@ def _kernels() -> Iterator[LedgerRow]:
 
 
 def _ops() -> Iterator[LedgerRow]:
-    for name in sorted({*TFJS_NAMES, *NOT_OURS}):
-        because = NOT_OURS.get(name, "")
-        ours = TFJS_NAMES.get(name, "")
-        yield LedgerRow("TensorFlow.js op", name, ours, because)
+    known = tfjs_names()
+    for name in sorted({*known, *NOT_OURS}):
+        yield LedgerRow("TensorFlow.js op", name, known.get(name, ""), NOT_OURS.get(name, ""))
 
 
 def _array_api() -> Iterator[LedgerRow]:

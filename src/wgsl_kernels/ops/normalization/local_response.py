@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
@@ -29,6 +30,7 @@ _CHANNELS = 1 << 15
 """At most so many, since one invocation goes through them."""
 
 
+@public(tfjs="localResponseNormalization")
 def local_response_normalization(
     x: TensorLike,
     *,

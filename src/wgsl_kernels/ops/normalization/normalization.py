@@ -14,6 +14,7 @@ from wgsl_kernels.backends.cpu.sums import deviations, total
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
@@ -34,6 +35,7 @@ _STEPS = 16
 """Rows that an invocation of a batch norm takes."""
 
 
+@public(tfjs="batchNorm batchNorm2d batchNorm3d batchNorm4d")
 def batch_norm(
     x: TensorLike,
     mean: TensorLike,
@@ -209,6 +211,7 @@ def _batch_norm_grad(
     )
 
 
+@public()
 def layer_norm(
     x: TensorLike,
     scale: TensorLike | None = None,

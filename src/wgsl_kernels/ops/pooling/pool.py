@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats, as_tensor
 from wgsl_kernels.ops.convolution.conv import on_batch
 from wgsl_kernels.ops.pooling.poolings import Pooling, declare_pooling
@@ -16,6 +17,7 @@ POOLING = Pooling("AvgPool", "AvgPoolGrad", "MaxPool", "MaxPoolGrad", "MaxPoolGr
 declare_pooling(POOLING)
 
 
+@public(tfjs="avgPool")
 def avg_pool(
     x: TensorLike,
     filter_size: Pair,
@@ -62,6 +64,7 @@ def avg_pool(
     )
 
 
+@public(tfjs="maxPool")
 def max_pool(
     x: TensorLike,
     filter_size: Pair,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats, as_tensor
 from wgsl_kernels.ops.convolution.conv import on_batch
 from wgsl_kernels.ops.pooling.poolings import Pooling, declare_pooling
@@ -18,6 +19,7 @@ POOLING = Pooling(
 declare_pooling(POOLING)
 
 
+@public(tfjs="avgPool3d")
 def avg_pool3d(
     x: TensorLike,
     filter_size: Pair,
@@ -65,6 +67,7 @@ def avg_pool3d(
     )
 
 
+@public(tfjs="maxPool3d")
 def max_pool3d(
     x: TensorLike,
     filter_size: Pair,

@@ -8,6 +8,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats, as_tensor
@@ -32,6 +33,7 @@ DTYPES = {"avg": ("float32",), "max": ("float32", "int32")}
 """What each type of pooling takes."""
 
 
+@public(tfjs="pool")
 def pool(
     input: TensorLike,
     window_shape: Pair,

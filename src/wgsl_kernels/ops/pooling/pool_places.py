@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.pool_maxima import chosen_cpu
 from wgsl_kernels.backends.cpu.pooling import max_pool_cpu
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.values.shapes import require_dtype
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.windows import Padding, Pair
 
 
+@public(tfjs="maxPoolWithArgmax")
 def max_pool_with_argmax(
     x: TensorLike,
     filter_size: Pair,

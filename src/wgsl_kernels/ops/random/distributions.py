@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats, as_tensor
 from wgsl_kernels.engine.values.attributes import integer, number
 from wgsl_kernels.engine.values.dtypes import canonical
@@ -224,6 +225,7 @@ def shuffle(x: TensorLike, *, axis: int = 0, generator: Generator | None = None)
     return gather.take(given, permutation(given.shape[at], generator=generator), axis=at)
 
 
+@public(tfjs="randomGamma")
 def random_gamma(
     shape: int | Sequence[int],
     alpha: TensorLike,
@@ -248,6 +250,7 @@ def random_gamma(
     return in_dtype(gamma(alpha, shape, beta=beta, generator=generator), canonical(dtype))
 
 
+@public(tfjs="randomStandardNormal")
 def random_standard_normal(
     shape: int | Sequence[int], *, dtype: Any = None, generator: Generator | None = None
 ) -> Tensor:
@@ -265,6 +268,7 @@ def random_standard_normal(
     return draw("RandomNormal", shape, dtype, generator, mean=0.0, std_dev=1.0)
 
 
+@public(tfjs="randomUniformInt")
 def random_uniform_int(
     shape: int | Sequence[int], minval: int, maxval: int, *, generator: Generator | None = None
 ) -> Tensor:
@@ -283,6 +287,7 @@ def random_uniform_int(
     return randint(minval, maxval, shape, generator=generator)
 
 
+@public(tfjs="truncatedNormal")
 def truncated_normal(
     shape: int | Sequence[int],
     *,
@@ -321,6 +326,7 @@ def truncated_normal(
     )
 
 
+@public(tfjs="dropout")
 def dropout(
     x: TensorLike,
     rate: float,

@@ -13,6 +13,7 @@ from wgsl_kernels.backends.cpu.random import random_bits
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.gradients import no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import as_floats
@@ -33,6 +34,7 @@ _WHOLE = 2.0**31
 """What the weights of all outcomes add up to, about."""
 
 
+@public(tfjs="multinomial")
 def multinomial(
     logits: TensorLike,
     num_samples: int,

@@ -18,6 +18,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import no_gradient
 from wgsl_kernels.engine.registry.public import publish, unknown
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.dtypes import DType, canonical, numpy_dtype
 from wgsl_kernels.engine.values.shapes import lengths, require_dtype
@@ -70,6 +71,7 @@ wgsl_kernel("AdvanceKey", "random/random/advance_key.wgsl")
 no_gradient("AdvanceKey", because="it moves a counter")
 
 
+@public(tfjs="randomNormal")
 def random_normal(
     shape: int | Sequence[int],
     *,
@@ -127,6 +129,7 @@ wgsl_kernel("RandomNormal", "random/random/random_normal.wesl")
 no_gradient("RandomNormal", because="its input is a key")
 
 
+@public(tfjs="randomUniform")
 def random_uniform(
     shape: int | Sequence[int],
     *,

@@ -17,6 +17,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import SPREADS, declare
 from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -29,6 +30,7 @@ from wgsl_kernels.ops.rules.specs import NUMBERS
 from wgsl_kernels.ops.shapes import shape
 
 
+@public(numpy="argmax", tfjs="argMax", method=True)
 def argmax(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """Return, as int32, the index of the first largest element along ``axis``; 0 of none.
 
@@ -61,6 +63,7 @@ declare("ArgMax", SPREADS)
 no_gradient("ArgMax", because="its output is an index")
 
 
+@public(numpy="argmin", tfjs="argMin", method=True)
 def argmin(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """Return, as int32, the index of the first smallest element along ``axis``; 0 of none.
 
@@ -92,6 +95,7 @@ wgsl_kernel("ArgMin", "reductions/extremes/arg_min.wesl")
 no_gradient("ArgMin", because="its output is an index")
 
 
+@public(numpy="amax max", tfjs="max", method=True)
 def max(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return the largest element along ``axis``, NaN where there is one.
 
@@ -133,6 +137,7 @@ def _max_grad(dy: Tensor, x: Tensor, y: Tensor, reduction_indices: Axes) -> Tens
     return _to_equals(dy, x, y, reduction_indices)
 
 
+@public(numpy="amin min", tfjs="min", method=True)
 def min(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return the smallest element along ``axis``, NaN where there is one.
 

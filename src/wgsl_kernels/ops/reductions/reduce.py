@@ -19,6 +19,7 @@ from wgsl_kernels.backends.webgpu.declare.variants import SPREADS, declare
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -36,6 +37,7 @@ Axes = int | Sequence[int] | None
 _MULTIPLY: np.ufunc = np.multiply
 
 
+@public(numpy="all", tfjs="all", method=True)
 def all(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return whether every element of ``x`` along ``axis`` is true, or not 0; True for empty input.
 
@@ -72,6 +74,7 @@ wgsl_kernel("All", "reductions/reduce/all.wgsl")
 no_gradient("All", because="its input is bool")
 
 
+@public(numpy="any", tfjs="any", method=True)
 def any(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return whether some element of ``x`` along ``axis`` is true, or not 0; False for empty input.
 
@@ -103,6 +106,7 @@ wgsl_kernel("Any", "reductions/reduce/any.wgsl")
 no_gradient("Any", because="its input is bool")
 
 
+@public(numpy="mean", tfjs="mean", method=True)
 def mean(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return the mean along ``axis``; of int32 and bool as float32; NaN of no elements.
 
@@ -148,6 +152,7 @@ def _mean_grad(dy: Tensor, x_shape: Shape, axis: Axes) -> Tensor:
     return broadcast_gradient(dy * (1.0 / (count or 1)), x_shape, axis)
 
 
+@public(numpy="prod", tfjs="prod", method=True)
 def prod(
     x: TensorLike, axis: Axes = None, *, dtype: DTypeLike | None = None, keepdims: bool = False
 ) -> Tensor:
@@ -222,6 +227,7 @@ def _ones(rows: int, x: Tensor) -> Tensor:
     return shape.broadcast_to(as_tensor(1.0, dtype=x.dtype), (rows, 1))
 
 
+@public(numpy="sum", tfjs="sum", method=True)
 def sum(
     x: TensorLike, axis: Axes = None, *, dtype: DTypeLike | None = None, keepdims: bool = False
 ) -> Tensor:

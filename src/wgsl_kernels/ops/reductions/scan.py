@@ -14,6 +14,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import declare
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Spec
 
 
+@public(tfjs="cumprod", method="cumulative_prod cumprod")
 def cumulative_prod(
     x: TensorLike,
     axis: int | None = None,
@@ -179,6 +181,7 @@ def _from_rows(rows: Tensor, x: Tensor, axis: int, reverse: bool) -> Tensor:
     return shape.flip(back, axis=axis) if reverse else back
 
 
+@public(tfjs="cumsum", method="cumulative_sum cumsum")
 def cumulative_sum(
     x: TensorLike,
     axis: int | None = None,

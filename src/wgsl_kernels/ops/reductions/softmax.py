@@ -10,6 +10,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import SPREADS, declare
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.reductions.reduce import Axes
 
 
+@public(tfjs="logSoftmax", method=True)
 def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     """Return ``logits - log(sum(exp(logits)))`` along ``axis``.
 
@@ -58,6 +60,7 @@ def _log_softmax_grad(dy: Tensor, y: Tensor, axis: int) -> Tensor:
     return -(dy * exponential.expm1(y)) - others * exponential.exp(y)
 
 
+@public(tfjs="logSumExp", method=True)
 def logsumexp(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return ``log(sum(exp(x)))`` along ``axis``; -Inf of no elements.
 
@@ -95,6 +98,7 @@ def _logsumexp_grad(dy: Tensor, x: Tensor, y: Tensor, axis: Axes) -> Tensor:
     return reduce.kept(dy, x.shape, axis) * exponential.exp(x - top)
 
 
+@public(tfjs="softmax", method=True)
 def softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     """Return ``exp(logits) / sum(exp(logits))`` along ``axis``.
 

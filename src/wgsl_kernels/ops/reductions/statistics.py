@@ -13,6 +13,7 @@ from wgsl_kernels.backends.cpu.sums import deviations, total
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.reductions.reduce import Axes
 
 
+@public(tfjs="moments")
 def moments(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """Return the mean along ``axis``, and the mean of the squared deviations from it.
 
@@ -43,6 +45,7 @@ def moments(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> tupl
     return mean, var(given, axis=axis, keepdims=keepdims)
 
 
+@public(method=True)
 def std(
     x: TensorLike, axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False
 ) -> Tensor:
@@ -65,6 +68,7 @@ def std(
     return unary.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
+@public(method=True)
 def var(
     x: TensorLike, axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False
 ) -> Tensor:

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_rank, show
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Pairs = tuple[tuple[int, int], ...]
 
 
+@public(tfjs="batchToSpaceND")
 def batch_to_space_nd(
     x: TensorLike, block_shape: Sequence[int], crops: Sequence[Sequence[int]]
 ) -> Tensor:
@@ -135,6 +137,7 @@ def _batch_to_space_grad(dy: Tensor, block_shape: Shape, crops: Pairs) -> Tensor
     return space_to_batch_nd(dy, block_shape, crops)
 
 
+@public(tfjs="depthToSpace")
 def depth_to_space(x: TensorLike, block_size: int, *, data_format: str = "NHWC") -> Tensor:
     """Return images whose channels have become blocks of ``block_size`` by ``block_size``.
 
@@ -205,6 +208,7 @@ def _depth_to_space_grad(dy: Tensor, x_shape: Shape, block_size: int, data_forma
     return shapes.reshape(shapes.permute_dims(parts, back), x_shape)
 
 
+@public(tfjs="spaceToBatchND")
 def space_to_batch_nd(
     x: TensorLike, block_shape: Sequence[int], paddings: Sequence[Sequence[int]]
 ) -> Tensor:

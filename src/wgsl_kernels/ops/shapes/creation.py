@@ -14,6 +14,7 @@ from wgsl_kernels.engine.environment.context import current
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -51,6 +52,7 @@ def chosen_dtype(dtype: Any, default: DType) -> DType:
     return WIDE.get(name, name) if current().double else name
 
 
+@public(tfjs="fill")
 def full(
     shape: int | Sequence[int],
     fill_value: Scalar | str | bytes,
@@ -80,6 +82,7 @@ def full(
     return run("Fill", shape=shape, value=value, dtype=chosen)
 
 
+@public(numpy="full_like")
 def full_like(
     x: TensorLike,
     fill_value: Scalar | str | bytes,
@@ -97,6 +100,7 @@ def full_like(
     return full(given.shape, fill_value, dtype=kept, device=device)
 
 
+@public(tfjs="ones")
 def ones(
     shape: int | Sequence[int], dtype: DTypeLike | None = "float32", *, device: str | None = None
 ) -> Tensor:
@@ -108,6 +112,7 @@ def ones(
     return full(shape, 1, dtype="float32" if dtype is None else dtype, device=device)
 
 
+@public(tfjs="zeros")
 def zeros(
     shape: int | Sequence[int], dtype: DTypeLike | None = "float32", *, device: str | None = None
 ) -> Tensor:
@@ -154,6 +159,7 @@ wgsl_kernel("Fill", "shapes/creation/fill.wgsl", params=_fill_params)
 no_gradient("Fill", because="it takes no tensor")
 
 
+@public(tfjs="oneHot")
 def one_hot(
     indices: TensorLike,
     depth: int,
@@ -183,6 +189,7 @@ def one_hot(
     return _one_hot(indices, classes, on_value, off_value, dtype)
 
 
+@public(tfjs="eye")
 def eye(
     n_rows: int,
     n_cols: int | None = None,
@@ -295,6 +302,7 @@ def _one_hot_webgpu(
 no_gradient("OneHot", because="its input holds integers")
 
 
+@public(numpy="ones_like", tfjs="onesLike")
 def ones_like(
     x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
 ) -> Tensor:
@@ -328,6 +336,7 @@ def _ones_like_grad(dy: Tensor) -> Tensor:
     return zeros_like(dy)
 
 
+@public(numpy="zeros_like", tfjs="zerosLike")
 def zeros_like(
     x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
 ) -> Tensor:

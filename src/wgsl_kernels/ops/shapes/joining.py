@@ -15,6 +15,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import as_tensor
@@ -35,6 +36,7 @@ Pairs = tuple[tuple[int, int], ...]
 Paddings = int | Sequence[int] | Sequence[Sequence[int]]
 
 
+@public(numpy="concatenate", tfjs="concat concat1d concat2d concat3d concat4d")
 def concat(arrays: Sequence[TensorLike], axis: int | None = 0) -> Tensor:
     """Return the tensors joined along ``axis``.
 
@@ -89,6 +91,7 @@ def _concat_grad(dy: Tensor, inputs_shape: list[Shape], axis: int) -> Sequence[T
     return dy.split([shape[axis] for shape in inputs_shape], axis=axis)
 
 
+@public(tfjs="pad pad1d pad2d pad3d pad4d", method=True)
 def pad(x: TensorLike, paddings: Paddings, *, constant_value: creation.Scalar = 0) -> Tensor:
     """Return ``x`` with more elements around it, all of one value.
 
@@ -207,6 +210,7 @@ def _pad_v2_grad(dy: Tensor, x_shape: Shape, paddings: Pairs) -> Tensor:
     return run("Slice", dy, begin=[before for before, _ in paddings], size=x_shape)
 
 
+@public(numpy="stack", tfjs="stack")
 def stack(arrays: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """Return the tensors, all of one shape and dtype, side by side along a new ``axis``.
 
@@ -262,6 +266,7 @@ def _pack_grad(dy: Tensor, axis: int) -> Sequence[Tensor]:
     return dy.unstack(axis=axis)
 
 
+@public(numpy="tile", tfjs="tile", method=True)
 def tile(x: TensorLike, repetitions: int | Sequence[int]) -> Tensor:
     """Return ``x`` repeated along each axis.
 

@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -43,6 +44,7 @@ MODES = ("reflect", "symmetric", "wrap")
 """What lies beyond the ends of an axis, by its number in folded.wesl."""
 
 
+@public()
 def broadcast_arrays(*arrays: TensorLike) -> list[Tensor]:
     """Return tensors broadcast against each other.
 
@@ -59,6 +61,7 @@ def broadcast_arrays(*arrays: TensorLike) -> list[Tensor]:
     return [shapes.broadcast_to(one, shape) for one in given]
 
 
+@public(tfjs="broadcastArgs")
 def broadcast_args(s0: TensorLike, s1: TensorLike) -> Tensor:
     """Return the shape to which tensors of the shapes ``s0`` and ``s1`` broadcast, as a tensor.
 
@@ -105,6 +108,7 @@ def _broadcast_args_webgpu(gpu: Gpu, s0: GpuArray, s1: GpuArray) -> GpuArray:
 no_gradient("BroadcastArgs", because="shapes are integers")
 
 
+@public(tfjs="image.flipLeftRight")
 def flip_left_right(image: TensorLike) -> Tensor:
     """Return images with their columns in reverse order.
 
@@ -143,6 +147,7 @@ def _flip_left_right_grad(dy: Tensor) -> Tensor:
     return flip_left_right(dy)
 
 
+@public(tfjs="mirrorPad")
 def mirror_pad(x: TensorLike, paddings: Sequence[Sequence[int]], mode: str) -> Tensor:
     """Return ``x`` with its mirror image around it.
 
@@ -218,6 +223,7 @@ def _mirror_pad_grad(dy: Tensor, x_shape: Shape, paddings: Pairs, mode: str) -> 
     return dy
 
 
+@public(numpy="moveaxis", method=True)
 def moveaxis(x: TensorLike, source: Ints, destination: Ints) -> Tensor:
     """Return ``x`` with the axes ``source`` moved to the places ``destination``, others in order.
 
@@ -248,6 +254,7 @@ def _ints(name: str, given: Ints) -> tuple[int, ...]:
     return integers("moveaxis", name, given)
 
 
+@public(numpy="repeat", method=True)
 def repeat(x: TensorLike, repeats: Any, axis: int | None = None) -> Tensor:
     """Return ``x`` with each element along ``axis`` repeated.
 
@@ -289,6 +296,7 @@ def repeat(x: TensorLike, repeats: Any, axis: int | None = None) -> Tensor:
     return given.take(as_tensor(rows), axis=at)
 
 
+@public(numpy="roll", method=True)
 def roll(x: TensorLike, shift: Ints, axis: Ints | None = None) -> Tensor:
     """Return ``x`` with its elements moved along ``axis``; those beyond the end come in again.
 

@@ -14,6 +14,7 @@ from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.drivers.host_memory import check_room, too_large
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.registry.gradients import no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import tensor
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.dtypes import DTypeLike
 
 
+@public(tfjs="range")
 def arange(
     start: float,
     stop: float | None = None,
@@ -65,6 +67,7 @@ def arange(
     return run("Range", start=first, stop=last, step=gap, dtype=chosen)
 
 
+@public(tfjs="linspace")
 def linspace(
     start: float,
     stop: float,

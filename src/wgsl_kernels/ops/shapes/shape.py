@@ -14,6 +14,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Axes = int | Sequence[int] | None
 
 
+@public(numpy="broadcast_to", tfjs="broadcastTo", method=True)
 def broadcast_to(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
     """Return ``x`` repeated along axes of length 1, and along new leading axes, to fill ``shape``.
 
@@ -84,6 +86,7 @@ def _broadcast_to_grad(dy: Tensor, x_shape: Shape) -> Tensor:
     return unbroadcast(dy, x_shape)
 
 
+@public(numpy="expand_dims", tfjs="expandDims", method=True)
 def expand_dims(x: TensorLike, axis: int = 0) -> Tensor:
     """Return ``x`` with a new axis of length 1 at ``axis``; a negative one counts from the end.
 
@@ -123,6 +126,7 @@ def _expand_dims_grad(dy: Tensor, input_shape: Shape) -> Tensor:
     return reshape(dy, input_shape)
 
 
+@public(numpy="copy", tfjs="clone", method=True)
 def clone(x: TensorLike) -> Tensor:
     """Return a tensor of its own with the values of ``x``; the data is shared.
 
@@ -155,6 +159,7 @@ def _identity_grad(dy: Tensor) -> Tensor:
     return dy
 
 
+@public(numpy="reshape", tfjs="reshape")
 def reshape(x: TensorLike, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
     """Return the elements of ``x``, in row-major order, in another ``shape``.
 
@@ -175,6 +180,7 @@ def reshape(x: TensorLike, shape: int | Sequence[int], *, copy: bool | None = No
     return run("Reshape", x, shape=shape)
 
 
+@public(numpy="squeeze", tfjs="squeeze", method=True)
 def squeeze(x: TensorLike, axis: Axes = None) -> Tensor:
     """Return ``x`` without the axes of length 1 named by ``axis``; without it, all of them.
 
@@ -245,6 +251,7 @@ def _reshape_grad(dy: Tensor, x_shape: Shape) -> Tensor:
     return reshape(dy, x_shape)
 
 
+@public(numpy="flip", tfjs="reverse reverse1d reverse2d reverse3d reverse4d", method=True)
 def flip(x: TensorLike, axis: Axes = None) -> Tensor:
     """Return ``x`` with the order of the elements along ``axis`` reversed; without it, all axes.
 
@@ -282,6 +289,7 @@ def _reverse_grad(dy: Tensor, dims: Axes) -> Tensor:
     return flip(dy, axis=dims)
 
 
+@public(numpy="transpose", tfjs="transpose", method=True)
 def permute_dims(x: TensorLike, axes: Axes = None) -> Tensor:
     """Return ``x`` with its axes in the order ``axes``; without it, in reverse order.
 
@@ -293,6 +301,7 @@ def permute_dims(x: TensorLike, axes: Axes = None) -> Tensor:
     return run("Transpose", given, perm=tuple(range(given.ndim)[::-1]) if axes is None else axes)
 
 
+@public(space="wk linalg", numpy="matrix_transpose", method=True)
 def matrix_transpose(x: TensorLike) -> Tensor:
     """Return ``x`` with its last two axes exchanged.
 

@@ -11,6 +11,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.values.dtypes import BYTES
@@ -31,6 +32,7 @@ PARTS_MAX = 1 << 20
 """Parts of an axis that make a list; an axis may be longer where another is empty."""
 
 
+@public(tfjs="slice slice1d slice2d slice3d slice4d")
 def slice(x: TensorLike, begin: Ints, size: Ints | None = None) -> Tensor:
     """Return the block of ``x`` that starts at ``begin`` and has lengths ``size``.
 
@@ -95,6 +97,7 @@ def _slice_grad(dy: Tensor, x_shape: Shape, begin: Shape, size: Shape | None) ->
     return joining.pad(dy, tuple(zip(starts, ends, strict=True)))
 
 
+@public(tfjs="split", method=True)
 def split(x: TensorLike, num_or_size_splits: Ints, axis: int = 0) -> tuple[Tensor, ...]:
     """Return the parts of ``x`` along ``axis``.
 
@@ -171,6 +174,7 @@ def _split_v_grad(
     return joining.concat(_all_present(dys, shapes), axis=axis)
 
 
+@public(tfjs="stridedSlice")
 def strided_slice(
     x: TensorLike,
     begin: Ints,
@@ -328,6 +332,7 @@ def _with_gaps(x: Tensor, axis: int, step: int) -> Tensor:
     return slice(merged, 0, (*x.shape[:axis], (length - 1) * step + 1))
 
 
+@public(tfjs="unstack", method=True)
 def unstack(x: TensorLike, axis: int = 0) -> tuple[Tensor, ...]:
     """Return the slices of ``x`` along ``axis``, each without that axis.
 

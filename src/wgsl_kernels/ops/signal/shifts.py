@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.shapes import normalize_axes
 from wgsl_kernels.ops.shapes import moving
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@public(space="fft")
 def fftshift(x: TensorLike, *, axes: int | Sequence[int] | None = None) -> Tensor:
     """Return ``x`` with frequency 0 in the middle of ``axes``; without them, of all.
 
@@ -25,6 +27,7 @@ def fftshift(x: TensorLike, *, axes: int | Sequence[int] | None = None) -> Tenso
     return moving.roll(given, shifts, axis=places) if places else given
 
 
+@public(space="fft")
 def ifftshift(x: TensorLike, *, axes: int | Sequence[int] | None = None) -> Tensor:
     """Return what `fftshift` gave as it was before.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor, tensor
 from wgsl_kernels.engine.values.attributes import flag, function, integer, number
 from wgsl_kernels.engine.values.shapes import show
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Window = Callable[[int], Tensor]
 
 
+@public(tfjs="cosineWindow")
 def cosine_window(length: int, a: float, b: float) -> Tensor:
     """Return ``a - b * cos(2 pi k / period)`` for k below ``length``, as a vector.
 
@@ -43,6 +45,7 @@ def cosine_window(length: int, a: float, b: float) -> Tensor:
     return tensor((mean - size * wave).astype(np.float32))
 
 
+@public(tfjs="signal.hannWindow")
 def hann_window(length: int) -> Tensor:
     """Return a Hann window, ``cosine_window(length, 0.5, 0.5)``.
 
@@ -53,6 +56,7 @@ def hann_window(length: int) -> Tensor:
     return cosine_window(length, 0.5, 0.5)
 
 
+@public(tfjs="signal.hammingWindow")
 def hamming_window(length: int) -> Tensor:
     """Return a Hamming window, ``cosine_window(length, 0.54, 0.46)``.
 
@@ -63,6 +67,7 @@ def hamming_window(length: int) -> Tensor:
     return cosine_window(length, 0.54, 0.46)
 
 
+@public(tfjs="enclosingPowerOfTwo")
 def enclosing_power_of_two(value: float) -> int:
     """Return the smallest power of two that is not below ``value``, at least 1.
 
@@ -79,6 +84,7 @@ def enclosing_power_of_two(value: float) -> int:
     return 1 << (math.ceil(given) - 1).bit_length()
 
 
+@public(tfjs="signal.frame")
 def frame(
     signal: TensorLike,
     frame_length: int,
@@ -122,6 +128,7 @@ def frame(
     return gather.take(given, _places(count, long, step), axis=-1)
 
 
+@public(tfjs="signal.stft")
 def stft(
     signal: TensorLike,
     frame_length: int,
@@ -156,6 +163,7 @@ def stft(
     return rfft(frame(signal, frame_length, frame_step) * window, n=size)
 
 
+@public()
 def inverse_stft(
     stfts: TensorLike,
     frame_length: int,

@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.environment.recent import remembered
 from wgsl_kernels.engine.registry.gradients import gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
@@ -27,6 +28,7 @@ LARGEST_RADIX = 61
 """The largest prime that a pass divides by; lengths with a larger one go by way of convolution."""
 
 
+@public(space="", tfjs="fft spectral.fft")
 def fft(input: TensorLike) -> Tensor:
     """Return the discrete Fourier transform along the last axis.
 
@@ -71,6 +73,7 @@ def _fft_grad(dy: Tensor, input_shape: Shape) -> Tensor:
     return ifft(dy) * float(input_shape[-1])
 
 
+@public(tfjs="ifft spectral.ifft")
 def ifft(input: TensorLike) -> Tensor:
     """Return the inverse of `fft`, along the last axis.
 

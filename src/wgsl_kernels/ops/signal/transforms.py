@@ -12,6 +12,7 @@ import numpy as np
 from wgsl_kernels.engine import CalledModule
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor, tensor
 from wgsl_kernels.engine.values.attributes import integer, integers, number
@@ -31,6 +32,7 @@ NORMS = ("backward", "ortho", "forward")
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
+@public(space="fft")
 def fft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """Return the discrete Fourier transform along ``axis``.
 
@@ -51,6 +53,7 @@ def fft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "bac
     return _along("fft", x, n, axis, norm)
 
 
+@public(space="fft")
 def ifft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """Return the inverse of `fft` along ``axis``; the arguments are those there.
 
@@ -61,6 +64,7 @@ def ifft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "ba
     return _along("ifft", x, n, axis, norm, inverse=True)
 
 
+@public(space="fft")
 def fftn(
     x: TensorLike,
     *,
@@ -83,6 +87,7 @@ def fftn(
     return _along_all("fftn", x, s, axes, norm)
 
 
+@public(space="fft")
 def ifftn(
     x: TensorLike,
     *,
@@ -100,6 +105,7 @@ def ifftn(
     return _along_all("ifftn", x, s, axes, norm, inverse=True)
 
 
+@public(space="wk fft", tfjs="rfft spectral.rfft")
 def rfft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """Return the first ``n // 2 + 1`` elements of `fft` of real numbers: the others mirror them.
 
@@ -116,6 +122,7 @@ def rfft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "ba
     return _cut(y, at, y.shape[at] // 2 + 1)
 
 
+@public(space="wk fft", tfjs="irfft spectral.irfft")
 def irfft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """Return the inverse of `rfft`, which is real.
 
@@ -140,6 +147,7 @@ def irfft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "b
     return complex.real(_along("irfft", whole, None, at, norm, inverse=True))
 
 
+@public(space="fft")
 def rfftn(
     x: TensorLike,
     *,
@@ -164,6 +172,7 @@ def rfftn(
     return fftn(y, s=lengths[:-1], axes=places[:-1], norm=norm)
 
 
+@public(space="fft")
 def irfftn(
     x: TensorLike,
     *,
@@ -193,6 +202,7 @@ def irfftn(
     return irfft(y, n=last, axis=places[-1], norm=norm)
 
 
+@public(space="fft")
 def hfft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """Return the transform, which is real, of a signal whose first half ``x`` is.
 
@@ -206,6 +216,7 @@ def hfft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "ba
     return irfft(given, n=n, axis=axis, norm=_SWAPPED[_known("hfft", norm)])
 
 
+@public(space="fft")
 def ihfft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """Return the inverse of `hfft`: the first half of a signal whose transform is real ``x``.
 
@@ -219,6 +230,7 @@ def ihfft(x: TensorLike, *, n: int | None = None, axis: int = -1, norm: str = "b
     return complex.conj(rfft(x, n=n, axis=axis, norm=_SWAPPED[_known("ihfft", norm)]))
 
 
+@public(space="fft")
 def fftfreq(n: int, *, d: float = 1.0, dtype: Any = None, device: str | None = None) -> Tensor:
     """Return the frequencies of `fft`: 0, 1, …, then the negative ones, divided by ``d * n``.
 
@@ -240,6 +252,7 @@ def fftfreq(n: int, *, d: float = 1.0, dtype: Any = None, device: str | None = N
     return _frequencies("fftfreq", numbers, count, d, dtype, device)
 
 
+@public(space="fft")
 def rfftfreq(n: int, *, d: float = 1.0, dtype: Any = None, device: str | None = None) -> Tensor:
     """Return the frequencies of `rfft`, 0, 1, …, divided by ``d * n``; see `fftfreq`.
 

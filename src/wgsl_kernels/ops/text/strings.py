@@ -8,6 +8,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.engine.registry.gradients import no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run_many
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@public()
 class SplitStrings(NamedTuple):
     """Pieces of strings as a sparse matrix: places [n, 2], pieces [n], and its shape [2]."""
 
@@ -25,6 +27,7 @@ class SplitStrings(NamedTuple):
     shape: Tensor
 
 
+@public(tfjs="string.stringSplit")
 def string_split(
     input: TensorLike,
     delimiter: TensorLike = " ",

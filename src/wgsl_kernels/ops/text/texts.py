@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.fingerprint import fingerprint
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.gradients import no_gradient
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 BECAUSE = "its inputs are strings"
 
 
+@public()
 class NGrams(NamedTuple):
     """N-grams of rows of different lengths, and where the rows begin."""
 
@@ -33,6 +35,7 @@ class NGrams(NamedTuple):
     n_grams_splits: Tensor
 
 
+@public(tfjs="string.staticRegexReplace")
 def static_regex_replace(
     input: TensorLike, pattern: str, rewrite: str, *, replace_global: bool = True
 ) -> Tensor:
@@ -124,6 +127,7 @@ def _regex_cpu(x: Array, *, pattern: str, rewrite: str, replace_global: bool) ->
 no_gradient("StaticRegexReplace", because=BECAUSE)
 
 
+@public(tfjs="string.stringNGrams")
 def string_n_grams(
     data: TensorLike,
     data_splits: TensorLike,
@@ -256,6 +260,7 @@ def _joined(row: list[str], width: int, separator: str) -> Iterator[str]:
 no_gradient("StringNGrams", because=BECAUSE)
 
 
+@public(tfjs="string.stringToHashBucketFast")
 def string_to_hash_bucket_fast(input: TensorLike, num_buckets: int) -> Tensor:
     """Return for each string the number of its bucket: FarmHash's fingerprint modulo the count.
 

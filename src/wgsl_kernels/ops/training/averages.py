@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.engine.values.shapes import open_lengths, show
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@public(tfjs="ensureShape")
 def ensure_shape(x: TensorLike, shape: Sequence[int | None]) -> Tensor:
     """Return ``x`` if it has the shape wanted.
 
@@ -39,6 +41,7 @@ def ensure_shape(x: TensorLike, shape: Sequence[int | None]) -> Tensor:
     return shapes.clone(given)
 
 
+@public(tfjs="movingAverage")
 def moving_average(
     v: TensorLike,
     x: TensorLike,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import function, sequence
 from wgsl_kernels.engine.values.shapes import show
@@ -16,6 +17,7 @@ Cell = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 """One step of an LSTM: input, cell state and output state to the next two states."""
 
 
+@public(tfjs="basicLSTMCell")
 def basic_lstm_cell(
     forget_bias: TensorLike,
     lstm_kernel: TensorLike,
@@ -65,6 +67,7 @@ def basic_lstm_cell(
     return new, activation.sigmoid(o) * exponential.tanh(new)
 
 
+@public()
 def gru_cell(
     gate_kernel: TensorLike,
     gate_bias: TensorLike,
@@ -112,6 +115,7 @@ def gru_cell(
     return update * state + (1.0 - update) * new
 
 
+@public(tfjs="multiRNNCell")
 def multi_rnn_cell(
     lstm_cells: Sequence[Cell],
     data: TensorLike,

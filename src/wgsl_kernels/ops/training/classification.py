@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integer
@@ -14,6 +15,7 @@ from wgsl_kernels.ops.shapes import creation, shape
 from wgsl_kernels.ops.training.weighting import in_dtype
 
 
+@public(tfjs="confusionMatrix")
 def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: int) -> Tensor:
     """Return how often each class was predicted for each label.
 
@@ -55,6 +57,7 @@ def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: i
     return shape.reshape(in_dtype(total[: count * count], "int32"), (count, count))
 
 
+@public()
 def in_top_k(predictions: TensorLike, targets: TensorLike, k: int = 1) -> Tensor:
     """Return whether the prediction for each target is among the ``k`` largest.
 

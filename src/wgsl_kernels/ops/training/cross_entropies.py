@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.values.attributes import number
 from wgsl_kernels.ops.elementwise import activation
 from wgsl_kernels.ops.reductions import reduce, softmax
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@public(tfjs="losses.sigmoidCrossEntropy")
 def sigmoid_cross_entropy(
     labels: TensorLike,
     logits: TensorLike,
@@ -51,6 +53,7 @@ def sigmoid_cross_entropy(
     return weighted("sigmoid_cross_entropy", losses, weights, reduction)
 
 
+@public(tfjs="losses.softmaxCrossEntropy")
 def softmax_cross_entropy(
     labels: TensorLike,
     logits: TensorLike,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.values.attributes import number
 from wgsl_kernels.engine.values.shapes import normalize_axis
 from wgsl_kernels.ops.elementwise import activation, binary, differences, exponential, unary
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@public(tfjs="losses.absoluteDifference")
 def absolute_difference(
     labels: TensorLike,
     predictions: TensorLike,
@@ -45,6 +47,7 @@ def absolute_difference(
     return weighted("absolute_difference", unary.abs(wanted - given), weights, reduction)
 
 
+@public(tfjs="losses.cosineDistance")
 def cosine_distance(
     labels: TensorLike,
     predictions: TensorLike,
@@ -81,6 +84,7 @@ def cosine_distance(
     return weighted("cosine_distance", losses, weights, reduction)
 
 
+@public(tfjs="losses.hingeLoss")
 def hinge_loss(
     labels: TensorLike,
     predictions: TensorLike,
@@ -114,6 +118,7 @@ def hinge_loss(
     return weighted("hinge_loss", losses, weights, reduction)
 
 
+@public(tfjs="losses.huberLoss")
 def huber_loss(
     labels: TensorLike,
     predictions: TensorLike,
@@ -153,6 +158,7 @@ def huber_loss(
     return weighted("huber_loss", losses, weights, reduction)
 
 
+@public(tfjs="losses.logLoss")
 def log_loss(
     labels: TensorLike,
     predictions: TensorLike,
@@ -190,6 +196,7 @@ def log_loss(
     return weighted("log_loss", losses, weights, reduction)
 
 
+@public(tfjs="losses.meanSquaredError")
 def mean_squared_error(
     labels: TensorLike,
     predictions: TensorLike,

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Literal
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import text
 from wgsl_kernels.engine.values.dtypes import OBJECTS, DType, promote
@@ -26,6 +27,7 @@ Reduction = Literal["none", "sum", "mean", "sum_by_nonzero_weights"]
 REDUCTIONS = ("none", "sum", "mean", "sum_by_nonzero_weights")
 
 
+@public(tfjs="losses.computeWeightedLoss")
 def compute_weighted_loss(
     losses: TensorLike,
     weights: TensorLike | None = None,
