@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
+from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
 from wgsl_kernels.engine.observe.explain import explain
 from wgsl_kernels.engine.registry.registry import get_kernel
-from wgsl_kernels.testing.checking.placed import code_of, placed_finding
-from wgsl_kernels.testing.checks import only
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
+from wgsl_kernels.wgsl.errors.placed import code_of, placed_finding
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.wgsl.errors.findings import Finding
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.environment.errors import ShaderError
+    from wgsl_kernels.wgsl.errors.errors import ShaderError
 
 _PLACED = re.compile(r"(?:(?P<kernel>[^:\n]+): )?(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): ")
 _WORDS = {
