@@ -16,7 +16,7 @@ from wgsl_kernels.engine.observe.explain import explain
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
-from wgsl_kernels.wgsl.errors.placed import code_of, placed_finding
+from wgsl_kernels.wgsl.errors.placed import placed_finding
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ def findings_of(error: BaseException, subject: Subject, code: str) -> list[Findi
     found = placed_finding(error, subject.name)
     if found is not None:
         return [found]
-    message = str(error)
-    return [subject.finding(code_of(message), message.removeprefix(f"{subject.name}: "))]
+    return [subject.finding(error.code, str(error).removeprefix(f"{subject.name}: "))]
 
 
 def with_case(findings: Sequence[Finding], case: str) -> list[Finding]:
