@@ -139,6 +139,34 @@ def test_a_text_that_defines_no_kernel_says_what_one_is(failing: Try) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("syntax", "fn op(x: T) -> T { return x; /* for y"),
+        ("syntax", "fn op(x: T) -> T { return (x; }"),
+        ("syntax", "fn op(x: T) -> T { return x; } }"),
+        ("syntax", "fn op(x: T) -> T { return half(x); } fn half( -> T { return 0.5; }"),
+        ("unknown-name", "fn op(x: T) -> T { return other; } // is never closed"),
+        ("unknown-field", "struct Attrs { a: f32 } fn op(x: T) -> T { return attrs.a; }"),
+        ("no-kernel", "fn half(x: f32) -> f32 { return 0.5 * x; }"),
+        (
+            "does-not-compile",
+            "const a = 1; const a = 2; fn op(x: T) -> T { return x; } // never closed",
+        ),
+        ("wrong-type", "fn op(x: f32) -> f32 { return 1u; } // is never closed"),
+    ],
+)
+def test_an_error_has_a_code_that_is_not_read_out_of_its_text(code: str, text: str) -> None:
+    try:
+        wk.wgsl_kernel("Shaky", f"{text}\n", override=True)
+        with wk.use_backend("webgpu"), pytest.raises(wk.ShaderError) as caught:
+            wk.engine().run_kernel("Shaky", {"x": wk.tensor([1.0, 2.0])})
+    finally:
+        wk.unregister_kernel("Shaky", "webgpu")
+
+    assert caught.value.code == code, str(caught.value)
+
+
 def test_a_shader_of_its_own_main_asks_for_a_signature(failing: Try) -> None:
     text = "@compute @workgroup_size(1)\nfn main() {\n}\n"
 

@@ -14,10 +14,10 @@ from tests.modes import ALL_MODES, ENGINE, bits, some
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+from wgsl_kernels.bench.comparison.checks import has_gradient
 from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.ops.linear_algebra.host_kernels import ON_HOST
 from wgsl_kernels.testing import Sample, all_samples
-from wgsl_kernels.testing.checks import has_gradient
 from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
 
 READS = {

@@ -1,6 +1,8 @@
 """The house rules that no other tool holds: what is where, how long it is, what it is called."""
 
 import ast
+import functools
+import importlib
 import itertools
 import os
 import re
@@ -76,6 +78,48 @@ def test_a_folder_holds_few_files_and_no_module_alone() -> None:
     assert {folder: n for folder, n in shaders.items() if n > MOST_SHADERS} == {}
     alone = {folder for folder, n in modules.items() if n == 1} - inner
     assert {folder for folder in alone if not folder.is_relative_to(samples)} == set()
+
+
+@functools.cache
+def _trees() -> dict[Path, ast.Module]:
+    return {file: ast.parse(file.read_text()) for file in _below_package(".py")}
+
+
+def test_no_folders_import_one_another_in_a_circle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Imports for types count; import-linter holds the floors and, for files, run time."""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    figures: Any = importlib.import_module("figures")
+    modules = {}
+    for file, found in _trees().items():
+        path = file.relative_to(ROOT)
+        modules[figures.name_of(path)] = figures.Module(path, found, 0, 0)
+    for name, module in modules.items():
+        figures.collect_imports(name, module, modules)
+
+    assert len(modules) > 500
+    assert figures.folder_circles(modules) == []
+
+
+def test_one_module_is_imported_by_name_from_a_floor_above() -> None:
+    """import-linter sees no such import: `check_kernel` has the bench run its sections."""
+    layers = _project()["tool"]["importlinter"]["contracts"][0]["layers"]
+    floors = [tuple(f"wgsl_kernels.{one}." for one in re.findall(r"[\w.]+", f)) for f in layers]
+
+    def above(file: Path) -> tuple[str, ...]:
+        module = ".".join(file.relative_to(ROOT / "src").parts)
+        own = next((at for at, names in enumerate(floors) if module.startswith(names)), 0)
+        return tuple(itertools.chain(*floors[:own]))
+
+    found = [
+        (file.relative_to(PACKAGE).as_posix(), node.value)
+        for file, module in _trees().items()
+        for higher in [above(file)]
+        for node in ast.walk(module)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node.value.startswith(higher)
+    ]
+
+    assert found == [("testing/kernel.py", "wgsl_kernels.bench.checking.check")]
 
 
 def test_the_package_ships_its_type_marker() -> None:

@@ -13,10 +13,7 @@ from tests.modes import ALL_MODES, rows, some
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
-from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
-from wgsl_kernels.engine.tensors.scopes import tensors_in
-from wgsl_kernels.testing import Sample
-from wgsl_kernels.testing.checks import (
+from wgsl_kernels.bench.comparison.checks import (
     check_forward,
     check_gradient_by_numbers,
     check_gradient_parity,
@@ -24,6 +21,9 @@ from wgsl_kernels.testing.checks import (
     check_second_order,
     has_gradient,
 )
+from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+from wgsl_kernels.engine.tensors.scopes import tensors_in
+from wgsl_kernels.testing import Sample
 from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
 
 SAMPLES = rows()

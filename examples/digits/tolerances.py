@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from activation import ULP
+from wgsl_kernels.testing import all_samples
 from wgsl_kernels.testing.bounds import (
     Bound,
     exact,
@@ -12,7 +13,6 @@ from wgsl_kernels.testing.bounds import (
     sum_bound,
     ulp,
 )
-from wgsl_kernels.testing.samples import all_samples
 from wgsl_kernels.testing.samples.convolution.conv import product_bound
 
 

@@ -204,7 +204,7 @@ def _attempt(kernel: Kernel) -> None:
 
 def _shown(error: WgslKernelsError, kernel: str) -> str:
     """Return what an error says as a terminal shows a finding, where it has a place."""
-    from wgsl_kernels.testing.checking.placed import placed_finding
+    from wgsl_kernels.wgsl.errors.placed import placed_finding
 
     if not isinstance(error, ShaderError):
         return str(error)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.bench.comparison.checks import check_gradient_by_numbers
 from wgsl_kernels.engine.registry.signature import forget_signature
 from wgsl_kernels.testing import Sample, check_kernel, compute_gradient_error
-from wgsl_kernels.testing.checks import check_gradient_by_numbers
 from wgsl_kernels.testing.gradients.extrapolation import slope_at
 
 if TYPE_CHECKING:

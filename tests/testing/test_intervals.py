@@ -11,16 +11,16 @@ from tests.modes import ALL_MODES, some
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+from wgsl_kernels.bench.comparison.checks import only
+from wgsl_kernels.bench.comparison.derived import Run, derived, run_on_intervals
+from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
+from wgsl_kernels.bench.intervals import arithmetic
+from wgsl_kernels.bench.intervals.functions import BUILTINS
+from wgsl_kernels.bench.intervals.numbers import between, exact
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.testing import Sample, all_samples, check_kernel
 from wgsl_kernels.testing.bounds import contains
-from wgsl_kernels.testing.checks import only
-from wgsl_kernels.testing.derived import Run, derived, run_on_intervals
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
-from wgsl_kernels.testing.intervals import arithmetic
-from wgsl_kernels.testing.intervals.functions import BUILTINS
-from wgsl_kernels.testing.intervals.numbers import between, exact
-from wgsl_kernels.testing.judging import exact_of, mismatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

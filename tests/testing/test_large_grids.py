@@ -3,9 +3,9 @@
 import pytest
 
 from wgsl_kernels.backends.webgpu.programs.building import FOLD, fold
+from wgsl_kernels.bench.checking import right
+from wgsl_kernels.bench.checking.subject import Subject
 from wgsl_kernels.testing import all_samples
-from wgsl_kernels.testing.checking import right
-from wgsl_kernels.testing.checking.subject import Subject
 
 
 @pytest.mark.gpu

@@ -15,10 +15,10 @@ from matplotlib.image import imread
 from PIL import ImageGrab
 from typer.testing import CliRunner
 
+from wgsl_kernels.bench.pictures import painted, plane_of, write_png
 from wgsl_kernels.cli.app import app
 from wgsl_kernels.cli.window import moved
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
-from wgsl_kernels.testing.pictures import painted, plane_of, write_png
 from wgsl_kernels.testing.registered import drop_samples
 
 if TYPE_CHECKING:

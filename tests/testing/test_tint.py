@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.bench.checking import tint
+from wgsl_kernels.bench.checking.unsampled import check_unsampled
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
-from wgsl_kernels.testing.checking import tint
-from wgsl_kernels.testing.checking.unsampled import check_unsampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from tests.testing.commands import run
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
-from wgsl_kernels.testing.checking.ceilings import operations_of
+from wgsl_kernels.testing.ceilings import operations_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

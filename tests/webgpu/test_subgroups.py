@@ -20,9 +20,9 @@ from wgsl_kernels.backends.webgpu.lowering import spreads as lower_spreads
 from wgsl_kernels.backends.webgpu.lowering.spreads import Layout, Spread, spreads
 from wgsl_kernels.backends.webgpu.modules.source import load_file, load_text, shaders_folder
 from wgsl_kernels.backends.webgpu.programs.building import fold
+from wgsl_kernels.bench.comparison.checks import check_forward
 from wgsl_kernels.engine.registry import registry
 from wgsl_kernels.testing import Sample, all_samples
-from wgsl_kernels.testing.checks import check_forward
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,9 +14,9 @@ from tests.modes import some
 from wgsl_kernels.backends.webgpu.declare.variants import declared, size_class
 from wgsl_kernels.backends.webgpu.products.tilings import LANES
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
+from wgsl_kernels.bench.comparison.checks import check_forward
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.testing import Sample, all_samples
-from wgsl_kernels.testing.checks import check_forward
 from wgsl_kernels.testing.inputs import LAYOUTS
 
 pytestmark = pytest.mark.gpu

@@ -13,8 +13,8 @@ from tests.webgpu.poison import BITS, poison, poisoned
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
+from wgsl_kernels.bench.comparison.checks import check_forward
 from wgsl_kernels.testing import all_samples
-from wgsl_kernels.testing.checks import check_forward
 
 if TYPE_CHECKING:
     from collections.abc import Callable

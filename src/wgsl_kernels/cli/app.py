@@ -112,8 +112,8 @@ def check_kernels(
     as_json: Json = False,
 ) -> None:
     """Check kernels: do they compile, are they portable, right, safe, fast?"""
+    from wgsl_kernels.bench.formats import check_format
     from wgsl_kernels.cli import check
-    from wgsl_kernels.testing.formats import check_format
 
     with telling_errors():
         check_format(form)

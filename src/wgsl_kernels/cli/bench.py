@@ -9,9 +9,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+from wgsl_kernels.bench.checking.fast import sample_timings
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.registry.registry import get_kernel
-from wgsl_kernels.testing.checking.fast import sample_timings
 from wgsl_kernels.testing.registered import samples_of
 
 if TYPE_CHECKING:

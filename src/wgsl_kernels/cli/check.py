@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+from wgsl_kernels.bench.checking.texts import lint_file, lint_kernel
+from wgsl_kernels.bench.checking.unsampled import check_unsampled, file_findings
+from wgsl_kernels.bench.evidence import keep_evidence
+from wgsl_kernels.bench.formats import printed
 from wgsl_kernels.cli.output import print_findings, print_json
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.registry.registry import get_kernel, kernel_names
-from wgsl_kernels.testing.checking.texts import lint_file, lint_kernel
-from wgsl_kernels.testing.checking.unsampled import check_unsampled, file_findings
-from wgsl_kernels.testing.evidence import keep_evidence
-from wgsl_kernels.testing.formats import printed
 from wgsl_kernels.testing.kernel import check_kernel
 from wgsl_kernels.testing.program import Program
 from wgsl_kernels.testing.registered import samples_of

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.programs.work import work_of
 from wgsl_kernels.cli.show import called
+from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.observe.explain import explain
+from wgsl_kernels.engine.observe.profile import evaluate
 from wgsl_kernels.engine.values.shapes import show as show_shape
 
 if TYPE_CHECKING:
@@ -29,11 +32,11 @@ def explained(name: str, shapes: Sequence[str] = (), dtype: str = "float32") -> 
     """
     f, fusion = called(name, shapes, dtype, "explain")
     with (
-        wk.use_backend("webgpu"),
-        wk.config.using(fusion=fusion, small_ops="device", fallback="error"),
+        use_backend("webgpu"),
+        config.using(fusion=fusion, small_ops="device", fallback="error"),
     ):
-        wk.evaluate(f())
-        seen = wk.explain(f)
+        evaluate(f())
+        seen = explain(f)
     rows = [
         _row(one.dispatch, one.cause, one.device_ms, one.program)
         for one in seen.dispatches

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.bench.checking.fast import called, sample_rates, sample_timings
+from wgsl_kernels.bench.comparison.judging import exact_of
+from wgsl_kernels.bench.pictures import beside, painted, plane_of, write_png
+from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.testing.checking.fast import called, sample_rates, sample_timings
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
-from wgsl_kernels.testing.judging import exact_of
-from wgsl_kernels.testing.pictures import beside, painted, plane_of, write_png
 from wgsl_kernels.testing.registered import samples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from wgsl_kernels.testing.checking.fast import Rates
+    from wgsl_kernels.testing.rates import Rates
     from wgsl_kernels.testing.sample import Sample
 
 
@@ -48,7 +48,7 @@ def write_images(folder: Path, names: Sequence[str], backend: str) -> list[Path]
 
 def _pictures(sample: Sample, backend: str) -> Iterator[tuple[int, np.ndarray[Any, Any]]]:
     arrays = arrays_for(sample)
-    with wk.use_backend(backend):
+    with use_backend(backend):
         made = [one.numpy() for one in outputs_of(called(sample), tensors_for(arrays))]
     for output, (got, right) in enumerate(zip(made, exact_of(sample, arrays), strict=False)):
         plane, exact = plane_of(got), plane_of(np.asarray(right))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from wgsl_kernels.bench.evidence import last_evidence
 from wgsl_kernels.engine.drivers.backends import backends
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.observe.coverage import coverage
-from wgsl_kernels.testing.evidence import last_evidence
 from wgsl_kernels.testing.registered import samples_of
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, list_adapters
+from wgsl_kernels.bench.comparison.checks import check_forward, check_gradient_parity, has_gradient
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.registry.registry import kernel_names
-from wgsl_kernels.testing.checks import check_forward, check_gradient_parity, has_gradient
 from wgsl_kernels.testing.registered import samples_of
 
 if TYPE_CHECKING:

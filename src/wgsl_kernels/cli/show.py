@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
+from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.environment.config import config as switches
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, KernelNotFound
+from wgsl_kernels.engine.observe.explain import explain
+from wgsl_kernels.engine.observe.profile import evaluate
+from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.tensors.run import run_kernel
+from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.engine.values.dtypes import OBJECTS, canonical
+from wgsl_kernels.ops.elementwise.cast import astype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,15 +56,15 @@ def shown(
     """
     f, fusion = called(name, shapes, dtype)
     with (
-        wk.use_backend("webgpu"),
-        wk.config.using(fusion=fusion, small_ops="device", fallback="error"),
+        use_backend("webgpu"),
+        switches.using(fusion=fusion, small_ops="device", fallback="error"),
     ):
         if config is not None:
             _check_variant(name, config, f)
         with contextlib.nullcontext() if config is None else forced(name, config):
             for _ in range(RUNS):
-                wk.evaluate(f())
-            return wk.explain(f)
+                evaluate(f())
+            return explain(f)
 
 
 def lines_of(seen: Explanation) -> list[dict[str, Any]]:
@@ -104,7 +111,7 @@ def called(
     path, colon, function = name.rpartition(":")
     if colon and Path(path).suffix == ".py":
         found = _run(path, command).get(function)
-        if found is None and wk.get_kernel(function, "webgpu") is not None:
+        if found is None and get_kernel(function, "webgpu") is not None:
             return _kernel(function, shapes, dtype, command), "never"
         return _without_parameters(found, path, function, command), "always"
     return _kernel(name, shapes, dtype, command), "never"
@@ -112,7 +119,7 @@ def called(
 
 def _check_variant(name: str, config: str, f: Callable[[], Any]) -> None:
     with watching() as seen:
-        wk.evaluate(f())
+        evaluate(f())
     known = seen.get(name, set())
     if config not in known:
         listed = ", ".join(sorted(known)) or "none"
@@ -175,12 +182,12 @@ def _without_parameters(found: Any, path: str, name: str, command: str) -> Calla
 
 
 def _kernel(name: str, shapes: Sequence[str], dtype: str, command: str) -> Callable[[], Any]:
-    if wk.get_kernel(name, "webgpu") is None:
+    if get_kernel(name, "webgpu") is None:
         raise KernelNotFound(f"{command}: there is no kernel {name!r} on the webgpu backend.")
     if not shapes:
         return _sampled(name, command)
     declared = find_signature(name)
-    kernel = wk.get_kernel(name, "webgpu")
+    kernel = get_kernel(name, "webgpu")
     assert kernel is not None
     names = tuple([one.name for one in declared.inputs]) if declared else tuple(kernel.input_names)
     if len(shapes) > len(names):
@@ -192,14 +199,12 @@ def _kernel(name: str, shapes: Sequence[str], dtype: str, command: str) -> Calla
         raise ArgumentError(
             f"{command}: there is no room for {'; '.join(shapes)}: {error}."
         ) from None
-    with wk.use_backend("cpu"):
+    with use_backend("cpu"):
         wanted = OBJECTS[_dtype(dtype, command)]
-        inputs = [
-            wk.tensor(wk.astype(wk.tensor(one), wanted).numpy(), dtype=wanted) for one in ones
-        ]
+        inputs = [tensor(astype(tensor(one), wanted).numpy(), dtype=wanted) for one in ones]
     given: dict[str, Any] = dict(zip(names, inputs, strict=False))
     given |= dict.fromkeys(names[len(inputs) :])
-    return lambda: wk.engine().run_kernel(name, given, {})
+    return lambda: run_kernel(name, given, {})
 
 
 def _dtype(given: str, command: str) -> DType:
@@ -218,7 +223,7 @@ def _sampled(name: str, command: str) -> Callable[[], Any]:
         raise ArgumentError(
             f"{command}: {name} has no sample; give the shapes of its inputs, as 64x64."
         )
-    tensors = [wk.tensor(one) for one in arrays_for(sample)]
+    tensors = [tensor(one) for one in arrays_for(sample)]
     return partial(sample.f, *tensors, **sample.attrs)
 
 

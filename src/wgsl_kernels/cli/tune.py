@@ -11,12 +11,22 @@ from rich.box import SIMPLE_HEAD
 from rich.progress import track
 from rich.table import Table
 
-import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import file_for
 from wgsl_kernels.cli.show import function_of
-from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.autodiff.autodiff import value_and_grads
+from wgsl_kernels.engine.drivers.backends import find_driver, use_backend
+from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.observe.profile import evaluate, synchronize
+from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.ops.convolution.conv import conv2d
+from wgsl_kernels.ops.indexing.sort import topk
+from wgsl_kernels.ops.linear_algebra.fused_matrix import fused_mat_mul
+from wgsl_kernels.ops.linear_algebra.matrix import matmul
+from wgsl_kernels.ops.reductions import reduce
+from wgsl_kernels.ops.reductions.scan import cumulative_sum
+from wgsl_kernels.ops.reductions.softmax import softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -84,7 +94,7 @@ def tune(console: Console, only: str = "", functions: Sequence[str] = ()) -> Tun
         ArgumentError: There is no such function, or no item with ``only`` in its name.
     """
     given = [_given(one) for one in functions]
-    with wk.use_backend("webgpu"), wk.config.using(tuning="on", deterministic=False):
+    with use_backend("webgpu"), config.using(tuning="on", deterministic=False):
         backend = find_driver("webgpu")
         assert isinstance(backend, WebGpuBackend)
         tuner, device = backend.tuner, backend.open()
@@ -97,8 +107,8 @@ def tune(console: Console, only: str = "", functions: Sequence[str] = ()) -> Tun
         with tuner.renewing(SECONDS):
             for name, make in track(chosen, "measuring", console=console, transient=True):
                 before = len(tuner.measured)
-                wk.evaluate(make())
-                wk.synchronize()
+                evaluate(make())
+                synchronize()
                 found += [(name, one) for one in tuner.measured[before:]]
     adapter = f"{info.name} through {info.backend}, {info.driver}"
     return Tuned(adapter, str(file_for(info)), found)
@@ -111,8 +121,8 @@ def _given(name: str) -> Item:
     return name, function_of(path, function, "tune")
 
 
-def _drawn(*shape: int) -> wk.Tensor:
-    return wk.tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
+def _drawn(*shape: int) -> Tensor:
+    return tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
 
 
 def _items(sizes: Iterable[int]) -> Iterator[Item]:
@@ -130,24 +140,24 @@ def _items(sizes: Iterable[int]) -> Iterator[Item]:
         yield name, partial(_convolution, (8, 56, 56, 64), (window, window, 64, 64), 1)
     name = "conv2d 7x7 of 224x224x3, step 2, and its gradients"
     yield name, partial(_convolution, (1, 224, 224, 3), (7, 7, 3, 64), 2)
-    yield "sum of 4 M", lambda: wk.sum(_drawn(2048, 2048))
-    yield "sum over rows of 2048", lambda: wk.sum(_drawn(2048, 2048), axis=0)
-    yield "sum over columns of 2048", lambda: wk.sum(_drawn(2048, 2048), axis=1)
-    yield "softmax 1024", lambda: wk.softmax(_drawn(1024, 1024))
-    yield "cumulative sum of 1 M", lambda: wk.cumulative_sum(_drawn(1 << 20))
-    yield "top 10 of 1024", lambda: wk.topk(_drawn(1024, 1024), 10)
+    yield "sum of 4 M", lambda: reduce.sum(_drawn(2048, 2048))
+    yield "sum over rows of 2048", lambda: reduce.sum(_drawn(2048, 2048), axis=0)
+    yield "sum over columns of 2048", lambda: reduce.sum(_drawn(2048, 2048), axis=1)
+    yield "softmax 1024", lambda: softmax(_drawn(1024, 1024))
+    yield "cumulative sum of 1 M", lambda: cumulative_sum(_drawn(1 << 20))
+    yield "top 10 of 1024", lambda: topk(_drawn(1024, 1024), 10)
 
 
-def _product(a: Shape, b: Shape, **transposed: bool) -> wk.Tensor:
-    return wk.matmul(_drawn(*a), _drawn(*b), **transposed)
+def _product(a: Shape, b: Shape, **transposed: bool) -> Tensor:
+    return matmul(_drawn(*a), _drawn(*b), **transposed)
 
 
-def _layer(a: Shape, b: Shape) -> wk.Tensor:
-    return wk.fused_mat_mul(_drawn(*a), _drawn(*b), bias=_drawn(b[1]), activation="relu")
+def _layer(a: Shape, b: Shape) -> Tensor:
+    return fused_mat_mul(_drawn(*a), _drawn(*b), bias=_drawn(b[1]), activation="relu")
 
 
 def _convolution(images: Shape, filter: Shape, strides: int) -> Any:
-    return wk.value_and_grads(lambda x, w: wk.sum(wk.conv2d(x, w, strides=strides, pad="same")))(
+    return value_and_grads(lambda x, w: reduce.sum(conv2d(x, w, strides=strides, pad="same")))(
         _drawn(*images), _drawn(*filter)
     )
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.bench.pictures import painted, plane_of
 from wgsl_kernels.cli.check import show
 from wgsl_kernels.cli.watching import changes_beside
+from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
-from wgsl_kernels.testing.pictures import painted, plane_of
 from wgsl_kernels.testing.registered import samples_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Scene:
     def _plane(self, sample: Sample) -> Array | None:
         backend = "webgpu" if "webgpu" in self.asked.backends else "cpu"
         attrs = self.attributes(sample)
-        with wk.use_backend(backend):
+        with use_backend(backend):
             xs = tensors_for(arrays_for(sample))
             made = [one.numpy() for one in outputs_of(lambda *x: sample.f(*x, **attrs), xs)]
         return next((one for one in map(plane_of, made) if one is not None), None)

@@ -11,11 +11,11 @@ from wgsl_kernels.testing.gradients.differences import (
 )
 from wgsl_kernels.testing.kernel import check_kernel as check_kernel
 from wgsl_kernels.testing.registered import add_samples as add_samples
+from wgsl_kernels.testing.registered import all_samples as all_samples
 from wgsl_kernels.testing.registered import samples_of as samples_of
 from wgsl_kernels.testing.report import Report as Report
 from wgsl_kernels.testing.report import Row as Row
 from wgsl_kernels.testing.sample import Sample as Sample
-from wgsl_kernels.testing.samples import all_samples as all_samples
 from wgsl_kernels.wgsl.errors.findings import Finding as Finding
 
 _publish(__name__)

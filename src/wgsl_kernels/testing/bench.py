@@ -14,8 +14,8 @@ from wgsl_kernels.engine.environment.tables import html_table
 from wgsl_kernels.engine.values.attributes import function, sequence
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.testing.checking.fast import Rates, rates_of
-from wgsl_kernels.testing.checking.timing import Timing, timed
+from wgsl_kernels.testing.rates import Rates, rates_of
+from wgsl_kernels.testing.timing import Timing, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import time
+import importlib
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.values.attributes import sequence, text
-from wgsl_kernels.testing.checking import cases, fast, gradient, right, safe
-from wgsl_kernels.testing.checking.compiles import compile_findings
-from wgsl_kernels.testing.checking.portable import lint_findings
-from wgsl_kernels.testing.checking.shrinking import shrunk
-from wgsl_kernels.testing.checking.subject import Subject, findings_of, with_case
-from wgsl_kernels.testing.checks import check_forward, check_leaks, has_gradient
 from wgsl_kernels.testing.registered import samples_of
 from wgsl_kernels.testing.report import Report, Row
 from wgsl_kernels.testing.sample import Sample
@@ -24,16 +16,10 @@ from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from wgsl_kernels.wgsl.errors.finding_codes import Section
-    from wgsl_kernels.wgsl.errors.findings import Finding
 
-THOROUGH = 6
-"""Samples of a kernel from which cases are made, and whose accesses are watched; all are compared
-as they stand."""
-WATCHED_SIZES = ("-> 1", "-> 65")
-"""The sizes, beside a sample's own, at which accesses are watched."""
+_BENCH = "wgsl_kernels.bench.checking.check"
+"""What runs the sections: on a floor above, so it is imported by name, when a kernel is checked."""
 
 
 def check_kernel(
@@ -86,10 +72,8 @@ def check_kernel(
         raise ArgumentError(
             f"check_kernel: there are no samples for {name!r}; give samples=[Sample(...)]."
         )
-    check = _Check(name, own, tuple(backends), sections, case)
-    if rows_only:
-        check.thorough = set()
-    rows = list(check.rows())
+    check = importlib.import_module(_BENCH)
+    rows: list[Row] = check.rows_of(name, own, tuple(backends), sections, case, rows_only)
     if case and not rows:
         raise ArgumentError(f"check_kernel: {name} has no case with {case!r} in its name.")
     return Report(name, rows)
@@ -107,236 +91,3 @@ def _samples(name: str, given: Any) -> list[Sample]:
             what = f"a sample of {one.kernel!r}" if isinstance(one, Sample) else shown(one)
             raise ArgumentError(f"check_kernel: samples has {what}; want Sample({name!r}, f, …).")
     return found
-
-
-class _Check:
-    """One check under way."""
-
-    def __init__(
-        self,
-        name: str,
-        samples: tuple[Sample, ...],
-        backends: tuple[str, ...],
-        sections: Sequence[Section],
-        case: str,
-    ) -> None:
-        self.sections = sections
-        self.case = case
-        self.holding = [(one, _holding(one, backends)) for one in samples]
-        on_gpu = tuple(one for one, held in self.holding if "webgpu" in held)
-        self.whole = Subject(name, samples, backends)
-        self.on_gpu = Subject(name, on_gpu, backends)
-        self.cases = 0
-        step = max(1, -(-len(samples) // THOROUGH))
-        self.thorough = {id(one) for one in samples[::step]}
-
-    def rows(self) -> Iterator[Row]:
-        """Yield a row for each check that was asked for."""
-        broken = False
-        is_there = get_kernel(self.on_gpu.name, "webgpu") is not None
-        if self.on_gpu.samples and is_there and not self.case:
-            compiled = self.row(
-                "compiles", "compiles", "", "webgpu", lambda: compile_findings(self.on_gpu)
-            )
-            broken = not compiled.passed
-            if "compiles" in self.sections or broken:
-                yield compiled
-            if "portable" in self.sections and not broken:
-                yield self.row("portable", "lint", "", "webgpu", lambda: lint_findings(self.on_gpu))
-        for sample, backends in self.holding:
-            usable = [one for one in backends if not (broken and one == "webgpu")]
-            yield from self._of_sample(sample, usable)
-
-    def _of_sample(self, sample: Sample, backends: Sequence[str]) -> Iterator[Row]:
-        """Yield the rows of one sample."""
-        right_on: dict[str, bool] = {}
-        if "right" in self.sections:
-            ran = right.ran(self.whole, sample)
-            for backend in backends:
-                row = self._forward(sample, backend).with_findings(ran)
-                right_on[backend] = row.passed
-                if not self.case or self.case in row.sample:
-                    yield row
-            named = cases.named(sample, self.case)
-            if named is not None and "webgpu" in backends:
-                yield self.row(
-                    "right", "sizes", sample.id, "webgpu", lambda: right.at_size(self.on_gpu, named)
-                )
-            elif right_on.get("webgpu") and id(sample) in self.thorough:
-                yield from self._generated(sample)
-        if "gradient" in self.sections and has_gradient(sample) and not self.case:
-            yield from self._gradients(sample, backends)
-        if "right" in self.sections and id(sample) in self.thorough and not self.case:
-            for backend in backends:
-                yield self._leaks(sample, backend)
-        if "safe" in self.sections and "webgpu" in backends and id(sample) in self.thorough:
-            yield from self._safe(sample)
-        if "fast" in self.sections and not self.case:
-            yield self.timed("fast", "time", sample, "all", lambda: self._fast(sample, backends))
-
-    def _forward(self, sample: Sample, backend: str) -> Row:
-        row = self.timed(
-            "right", "forward", sample, backend, lambda: check_forward(sample, backend)
-        )
-        if row.passed:
-            return row
-        plain = cases.plain(sample)
-
-        def judge(case: cases.Case) -> list[Finding]:
-            return right.judged(self.whole, case, backend, "wrong-values")
-
-        noted = judge(plain)
-        if noted and not self.case:
-            noted = shrunk(sample, {}, noted, judge)
-        return row.with_findings(noted or [self.whole.finding("wrong-values", row.note)])
-
-    def _generated(self, sample: Sample) -> Iterator[Row]:
-        """Yield the rows of cases that are made from a sample that is right as it stands."""
-        one = self.on_gpu
-        groups = sorted(
-            {d.module.composed.workgroup_size[0] for d in one.dispatches(sample)} - {64}
-        )
-        checks: tuple[tuple[str, Callable[[], Iterator[list[Finding]]]], ...] = (
-            ("sizes", lambda: right.sizes(one, sample, groups[:2])),
-            ("folded grid", lambda: right.folded(one, sample)),
-            ("views", lambda: right.views(one, sample)),
-            ("special values", lambda: right.nonfinite(one, sample)),
-            ("dtypes", lambda: right.dtypes(one, sample)),
-            ("fused", lambda: right.fused(one, sample)),
-            ("captured", lambda: right.captured(one, sample)),
-            ("repeated", lambda: right.stable(one, sample)),
-        )
-        for check, run in checks:
-            row = self.row("right", check, sample.id, "webgpu", lambda: self._gathered(run()))  # noqa: B023  called at once
-            if self.cases or row.findings:
-                noun = "case" if self.cases == 1 else "cases"
-                yield replace(row, note=row.note or f"{self.cases} {noun}")
-
-    def _gathered(self, found: Iterator[list[Finding]]) -> list[Finding]:
-        """Return the findings of cases, the first of each code, and count the cases."""
-        self.cases = 0
-        kept: dict[str, Finding] = {}
-        for several in found:
-            self.cases += 1
-            for one in several:
-                if not self.case or self.case in dict(one.evidence).get("case", ""):
-                    kept.setdefault(one.code, one)
-        return list(kept.values())
-
-    def _gradients(self, sample: Sample, backends: Sequence[str]) -> Iterator[Row]:
-        one = self.whole
-        yield self.timed(
-            "gradient", "gradient", sample, "cpu", lambda: gradient.by_numbers(one, sample)
-        )
-        for backend in backends:
-            yield self.timed(
-                "gradient",
-                "gradient parity",
-                sample,
-                backend,
-                lambda: gradient.parity(one, sample, backend),  # noqa: B023  called at once
-            )
-        if sample.second_order:
-            yield self.timed(
-                "gradient", "second order", sample, "cpu", lambda: gradient.second(one, sample)
-            )
-        if "webgpu" in backends:
-            checks = (
-                ("upstream", gradient.layouts(one, sample)),
-                ("each output", gradient.alone(one, sample)),
-                ("repeated", gradient.repeated(one, sample)),
-            )
-            for check, run in checks:
-                row = self.row(
-                    "gradient",
-                    check,
-                    sample.id,
-                    "webgpu",
-                    lambda: self._gathered(run),  # noqa: B023  called at once
-                )
-                if self.cases or row.findings:
-                    yield row
-
-    def _leaks(self, sample: Sample, backend: str) -> Row:
-        row = self.timed("right", "leaks", sample, backend, lambda: check_leaks(sample, backend))
-        return row if row.passed else row.with_findings([self.whole.finding("leaks", row.note)])
-
-    def _safe(self, sample: Sample) -> Iterator[Row]:
-        one = self.on_gpu
-        sizes = [case for case in cases.sized(sample) if case.what.endswith(WATCHED_SIZES)]
-        chosen = [
-            one_case for one_case in (cases.plain(sample), *sizes) if self.case in one_case.id
-        ]
-
-        def watch() -> Iterator[list[Finding]]:
-            for case in chosen:
-                yield _attempted(lambda: safe.watched(one, case))  # noqa: B023  called at once
-
-        def poison() -> Iterator[list[Finding]]:
-            for case in chosen:
-                yield _attempted(lambda: safe.undefined(one, case))  # noqa: B023  called at once
-
-        yield self.row("safe", "accesses", sample.id, "webgpu", lambda: self._gathered(watch()))
-        yield self.row("safe", "undefined", sample.id, "webgpu", lambda: self._gathered(poison()))
-
-    def _fast(self, sample: Sample, backends: Sequence[str]) -> Row:
-        begin = time.perf_counter()
-        timings = fast.sample_timings(sample, backends)
-        noted = "; ".join(
-            f"{one.backend} {1e3 * one.seconds:.3g} ms, {one.gigabytes_per_second:.3g} GB/s"
-            + (f", {fast.sample_rates(sample, one)}" if one.backend == "webgpu" else "")
-            for one in timings
-        )
-        spent = time.perf_counter() - begin
-        return Row("time", sample.id, "all", True, note=noted, section="fast", seconds=spent)
-
-    def row(
-        self,
-        section: Section,
-        check: str,
-        sample: str,
-        backend: str,
-        find: Callable[[], list[Finding]],
-    ) -> Row:
-        """Return the row of a check that gives findings."""
-        begin = time.perf_counter()
-        try:
-            found = find()
-        except Exception as error:  # a kernel may raise anything; the report tells
-            code = "gradient-raises" if section == "gradient" else "raises"
-            found = with_case(findings_of(error, self.whole, code), f"{check} {sample}".strip())
-        passed = not any(one.severity == "error" for one in found)
-        spent = time.perf_counter() - begin
-        note = found[0].words if found and not passed else ""
-        return Row(
-            check, sample, backend, passed, note=note, section=section,
-            findings=tuple(found), seconds=spent,
-        )  # fmt: skip
-
-    def timed(
-        self, section: Section, check: str, sample: Sample, backend: str, run: Callable[[], Row]
-    ) -> Row:
-        """Return the row that a check gives, or what it raises as one."""
-        begin = time.perf_counter()
-        try:
-            row = run()
-        except Exception as error:  # a kernel may raise anything; the report tells
-            note = f"{type(error).__name__}: {error}"
-            code = "gradient-raises" if section == "gradient" else "raises"
-            noted = with_case(findings_of(error, self.whole, code), f"{sample.id}, {backend}")
-            row = Row(check, sample.id, backend, False, note=note, findings=tuple(noted))
-        return replace(row, section=section, seconds=time.perf_counter() - begin)
-
-
-def _attempted(find: Callable[[], list[Finding]]) -> list[Finding]:
-    """Return what is found; a case that a shape rule refuses is no fault."""
-    try:
-        return find()
-    except Exception:  # said where values are compared
-        return []
-
-
-def _holding(sample: Sample, backends: Sequence[str]) -> tuple[str, ...]:
-    """Return the backends that can hold the sample's dtypes; strings live on cpu for all."""
-    dtypes = set(sample.input_dtypes) - {"string"}
-    return tuple(name for name in backends if all(map(find_driver(name).supports, dtypes)))

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.registry.snapshot import Snapshot, take_snapshot
-from wgsl_kernels.testing.checking.placed import placed_finding
 from wgsl_kernels.testing.registered import drop_samples, sampled_kernels, samples_of
 from wgsl_kernels.wgsl.errors.findings import Finding
+from wgsl_kernels.wgsl.errors.placed import placed_finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,18 +1,32 @@
-"""The samples that users add for kernels of their own, beside those of the package."""
+"""The samples of kernels: those of the package, and those that users add for their own."""
 
 from __future__ import annotations
 
+import functools
+import importlib
+import pkgutil
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.testing import samples as families
 from wgsl_kernels.testing.sample import Sample
-from wgsl_kernels.testing.samples import all_samples
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _added: dict[str, list[Sample]] = {}
+
+
+@functools.cache
+def all_samples() -> tuple[Sample, ...]:
+    """Return the rows of every family, by family in alphabetical order."""
+    names = sorted(
+        module.name for module in pkgutil.walk_packages(families.__path__, f"{families.__name__}.")
+    )
+    return tuple(
+        sample for name in names for sample in getattr(importlib.import_module(name), "SAMPLES", ())
+    )
 
 
 def add_samples(name: str, *samples: Sample) -> None:

@@ -19,7 +19,6 @@ from wgsl_kernels.engine.tensors.scopes import tensors_in, tidy
 from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
 from wgsl_kernels.engine.values.dtypes import WIDE, is_differentiable
 from wgsl_kernels.ops.random import random
-from wgsl_kernels.testing.inputs import LAYOUTS
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
@@ -98,7 +97,7 @@ def gradients_of(
     f: Function,
     xs: Sequence[Tensor],
     weights: Weights,
-    layout: str = "default",
+    lay_out: Callable[[Array], Tensor] = tensor,
 ) -> list[Array | None]:
     """Return the gradient of the loss for each of ``xs``, by the tape; None for integers.
 
@@ -106,7 +105,7 @@ def gradients_of(
         f: The function.
         xs: Its inputs, on the active backend.
         weights: The upstream gradients.
-        layout: How these lie in memory.
+        lay_out: Makes a tensor of each, in some memory layout.
     """
 
     def run() -> list[Array | None]:
@@ -114,7 +113,7 @@ def gradients_of(
         with GradientTape() as tape:
             tape.watch(sources)
             ys = smooth(outputs_of(f, xs))
-        dys = [_upstream(weights.of(i, y), y.dtype, layout) for i, y in enumerate(ys)]
+        dys = [_upstream(weights.of(i, y), y.dtype, lay_out) for i, y in enumerate(ys)]
         found = iter(tape.gradient(ys, sources, dys))
         return [_filled(next(found), x) if is_differentiable(x.dtype) else None for x in xs]
 
@@ -122,10 +121,10 @@ def gradients_of(
         return tidy(run)
 
 
-def _upstream(values: Array, dtype: Any, layout: str) -> Tensor:
+def _upstream(values: Array, dtype: Any, lay_out: Callable[[Array], Tensor]) -> Tensor:
     if dtype in WIDE.values():
         return tensor(values, dtype=dtype)
-    return LAYOUTS[layout](values.astype(dtype))
+    return lay_out(values.astype(dtype))
 
 
 def _filled(gradient: Tensor | None, x: Tensor) -> Array:

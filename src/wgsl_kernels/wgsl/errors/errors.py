@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.errors.findings import Finding
 
 
+REFUSED = "does-not-compile"
+"""The code of errors of shaders of which nothing more is known."""
+
+
 class WgslKernelsError(ShortTraceback, Exception):
     """Base of every error that this package raises on purpose."""
 
@@ -28,8 +32,17 @@ class ShaderError(WgslKernelsError, RuntimeError):
     Attributes:
         findings: All that is known to be wrong with it, the first being what the message says;
             empty where the message is all.
+        code: What kind of error it is, as findings have it; `finding_codes` lists all.
     """
 
     def __init__(self, message: str, *, findings: tuple[Finding, ...] = ()) -> None:
         super().__init__(message)
         self.findings = findings
+        self.code = findings[0].code if findings else REFUSED
+
+
+def coded(code: str, message: str) -> ShaderError:
+    """Return the error of a message that is all there is to say, of a certain kind."""
+    error = ShaderError(message)
+    error.code = code
+    return error

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.linking.source import (
     SEPARATOR,
     WESL_KEYWORDS,
@@ -51,7 +50,7 @@ def parse_source(text: Text) -> Source:
     except WantedError as error:
         parser.problems.append(error.problem)
     first = min(parser.problems, key=lambda problem: problem.begin)
-    raise ShaderError(first.describe(text))
+    raise first.error(text)
 
 
 class _WeslParser(Parser):
@@ -348,6 +347,6 @@ def turned_off(nodes: Iterable[tree.Attribute | tree.Directive]) -> frozenset[st
     return frozenset(found)
 
 
-def _earliest(problems: list[tree.Problem]) -> tuple[str, int]:
+def _earliest(problems: list[tree.Problem]) -> tuple[str, int, str]:
     first = min(problems, key=lambda problem: problem.begin)
-    return first.message, first.begin
+    return first.message, first.begin, first.code

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from wgsl_kernels.wgsl.errors.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import ShaderError, coded
 from wgsl_kernels.wgsl.linking.prelude import NO_PRELUDE, Prelude
 from wgsl_kernels.wgsl.linking.source import (
     CROSS_PACKAGE_WILDCARD,
@@ -114,7 +114,7 @@ class Project:
             candidates = (*unit.declared, *unit.imports, *local, *PREDECLARED)
             candidates += tuple(self.prelude.names_in(path))
             message = f"nothing is called {name!r} here.{_near(name, candidates)}"
-            raise ShaderError(unit.text.point(message, begin))
+            raise coded("unknown-name", unit.text.point(message, begin))
         return found
 
     def own(self, path: ModulePath, name: str) -> Target:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Span, Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit
@@ -32,7 +31,7 @@ def rename(names: Names, new: Mapping[str, str]) -> tuple[Edit, ...]:
     """
     module = names.module
     if not module.is_whole:
-        raise ShaderError(module.problems[0].describe(module.text))
+        raise module.problems[0].error(module.text)
     _refuse_clashes(names, new)
     local = _hiding(names, frozenset(new.values()))
     edits: list[Edit] = []

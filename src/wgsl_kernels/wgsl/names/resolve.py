@@ -97,7 +97,7 @@ class Names:
                     near = _nearest(name, outer | self.visible_at(use.ident.begin))
                 hint = f" Did you mean {near!r}?" if near else ""
                 message = f"nothing is called {name!r} here.{hint}"
-                found.append(tree.Problem(message, use.ident.begin))
+                found.append(tree.Problem(message, use.ident.begin, "unknown-name"))
         return tuple(found)
 
     def visible_at(self, offset: int) -> frozenset[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.errors.errors import ArgumentError, ShaderError
+from wgsl_kernels.wgsl.errors.errors import ArgumentError, ShaderError, coded
 from wgsl_kernels.wgsl.linking.linker import LinkedModule, Placed
 from wgsl_kernels.wgsl.specialize.effects import Effects
 from wgsl_kernels.wgsl.specialize.given import given_literal
@@ -170,7 +170,7 @@ class _Specializing:
     def _with_constants(self, error: ShaderError) -> ShaderError:
         constants = self._constants_in_words()
         first, _, rest = str(error).partition("\n")
-        return ShaderError(f"{first} With {constants}.\n{rest}" if constants else str(error))
+        return coded(error.code, f"{first} With {constants}.\n{rest}" if constants else str(error))
 
     def _constants_in_words(self) -> str:
         """Return the given values that the declaration at hand is made of."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
+from wgsl_kernels.wgsl.errors.errors import REFUSED
 from wgsl_kernels.wgsl.syntax.tokens import END, NAME, NUMBER, TEMPLATE, scan
 from wgsl_kernels.wgsl.syntax.tree import (
     Access,
@@ -62,11 +63,11 @@ class _Frame:
 
 
 class WantedError(Exception):
-    """The tokens are not what the grammar wants; the message and the place are its arguments."""
+    """The tokens are not what the grammar wants; the arguments are those of its problem."""
 
-    def __init__(self, message: str, begin: int) -> None:
-        super().__init__(message, begin)
-        self.problem = Problem(message, begin)
+    def __init__(self, message: str, begin: int, code: str = REFUSED) -> None:
+        super().__init__(message, begin, code)
+        self.problem = Problem(message, begin, code)
 
 
 class Expressions:
@@ -88,8 +89,11 @@ class Expressions:
         """Refuse the token at the cursor; at the end of the text, what is behind the last one."""
         at = self.at
         if self.kinds[at] != END:
-            raise WantedError(f"want {wanted}, found {self.texts[at]!r}.", self.begins[at])
-        raise WantedError(f"want {wanted}, found the end.", self.ends[at - 1] if at else 0)
+            raise WantedError(
+                f"want {wanted}, found {self.texts[at]!r}.", self.begins[at], "syntax"
+            )
+        end = self.ends[at - 1] if at else 0
+        raise WantedError(f"want {wanted}, found the end.", end, "syntax")
 
     def skip(self, text: str) -> bool:
         """Pass the token ``text`` if it is next."""

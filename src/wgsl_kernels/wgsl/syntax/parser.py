@@ -10,7 +10,7 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.errors.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import ShaderError, coded
 from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.expressions import WantedError
 from wgsl_kernels.wgsl.syntax.places import Text
@@ -71,7 +71,8 @@ def nearer(error: UnbalancedError, source: Text, read: Callable[[], object]) -> 
         begin = wanted.problem.begin
         missed = len(source.text.rstrip()) if error.at is None else error.at
         if begin < missed:
-            return ShaderError(source.point(f"{wanted.problem.message} {error.words}", begin))
+            message = f"{wanted.problem.message} {error.words}"
+            return coded("syntax", source.point(message, begin))
     except (IndexError, ShaderError):
         pass
     return error

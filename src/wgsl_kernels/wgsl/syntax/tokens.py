@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.errors.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import ShaderError, coded
 from wgsl_kernels.wgsl.syntax.limits import COMMENTS, check_counts, check_depth
 from wgsl_kernels.wgsl.syntax.names import KEYWORDS
 
@@ -87,6 +87,7 @@ class UnbalancedError(ShaderError):
 
     def __init__(self, message: str, at: int | None, words: str) -> None:
         super().__init__(message)
+        self.code = "syntax"
         self.at = at
         self.words = words
 
@@ -162,7 +163,7 @@ def _comment_end(source: Text, at: int) -> int:
         if depth > COMMENTS:
             message = f"this comment is nested more than {COMMENTS} levels deep."
             raise ShaderError(source.point(message, edge.start()))
-    raise ShaderError(source.point("this comment is never closed; want */.", at))
+    raise coded("syntax", source.point("this comment is never closed; want */.", at))
 
 
 def _check_brackets(source: Text, tokens: Tokens) -> None:

@@ -128,7 +128,7 @@ def compose(
     try:
         return _bound(composer, options, vec4=vec4)
     except ShaderError as error:
-        raise ShaderError(f"{error}{source.syntax_error}") from None
+        raise source.refused(error) from None
 
 
 def _skeleton(form: Form, options: Options, *, vec4: bool) -> Skeleton | None:

@@ -18,6 +18,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.environment.progress import busy, count, logger
 from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.engine.values.attributes import field_key
+from wgsl_kernels.wgsl.errors.errors import coded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -206,9 +207,10 @@ class PipelineCache:
             ]
         for limit, noun, needed in needs:
             if needed > self._limits[limit]:
-                raise ShaderError(
+                raise coded(
+                    "over-default-limits",
                     f"{label}: needs {needed} {noun}; this device allows {self._limits[limit]} "
-                    f"({limit})."
+                    f"({limit}).",
                 )
         if sum(one.kind == "uniform" for one in bindings) > 1:
             raise ShaderError(f"{label}: has more than one uniform binding; want at most one.")

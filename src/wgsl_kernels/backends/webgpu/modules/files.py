@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.modules.former import present_path
 from wgsl_kernels.backends.webgpu.modules.packages import clipped, is_there, named_folders
 from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.errors.words import shown
 from wgsl_kernels.wgsl.facts.inline import inline_text
 
@@ -46,7 +47,8 @@ def find_file(given: str, beside: Path) -> Path:
         former = present_path(shaders_folder(), given)
         if former is None:
             tried = dict.fromkeys((beside / given, found))
-            raise ShaderError(f"shader file {shown(given)} is missing; tried {_listed(tried)}.")
+            message = f"shader file {shown(given)} is missing; tried {_listed(tried)}."
+            raise coded("no-kernel", message)
         found = former
     real = found.resolve()
     if real.suffix not in ENDINGS and not any(real.is_relative_to(one) for one in _roots(beside)):

@@ -16,6 +16,7 @@ from wgsl_kernels.backends.webgpu.modules.files import (
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder as shaders_folder
 from wgsl_kernels.backends.webgpu.modules.includes import refuse_include
 from wgsl_kernels.backends.webgpu.modules.linked import link_files
+from wgsl_kernels.wgsl.errors.errors import REFUSED, ShaderError, coded
 from wgsl_kernels.wgsl.facts.dependencies import check_dependencies
 from wgsl_kernels.wgsl.facts.facts import Wanted
 from wgsl_kernels.wgsl.facts.reader import read
@@ -110,17 +111,18 @@ class Source:
         """The file of each declaration, by the declaration's id."""
         return {id(d): facts.text for facts in self.files for d in facts.declarations}
 
-    @property
-    def syntax_error(self) -> str:
-        """What is wrong with the first declaration that could not be read, or nothing.
+    def refused(self, error: ShaderError) -> ShaderError:
+        """Return an error with the first declaration that could not be read, if there is one.
 
-        It belongs below a message that may only be true because the declaration is missing.
+        The error may only be there because that declaration is missing.
         """
         for facts in self.files:
             if not facts.is_whole:
-                problem = facts.module.problems[0].describe(facts.text)
-                return f"\nPart of the text could not be read:\n{problem}"
-        return ""
+                problem = facts.module.problems[0]
+                code = problem.code if error.code == REFUSED else error.code
+                read = f"Part of the text could not be read:\n{problem.describe(facts.text)}"
+                return coded(code, f"{error}\n{read}")
+        return coded(error.code, str(error))
 
     def text_of(self, declaration: Declaration) -> Text:
         """Return the file that holds ``declaration``."""

@@ -22,6 +22,7 @@ from wgsl_kernels.engine.environment.errors import (
 )
 from wgsl_kernels.engine.environment.origin import line_of
 from wgsl_kernels.engine.registry.registry import note_failure
+from wgsl_kernels.wgsl.errors.errors import coded
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
@@ -85,7 +86,10 @@ class Evaluator:
                     note_failure(getattr(root.op, "kernel", ""))
                 if root.place is None or CALLED in str(error):
                     raise
-                raise type(error)(f"{error}\n{CALLED} {line_of(root.place)}.") from None
+                message = f"{error}\n{CALLED} {line_of(root.place)}."
+                if isinstance(error, ShaderError):
+                    raise coded(error.code, message) from None
+                raise type(error)(message) from None
             finally:
                 device.cause = before
 

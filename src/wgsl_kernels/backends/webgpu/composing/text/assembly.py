@@ -143,7 +143,7 @@ class Assembly:
                     begin = use.ident.begin
                     if use.ident.name == name and span.begin <= begin < span.end:
                         (problem,) = names.problems(here, begin)
-                        raise ShaderError(f"{kernel}: {problem.describe(text)}")
+                        raise problem.error(text, f"{kernel}: ")
 
     def _refuse_accessors(self, declarations: Iterable[Declaration]) -> None:
         """Refuse what a library calls as the composer calls something of this kernel."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
+from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.facts.types import template_of
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
@@ -114,10 +115,11 @@ def classify(source: Source, declared: DeclaredForm | None = None) -> Form:
         return "reduce"
     if OP_NAMES & functions.keys():
         return "map"
-    raise ShaderError(
+    message = (
         f"{source.file}: defines no kernel; want fn op (a map), fn init and fn combine "
-        f"(a reduction), or a @compute function.{source.syntax_error}"
+        "(a reduction), or a @compute function."
     )
+    raise source.refused(coded("no-kernel", message))
 
 
 def _require_totals(source: Source, form: DeclaredForm) -> None:
@@ -135,7 +137,7 @@ def _require_totals(source: Source, form: DeclaredForm) -> None:
     where = f"{source.file}: {message}{found}."
     if first is not None:
         where = source.point(f"{message}{found}.", first)
-    raise ShaderError(f"{where}{source.syntax_error}")
+    raise source.refused(ShaderError(where))
 
 
 def allowed_access(source: Source, name: str) -> frozenset[Access]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Packer:
 
     def _numbers(self, field: Field, value: Any, facts: Mapping[str, Any]) -> Sequence[Any]:
         if value is field:
-            raise ShaderError(unfilled(self._kernel, field.name, tuple(facts)))
+            raise coded("unknown-field", unfilled(self._kernel, field.name, tuple(facts)))
         numbers = _sequence(value)
         if len(numbers) > field.slots:
             listed = ", ".join(str(number) for number in numbers)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.params import Field, unfilled
 from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.facts.facts import Member, Struct
 from wgsl_kernels.wgsl.facts.types import UnknownTypeError, round_up
 from wgsl_kernels.wgsl.syntax.places import Span
@@ -122,7 +123,7 @@ def _author_field(composer: Composer, struct: Struct, member: Member, offset: in
         known = [one for one in composer.attrs if not one.startswith("wk_")]
         known += [f"{operand.name}_shape" for operand in composer.operands]
         message = unfilled(composer.kernel, member.name, known)
-        raise ShaderError(_pointed(composer, struct, member, message))
+        raise coded("unknown-field", _pointed(composer, struct, member, message))
     is_shape = fact == "shape" or fact.endswith("_shape")
     counts_steps = fact.endswith(("_strides", "_offset"))  # negative ones wrap
     is_vector = _VECTOR.match(composer.types.resolve(member.type)) is not None

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.testing.intervals.arithmetic import binary, compare
-from wgsl_kernels.testing.intervals.calls import Calls
-from wgsl_kernels.testing.intervals.numbers import Array, Number, OutOfReachError, exact
-from wgsl_kernels.testing.intervals.values import (
+from wgsl_kernels.bench.intervals.arithmetic import binary, compare
+from wgsl_kernels.bench.intervals.calls import Calls
+from wgsl_kernels.bench.intervals.numbers import Array, Number, OutOfReachError, exact
+from wgsl_kernels.bench.intervals.values import (
     Cell,
     Mask,
     Value,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.testing.intervals.dispatches import run_on_intervals
-from wgsl_kernels.testing.intervals.numbers import OutOfReachError
-from wgsl_kernels.testing.intervals.words import Words, decode
+from wgsl_kernels.bench.intervals.dispatches import run_on_intervals
+from wgsl_kernels.bench.intervals.numbers import OutOfReachError
+from wgsl_kernels.bench.intervals.words import Words, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
-    from wgsl_kernels.testing.intervals.numbers import Array
+    from wgsl_kernels.bench.intervals.numbers import Array
 
 MOST_BYTES = 1 << 20
 """Bytes of a buffer that is looked at."""

@@ -1,4 +1,4 @@
-"""Is it fast: times, and rates against what the adapter reaches, beside the CPU kernel."""
+"""What a call reaches of what the adapter can do."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.tensors.tensor import tensor
-from wgsl_kernels.testing.checking.ceilings import Ceilings, ceilings, operations_of
-from wgsl_kernels.testing.checking.timing import Timing, timed
-from wgsl_kernels.testing.inputs import arrays_for
+from wgsl_kernels.testing.ceilings import Ceilings, ceilings, operations_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.testing.timing import Timing
 
 
 @dataclass(frozen=True)
@@ -73,23 +71,3 @@ def rates_of(f: Callable[..., Any], arrays: Sequence[Any], timing: Timing) -> Ra
     with use_backend("webgpu"):
         xs = [tensor(one) for one in arrays]
         return Rates(timing, operations_of(lambda: f(*xs)), ceilings())
-
-
-def sample_timings(sample: Sample, backends: Sequence[str]) -> list[Timing]:
-    """Return how long a sample takes on each backend."""
-    run, arrays = called(sample), arrays_for(sample)
-    return [timed(run, arrays, one, sample.id, rounds=3) for one in backends]
-
-
-def sample_rates(sample: Sample, timing: Timing) -> Rates:
-    """Return what a sample reaches on ``webgpu``."""
-    return rates_of(called(sample), arrays_for(sample), timing)
-
-
-def called(sample: Sample) -> Callable[..., Any]:
-    """Return the sample's function with its attributes."""
-
-    def run(*xs: Any) -> Any:
-        return sample.f(*xs, **sample.attrs)
-
-    return run

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.testing.intervals.arithmetic import binary, inverted, negated
-from wgsl_kernels.testing.intervals.memory import inside, loaded, store
-from wgsl_kernels.testing.intervals.numbers import (
+from wgsl_kernels.bench.intervals.arithmetic import binary, inverted, negated
+from wgsl_kernels.bench.intervals.memory import inside, loaded, store
+from wgsl_kernels.bench.intervals.numbers import (
     Array,
     Number,
     OutOfReachError,
@@ -17,7 +17,7 @@ from wgsl_kernels.testing.intervals.numbers import (
     rounded,
     spacing,
 )
-from wgsl_kernels.testing.intervals.values import (
+from wgsl_kernels.bench.intervals.values import (
     Address,
     Cell,
     Many,

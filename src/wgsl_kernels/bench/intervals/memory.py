@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.testing.intervals.numbers import (
+from wgsl_kernels.bench.intervals.numbers import (
     Array,
     Number,
     OutOfReachError,
@@ -15,7 +15,7 @@ from wgsl_kernels.testing.intervals.numbers import (
     exact,
     is_integer,
 )
-from wgsl_kernels.testing.intervals.values import Address, Many, Value, inner_types
+from wgsl_kernels.bench.intervals.values import Address, Many, Value, inner_types
 from wgsl_kernels.wgsl.types.kinds import Array as ArrayType
 from wgsl_kernels.wgsl.types.kinds import Atomic, Scalar, Struct, Type, Vector
 

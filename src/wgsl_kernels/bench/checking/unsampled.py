@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
+from wgsl_kernels.bench.checking.compiles import compile_findings
+from wgsl_kernels.bench.checking.portable import lint_findings
+from wgsl_kernels.bench.checking.representatives import representatives, with_signature
+from wgsl_kernels.bench.checking.subject import Subject
+from wgsl_kernels.bench.checking.texts import lint_file, lint_kernel
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.environment.origin import Origin
 from wgsl_kernels.engine.registry.registry import add_kernel
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
-from wgsl_kernels.testing.checking.compiles import compile_findings
-from wgsl_kernels.testing.checking.portable import lint_findings
-from wgsl_kernels.testing.checking.representatives import representatives, with_signature
-from wgsl_kernels.testing.checking.subject import Subject
-from wgsl_kernels.testing.checking.texts import lint_file, lint_kernel
 from wgsl_kernels.testing.report import Report, Row
 from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.testing.checking.subject import Subject, once
+from wgsl_kernels.bench.checking.subject import Subject, once
 from wgsl_kernels.wgsl.lint.lint import lint
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
+from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
 from wgsl_kernels.engine.observe.explain import explain
 from wgsl_kernels.engine.registry.registry import get_kernel
-from wgsl_kernels.testing.checking.placed import code_of, placed_finding
-from wgsl_kernels.testing.checks import only
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
+from wgsl_kernels.wgsl.errors.placed import placed_finding
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ def findings_of(error: BaseException, subject: Subject, code: str) -> list[Findi
     found = placed_finding(error, subject.name)
     if found is not None:
         return [found]
-    message = str(error)
-    return [subject.finding(code_of(message), message.removeprefix(f"{subject.name}: "))]
+    return [subject.finding(error.code, str(error).removeprefix(f"{subject.name}: "))]
 
 
 def with_case(findings: Sequence[Finding], case: str) -> list[Finding]:

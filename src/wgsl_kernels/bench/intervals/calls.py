@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.testing.intervals.arithmetic import binary, matched
-from wgsl_kernels.testing.intervals.expressions import Expressions
-from wgsl_kernels.testing.intervals.functions import BUILTINS, bits_of, number_of
-from wgsl_kernels.testing.intervals.library import LIBRARY
-from wgsl_kernels.testing.intervals.memory import store, stride_of
-from wgsl_kernels.testing.intervals.numbers import Number, OutOfReachError, convert, exact
-from wgsl_kernels.testing.intervals.values import (
+from wgsl_kernels.bench.intervals.arithmetic import binary, matched
+from wgsl_kernels.bench.intervals.expressions import Expressions
+from wgsl_kernels.bench.intervals.functions import BUILTINS, bits_of, number_of
+from wgsl_kernels.bench.intervals.library import LIBRARY
+from wgsl_kernels.bench.intervals.memory import store, stride_of
+from wgsl_kernels.bench.intervals.numbers import Number, OutOfReachError, convert, exact
+from wgsl_kernels.bench.intervals.values import (
     Address,
     Many,
     Part,

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.engine.autodiff.autodiff import GradientTape
-from wgsl_kernels.engine.autodiff.double import double_precision
-from wgsl_kernels.engine.environment.config import config
-from wgsl_kernels.engine.tensors.tensor import tensor
-from wgsl_kernels.ops.shapes import shape as shape_ops
-from wgsl_kernels.testing.checking.subject import Subject, findings_of, with_case
-from wgsl_kernels.testing.checks import (
+from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
+from wgsl_kernels.bench.comparison.checks import (
     PARITY,
     SINGLE,
     check_gradient_by_numbers,
@@ -21,6 +16,11 @@ from wgsl_kernels.testing.checks import (
     check_second_order,
     only,
 )
+from wgsl_kernels.engine.autodiff.autodiff import GradientTape
+from wgsl_kernels.engine.autodiff.double import double_precision
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.tensors.tensor import tensor
+from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.differences import (
     DOUBLE,
     distance,
@@ -34,7 +34,7 @@ from wgsl_kernels.testing.gradients.evaluation import (
     smooth,
     wide_tensor,
 )
-from wgsl_kernels.testing.inputs import arrays_for, tensors_for
+from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -205,7 +205,9 @@ def _attempt(run: Callable[[], list[Array | None]]) -> list[Array | None] | None
 def _of_layout(sample: Sample, layout: str) -> list[Array | None]:
     with only("webgpu", sample):
         given = tensors_for(arrays_for(sample))
-        return gradients_of(lambda *xs: sample.f(*xs, **sample.attrs), given, Weights(), layout)
+        return gradients_of(
+            lambda *xs: sample.f(*xs, **sample.attrs), given, Weights(), LAYOUTS[layout]
+        )
 
 
 def _of_ones(sample: Sample, *, broadcast: bool) -> list[Array | None]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.bench.comparison.derived import run_bounded
+from wgsl_kernels.bench.comparison.judging import errors_of, exact_of, wide_inputs
 from wgsl_kernels.engine.autodiff.autodiff import GradientTape
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.drivers.backends import use_backend
@@ -17,7 +19,6 @@ from wgsl_kernels.engine.registry.gradients import find_rule
 from wgsl_kernels.engine.tensors.scopes import tidy
 from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.testing.closeness import spacing
-from wgsl_kernels.testing.derived import run_bounded
 from wgsl_kernels.testing.gradients.differences import (
     DOUBLE,
     distance,
@@ -37,8 +38,7 @@ from wgsl_kernels.testing.gradients.evaluation import (
     smooth,
     wide_tensor,
 )
-from wgsl_kernels.testing.inputs import arrays_for, tensors_for
-from wgsl_kernels.testing.judging import errors_of, exact_of, wide_inputs
+from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
 from wgsl_kernels.testing.report import Row
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def check_gradient_parity(sample: Sample, backend: str, layout: str = "default")
     f, arrays, weights = _called(sample), arrays_for(sample), Weights()
     expected = double_gradients(f, arrays, weights)
     with only(backend, sample):
-        found = gradients_of(f, tensors_for(arrays, layout), weights, layout)
+        found = gradients_of(f, tensors_for(arrays, layout), weights, LAYOUTS[layout])
     worst = _Worst()
     for index, (a, e) in enumerate(zip(found, expected, strict=True)):
         if a is not None and e is not None:

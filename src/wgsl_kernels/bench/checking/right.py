@@ -9,6 +9,12 @@ import numpy as np
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.programs.building import folding_at
+from wgsl_kernels.bench.checking import cases
+from wgsl_kernels.bench.checking.shrinking import shrunk
+from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
+from wgsl_kernels.bench.comparison.checks import only
+from wgsl_kernels.bench.comparison.derived import run_bounded
+from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
 from wgsl_kernels.engine.capture.capture import capture
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import (
@@ -20,22 +26,16 @@ from wgsl_kernels.engine.observe.facade import engine
 from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.ops.elementwise import unary
 from wgsl_kernels.ops.shapes import shape as shape_ops
-from wgsl_kernels.testing.checking import cases
-from wgsl_kernels.testing.checking.shrinking import shrunk
-from wgsl_kernels.testing.checking.subject import Subject, findings_of, with_case
-from wgsl_kernels.testing.checks import only
-from wgsl_kernels.testing.derived import run_bounded
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import LAYOUTS, tensors_for
-from wgsl_kernels.testing.judging import exact_of, mismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from wgsl_kernels.bench.checking.cases import Array, Case
+    from wgsl_kernels.bench.comparison.derived import Run
     from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.testing.checking.cases import Array, Case
-    from wgsl_kernels.testing.derived import Run
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
 

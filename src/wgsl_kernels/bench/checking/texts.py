@@ -11,8 +11,8 @@ from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 from wgsl_kernels.backends.webgpu.products.form import ProductForm
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.registry.registry import get_kernel
-from wgsl_kernels.testing.checking.placed import placed_finding
 from wgsl_kernels.wgsl.errors.findings import Finding
+from wgsl_kernels.wgsl.errors.placed import placed_finding
 from wgsl_kernels.wgsl.lint.diagnose import diagnose
 from wgsl_kernels.wgsl.lint.lint import lint
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wgsl_kernels.testing.intervals.numbers import Array, OutOfReachError
+from wgsl_kernels.bench.intervals.numbers import Array, OutOfReachError
 
 
 class Words:

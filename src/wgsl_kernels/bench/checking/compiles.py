@@ -6,9 +6,9 @@ import difflib
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
+from wgsl_kernels.bench.checking.subject import Subject, findings_of, once
+from wgsl_kernels.bench.checking.tint import tint_findings
 from wgsl_kernels.engine.environment.errors import KernelFault, WgslKernelsError
-from wgsl_kernels.testing.checking.subject import Subject, findings_of, once
-from wgsl_kernels.testing.checking.tint import tint_findings
 from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.lint.diagnose import diagnose
 

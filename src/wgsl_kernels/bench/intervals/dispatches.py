@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wgsl_kernels.engine.environment.recent import Recent
-from wgsl_kernels.testing.intervals.library import LIBRARY
-from wgsl_kernels.testing.intervals.memory import pattern_of, words_of
-from wgsl_kernels.testing.intervals.numbers import Number, OutOfReachError, exact, rounded
-from wgsl_kernels.testing.intervals.statements import Machine
-from wgsl_kernels.testing.intervals.values import (
+from wgsl_kernels.bench.intervals.library import LIBRARY
+from wgsl_kernels.bench.intervals.memory import pattern_of, words_of
+from wgsl_kernels.bench.intervals.numbers import Number, OutOfReachError, exact, rounded
+from wgsl_kernels.bench.intervals.statements import Machine
+from wgsl_kernels.bench.intervals.values import (
     Address,
     Cell,
     Many,
@@ -19,7 +18,8 @@ from wgsl_kernels.testing.intervals.values import (
     coerced,
     zero,
 )
-from wgsl_kernels.testing.intervals.words import Memory, Words, decode
+from wgsl_kernels.bench.intervals.words import Memory, Words, decode
+from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.wgsl.lint.remarks import builtin_named
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
-    from wgsl_kernels.testing.intervals.numbers import Array
+    from wgsl_kernels.bench.intervals.numbers import Array
 
 MOST_INVOCATIONS = 1 << 14
 """Invocations of a dispatch that is computed on intervals."""

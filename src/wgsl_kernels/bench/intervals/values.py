@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from wgsl_kernels.testing.intervals.numbers import (
+from wgsl_kernels.bench.intervals.numbers import (
     Array,
     Number,
     OutOfReachError,
@@ -26,7 +26,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.testing.intervals.words import Memory
+    from wgsl_kernels.bench.intervals.words import Memory
 
 MOST_PARTS = 1024
 """Elements of an array that an invocation has for itself."""

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.programs.work import work_of
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.observe.explain import explain
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
-from wgsl_kernels.testing.checking.timing import timed
+from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.testing.timing import timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,9 +54,9 @@ def ceilings() -> Ceilings:
     """Return the adapter's, which is measured at the first time: in well under a second."""
     before = take_snapshot()
     try:
-        wk.wgsl_kernel("Ceiling", _BUSY, override=True)
+        wgsl_kernel("Ceiling", _BUSY, override=True)
         few = np.linspace(0.0, 1.0, 1 << 16, dtype=np.float32)
-        busy = timed(lambda x: wk.engine().run_kernel("Ceiling", {"x": x}), [few], "webgpu", "")
+        busy = timed(lambda x: run("Ceiling", x), [few], "webgpu", "")
     finally:
         before.restore()
     moved = timed(lambda x: x + 1.0, [np.ones(ELEMENTS, np.float32)], "webgpu", "")
@@ -66,7 +67,7 @@ def ceilings() -> Ceilings:
 def operations_of(f: Callable[[], Any]) -> int | None:
     """Return about how many operations the dispatches of a call do, None where loops do not tell.
 
-    See `lowering.work.work_of`.
+    See `programs.work.work_of`.
     """
     with use_backend("webgpu"), config.using(small_ops="device", fusion="never"):
         seen = explain(f)

@@ -10,10 +10,10 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.runtime.debugging import fault
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned, watching
+from wgsl_kernels.bench.checking.subject import Subject, once
+from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
-from wgsl_kernels.testing.checking.subject import Subject, once
-from wgsl_kernels.testing.checks import only
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import tensors_for
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.watching import Event
-    from wgsl_kernels.testing.checking.cases import Array, Case
+    from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.wgsl.errors.findings import Finding
 
 POISONS = (0x7FC0DEAD, 0)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
-from wgsl_kernels.testing.bounds import SAFE_ULP
-from wgsl_kernels.testing.intervals.arithmetic import binary
-from wgsl_kernels.testing.intervals.functions import BUILTINS, absolute, atan2, settled
-from wgsl_kernels.testing.intervals.numbers import (
+from wgsl_kernels.bench.intervals.arithmetic import binary
+from wgsl_kernels.bench.intervals.functions import BUILTINS, absolute, atan2, settled
+from wgsl_kernels.bench.intervals.numbers import (
     Array,
     Number,
     exact,
@@ -20,6 +19,7 @@ from wgsl_kernels.testing.intervals.numbers import (
     where,
     within_ulp,
 )
+from wgsl_kernels.testing.bounds import SAFE_ULP
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,6 +14,8 @@ import numpy as np
 
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+from wgsl_kernels.bench.comparison.judging import bound_of, states_bound
+from wgsl_kernels.bench.intervals.running import on_intervals
 from wgsl_kernels.engine.drivers.backends import find_driver, use_backend
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelNotFound
@@ -21,16 +23,14 @@ from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.testing.bounds import either, joined, offsets, ulp
 from wgsl_kernels.testing.gradients.evaluation import Array, outputs_of
-from wgsl_kernels.testing.intervals.running import on_intervals
-from wgsl_kernels.testing.judging import bound_of, states_bound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.bench.intervals.running import Range
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.bounds import Interval
-    from wgsl_kernels.testing.intervals.running import Range
     from wgsl_kernels.testing.sample import Bound, Sample
 
 PLAIN = 4.0

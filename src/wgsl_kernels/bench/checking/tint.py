@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
-    from wgsl_kernels.testing.checking.subject import Subject
+    from wgsl_kernels.bench.checking.subject import Subject
     from wgsl_kernels.wgsl.errors.findings import Finding
 
 PACKAGE = "pydawn"

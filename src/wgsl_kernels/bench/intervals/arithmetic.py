@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.testing.intervals.numbers import (
+from wgsl_kernels.bench.intervals.numbers import (
     Array,
     Number,
     OutOfReachError,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.testing.intervals.arithmetic import binary, compare, matched, negated
-from wgsl_kernels.testing.intervals.numbers import (
+from wgsl_kernels.bench.intervals.arithmetic import binary, compare, matched, negated
+from wgsl_kernels.bench.intervals.numbers import (
     Array,
     Number,
     anything,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.testing.checking import cases
+from wgsl_kernels.bench.checking import cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.testing.checking.cases import Case
+    from wgsl_kernels.bench.checking.cases import Case
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
 

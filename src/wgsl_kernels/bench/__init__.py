@@ -1,0 +1,1 @@
+"""The author's bench: checks of kernels in sections, and how what they found is printed."""

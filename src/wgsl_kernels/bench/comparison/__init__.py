@@ -1,0 +1,1 @@
+"""Results held against exact ones, within what they may be."""
