@@ -107,6 +107,10 @@ docs: $(SETUP) ## Build docs/_build/html; a warning is an error
 bench: $(SETUP) ## Measure ours beside its peers, which it sets up; BENCH_ARGS="--items matmul" narrows it
 	python -m benchmarks.run $(BENCH_ARGS)
 
+.PHONY: compare
+compare: $(SETUP) ## Compare the speed of OLD, a revision, with this checkout; BENCH_ARGS="--items add" narrows it
+	python -m benchmarks.compare $(or $(OLD),$(error Name the revision: make compare OLD=main)) $(BENCH_ARGS)
+
 .PHONY: accuracy
 accuracy: $(SETUP) ## Sweep functions and derivatives against mpmath and record how far each is off
 	python -m benchmarks.accuracy

@@ -107,7 +107,8 @@ def _take_turns(
                 continue
             time.sleep(REST_SECONDS)
             try:
-                turn.samples.append(turn.peer.time(item.calls, turn.variant, PREPARE_SECONDS))
+                cost = turn.peer.time(item.calls, turn.variant, PREPARE_SECONDS)
+                turn.samples.append(cost["ms"])
             except PeerError as error:
                 found[name] = {"error": str(error)}
 

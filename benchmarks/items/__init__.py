@@ -3,6 +3,7 @@
 import re
 
 from benchmarks.items import (
+    host,
     images,
     indexing,
     maps,
@@ -17,6 +18,13 @@ from benchmarks.items.item import Item
 
 FAMILIES = (matrix, maps, reductions, rows, images, indexing, transfers, training, models)
 ITEMS: dict[str, Item] = {item.name: item for family in FAMILIES for item in family.ITEMS}
+HOST: dict[str, Item] = {item.name: item for item in host.ITEMS}
+"""Of ours alone: `benchmarks.compare` has them, the table has not."""
+
+
+def named(name: str) -> Item:
+    """Return the item of a name."""
+    return ITEMS.get(name) or HOST[name]
 
 
 def chosen(pattern: str, *, large: bool) -> list[Item]:

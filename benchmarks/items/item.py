@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Program = Callable[..., Any]
 """``program(o, **arrays)``: the work in the words of ``benchmarks/peers/vocabulary.py``."""
-Kind = Literal["program", "read", "training", "upload", "download"]
+Kind = Literal["program", "own", "read", "training", "upload", "download"]
 
 
 class Draw:
@@ -49,7 +49,8 @@ class Work:
     Attributes:
         inputs: Arrays that lie on the device before anything is timed.
         program: What is run; the loss where the kind is ``"training"``.
-        kind: ``"program"``: results stay on the device; ``"read"``: they are read each time;
+        kind: ``"program"``: results stay on the device; ``"own"``: likewise, and the program's
+            words are this library's public names; ``"read"``: they are read each time;
             ``"training"``: one step of Adam on ``variables``; ``"upload"`` and ``"download"``:
             the input ``x`` goes to the device or comes from it.
         variables: What a training step trains.

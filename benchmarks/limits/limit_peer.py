@@ -66,10 +66,10 @@ def _quickest(found: dict[str, Running], calls: int) -> list[str]:
         return list(found)
     for one in found.values():
         one.time(1)  # the driver compiles
-    least = {name: one.time(1) for name, one in found.items()}
+    least = {name: one.time(1).ms for name, one in found.items()}
     near = list(found)
     for _ in range(LOOKS):
         near = [name for name in found if least[name] <= FAR * min(least.values())]
         for name in near:
-            least[name] = min(least[name], found[name].time(calls))
+            least[name] = min(least[name], found[name].time(calls).ms)
     return sorted(near, key=lambda name: least[name])[:KEPT]

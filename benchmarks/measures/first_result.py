@@ -44,14 +44,14 @@ Start = Callable[[str, Mapping[str, str], Path], Sample]
 
 def measure(rounds: int = ROUNDS) -> dict[str, Any]:
     """Return the least of several runs, by network, state of the caches and peer."""
-    peers: dict[str, Start] = {"ours": _ours, "opening": _opening}
+    peers: dict[str, Start] = {"ours": ours, "opening": _opening}
     if (TFJS / ".installed").is_file():
         peers["tfjs"] = _tensorflow_js
     found: dict[str, dict[str, dict[str, Sample]]] = {}
     with tempfile.TemporaryDirectory(prefix="bench-") as bytecode:
         fixed = {"PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
         for network in NETWORKS:
-            _take_turns(network, ("cold",), {"ours": _ours, "opening": _opening}, {}, fixed)
+            _take_turns(network, ("cold",), {"ours": ours, "opening": _opening}, {}, fixed)
         for _ in range(rounds):
             for network in NETWORKS:
                 _take_turns(network, STATES, peers, found.setdefault(network, {}), fixed)
@@ -86,7 +86,8 @@ def _take_turns(
                 check([np.asarray(one)], [np.asarray(losses["ours"])])
 
 
-def _ours(item: str, caches: Mapping[str, str], _folder: Path) -> Sample:
+def ours(item: str, caches: Mapping[str, str], _folder: Path) -> Sample:
+    """Start a process that trains on ``item``, with these variables of the environment."""
     sample, line = _run(["-m", "benchmarks.peers.newcomer", item], caches)
     answer = json.loads(line)
     return {**sample, "laps": answer["laps"], "loss": np.float32(answer["loss"])}

@@ -1,6 +1,9 @@
 """The items in this library: on either backend, eager or captured."""
 
+import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
@@ -11,7 +14,6 @@ from benchmarks.peers.peer import Peer, Running
 from benchmarks.peers.vocabulary import ADAM_EPSILON, EPSILON, LEARNING_RATE, spoken
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 
 TOGETHER = 10
 """So many results are evaluated at once: what nobody evaluates is never computed."""
@@ -100,16 +102,9 @@ class OurPeer(Peer):
         """Return versions, and the adapter on webgpu."""
         found = {"wgsl-kernels": version("wgsl-kernels"), "wgpu": version("wgpu")}
         if self._backend == "webgpu":
-            chosen = choose_adapter()
-            if chosen is None:
-                raise NotImplementedError("no WebGPU adapter was found")
-            info = chosen.info
-            found |= {
-                "adapter": info.name,
-                "driver": info.driver,
-                "backend": info.backend,
-                "type": info.type,
-            }
+            adapter = _adapter()
+            found |= {name: adapter[name] for name in ("driver", "backend", "type")}
+            found["adapter"] = adapter["name"]
         return found
 
     def start(self, item: Item, work: Work) -> dict[str, Running]:
@@ -139,13 +134,26 @@ class OurPeer(Peer):
                 placed = dict(zip(names, given, strict=True))
                 return adam.minimize(lambda: work.program(OPS, **placed, **own))
         else:
+            words = wk if work.kind == "own" else OPS
 
             def f(*given: Any) -> Any:
-                return work.program(OPS, **dict(zip(names, given, strict=True)))
+                return work.program(words, **dict(zip(names, given, strict=True)))
 
         run = wk.capture(f) if self._captured else f
         given = tuple(inputs.values())
         return lambda: run(*given)
+
+
+def _adapter() -> dict[str, str]:
+    """Return the facts of the adapter in use, as the command line tells them."""
+    command = [sys.executable, "-m", "wgsl_kernels", "info", "--json"]
+    told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    if told["chosen"] is None:
+        raise NotImplementedError("no WebGPU adapter was found")
+    found: dict[str, str] = next(
+        one for one in told["adapters"] if one["index"] == told["chosen"]["index"]
+    )
+    return found
 
 
 def _steady(work: Work, program: Callable[[], Any], lazy: bool) -> Running:

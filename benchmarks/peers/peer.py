@@ -10,6 +10,21 @@ from benchmarks.items.item import Array, Item, Work
 
 
 @dataclass(frozen=True)
+class Cost:
+    """Milliseconds of one call.
+
+    Attributes:
+        ms: Of the clock.
+        cpu_ms: Of processor time, the driver's threads included.
+        thread_ms: Of the calling thread's own processor time.
+    """
+
+    ms: float
+    cpu_ms: float
+    thread_ms: float
+
+
+@dataclass(frozen=True)
 class Running:
     """An item on a peer, ready to be run.
 
@@ -23,13 +38,18 @@ class Running:
     finish: Callable[[], None]
     fetch: Callable[[Any], list[Array]]
 
-    def time(self, calls: int) -> float:
-        """Return milliseconds of one call, over ``calls`` calls and one wait at the end."""
-        start = time.perf_counter()
+    def time(self, calls: int) -> Cost:
+        """Return what one call costs, over ``calls`` calls and one wait at the end."""
+        start = _clocks()
         for _ in range(calls):
             self.call()
         self.finish()
-        return (time.perf_counter() - start) * 1e3 / calls
+        spent = (after - before for before, after in zip(start, _clocks(), strict=True))
+        return Cost(*(seconds * 1e3 / calls for seconds in spent))
+
+
+def _clocks() -> tuple[float, float, float]:
+    return time.perf_counter(), time.process_time(), time.thread_time()
 
 
 class Peer(ABC):

@@ -11,11 +11,12 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.items import ITEMS
+from benchmarks.items import named
 from benchmarks.peers.peer import Peer, Running
 
 WARM_UP = 3
@@ -48,7 +49,7 @@ class Worker:
 
     def prepare(self, item: str, folder: str, tiny: bool) -> dict[str, Any]:
         """Make an item ready; return its variants, the first call's seconds and the results."""
-        chosen = ITEMS[item]
+        chosen = named(item)
         start = time.perf_counter()
         self._running = self._peer.start(chosen, chosen.work(tiny=tiny))
         results = {}
@@ -65,8 +66,8 @@ class Worker:
         return {"results": results, "first_seconds": first}
 
     def time(self, calls: int, variant: str = "") -> dict[str, Any]:
-        """Return milliseconds of one call."""
-        return {"ms": self._running[variant].time(calls)}
+        """Return what one call costs."""
+        return asdict(self._running[variant].time(calls))
 
     def drop(self) -> dict[str, Any]:
         """Let the item go."""

@@ -33,13 +33,13 @@ class Sham(PeerProcess):
         """Return one number, for two variants."""
         return {name: [np.array(self._result)] for name in ("plain", "wide")}, 0.25
 
-    def time(self, calls: int, variant: str, seconds: float) -> float:
+    def time(self, calls: int, variant: str, seconds: float) -> dict[str, float]:
         """Return the next sample."""
         self.turns.append(variant)
         sample = self._samples.pop(0)
         if isinstance(sample, PeerError):
             raise sample
-        return sample
+        return {"ms": sample}
 
     def drop(self) -> None:
         """Do nothing."""
@@ -95,7 +95,9 @@ def test_a_process_answers_until_it_is_closed_and_says_what_it_cannot(tmp_path: 
     work = ITEMS["add-broadcast"].work(tiny=True)
     np.testing.assert_array_equal(results[""][0], work.inputs["x"] + work.inputs["y"])
     assert seconds > 0
-    assert peer.time(3, "", SECONDS) > 0
+    cost = peer.time(3, "", SECONDS)
+    assert set(cost) == {"ms", "cpu_ms", "thread_ms"}
+    assert min(cost["ms"], cost["cpu_ms"]) > 0
     with pytest.raises(PeerError, match="KeyError: 'fast'"):
         peer.time(3, "fast", SECONDS)
     peer.drop()
