@@ -17,7 +17,7 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.engine.registry.public_names import all_public, snake_case
 from wgsl_kernels.ops.names.methods import methods
-from wgsl_kernels.ops.names.names import NOT_OURS, aliases, tfjs_names
+from wgsl_kernels.ops.names.names import NOT_OURS, aliases, public_names, tfjs_names
 
 WRITER = Path(__file__).resolve().parents[1] / "scripts" / "write_names.py"
 RECORDED = Path(__file__).resolve().parents[2] / "shared/tfjs-golden/op_signatures.json"
@@ -59,6 +59,13 @@ def test_each_name_in_the_table_is_public(theirs: str, ours: str) -> None:
 @pytest.mark.parametrize(("alias", "ours"), aliases().items())
 def test_their_name_works_as_well(alias: str, ours: str) -> None:
     assert getattr(wk, alias) is attrgetter(ours)(wk)
+
+
+def test_of_names_that_end_alike_one_counts_whichever_module_was_loaded_first() -> None:
+    names = public_names()
+
+    assert [names["mat_mul"], names["conv2d"], names["fft"]] == ["matmul", "fused_conv2d", "fft"]
+    assert {name: names[name] for name in aliases()} == aliases()
 
 
 @pytest.mark.parametrize(

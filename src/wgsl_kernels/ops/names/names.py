@@ -36,12 +36,16 @@ NOT_OURS: Mapping[str, str] = MappingProxyType(
 
 @lru_cache(maxsize=1)
 def tfjs_names() -> Mapping[str, str]:
-    """Return TensorFlow.js's name of each op that we have, and ours."""
-    return {theirs: one.path for one in all_public().values() for theirs in one.tfjs}
+    """Return TensorFlow.js's name of each op that we have, and ours, by name."""
+    found = {theirs: one.path for one in all_public().values() for theirs in one.tfjs}
+    return {theirs: found[theirs] for theirs in sorted(found)}
 
 
 def public_names() -> dict[str, str]:
-    """Return TensorFlow.js's name of each op in snake_case, and ours."""
+    """Return TensorFlow.js's name of each op in snake_case, without namespaces, and ours.
+
+    Of two names that end alike (``conv2d``, ``fused.conv2d``) the last by name counts.
+    """
     return {snake_case(theirs.rpartition(".")[2]): ours for theirs, ours in tfjs_names().items()}
 
 
