@@ -51,10 +51,12 @@ class Verdict:
 
 def verdict(row: str, by_clock: Mapping[Clock, Sequence[Pair]]) -> Verdict:
     """Return the verdict on a row."""
-    ratios = {clock: ratio(pairs) for clock, pairs in by_clock.items()}
+    ratios: dict[Clock, Ratio] = {clock: ratio(pairs) for clock, pairs in by_clock.items()}
     first = row.startswith("first-")
-    limits = {"CPU": FIRST_LIMIT if first else ITEM_LIMIT, "wall": ITEM_LIMIT}
-    failed = [clock for clock, one in ratios.items() if not one.is_within(limits[clock])]
+    limits: dict[Clock, float] = {"CPU": FIRST_LIMIT if first else ITEM_LIMIT, "wall": ITEM_LIMIT}
+    failed: list[Clock] = [
+        clock for clock, one in ratios.items() if not one.is_within(limits[clock])
+    ]
     return Verdict(row, ratios, tuple(failed))
 
 
@@ -64,8 +66,8 @@ def verdict_on_mean(rows: Iterable[Mapping[Clock, Sequence[Pair]]]) -> Verdict:
     for row in rows:
         for clock, pairs in row.items():
             by_clock.setdefault(clock, []).append(pairs)
-    ratios = {clock: geometric_mean(found) for clock, found in by_clock.items()}
-    failed = [clock for clock, one in ratios.items() if not one.is_within(MEAN_LIMIT)]
+    ratios: dict[Clock, Ratio] = {clock: geometric_mean(found) for clock, found in by_clock.items()}
+    failed: list[Clock] = [clock for clock, one in ratios.items() if not one.is_within(MEAN_LIMIT)]
     return Verdict("geometric mean", ratios, tuple(failed))
 
 
