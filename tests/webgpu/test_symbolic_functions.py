@@ -6,6 +6,7 @@ Their samples run as programs here, and by calls; a user's function runs at ever
 from __future__ import annotations
 
 import dataclasses
+import gc
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +133,22 @@ def test_an_index_that_the_host_knows_is_refused_at_every_call() -> None:
                 continue
             with pytest.raises(wk.IndexOutOfRange, match="6"):
                 wk.take(x, indices)
+
+
+def test_many_values_that_a_function_makes_do_not_stay_on_the_device() -> None:
+    """A transform of a length that is no power of two multiplies by values made on the host."""
+    wave = np.exp(2j * np.pi * np.arange(20011) / 20011).astype(np.complex64)
+    with wk.use_backend("webgpu"):
+        x = wk.tensor(wave)
+        first = wk.fft.fft(x).numpy()
+        before = wk.memory().num_bytes
+        for _turn in range(3):
+            np.testing.assert_array_equal(wk.fft.fft(x).numpy(), first)
+        assert wk.memory().num_bytes == before
+        np.testing.assert_allclose(np.abs(first[:3]), [0, 20011, 0], atol=2)
+        del x
+        gc.collect()
+        assert wk.memory().num_bytes < wave.nbytes
 
 
 def test_a_deprecated_promise_warns() -> None:

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.host import Array
 
 
+KEPT_BYTES = 1 << 16
+"""Up to so many bytes of a constant stay on the device."""
+
+
 class UndecidedError(Exception):
     """The tuner is to be asked by a run on arrays, since it may measure."""
 
@@ -70,12 +74,36 @@ class Lowered(NamedTuple):
     checks: tuple[Check, ...]
 
 
+class _Constant:
+    """Values that a program reads and no input has.
+
+    Few stay on the device; more are put there for each run.
+    """
+
+    def __init__(self, array: GpuArray) -> None:
+        assert array.host is not None
+        self.spec = Spec(array.shape, array.dtype)
+        self._values = array.host.values
+        self._array = array if self.spec.nbytes <= KEPT_BYTES else None
+
+    @property
+    def nbytes(self) -> int:
+        """What it keeps."""
+        return self._values.nbytes
+
+    def array(self, session: Session) -> GpuArray:
+        """Return it as an array."""
+        if self._array is not None:
+            return self._array
+        return session.upload(self._values, self.spec)
+
+
 class _Known(NamedTuple):
     """A lowered function on a device; ``is_plain``: there is but a program with one result."""
 
     loaded: Loaded
     results: tuple[Result, ...]
-    constants: tuple[GpuArray, ...]
+    constants: tuple[_Constant, ...]
     checks: tuple[Check, ...]
     is_plain: bool
 
@@ -265,7 +293,7 @@ class FunctionLaunch:
             return None if isinstance(found, bool) else found
         assert self.outputs is not None
         try:
-            lowered = self._lower(self._called, arrays, self.outputs)
+            lowered = self._lower(self._run, arrays, self.outputs)
         except UndecidedError:
             return None
         if lowered is None:
@@ -281,7 +309,8 @@ class FunctionLaunch:
             and only.place.kind == "buffer"
             and only.layout is None
         )
-        known = _Known(Loaded(device, program), results, constants, checks, is_plain)
+        kept = tuple([_Constant(one) for one in constants])
+        known = _Known(Loaded(device, program), results, kept, checks, is_plain)
         self._programs.keep(key, known)
         return known
 
@@ -295,7 +324,8 @@ class FunctionLaunch:
             if given[number].host is not None:
                 check(given[number].host.values)
         loaded, device = known.loaded, known.loaded.device
-        resident = self._resident(loaded, [*given, *known.constants])
+        constants = [one.array(self.session) for one in known.constants]
+        resident = self._resident(loaded, [*given, *constants])
         if known.is_plain:
             only = self.outputs[0]
             made = loaded.make(resident) if loaded.makes_one else loaded.run(resident)[0]
@@ -331,23 +361,22 @@ class FunctionLaunch:
                 session.make_resident(given[n], f"{self.kernel} takes buffers")
         return given
 
-    def _called(self, gpu: Any, arrays: Sequence[Any]) -> Sequence[Any]:
-        """Run the function symbolically."""
-        found = self.func(gpu, *arrays, **self.keywords)
-        return [*found] if isinstance(found, (tuple, list)) else [found]
+    def _run(self, gpu: Any, arrays: Sequence[Any]) -> list[Any]:
+        """Run the function, symbolically or on arrays."""
+        try:
+            found = self.func(gpu, *arrays, **self.keywords)
+        except OutOfMemoryError:
+            raise
+        except MemoryError:  # of values that the function makes on the host
+            raise too_large(*self.outputs or ()) from None
+        return list(found) if isinstance(found, (tuple, list)) else [found]
 
     def _call(self, arrays: list[Any]) -> Sequence[Any]:
         """Run the function on arrays."""
         for one in _each(arrays):
             if one is not None:
                 one.immutable = True
-        try:
-            found = self.func(self.gpu, *arrays, **self.keywords)
-        except OutOfMemoryError:
-            raise
-        except MemoryError:  # of values that the function makes on the host
-            raise too_large(*self.outputs or ()) from None
-        several = list(found) if isinstance(found, (tuple, list)) else [found]
+        several = self._run(self.gpu, arrays)
         check_arrays(self.kernel, several)
         if self.outputs is None:
             return [(one, Spec(one.shape, one.dtype)) for one in several]
@@ -359,7 +388,7 @@ class FunctionLaunch:
 def _bytes_of_known(known: _Known | bool) -> int:
     if isinstance(known, bool):
         return 500
-    return bytes_of_loaded(known.loaded) + sum([64 + one.size * 8 for one in known.constants])
+    return bytes_of_loaded(known.loaded) + sum([one.nbytes for one in known.constants])
 
 
 def _writes(dispatch: Dispatch, number: int) -> bool:
