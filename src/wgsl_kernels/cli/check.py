@@ -76,11 +76,9 @@ class Verdict:
 
     @property
     def findings(self) -> list[Finding]:
-        """All findings."""
         return [*self.others, *(one for report in self.reports for one in report.findings)]
 
     def passed(self, *, strict: bool = False) -> bool:
-        """Say whether all is well."""
         bad = ("error", "warning") if strict else ("error",)
         return all(one.passed for one in self.reports) and not any(
             one.severity in bad for one in self.findings
@@ -197,7 +195,6 @@ def check_program(program: Program, asked: CheckOptions) -> Verdict:
 
 
 def check_names(names: Sequence[str], asked: CheckOptions) -> Verdict:
-    """Check kernels by name."""
     usable = asked.backends if choose_adapter() is not None else ("cpu",)
     return Verdict(
         [

@@ -115,7 +115,6 @@ def write_kernel(one: Wanted, folder: Path, *, overwrite: bool = False) -> Path:
 
 
 def text_of(one: Wanted) -> str:
-    """Return the text of the file."""
     values = {
         "NAME": one.name,
         "OP": one.op,

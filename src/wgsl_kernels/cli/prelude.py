@@ -107,6 +107,5 @@ def _indexed(module: tree.Module) -> Iterator[str]:
 
 
 def descendants_of(module: tree.Module) -> Iterator[tree.Node]:
-    """Yield all nodes of a module."""
     for one in module.declarations:
         yield from descendants(one)

@@ -369,7 +369,6 @@ class WebGpuBackend:
         return 0 if self._device is None else self._device.trim()
 
     def close(self) -> None:
-        """Close the device."""
         if self._device is not None:
             self._device.close()
             self._device = None

@@ -48,7 +48,6 @@ class Case:
 
 
 def plain(sample: Sample) -> Case:
-    """Return a sample as it stands."""
     return Case(sample, "sample", tuple(arrays_for(sample)))
 
 

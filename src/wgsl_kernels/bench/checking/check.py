@@ -84,7 +84,6 @@ class _Check:
             yield from self._of_sample(sample, usable)
 
     def _of_sample(self, sample: Sample, backends: Sequence[str]) -> Iterator[Row]:
-        """Yield the rows of one sample."""
         right_on: dict[str, bool] = {}
         if "right" in self.sections:
             ran = right.ran(self.whole, sample)

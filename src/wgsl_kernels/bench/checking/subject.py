@@ -61,7 +61,6 @@ class Subject:
 
     @property
     def origin(self) -> Origin | None:
-        """Where it was registered."""
         return None if self.kernel is None else self.kernel.origin
 
     def finding(self, code: str, words: str, **facts: Any) -> Finding:
@@ -94,7 +93,6 @@ class Subject:
         return Path(file).is_absolute() or not (shaders_folder() / file).is_file()
 
     def dispatches(self, sample: Sample) -> list[Dispatch]:
-        """Return what a sample has the device do."""
         arrays = arrays_for(sample)
         with only("webgpu", sample), config.using(small_ops="device", fusion="never"):
             tensors = tensors_for(arrays)

@@ -216,13 +216,11 @@ class _Worst:
         self._ratio, self._facts = np.inf, (np.inf, np.inf, 0.0)
 
     def add(self, note: str) -> None:
-        """Say more."""
         self._added = f"; {note}"
 
     def see_gradient(
         self, what: str, a: Array, expected: Array, factor: float, noise: float
     ) -> None:
-        """Take in a gradient."""
         if a.shape != expected.shape:
             self.fail(f"{what} has a gradient of shape {list(a.shape)}")
             return
@@ -243,7 +241,6 @@ class _Worst:
             self._note = f"{what} at {[int(one) for one in at]}"
 
     def row(self, check: str, sample: Sample, backend: str) -> Row:
-        """Return the verdict."""
         note = f"{self._note}; bound {self._bound}" if self._bound else self._note
         note += self._added
         return Row(check, sample.id, backend, self._passed, *self._facts, note=note)

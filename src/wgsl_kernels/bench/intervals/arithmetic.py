@@ -54,7 +54,6 @@ def binary(operator: str, a: Number, b: Number) -> Number:
 
 
 def negated(a: Number) -> Number:
-    """Return -a."""
     if is_integer(a.kind):
         return _integer("-", exact(a.kind, 0), a)
     if a.is_exact:

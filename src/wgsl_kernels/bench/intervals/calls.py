@@ -47,7 +47,6 @@ class Calls(Expressions):
     """What calls give."""
 
     def call(self, node: tree.Call) -> Value:
-        """Return what a call gives."""
         name = node.callee.name
         if name in self.functions and name not in self.library:
             return self.run(self.functions[name], [self.value(one) for one in node.arguments])

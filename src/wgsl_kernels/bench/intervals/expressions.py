@@ -85,14 +85,12 @@ class Expressions:
     # Names.
 
     def type_of(self, node: tree.Expression) -> Type:
-        """Return the type that an expression names."""
         found = self.types.of(node)
         if found is None:
             raise OutOfReachError("a type that is not known")
         return found
 
     def find(self, name: str) -> Cell | Address | Value:
-        """Return what a name means."""
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
@@ -120,7 +118,6 @@ class Expressions:
     # Places.
 
     def place(self, node: tree.Expression) -> Part | Address:
-        """Return the place in memory that an expression is."""
         if isinstance(node, tree.Paren):
             return self.place(node.inner)
         if isinstance(node, tree.Name):
@@ -150,7 +147,6 @@ class Expressions:
         raise OutOfReachError("what is written to")
 
     def read(self, place: Part | Address) -> Value:
-        """Return what is at a place."""
         if isinstance(place, Address):
             self.taint(place.doubt)
             return loaded(place)
@@ -189,7 +185,6 @@ class Expressions:
         return found
 
     def value(self, node: tree.Expression) -> Value:
-        """Return the value of an expression."""
         self.steps += 1
         if self.steps > MOST_STEPS:
             raise OutOfReachError("more steps than are computed on intervals")
@@ -219,7 +214,6 @@ class Expressions:
         return found
 
     def paren(self, node: tree.Paren) -> Value:
-        """Return what is inside."""
         return self.value(node.inner)
 
     def unary(self, node: tree.Unary) -> Value:
@@ -232,7 +226,6 @@ class Expressions:
         return each(negated if node.operator == "-" else inverted, operand)
 
     def binary(self, node: tree.Binary) -> Value:
-        """Return the value of an operator."""
         left = self.value(node.left)
         if node.operator in ("&&", "||") and isinstance(left, Number) and left.is_exact:
             decided = left.v == (node.operator == "||")
@@ -242,7 +235,6 @@ class Expressions:
         return each(lambda a, b: binary(node.operator, a, b), left, right)
 
     def index(self, node: tree.Index) -> Value:
-        """Return an element."""
         if _is_place(node.base, self):
             return self.read(self.place(node))
         index = self.number(node.index)

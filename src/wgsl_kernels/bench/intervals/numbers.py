@@ -46,7 +46,6 @@ class Number:
 
     @property
     def is_float(self) -> bool:
-        """Whether it is a float."""
         return self.kind in ("f32", "AbstractFloat")
 
     @property

@@ -84,7 +84,6 @@ class Machine(Calls):
     # Statements.
 
     def statement(self, node: tree.Statement) -> None:
-        """Do a statement."""
         self.steps += 1
         do = _STATEMENTS.get(type(node))
         if do is None:
@@ -112,7 +111,6 @@ class Machine(Calls):
         self.scopes[-1][node.ident.name] = Cell(value, self.mask)
 
     def let(self, node: tree.Value) -> None:
-        """Name a value."""
         assert node.value is not None
         value = self.value(node.value)
         if node.type is not None:
@@ -140,7 +138,6 @@ class Machine(Calls):
         self.write(place, binary(node.operator[0], before, exact(before.kind, 1)))
 
     def call_statement(self, node: tree.CallStatement) -> None:
-        """Call something for what it does."""
         self.value(node.call)
 
     def return_(self, node: tree.Return) -> None:
@@ -173,7 +170,6 @@ class Machine(Calls):
         return found
 
     def if_(self, node: tree.If) -> None:
-        """Do one branch or the other."""
         self.branch(self.condition(node.condition).v, node.body, node.otherwise)
 
     def branch(self, yes: Array, body: tree.Block, otherwise: tree.If | tree.Block | None) -> None:
@@ -200,7 +196,6 @@ class Machine(Calls):
             self.mask = first | second
 
     def either(self, node: tree.If | tree.Block) -> None:
-        """Do a branch."""
         if isinstance(node, tree.If):
             self.if_(node)
         else:
@@ -234,7 +229,6 @@ class Machine(Calls):
         self.mask = before if bool((after == self.all_of(before)).all()) else after
 
     def all_of(self, mask: Mask) -> Array:
-        """Return a mask as an array."""
         return np.ones(self.count, bool) if mask is None else mask
 
     # Loops.
@@ -319,7 +313,6 @@ class Machine(Calls):
         return self.mask is mask
 
     def end_of_round(self, node: tree.Continuing) -> None:
-        """Do what is done at the end of each round."""
         self.scopes.append({})
         for one in node.body.statements:
             if isinstance(one, tree.BreakIf):

@@ -155,7 +155,6 @@ def each(f: Callable[..., Number], *values: Value) -> Value:
 
 
 def part_of(value: Value, index: int | Number) -> Value:
-    """Return an element of a value."""
     if not isinstance(value, Many):
         raise OutOfReachError("an index into something that has no parts")
     if isinstance(index, int):

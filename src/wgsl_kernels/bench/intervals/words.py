@@ -27,7 +27,6 @@ class Words:
 
     @property
     def is_exact(self) -> bool:
-        """Whether all of it is exact."""
         return self.low is self.v
 
     def own(self) -> None:
@@ -79,7 +78,6 @@ def encode(v: Array, pattern: tuple[str, ...]) -> Array:
 
 
 def decode(words: Array, pattern: tuple[str, ...]) -> Array:
-    """Return words as values."""
     v = np.zeros(words.shape, np.float64)
     types = {"f32": np.float32, "i32": np.int32, "u32": np.uint32}
     for number, kind in enumerate(pattern):

@@ -157,7 +157,6 @@ class FormNode:
 
     @property
     def name(self) -> str:
-        """The kernel's name."""
         return self._form.plan.name
 
     @property

@@ -23,11 +23,9 @@ made = [0]
 class Holder(Protocol):
     """A captured function, as far as it keeps recordings."""
 
-    def recordings(self) -> Iterable[tuple[Hashable, CapturedRun]]:
-        """Return them with their signatures."""
+    def recordings(self) -> Iterable[tuple[Hashable, CapturedRun]]: ...
 
-    def drop(self, key: Hashable, run: CapturedRun) -> None:
-        """Forget one."""
+    def drop(self, key: Hashable, run: CapturedRun) -> None: ...
 
 
 holders: WeakSet[Holder] = WeakSet()

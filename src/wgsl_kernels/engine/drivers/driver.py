@@ -111,8 +111,7 @@ class Driver(Protocol):
         gradient rules and shaders call them.
         """
 
-    def memory(self) -> Usage:
-        """Return what is held."""
+    def memory(self) -> Usage: ...
 
     def submit(self) -> None:
         """Hand over what is recorded, without waiting."""
@@ -256,7 +255,6 @@ class SimpleDriver:
         return Spec(values.shape, default_dtype(values))
 
     def memory(self) -> Usage:
-        """Return what the backend says."""
         return self.backend.memory()
 
     def submit(self) -> None:
@@ -269,7 +267,6 @@ class SimpleDriver:
         """Do nothing: a simple backend runs at once."""
 
     def close(self) -> None:
-        """Close the backend."""
         self.backend.close()
 
 

@@ -37,7 +37,6 @@ class Marker:
 
     @property
     def holders(self) -> int:
-        """How many there are."""
         return getrefcount(self.token) - self._own
 
 

@@ -38,7 +38,6 @@ class Origin:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is in this package."""
         return _is_ours(self.module)
 
     def replaces(self, older: Origin) -> bool:

@@ -43,7 +43,6 @@ class Budget:
         self._turning = threading.Lock()
 
     def add(self, cache: _Ages) -> None:
-        """Have a cache share in the budget."""
         with self._adding:
             self._caches.add(cache)
 

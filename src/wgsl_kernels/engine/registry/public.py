@@ -43,7 +43,6 @@ def publish(name: str, lazy: Iterable[str] = (), of: str = "", aliases: str = ""
 
 
 def _advising(module: str, names: list[str]) -> Callable[[str], Any]:
-    """Return what a module says to a name that it has not."""
     shown = f"wk.{module.rpartition('.')[2]}"
 
     def missing(name: str) -> Any:

@@ -80,7 +80,6 @@ def _is_in_use(variable: Variable) -> bool:
 
 
 def values_of(variable: Variable) -> Tensor:
-    """Return the values that a variable has now."""
     return Tensor(variable.spec, variable._array_on(variable._driver), variable._driver)
 
 

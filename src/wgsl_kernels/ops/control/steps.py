@@ -73,7 +73,6 @@ def _replayed(
     reverse: bool,
     keep: bool,
 ) -> tuple[Leaves, Leaves, Leaves]:
-    """Record a step and replay it for all."""
     fast = _recorded(body, -1 if reverse else 1)
     place = tensor(steps - 1 if reverse else 0, dtype="int32")
     carries: list[Leaves] = []

@@ -51,12 +51,10 @@ class Layout(NamedTuple):
 
     @property
     def named(self) -> int:
-        """How many rows are named."""
         return math.prod(self.rows)
 
     @property
     def all_rows(self) -> int:
-        """How many rows the tensor has."""
         return math.prod(self.lengths)
 
     @property

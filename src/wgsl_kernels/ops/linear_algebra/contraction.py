@@ -81,7 +81,6 @@ class Equation:
 
     @property
     def shape(self) -> Shape:
-        """The result's shape."""
         return tuple(self.lengths[letter] for letter in self.output)
 
 

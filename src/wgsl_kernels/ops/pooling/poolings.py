@@ -92,13 +92,11 @@ def pooled(kernel: str, name: str, spec: Spec, rank: int, geometry: dict[str, An
 
 
 def mean_cpu(sliding: Sliding, x: Array) -> Array:
-    """Return the mean of each window."""
     y = avg_pool_cpu(sliding.of_one_channel(), _images(sliding, wide(x)))
     return y.reshape(sliding.out_shape).astype(x.dtype, copy=False)
 
 
 def maximum_cpu(sliding: Sliding, x: Array) -> Array:
-    """Return the maximum of each window."""
     lowest = np.iinfo(x.dtype).min if x.dtype.kind == "i" else -np.inf
     y = max_pool_cpu(sliding.of_one_channel(), _images(sliding, x), lowest)
     return y.reshape(sliding.out_shape)

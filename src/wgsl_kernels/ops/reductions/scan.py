@@ -77,7 +77,6 @@ def cumulative_prod(
 
 
 def _only_axis(kernel: str, x: TensorLike) -> int:
-    """Return the axis of a tensor that has one."""
     rank = as_tensor(x).ndim
     if rank > 1:
         raise ArgumentError(

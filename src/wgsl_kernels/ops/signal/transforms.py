@@ -282,7 +282,6 @@ def _frequencies(
 def _along(
     op: str, x: TensorLike, n: int | None, axis: int, norm: str, *, inverse: bool = False
 ) -> Tensor:
-    """Return the transform along one axis."""
     given = _complex(op, x)
     at, kind = normalize_axis(op, axis, given.ndim), _known(op, norm)
     length = _length(op, given.shape[at] if n is None else n)

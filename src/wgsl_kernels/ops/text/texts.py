@@ -84,7 +84,6 @@ def _text(element: str | bytes) -> str:
 
 
 def _element(text: str) -> str | bytes:
-    """Return a text as the element that it stands for."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -88,7 +88,6 @@ class _Pruning:
         return isinstance(node, tree.Literal) and node.text == "true"
 
     def value(self, node: tree.Name) -> bool:
-        """Return what was given for a name."""
         given = self.conditions.get(node.name)
         if given is None:
             message = f"the condition {node.name!r} is not given. Pass it in conditions=."

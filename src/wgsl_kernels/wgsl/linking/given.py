@@ -59,7 +59,6 @@ def root_of(root: str, texts: Mapping[ModulePath, Text]) -> ModulePath:
 
 
 def conditions_of(conditions: Mapping[str, bool]) -> dict[str, bool]:
-    """Return the conditions as bools of Python."""
     if not isinstance(conditions, Mapping):
         raise ArgumentError(f"link: conditions is {conditions!r}; want a mapping.")
     for name, value in conditions.items():

@@ -53,7 +53,6 @@ class LinkedModule:
     prelude: frozenset[str] = frozenset()
 
     def types(self) -> Types:
-        """Return the types of its expressions."""
         return infer(part.node for part in self.declarations)
 
     def write(self) -> SourceMap:

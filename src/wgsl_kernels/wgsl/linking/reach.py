@@ -34,7 +34,6 @@ class Reached:
     offered: dict[Target, str] = field(default_factory=dict)
 
     def node(self, target: Target) -> tree.Declaration:
-        """Return the declaration as its author has it."""
         return self.units[target.module].module.declarations[target.at]
 
 

@@ -53,7 +53,6 @@ class Constants:
 
 
 def constants_of(module: tree.Module) -> Constants:
-    """Return the constants of a module."""
     values = {
         one.ident.name: one.value
         for one in module.declarations

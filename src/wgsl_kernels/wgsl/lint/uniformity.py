@@ -164,7 +164,6 @@ class _Uniformity:
         return flow
 
     def statement(self, node: tree.Statement, flow: Flow | None) -> Flow | None:
-        """Walk one statement."""
         if isinstance(node, tree.Block):
             return self.block(node, flow)
         if isinstance(node, tree.Round):

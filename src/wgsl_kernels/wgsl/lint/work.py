@@ -81,7 +81,6 @@ class _Counting:
         }
 
     def of(self, node: tree.Node) -> int:
-        """Return what a node takes."""
         inside = sum(map(self.of, children(node)))
         if isinstance(node, tree.Binary):
             return inside + (node.operator in _ARITHMETIC) * self.width(node)

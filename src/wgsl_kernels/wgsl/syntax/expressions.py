@@ -170,7 +170,6 @@ class Expressions:
         return Name(ident.begin, self.ends[self.at - 1], ident, templates)
 
     def expression(self) -> Expression:
-        """Read an expression."""
         return self._read(_Frame("", self.begins[self.at]))
 
     def unary(self) -> Expression:

@@ -37,7 +37,6 @@ class ExpressionPrinter:
         self.indent = "\n"
 
     def text(self) -> str:
-        """Return what was written."""
         return "".join(piece for piece, _, _ in self.pieces)
 
     def write_to(self, text: Composition, source: Text) -> None:
@@ -49,7 +48,6 @@ class ExpressionPrinter:
     # Pieces: what was there, and what merely stands near a place.
 
     def leaf(self, text: str, begin: int) -> None:
-        """Write what was there."""
         self.pieces.append((text, begin, True))
         self.at = begin + len(text)
 
@@ -73,7 +71,6 @@ class ExpressionPrinter:
     # Expressions, whose depth is no matter of Python's stack: each says what is left to write.
 
     def expression(self, node: tree.Node) -> None:
-        """Write an expression."""
         left: list[tree.Node | str] = [node]
         while left:
             one = left.pop()
@@ -96,7 +93,6 @@ class ExpressionPrinter:
         return ("<", *listed(node.templates), ">") if node.templates else ()
 
     def call(self, node: tree.Call) -> Parts:
-        """Return the parts of a call."""
         return (node.callee, "(", *listed(node.arguments), ")")
 
     def unary(self, node: tree.Unary) -> Parts:
@@ -112,11 +108,9 @@ class ExpressionPrinter:
         return (node.left, f"{self.blank}{node.operator}{behind}", node.right)
 
     def index(self, node: tree.Index) -> Parts:
-        """Return the parts of an element."""
         return (node.base, "[", node.index, "]")
 
     def access(self, node: tree.Access) -> Parts:
-        """Return the parts of a member."""
         return (node.base, ".", node.member)
 
     def paren(self, node: tree.Paren) -> Parts:

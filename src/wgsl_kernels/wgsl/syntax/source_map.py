@@ -188,7 +188,6 @@ class Composition:
         self._notes.append(Note(self._count + begin, self._count + end, label, is_round))
 
     def finish(self) -> SourceMap:
-        """Return the text and its map."""
         text = "".join([piece for pieces, _ in self._written for piece, _, _ in pieces])
         return SourceMap(Text(COMPOSED, text), tuple(self._written), tuple(self._notes))
 

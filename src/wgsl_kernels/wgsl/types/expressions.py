@@ -180,14 +180,12 @@ class ExpressionTypes:
         return ABSTRACT_FLOAT if is_float else ABSTRACT_INT
 
     def name(self, node: tree.Name) -> Type | None:
-        """Return what a name in use is."""
         for scope in reversed(self.scopes):
             if node.name in scope:
                 return scope[node.name]
         return self.value_named(node.name) if node.name in self._variables else None
 
     def paren(self, node: tree.Paren) -> Type | None:
-        """Return the type of what is inside."""
         return self.kept(node.inner)
 
     def unary(self, node: tree.Unary) -> Type | None:
@@ -221,7 +219,6 @@ class ExpressionTypes:
         return found
 
     def index(self, node: tree.Index) -> Type | None:
-        """Return the type of an element."""
         base = self.kept(node.base)
         at = self.read(node.index)
         if at is not None and not (isinstance(at, Scalar) and at.name in INTEGERS):

@@ -39,7 +39,6 @@ class Types:
         return None if found is None else found[1]
 
     def value_of(self, node: tree.Expression) -> Type | None:
-        """Return the type of an expression's value."""
         found = self.of(node)
         return None if found is None else value_of(found)
 
@@ -149,7 +148,6 @@ class _Statements(ExpressionTypes):
             self.want(value, self.returns, node.value.begin)
 
     def condition_of(self, node: tree.ConstAssert | tree.BreakIf) -> None:
-        """Type a condition."""
         self.condition(node.condition)
 
     def condition(self, node: tree.Expression) -> None:

@@ -381,7 +381,6 @@ class Policy:
 
 
 def policy_of(info: AdapterInfo) -> Policy:
-    """Return the rules for an adapter."""
     shares = info.lanes >= SHARING and "subgroup" in info.features
     # Mesa's software adapters before 25 take the host's memory in pages of 4 KiB.
     mesa = info.mesa_version

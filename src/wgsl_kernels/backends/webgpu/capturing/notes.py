@@ -103,7 +103,6 @@ class Notes:
         return self._thread == threading.get_ident()
 
     def dispatched(self, ready: Ready, storages: Sequence[Storage]) -> None:
-        """Note a dispatch."""
         if self._scratch is None:
             return
         values = self._scratch.values

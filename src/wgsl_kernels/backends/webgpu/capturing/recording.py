@@ -35,7 +35,6 @@ class GpuRecording:
 
     @property
     def why(self) -> str:
-        """Why there can be no replay."""
         return self._notes.why
 
     def own(self, array: GpuArray, spec: Spec, shared: bool) -> GpuArray:

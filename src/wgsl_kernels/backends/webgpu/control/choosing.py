@@ -117,7 +117,6 @@ class Chooser:
         return by_name[self.decide(found.choice, lambda name: run(by_name[name]), work)]
 
     def decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
-        """Return which of the variants of a choice to run."""
         return self._backend.tuner.choose(choice, run, work)
 
     def product_choice(

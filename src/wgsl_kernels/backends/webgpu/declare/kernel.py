@@ -268,7 +268,6 @@ def kernel_of(shader: ShaderKernel, allowed: frozenset[DType] | None = None) -> 
 
 
 def _check_form(name: str, form: str | None) -> None:
-    """Refuse a form that there is not."""
     if form not in (None, *_OF_X, *_forms):
         *first, last = map(repr, (*_OF_X, *_forms))
         want = f"{', '.join(first)} or {last}, or None for the file's own"

@@ -49,24 +49,20 @@ class Shader(Protocol):
     """A kernel that is a shader, as far as its outputs go."""
 
     @property
-    def name(self) -> str:
-        """The kernel's name."""
+    def name(self) -> str: ...
 
     @property
-    def origin(self) -> Origin:
-        """Where it was registered."""
+    def origin(self) -> Origin: ...
 
     @property
-    def form(self) -> DeclaredForm | None:
-        """What was said of its form."""
+    def form(self) -> DeclaredForm | None: ...
 
     @property
     def init(self) -> Mapping[str, complex]:
         """The number that an output starts from, by name."""
 
     @property
-    def source(self) -> Source:
-        """The shader and what it includes."""
+    def source(self) -> Source: ...
 
 
 def look_at_outputs(shader: Shader) -> None:

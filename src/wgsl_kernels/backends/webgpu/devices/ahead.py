@@ -60,7 +60,6 @@ class Shader(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """A hash of all of it."""
         return hashlib.blake2b(repr(tuple(self)).encode(), digest_size=16).digest()
 
 

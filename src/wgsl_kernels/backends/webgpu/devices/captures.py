@@ -39,8 +39,7 @@ class NoteTaker(Protocol):
     def listens(self) -> bool:
         """Say whether the calling thread is the one that is listened to."""
 
-    def dispatched(self, ready: Ready, storages: Sequence[Storage]) -> None:
-        """Note a dispatch."""
+    def dispatched(self, ready: Ready, storages: Sequence[Storage]) -> None: ...
 
     def has_read(self) -> None:
         """Give up: what comes back from the device steers Python."""

@@ -55,7 +55,6 @@ def watch(device: Device) -> None:
 
 
 def watched() -> list[Device]:
-    """Return the devices that are alive."""
     return list(_devices)
 
 

@@ -90,7 +90,6 @@ class Storage:
 
     @property
     def buffer(self) -> Any:
-        """The wgpu buffer."""
         return self.block.buffer
 
     @property
@@ -235,7 +234,6 @@ class Pool:
         return Storage(block, nbytes)
 
     def block(self, number: int) -> Block:
-        """Return a buffer by its number."""
         return self._blocks[number]
 
     def free_list(self, capacity: int) -> list[int]:

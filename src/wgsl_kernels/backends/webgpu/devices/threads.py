@@ -170,7 +170,6 @@ class _Thread:
                 threading.stack_size(before)
 
     def take(self, call: Call[Any]) -> None:
-        """Make a call."""
         self._call = call
         self._given.release()
 

@@ -53,7 +53,6 @@ class GroupTexts:
         return len(self._found)
 
     def find(self, structure: Structure, reading: Reading, *, walks_across: bool) -> Composed:
-        """Return the text of a structure."""
         across = reading.across if walks_across else None
         key = (structure.key, across and (across.space, across.axis))
         composed = self._found.get(key)

@@ -73,7 +73,6 @@ def scan_spread(layout: ScanLayout) -> ScanSpread:
 
 
 def other_spreads(layout: ScanLayout, first: ScanSpread) -> tuple[ScanSpread, ...]:
-    """Return how else to scan."""
     can_be_columns = layout.inner % 4 == 0 and layout.can_vec4
     methods: list[Method] = ["one_by_one"]
     methods += ["columns"] if can_be_columns else []

@@ -166,5 +166,4 @@ def is_vec4_contiguous(shape: Shape, strides: Shape, offset: int, axis: int) -> 
 
 
 def is_vec4_along(x: GpuArray, axis: int) -> bool:
-    """Say the same of an array."""
     return is_vec4_contiguous(x.shape, x.strides, x.offset, axis)

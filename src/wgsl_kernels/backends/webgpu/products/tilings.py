@@ -137,7 +137,6 @@ class Tiling:
 
     @property
     def template(self) -> str:
-        """The template that it is a configuration of."""
         return STAGED if self.down else REGISTERS
 
     def configuration(self) -> dict[str, int | bool]:
@@ -186,7 +185,6 @@ class Product:
 
     @property
     def work(self) -> int:
-        """How many products there are in all."""
         return self.batches * self.rows * self.cols * self.terms
 
     def groups(self, tiling: Tiling) -> int:

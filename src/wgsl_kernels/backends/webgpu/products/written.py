@@ -69,7 +69,6 @@ class ProductFile:
 
     @property
     def declared(self) -> frozenset[str]:
-        """The names that it declares."""
         return frozenset(one.name for one in self.names.symbols if one.is_global)
 
     @functools.cached_property

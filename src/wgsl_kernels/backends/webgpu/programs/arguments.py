@@ -97,7 +97,6 @@ class Argument:
         return replace(self, layout=layout, first_byte=self.first_byte + first)
 
     def contiguous(self) -> Argument:
-        """Return what its contiguous copy is."""
         return Argument(self.shape, self.dtype, None, self.place, self.is_value)
 
 
@@ -119,7 +118,6 @@ def arguments_of(arrays: Sequence[GpuArray | None], largest: int) -> list[Argume
 
 
 def same_buffers(arrays: Sequence[Any]) -> tuple[int, ...]:
-    """Return the arrays whose buffer is that of one before."""
     if len(arrays) == 2:
         one, two = arrays
         if one is None or two is None or one.storage is None:

@@ -57,8 +57,7 @@ class Adapter(Protocol):
         """Its limits, by WebGPU's names."""
 
     @property
-    def largest_binding(self) -> int:
-        """The bytes that one binding may have."""
+    def largest_binding(self) -> int: ...
 
 
 @dataclass(frozen=True, eq=False, slots=True)

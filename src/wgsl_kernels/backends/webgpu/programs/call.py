@@ -47,7 +47,6 @@ class Call:
 
     @property
     def kernel(self) -> str:
-        """The kernel's name."""
         return self.shader.name
 
     def add_facts(self, facts: dict[str, Any], arguments: Sequence[Argument | None]) -> None:

@@ -91,7 +91,6 @@ class Module:
 
     @classmethod
     def of(cls, composed: Composed, constants: Mapping[str, float] | None = None) -> Module:
-        """Return the module of a composed shader."""
         chosen = tuple((constants or {}).items())
         words = f"{composed.entry}\n{chosen}\n{composed.text}"
         return cls(composed, chosen, hashlib.sha256(words.encode()).hexdigest())
@@ -223,7 +222,6 @@ class Dispatch:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What its kernel says of it."""
         return () if self.composition is None else self.composition.notes
 
     @property

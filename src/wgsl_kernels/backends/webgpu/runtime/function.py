@@ -88,11 +88,9 @@ class _Constant:
 
     @property
     def nbytes(self) -> int:
-        """What it keeps."""
         return self._values.nbytes
 
     def array(self, session: Session) -> GpuArray:
-        """Return it as an array."""
         if self._array is not None:
             return self._array
         return session.upload(self._values, self.spec)
@@ -208,7 +206,6 @@ class FunctionLaunch:
         return found if isinstance(found, Loaded) else None, True
 
     def run_loaded(self, loaded: Loaded, inputs: Sequence[Any]) -> list[Storage]:
-        """Run a program of the function."""
         return loaded.run(self._resident(loaded, inputs))
 
     def repeat(self, device: Device, arrays: Sequence[Any]) -> Storage | None:
@@ -372,7 +369,6 @@ class FunctionLaunch:
         return list(found) if isinstance(found, (tuple, list)) else [found]
 
     def _call(self, arrays: list[Any]) -> Sequence[Any]:
-        """Run the function on arrays."""
         for one in _each(arrays):
             if one is not None:
                 one.immutable = True

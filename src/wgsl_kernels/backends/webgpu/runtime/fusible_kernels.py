@@ -83,7 +83,6 @@ class FusibleKernels:
         self._known: DeviceCache[Any, _KnownGroup] = DeviceCache(KNOWN_BYTES)
 
     def begin(self, device: Device) -> None:
-        """Go on with another device."""
         self._fused.begin(device)
         self._known.begin(device)
 

@@ -25,8 +25,7 @@ class Making(Protocol):
     def retire(self, launch: Any) -> None:
         """Forget the groups with a launch whose registration has changed."""
 
-    def make_deferred(self) -> None:
-        """Make what this thread has deferred."""
+    def make_deferred(self) -> None: ...
 
 
 class Session(Protocol):
@@ -58,8 +57,7 @@ class Session(Protocol):
     def copy(self, array: GpuArray) -> GpuArray:
         """Return a contiguous copy of an array on the device."""
 
-    def upload(self, values: Array, spec: Spec) -> GpuArray:
-        """Return an array of host values."""
+    def upload(self, values: Array, spec: Spec) -> GpuArray: ...
 
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array."""

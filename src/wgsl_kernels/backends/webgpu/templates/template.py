@@ -175,7 +175,6 @@ class Template:
 
 
 def hash_of(texts: Iterable[str]) -> str:
-    """Return a hash of texts in order."""
     digest = hashlib.sha256()
     for text in texts:
         digest.update(f"{len(text)}\n{text}".encode(errors="surrogatepass"))

@@ -47,7 +47,6 @@ class Offered:
         return self.composer.slots(self.prefix + name, self.prefix + name, count, pad=pad)
 
     def attribute(self, name: str, type_: str, step: int, plan: Field) -> str:
-        """Return the expression of a step's attribute."""
         fact = f"{self.prefix}{step}.{plan.fact}"
         return self._offer(self.prefix + name, Offer(type_, fact, plan.pad, plan.constant))
 
@@ -92,7 +91,6 @@ class Fields:
         return [f"{PARAMS}.{name}[{word // 4}].{'xyzw'[word % 4]}" for word in used]
 
     def attribute(self, name: str, type_: str, step: int, plan: Field) -> str:
-        """Return the expression of a step's attribute."""
         layout = Types.of({}, {}, {}, {}, {}).layout(type_)
         at = round_up(self.size, layout.align)
         self._known.add(name)
@@ -102,12 +100,10 @@ class Fields:
         return f"{PARAMS}.{name}"
 
     def declaration(self) -> str:
-        """Return the struct."""
         return f"struct wk_Params {{ {', '.join(self.lines)} }}\n"
 
     @property
     def bytes(self) -> int:
-        """The block's bytes."""
         return round_up(self.size, 16)
 
     def _add(self, line: str, one: Field) -> None:

@@ -144,7 +144,6 @@ def _stride(composer: Composer, type_: str, variable: Variable) -> int:
 def _declarations(
     composer: Composer, bindings: tuple[BoundBuffer, ...], uniform: str | None
 ) -> str:
-    """Return the declarations of the bindings that the composer adds."""
     lines: list[str] = []
     tensors = {operand.name: operand for operand in composer.operands}
     for bound in bindings:

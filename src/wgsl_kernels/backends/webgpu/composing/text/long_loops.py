@@ -160,7 +160,6 @@ def check_loops(assembly: Assembly, entry: Function, text: Text, facts: Facts) -
 
 
 def what_ended(kernel: str, loops: tuple[LongLoop, ...]) -> Finding:
-    """Return what there is to say of loops that were ended."""
     first, *others = [one.text.origin(one.begin) for one in loops]
     text, place = first
     what, more = "this loop", ""
