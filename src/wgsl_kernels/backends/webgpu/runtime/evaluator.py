@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import cut
@@ -50,7 +51,7 @@ class Evaluator:
         self._programs: DeviceCache[Any, tuple[Loaded, tuple[int, ...]]] = DeviceCache(
             _bytes_of_group
         )
-        self._retired: list[Any] = []
+        self._retired: WeakSet[Any] = WeakSet()  # where nothing is fused nobody takes them out
         self._texts = GroupTexts()
         self.fusible_kernels = FusibleKernels(self)
 
@@ -99,10 +100,11 @@ class Evaluator:
 
     def retire(self, launch: Any) -> None:
         """Forget the groups with a launch whose registration has changed, before the next one."""
-        self._retired.append(launch)
+        self._retired.add(launch)
 
     def _drop_retired(self) -> None:
-        retired = {self._retired.pop() for _ in self._retired.copy()}
+        retired = set(self._retired)
+        self._retired -= retired
         self._programs.drop(lambda key, _: not retired.isdisjoint(key[0][0]))
         self.fusible_kernels.drop(retired)
 
