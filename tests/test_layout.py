@@ -258,6 +258,46 @@ RETIRED_NAMES = {
 """Names likewise, of which each word may serve elsewhere."""
 
 
+DOTTED = re.compile(r"(?<!`)`((?:[a-z_]+\.)+[A-Za-z_]+)`(?!`)")
+SEEN_FROM = ("", "backends.webgpu.", "engine.", "ops.", "bench.")
+"""Packages from which docstrings name what is below them."""
+
+
+def _is_there(dotted: str) -> bool:
+    """Say whether a module of ours, or what is in it, has this name."""
+    parts = dotted.removeprefix("wgsl_kernels.").split(".")
+    for before in SEEN_FROM:
+        for count in range(len(parts), 0, -1):
+            try:
+                found: Any = importlib.import_module(
+                    f"wgsl_kernels.{before}{'.'.join(parts[:count])}"
+                )
+            except ImportError:
+                continue
+            for name in parts[count:]:
+                found = getattr(found, name, None)
+            if found is not None:
+                return True
+            break
+    return False
+
+
+def test_docstrings_name_modules_that_there_are() -> None:
+    """But for what users write, as `wk.save`, and for files."""
+    named = {
+        (str(path.relative_to(ROOT)), dotted)
+        for path, tree in _trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module)
+        for dotted in DOTTED.findall(ast.get_docstring(node) or "")
+        if not dotted.startswith(("wk.", "config.", "np."))
+        and not dotted.endswith((".wesl", ".py"))
+    }
+
+    assert len(named) > 20
+    assert [one for one in sorted(named) if not _is_there(one[1])] == []
+
+
 def _names_in(file: Path) -> set[str]:
     """Return the names that a Python file uses, its own among them."""
     found = {file.stem}

@@ -228,3 +228,18 @@ def test_a_reading_inside_a_capture_runs_it_without_replay(monkeypatch: pytest.M
         with pytest.warns(RuntimeWarning, match="runs without replay"):
             found = f(wk.tensor([7.0]))
         assert found.tolist() == f(wk.tensor([7.0])).tolist() == [2.0]
+
+
+def test_numpys_factorizations_read_the_lower_triangle_alone() -> None:
+    given = np.array([[4.0, 9.0], [1.0, 5.0]], np.float32)
+    x = wk.tensor(given)
+    values, vectors = np.linalg.eigh(x)
+
+    np.testing.assert_allclose(values, np.linalg.eigh(given)[0], rtol=1e-5)
+    np.testing.assert_allclose(np.abs(vectors), np.abs(np.linalg.eigh(given)[1]), rtol=1e-5)
+    np.testing.assert_allclose(np.linalg.eigvalsh(x, "L"), values, rtol=1e-5)
+    np.testing.assert_allclose(np.linalg.cholesky(x), np.linalg.cholesky(given), rtol=1e-5)
+    mixed = np.array([[3, 7 + 1j], [1 - 2j, 4]], np.complex64)
+    np.testing.assert_allclose(
+        np.linalg.eigvalsh(wk.tensor(mixed)), np.linalg.eigvalsh(mixed), 1e-5
+    )

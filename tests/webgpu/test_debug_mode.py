@@ -216,3 +216,14 @@ def test_a_block_that_raises_has_the_fault_as_a_note() -> None:
 
     (note,) = caught.value.__notes__
     assert note.startswith("KernelFault: Held: ")
+
+
+def test_halves_that_a_later_dispatch_writes_are_no_nan() -> None:
+    if not find_driver("webgpu").supports("float16"):
+        return
+    x = np.arange(6, dtype=np.float16)
+    with wk.use_backend("webgpu"), wk.config.using(debug=True):
+        found = wk.concat([wk.tensor(x[:1]), wk.tensor(x[1:3]), wk.tensor(x[3:])]).numpy()
+        with pytest.raises(wk.KernelFault, match=r"y\[0\] is NaN"):
+            wk.sqrt(wk.tensor(np.array([-1.0, 2.0], np.float16))).numpy()
+    np.testing.assert_array_equal(found, x)

@@ -91,3 +91,14 @@ def test_no_name_is_twice_in_what_the_composer_writes() -> None:
 
     with pytest.raises(wk.ShaderError, match=r"'two' is given twice; first at .*:1:4\."):
         assembly.compose("", "")
+
+
+@pytest.mark.parametrize("count", [3, 4])  # one at a time, and four
+def test_an_input_of_a_map_may_be_called_as_the_index_is(count: int) -> None:
+    wk.signature("AddOfI")(lambda x, i, /: x.like())
+    wk.wgsl_kernel("AddOfI", "fn op(x: T, i: T) -> T {\n  return x + 2.0 * i;\n}\n")
+    x = np.arange(count, dtype=np.float32)
+    with wk.use_backend("webgpu"):
+        found = wk.engine().run_kernel("AddOfI", {"x": wk.tensor(x), "i": wk.tensor(x + 1)})
+    assert isinstance(found, wk.Tensor)
+    np.testing.assert_array_equal(found, x + 2 * (x + 1))

@@ -1,6 +1,7 @@
 """Tensors, registries, signatures, the tape: everything that knows no backend.
 
-The package can be called: ``wk.engine()`` is the engine of this process, see `facade.Engine`.
+The package can be called: ``wk.engine()`` is the engine of this process, see
+`engine.observe.facade.Engine`.
 """
 
 import importlib

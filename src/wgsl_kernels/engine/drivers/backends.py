@@ -40,8 +40,8 @@ def register_backend(
 
     Args:
         name: The name that kernels and ``set_backend`` use.
-        factory: Makes the backend when it is first used; see `engine.driver.Backend` for what it
-            must offer.
+        factory: Makes the backend when it is first used; see `engine.drivers.driver.Backend` for
+            what it must offer.
         priority: The automatic choice takes the highest. A function is asked when the choice
             is made, and may return None where the backend cannot run here.
         override: Whether an existing backend is replaced (and closed).

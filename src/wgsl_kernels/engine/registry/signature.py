@@ -82,7 +82,7 @@ class Signature:
 
         Raises:
             ArgumentError: One is missing or unknown, or not of the kind that its parameter's
-                annotation names; `attributes.converter` lists the kinds.
+                annotation names; `engine.values.attributes.converter` lists the kinds.
         """
         unknown = [name for name in attrs if name not in self.attrs]
         if unknown:

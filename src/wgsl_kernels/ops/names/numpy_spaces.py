@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.ops.linear_algebra import factorizations, norms, tensor_norms
+from wgsl_kernels.ops.elementwise import complex
+from wgsl_kernels.ops.linear_algebra import diagonals, factorizations, norms, tensor_norms
+from wgsl_kernels.ops.shapes import shape
 from wgsl_kernels.ops.signal import transforms
 
 if TYPE_CHECKING:
@@ -35,14 +37,27 @@ def _single(op: Callable[..., Tensor]) -> Callable[..., Any]:
     return transformed
 
 
+def _of_lower(a: Any) -> Tensor:
+    """Return the Hermitian matrices with these lower triangles, all that NumPy reads."""
+    return diagonals.tril(a) + complex.conj(shape.matrix_transpose(diagonals.tril(a, -1)))
+
+
 def _lower_alone(op: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda a, UPLO="L": op(a) if UPLO == "L" else NotImplemented  # noqa: N803  NumPy's name
+    def of_lower(a: Any, UPLO: str = "L") -> Any:  # noqa: N803  NumPy's name
+        return op(_of_lower(a)) if UPLO == "L" else NotImplemented
+
+    return of_lower
+
+
+def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    return NotImplemented if upper else factorizations.cholesky(_of_lower(a))
 
 
 _SINGLE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 
 SPACES: dict[str, dict[str, Callable[..., Any]]] = {
     "np.linalg": {
+        "cholesky": _cholesky,
         "eigh": _lower_alone(factorizations.eigh),
         "eigvalsh": _lower_alone(factorizations.eigvalsh),
         "matrix_norm": norms.matrix_norm,

@@ -377,7 +377,7 @@ def _known(op: str, norm: Any) -> str:
 
 
 class Namespace(CalledModule):
-    """What the module `wgsl_kernels.fft` is: these functions, and `spectral.fft` when called."""
+    """What the module `wgsl_kernels.fft` is: these functions, and its own `fft` when called."""
 
     fft = staticmethod(fft)
     fftfreq = staticmethod(fftfreq)

@@ -19,7 +19,7 @@ class Remark:
     """One thing to say of a module.
 
     Attributes:
-        code: Its code; `engine.finding_codes` lists all.
+        code: Its code; `wgsl.errors.finding_codes` lists all.
         words: What is wrong, and what to write.
         span: The characters of the module's text that are meant.
         related: Other places that explain it, by what they are.

@@ -52,7 +52,7 @@ class HostValues(_Filling):
 
     @property
     def is_regular(self) -> bool:
-        """Whether a device computes with them as the host does; see `engine.exact`."""
+        """Whether a device computes with them as the host does; see `engine.registry.exact`."""
         if self._is_regular is None:
             self._is_regular = is_regular(self.values)
         return self._is_regular

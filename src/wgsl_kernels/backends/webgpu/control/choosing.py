@@ -55,11 +55,11 @@ class Chooser:
         run: Callable[[str], object],
         work: float,
     ) -> str:
-        """Return which of the kernel's variants to run; `tuning.tuner.Tuner` says how.
+        """Return which of the kernel's variants to run; see `backends.webgpu.tuning.tuner.Tuner`.
 
         Args:
             shape_class: Small numbers and short words that tell apart what may want another
-                variant; see `variants.size_class`.
+                variant; see `backends.webgpu.declare.variants.size_class`.
             names: The variants that can run here.
             static: The one of them to take without measuring.
             run: Runs a variant on the arrays at hand, into new arrays, without another effect.

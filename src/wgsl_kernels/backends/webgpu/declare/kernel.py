@@ -173,8 +173,8 @@ def wgsl_kernel(
 ) -> Any:
     """Register a shader as the WebGPU kernel ``name``; without ``source``, decorate a function.
 
-    The function gets ``gpu`` (`backends.webgpu.gpu.Gpu`), the arrays in the signature's order and
-    the attributes as keywords, and returns an array or a tuple of them.
+    The function gets ``gpu`` (`backends.webgpu.control.gpu.Gpu`), the arrays in the signature's
+    order and the attributes as keywords, and returns an array or a tuple of them.
 
     Args:
         name: The kernel's name.
@@ -193,8 +193,9 @@ def wgsl_kernel(
         accepts_epilogue: Deprecated, and without effect: maps of the result of a function that
             repeats run in its last dispatch where that writes through ``store_y``.
         repeats: Of a function: whether it does the same for all arrays of the same layouts; see
-            `backends.webgpu.gpu.Gpu.repeats`. It is then run for its program alone, from the first
-            call on. By default the package's own do, and a user's where a run promises it.
+            `backends.webgpu.control.gpu.Gpu.repeats`. It is then run for its program alone, from
+            the first call on. By default the package's own do, and a user's where a run promises
+            it.
         override: Whether an existing kernel is replaced.
 
     Raises:

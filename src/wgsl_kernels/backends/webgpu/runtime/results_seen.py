@@ -55,8 +55,8 @@ def nan_finding(
                 made.append((binding.name, values))
     for name, values in made:
         bad = np.isnan(values)
-        if values.dtype == np.float32:
-            bad &= values.view(np.uint32) != POISON
+        word = f"u{values.itemsize}"  # a half of the word is a NaN, too
+        bad &= values.view(word) != POISON >> 32 - 8 * values.itemsize
         if bad.any() and all(np.isfinite(one).all() for one in given):
             return _described(dispatch, name, int(np.argmax(bad)), called)
     return None

@@ -129,8 +129,8 @@ def _four_items(
         is_word = argument.dtype in BYTES  # which holds all four
         wide = argument.bound_type if is_word else f"vec4<{argument.storage_type}>"
         array = composer.variable(argument, wide)
-        body.append(f"let wk_{argument.wgsl} = {array}[wk_i];")
-        loads[argument.name] = f"wk_{argument.wgsl}"
+        loads[argument.name] = f"wk_{argument.wgsl}_vec4"  # wk_i is the index, whatever i is
+        body.append(f"let {loads[argument.name]} = {array}[wk_i];")
     results: list[str] = []
     for number in range(len(LANES)):
         lanes = [_lane(composer, argument, loads, number, held) for argument in arguments]
