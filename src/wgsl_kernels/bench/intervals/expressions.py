@@ -31,7 +31,7 @@ from wgsl_kernels.bench.intervals.values import (
 )
 from wgsl_kernels.wgsl.facts.evaluate import literal_value
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.types.kinds import Atomic, Struct, Type, Vector
+from wgsl_kernels.wgsl.types.kinds import Atomic, StructType, Type, Vector
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Expressions:
             base = self.place(node.base)
             if isinstance(base, Address):
                 member = node.member.name
-                is_struct = isinstance(base.type, Struct)
+                is_struct = isinstance(base.type, StructType)
                 return inside(base, member if is_struct else _COMPONENTS[member])
             return Part(base.cell, (*base.path, self.member(self.read(base), node.member.name)))
         raise OutOfReachError("what is written to")
@@ -175,7 +175,7 @@ class Expressions:
 
     def member(self, value: Value, name: str) -> int:
         """Return the number of a member or a component."""
-        if isinstance(value, Many) and isinstance(value.type, Struct):
+        if isinstance(value, Many) and isinstance(value.type, StructType):
             return list(value.type.members).index(name)
         return _COMPONENTS[name]
 
@@ -259,7 +259,7 @@ class Expressions:
             base = self.read(base)
         if not isinstance(base, Many):
             raise OutOfReachError(f"the member {name}")
-        if isinstance(base.type, Struct) or len(name) == 1:
+        if isinstance(base.type, StructType) or len(name) == 1:
             return base.parts[self.member(base, name)]
         parts = tuple([base.parts[_COMPONENTS[one]] for one in name])
         assert isinstance(base.type, Vector)

@@ -53,7 +53,7 @@ class Machine(Calls):
 
     def run(self, function: tree.Function, given: list[Value]) -> Value:
         """Call a function for the active invocations, and return what it gives."""
-        if not isinstance(function.body, tree.Block):
+        if not isinstance(function.body, tree.CompoundStatement):
             raise OutOfReachError(function.ident.name)
         if len(self.frames) > MOST_CALLS:
             raise OutOfReachError("calls that are too deep")
@@ -91,7 +91,7 @@ class Machine(Calls):
             raise OutOfReachError(f"a statement of kind {type(node).__name__}")
         do(self, node)
 
-    def block(self, node: tree.Block) -> None:
+    def block(self, node: tree.CompoundStatement) -> None:
         """Do statements in a scope of their own."""
         self.scopes.append({})
         for one in node.statements:
@@ -132,7 +132,7 @@ class Machine(Calls):
             value = each(lambda a, b: binary(operator, a, b), self.read(place), value)
         self.write(place, value)
 
-    def step(self, node: tree.Step) -> None:
+    def step(self, node: tree.IncrementStatement) -> None:
         """Count up or down."""
         place = self.place(node.target)
         before = self.read(place)
@@ -176,7 +176,12 @@ class Machine(Calls):
         """Do one branch or the other."""
         self.branch(self.condition(node.condition).v, node.body, node.otherwise)
 
-    def branch(self, yes: Array, body: tree.Block, otherwise: tree.If | tree.Block | None) -> None:
+    def branch(
+        self,
+        yes: Array,
+        body: tree.CompoundStatement,
+        otherwise: tree.If | tree.CompoundStatement | None,
+    ) -> None:
         """Do one block where a condition holds and another one elsewhere."""
         if yes.ndim == 0:
             chosen_block = body if yes else otherwise
@@ -199,7 +204,7 @@ class Machine(Calls):
             assert second is not None
             self.mask = first | second
 
-    def either(self, node: tree.If | tree.Block) -> None:
+    def either(self, node: tree.If | tree.CompoundStatement) -> None:
         """Do a branch."""
         if isinstance(node, tree.If):
             self.if_(node)
@@ -260,7 +265,7 @@ class Machine(Calls):
     def rounds(
         self,
         condition: tree.Expression | None,
-        body: tree.Block,
+        body: tree.CompoundStatement,
         update: tree.Statement | None,
         continuing: tree.Continuing | None,
     ) -> None:
@@ -294,7 +299,7 @@ class Machine(Calls):
 
     def one_round(
         self,
-        body: tree.Block,
+        body: tree.CompoundStatement,
         update: tree.Statement | None,
         continuing: tree.Continuing | None,
     ) -> bool:
@@ -334,12 +339,12 @@ class Machine(Calls):
 
 
 _STATEMENTS: dict[type[tree.Node], Callable[[Machine, Any], None]] = {
-    tree.Block: Machine.block,
+    tree.CompoundStatement: Machine.block,
     tree.Var: Machine.var,
     tree.Value: Machine.let,
     tree.ConstAssert: lambda machine, node: None,
     tree.Assign: Machine.assign,
-    tree.Step: Machine.step,
+    tree.IncrementStatement: Machine.step,
     tree.CallStatement: Machine.call_statement,
     tree.Return: Machine.return_,
     tree.Jump: Machine.jump,

@@ -18,7 +18,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 )
 from wgsl_kernels.wgsl.types.kinds import (
     Scalar,
-    Struct,
+    StructType,
     Type,
     Vector,
 )
@@ -99,7 +99,7 @@ def inner_types(type_: Type) -> Sequence[Type]:
     """Return the types of a type's parts."""
     if isinstance(type_, Vector):
         return [type_.element] * type_.size
-    if isinstance(type_, Struct):
+    if isinstance(type_, StructType):
         return list(type_.members.values())
     if isinstance(type_, ArrayType) and isinstance(type_.count, int):
         if type_.count > MOST_PARTS:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class AttributeText:
     """``@name(arguments)``; each argument is the text of one expression."""
 
     name: str
@@ -30,7 +30,7 @@ class Member:
 
     name: str
     type: str
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[AttributeText, ...]
     span: Span
 
 
@@ -75,7 +75,7 @@ class Function(Declaration):
 
     parameters: tuple[Member, ...]
     returns: str | None
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[AttributeText, ...]
 
     @property
     def workgroup_size(self) -> tuple[str, ...] | None:
@@ -89,7 +89,7 @@ class Function(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(Declaration):
+class ConstantDeclaration(Declaration):
     """``const`` or ``override``; ``value`` is the text of its expression, None without one."""
 
     keyword: str
@@ -98,7 +98,7 @@ class Constant(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
-class Alias(Declaration):
+class AliasDeclaration(Declaration):
     """``alias name = type;``."""
 
     type: str
@@ -112,7 +112,7 @@ class Other(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
-class Directive:
+class DirectiveText:
     """``enable``, ``requires`` or ``diagnostic``, with the names or the text that follow."""
 
     keyword: str
@@ -121,7 +121,7 @@ class Directive:
 
 
 @dataclass(frozen=True, slots=True)
-class Include:
+class IncludeText:
     """``#include "path"``."""
 
     path: str
@@ -140,8 +140,8 @@ class Facts:
 
     text: Text
     module: Module
-    directives: tuple[Directive, ...]
-    includes: tuple[Include, ...]
+    directives: tuple[DirectiveText, ...]
+    includes: tuple[IncludeText, ...]
     declarations: tuple[Declaration, ...]
     indexed: frozenset[str]
 
@@ -163,17 +163,17 @@ class Facts:
     @property
     def functions(self) -> Mapping[str, Function]:
         """The functions, by name."""
-        return Wanted(self.file, "fn", _named(self.declarations, Function))
+        return RequiredDeclarations(self.file, "fn", _named(self.declarations, Function))
 
     @property
-    def constants(self) -> Mapping[str, Constant]:
+    def constants(self) -> Mapping[str, ConstantDeclaration]:
         """The consts and overrides, by name."""
-        return _named(self.declarations, Constant)
+        return _named(self.declarations, ConstantDeclaration)
 
     @property
-    def aliases(self) -> Mapping[str, Alias]:
+    def aliases(self) -> Mapping[str, AliasDeclaration]:
         """The aliases, by name."""
-        return _named(self.declarations, Alias)
+        return _named(self.declarations, AliasDeclaration)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -186,7 +186,7 @@ class Facts:
         return all(not isinstance(d, Other) or d.known for d in self.declarations)
 
 
-class Wanted(dict[str, _Kind]):
+class RequiredDeclarations(dict[str, _Kind]):
     """Declarations by name, of which one that is asked for and missing is the shader's fault."""
 
     def __init__(self, file: str, what: str, found: Mapping[str, _Kind]) -> None:

@@ -14,7 +14,7 @@ from wgsl_kernels.wgsl.syntax.tree import Ident, Name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.wgsl.facts.facts import Alias, Constant, Member, Struct
+    from wgsl_kernels.wgsl.facts.facts import AliasDeclaration, ConstantDeclaration, Member, Struct
     from wgsl_kernels.wgsl.syntax.tree import Expression
 
 SCALARS: Mapping[str, int] = {"f32": 4, "i32": 4, "u32": 4, "bool": 4, "f16": 2}
@@ -49,7 +49,7 @@ class Types:
 
     structs: Mapping[str, Struct]
     aliases: Mapping[str, str]
-    constants: Mapping[str, Constant]
+    constants: Mapping[str, ConstantDeclaration]
     given: Mapping[str, float]
     _layouts: dict[str, Layout] = field(default_factory=dict["str", "Layout"], compare=False)
 
@@ -57,9 +57,9 @@ class Types:
     def of(
         cls,
         structs: Mapping[str, Struct],
-        aliases: Mapping[str, Alias],
+        aliases: Mapping[str, AliasDeclaration],
         generated: Mapping[str, str],
-        constants: Mapping[str, Constant],
+        constants: Mapping[str, ConstantDeclaration],
         given: Mapping[str, float],
     ) -> Types:
         """Gather the author's aliases and the composer's, the author's winning."""

@@ -18,7 +18,7 @@ from wgsl_kernels.backends.webgpu.modules.includes import refuse_include
 from wgsl_kernels.backends.webgpu.modules.linked import link_files
 from wgsl_kernels.wgsl.errors.errors import REFUSED, ShaderError, coded
 from wgsl_kernels.wgsl.facts.dependencies import check_dependencies
-from wgsl_kernels.wgsl.facts.facts import Wanted
+from wgsl_kernels.wgsl.facts.facts import RequiredDeclarations
 from wgsl_kernels.wgsl.facts.reader import read
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from wgsl_kernels.wgsl.facts.facts import (
-        Alias,
-        Constant,
+        AliasDeclaration,
+        ConstantDeclaration,
         Declaration,
         Facts,
         Function,
@@ -79,7 +79,7 @@ class Source:
     def functions(self) -> Mapping[str, Function]:
         """The functions of all files, by name."""
         found = {name: f for facts in self.files[::-1] for name, f in facts.functions.items()}
-        return Wanted(self.file, "fn", found)
+        return RequiredDeclarations(self.file, "fn", found)
 
     @functools.cached_property
     def variables(self) -> Mapping[str, Variable]:
@@ -92,12 +92,12 @@ class Source:
         return {name: s for facts in self.files[::-1] for name, s in facts.structs.items()}
 
     @functools.cached_property
-    def constants(self) -> Mapping[str, Constant]:
+    def constants(self) -> Mapping[str, ConstantDeclaration]:
         """The consts and overrides of all files, by name."""
         return {name: c for facts in self.files[::-1] for name, c in facts.constants.items()}
 
     @functools.cached_property
-    def aliases(self) -> Mapping[str, Alias]:
+    def aliases(self) -> Mapping[str, AliasDeclaration]:
         """The aliases of all files, by name."""
         return {name: a for facts in self.files[::-1] for name, a in facts.aliases.items()}
 
