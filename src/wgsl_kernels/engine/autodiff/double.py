@@ -32,7 +32,7 @@ def double_precision() -> Iterator[None]:
     what a kernel makes from nothing. Tapes around the block do not see it.
     """
     cpu = find_driver("cpu")
-    widening = _Widening(cpu)
+    widening = _Float64Interceptor(cpu)
     double = context.changed(double=True, driver=cpu)
     with double, context.hidden(Tape), context.intercepted(widening):
         try:
@@ -41,7 +41,7 @@ def double_precision() -> Iterator[None]:
             widening.copies.clear()
 
 
-class _Widening:
+class _Float64Interceptor:
     """The interceptor that lets no float narrower than float64 into a kernel."""
 
     def __init__(self, driver: Driver) -> None:

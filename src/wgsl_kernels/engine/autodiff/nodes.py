@@ -13,7 +13,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.gradients import (
     GradientRule,
     Keeping,
-    Wanted,
+    RuleParameter,
     bind,
     find_rule,
     missing,
@@ -289,7 +289,9 @@ def _refusing(name: str, inputs: Sequence[str], because: str) -> Pullback:
     return pullback
 
 
-def _fact(wanted: Wanted, plan: Plan, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Any:
+def _fact(
+    wanted: RuleParameter, plan: Plan, inputs: tuple[Any, ...], outputs: tuple[Any, ...]
+) -> Any:
     if wanted.source == "attr":
         return plan.attrs[str(wanted.index)]
     value = (inputs if wanted.source == "input" else outputs)[int(wanted.index)]

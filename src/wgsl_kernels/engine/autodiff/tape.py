@@ -135,7 +135,7 @@ def flat(inputs: Iterable[Any]) -> Iterator[Tensor]:
             yield from one
 
 
-def recording(tape: Tape) -> context.Block:
+def recording(tape: Tape) -> context.ContextBlock:
     """Let ``tape`` see the kernel runs of a block."""
     return context.intercepted(tape)
 

@@ -32,7 +32,7 @@ from wgsl_kernels.engine.trees.structure import OpaqueError, signature_of, with_
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-    from wgsl_kernels.engine.capture.capture_check import Check
+    from wgsl_kernels.engine.capture.capture_check import SignatureCheck
     from wgsl_kernels.engine.capture.capture_trace import Place
     from wgsl_kernels.engine.drivers.abilities import RecordingDriver
     from wgsl_kernels.engine.drivers.driver import Driver
@@ -202,12 +202,12 @@ class Captured(Generic[P, R]):
         new = [with_leaves(one, given) for one in args]
         return self._f(*new, **{name: with_leaves(one, given) for name, one in kwargs.items()})
 
-    def _check(self, driver: Driver, form: Hashable, now: Context) -> Check | None:
+    def _check(self, driver: Driver, form: Hashable, now: Context) -> SignatureCheck | None:
         return None if self._checks is None else self._checks.find(driver, form, now)
 
     def _unrecorded(
         self,
-        check: Check | None,
+        check: SignatureCheck | None,
         leaves: list[Tensor],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -242,7 +242,7 @@ class Captured(Generic[P, R]):
 
     def _run_aside(
         self,
-        check: Check,
+        check: SignatureCheck,
         recording: RecordingDriver,
         leaves: list[Tensor],
         args: tuple[Any, ...],
@@ -312,7 +312,7 @@ class Captured(Generic[P, R]):
     def _record(
         self,
         key: Hashable,
-        check: Check | None,
+        check: SignatureCheck | None,
         driver: RecordingDriver,
         leaves: list[Tensor],
         args: tuple[Any, ...],

@@ -36,7 +36,7 @@ class EntryObserver:
         raise AssertionError("as above")
 
 
-def hidden_entries() -> context.Block:
+def hidden_entries() -> context.ContextBlock:
     """A block whose host values stand for a tensor's, of which the host happens to know them."""
     return context.hidden(EntryObserver)
 
