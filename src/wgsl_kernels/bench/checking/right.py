@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from wgsl_kernels.bench.checking.cases import Array, Case
-    from wgsl_kernels.bench.comparison.derived import Run
+    from wgsl_kernels.bench.comparison.derived import BoundedResults
     from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
@@ -64,7 +64,7 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
     return [subject.finding("kernel-not-run", words)]
 
 
-def values_of(case: Case, backend: str, make: Callable[[Array], Tensor] = tensor) -> Run:
+def values_of(case: Case, backend: str, make: Callable[[Array], Tensor] = tensor) -> BoundedResults:
     """Return what a case gives on a backend, with its inputs made by ``make``, and may give."""
     sample = case.sample
     with only(backend, sample):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.bench.intervals.arithmetic import binary, compare
-from wgsl_kernels.bench.intervals.calls import Calls
+from wgsl_kernels.bench.intervals.calls import CallEvaluator
 from wgsl_kernels.bench.intervals.numbers import Array, Number, OutOfReachError, exact
 from wgsl_kernels.bench.intervals.values import (
     Cell,
@@ -29,7 +29,7 @@ MOST_CALLS = 60
 
 
 @dataclass(slots=True)
-class _Frame:
+class _CallFrame:
     """A call under way: who has returned, and what."""
 
     mask: Mask
@@ -45,10 +45,10 @@ class _Rounds:
     skipped: Array | None = None
 
 
-class Machine(Calls):
+class Machine(CallEvaluator):
     """What statements do."""
 
-    frames: list[_Frame]
+    frames: list[_CallFrame]
     loops: list[_Rounds]
 
     def run(self, function: tree.Function, given: list[Value]) -> Value:
@@ -62,7 +62,7 @@ class Machine(Calls):
             scope[parameter.ident.name] = coerced(value, self.types.of(parameter.type))
         outer, loops, mask = self.scopes, self.loops, self.mask
         self.scopes, self.loops = [scope], []
-        self.frames.append(_Frame(mask))
+        self.frames.append(_CallFrame(mask))
         self.block(function.body)
         frame = self.frames.pop()
         self.scopes, self.loops, self.mask = outer, loops, mask
