@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.wgsl.errors.errors import ShaderError
-from wgsl_kernels.wgsl.facts.facts import AliasDeclaration, Function, Struct
+from wgsl_kernels.wgsl.facts.facts import AliasDeclaration, FunctionDeclaration, StructDeclaration
 from wgsl_kernels.wgsl.syntax.limits import CALLS, DECLARATIONS, TYPES
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class _DependencyWalk:
     def _leave(self, name: str) -> None:
         needs = list(self._needs(name))
         self.lengths[name] = 1 + max((self.lengths[one] for one in needs), default=0)
-        is_type = isinstance(self.declared[name][0], (Struct, AliasDeclaration))
+        is_type = isinstance(self.declared[name][0], (StructDeclaration, AliasDeclaration))
         self.types[name] = is_type + max((self.types[one] for one in needs), default=0)
         if self.lengths[name] > DECLARATIONS:
             message = f"this needs more than {DECLARATIONS} declarations that each need the next"
@@ -106,7 +106,7 @@ class _DependencyWalk:
 
     def _calls_within(self, name: str, needs: Sequence[str]) -> int:
         """Return how many calls those in a function's body come to."""
-        functions = [one for one in needs if isinstance(self.declared[one][0], Function)]
+        functions = [one for one in needs if isinstance(self.declared[one][0], FunctionDeclaration)]
         if not functions:
             return 0
         declaration, text = self.declared[name]

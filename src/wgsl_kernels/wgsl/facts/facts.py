@@ -51,7 +51,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable(Declaration):
+class VariableDeclaration(Declaration):
     """``var<space, access> name: type``; group and binding where the attributes give them."""
 
     space: str
@@ -62,7 +62,7 @@ class Variable(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
-class Struct(Declaration):
+class StructDeclaration(Declaration):
     """``struct name { fields }``; ``close`` is where its closing brace stands."""
 
     fields: tuple[Member, ...]
@@ -70,7 +70,7 @@ class Struct(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
-class Function(Declaration):
+class FunctionDeclaration(Declaration):
     """``fn name(parameters) -> returns``, whose body is in the tree."""
 
     parameters: tuple[Member, ...]
@@ -105,7 +105,7 @@ class AliasDeclaration(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
-class Other(Declaration):
+class OtherDeclaration(Declaration):
     """A const_assert, or text that is no declaration the reader knows (``known`` false)."""
 
     known: bool
@@ -151,19 +151,19 @@ class Facts:
         return self.text.file
 
     @property
-    def variables(self) -> Mapping[str, Variable]:
+    def variables(self) -> Mapping[str, VariableDeclaration]:
         """The variables at module level, by name."""
-        return _named(self.declarations, Variable)
+        return _named(self.declarations, VariableDeclaration)
 
     @property
-    def structs(self) -> Mapping[str, Struct]:
+    def structs(self) -> Mapping[str, StructDeclaration]:
         """The structs, by name."""
-        return _named(self.declarations, Struct)
+        return _named(self.declarations, StructDeclaration)
 
     @property
-    def functions(self) -> Mapping[str, Function]:
+    def functions(self) -> Mapping[str, FunctionDeclaration]:
         """The functions, by name."""
-        return RequiredDeclarations(self.file, "fn", _named(self.declarations, Function))
+        return RequiredDeclarations(self.file, "fn", _named(self.declarations, FunctionDeclaration))
 
     @property
     def constants(self) -> Mapping[str, ConstantDeclaration]:
@@ -183,7 +183,7 @@ class Facts:
     @property
     def is_whole(self) -> bool:
         """Whether the reader understood every declaration, but for the bodies of functions."""
-        return all(not isinstance(d, Other) or d.known for d in self.declarations)
+        return all(not isinstance(d, OtherDeclaration) or d.known for d in self.declarations)
 
 
 class RequiredDeclarations(dict[str, _Kind]):

@@ -13,12 +13,12 @@ from wgsl_kernels.wgsl.facts.facts import (
     Declaration,
     DirectiveText,
     Facts,
-    Function,
+    FunctionDeclaration,
     IncludeText,
     Member,
-    Other,
-    Struct,
-    Variable,
+    OtherDeclaration,
+    StructDeclaration,
+    VariableDeclaration,
 )
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax import tree
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def read(source: Text) -> Facts:
     """Return what ``source`` declares.
 
-    A declaration that is not understood is kept as ``Other``, so that the compiler can say in
-    its own words what is wrong with it.
+    A declaration that is not understood is kept as `OtherDeclaration`, so that the compiler can
+    say in its own words what is wrong with it.
 
     Raises:
         ShaderError: A comment is never closed, brackets do not match, or an include is malformed.
@@ -74,10 +74,10 @@ def _declaration(
     names = own | needs
     if isinstance(node, (tree.ConstAssert, tree.Broken)):
         known = isinstance(node, tree.ConstAssert)
-        return Other("", node.span, node.span, names, needs, known)
+        return OtherDeclaration("", node.span, node.span, names, needs, known)
     name, span, name_span = node.ident.name, node.span, node.ident.span
     if isinstance(node, tree.Function):
-        return Function(
+        return FunctionDeclaration(
             name,
             span,
             name_span,
@@ -89,7 +89,9 @@ def _declaration(
         )
     if isinstance(node, tree.Struct):
         close = node.end - 1
-        return Struct(name, span, name_span, names, needs, _members(source, node.fields), close)
+        return StructDeclaration(
+            name, span, name_span, names, needs, _members(source, node.fields), close
+        )
     if isinstance(node, tree.Alias):
         return AliasDeclaration(name, span, name_span, names, needs, spell(node.type))
     type_ = None if node.type is None else spell(node.type)
@@ -97,7 +99,7 @@ def _declaration(
         value = None if node.value is None else _written(source, node.value)
         return ConstantDeclaration(name, span, name_span, names, needs, node.keyword, type_, value)
     space, access = _space(node)
-    return Variable(
+    return VariableDeclaration(
         name,
         span,
         name_span,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.pieces import ExpressionPrinter, listed
-from wgsl_kernels.wgsl.syntax.source_map import Composition, SourceMap
+from wgsl_kernels.wgsl.syntax.source_map import SourceMap, TextBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ def print_module(module: tree.Module, edits: Iterable[Edit] = ()) -> SourceMap:
         module: What to write. Comments are not in a tree, so they go.
         edits: Other names, as ``rename`` returns them.
     """
-    text = Composition()
+    text = TextBuilder()
     writer = _Printer(edits)
     for node in (*module.directives, *module.includes, *module.declarations):
         writer.top(node)
@@ -31,7 +31,7 @@ def print_module(module: tree.Module, edits: Iterable[Edit] = ()) -> SourceMap:
 
 
 def print_declaration(
-    text: Composition,
+    text: TextBuilder,
     source: Text,
     node: tree.Node,
     edits: Iterable[Edit] = (),

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
         ConstantDeclaration,
         Declaration,
         Facts,
-        Function,
-        Struct,
-        Variable,
+        FunctionDeclaration,
+        StructDeclaration,
+        VariableDeclaration,
     )
     from wgsl_kernels.wgsl.syntax.places import Text
 
@@ -76,18 +76,18 @@ class Source:
         return replace(self, checks_loops=True)
 
     @functools.cached_property
-    def functions(self) -> Mapping[str, Function]:
+    def functions(self) -> Mapping[str, FunctionDeclaration]:
         """The functions of all files, by name."""
         found = {name: f for facts in self.files[::-1] for name, f in facts.functions.items()}
         return RequiredDeclarations(self.file, "fn", found)
 
     @functools.cached_property
-    def variables(self) -> Mapping[str, Variable]:
+    def variables(self) -> Mapping[str, VariableDeclaration]:
         """The module variables of all files, by name."""
         return {name: v for facts in self.files[::-1] for name, v in facts.variables.items()}
 
     @functools.cached_property
-    def structs(self) -> Mapping[str, Struct]:
+    def structs(self) -> Mapping[str, StructDeclaration]:
         """The structs of all files, by name."""
         return {name: s for facts in self.files[::-1] for name, s in facts.structs.items()}
 

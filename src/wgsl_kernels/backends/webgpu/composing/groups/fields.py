@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from wgsl_kernels.backends.webgpu.composing.text.assembly import Offer
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.params import Field
-from wgsl_kernels.wgsl.facts.types import Types, round_up
+from wgsl_kernels.wgsl.facts.types import TypeLayouts, round_up
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
@@ -93,7 +93,7 @@ class Fields:
 
     def attribute(self, name: str, type_: str, step: int, plan: Field) -> str:
         """Return the expression of a step's attribute."""
-        layout = Types.of({}, {}, {}, {}, {}).layout(type_)
+        layout = TypeLayouts.of({}, {}, {}, {}, {}).layout(type_)
         at = round_up(self.size, layout.align)
         self._known.add(name)
         self.lines.append(f"{name}: {type_}")
