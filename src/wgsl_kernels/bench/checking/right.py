@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
-    from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
@@ -46,7 +46,7 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
     """Return a finding where a sample never runs the kernel that it names."""
     names: list[str] = []
 
-    def note(call: Call, proceed: Proceed) -> Result:
+    def note(call: KernelRun, proceed: Proceed) -> Result:
         names.append(call.name)
         return proceed(call)
 

@@ -13,7 +13,7 @@ from wgsl_kernels.engine.autodiff.tape import Tape
 from wgsl_kernels.engine.capture import recordings
 from wgsl_kernels.engine.capture.capture_check import Checks, Traced, is_traced
 from wgsl_kernels.engine.capture.captured_run import CapturedRun, GoneError, Trial
-from wgsl_kernels.engine.capture.watch import Watch
+from wgsl_kernels.engine.capture.watch import VariableWatch
 from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.drivers.backends import default_driver
 from wgsl_kernels.engine.drivers.driver import OtherLayoutError
@@ -156,7 +156,7 @@ class Captured(Generic[P, R]):
     def rehearse(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run the function as when it is recorded, so that all is compiled, and record nothing.
 
-        It stands in a `Watch`, which gets what is assigned.
+        It stands in a `VariableWatch`, which gets what is assigned.
         """
         now = context.current()
         driver = now.driver or default_driver()
@@ -252,7 +252,7 @@ class Captured(Generic[P, R]):
         if not config.capture_check:
             return
         traced = Traced(check, lambda given: self._plain(given, args, kwargs))
-        watch = Watch()
+        watch = VariableWatch()
         around = context.changed(watch=watch)
         try:
             with around:

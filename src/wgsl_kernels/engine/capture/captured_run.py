@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from wgsl_kernels.engine.capture import recordings
-from wgsl_kernels.engine.capture.watch import Watch, changes_of, stand_in
+from wgsl_kernels.engine.capture.watch import VariableWatch, changes_of, stand_in
 from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
@@ -16,7 +16,7 @@ from wgsl_kernels.engine.environment.liveness import is_shared
 from wgsl_kernels.engine.environment.origin import user_line
 from wgsl_kernels.engine.tensors.run import ReplayObserver
 from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, made
-from wgsl_kernels.engine.trees.structure import OpaqueError, Template, replaced
+from wgsl_kernels.engine.trees.structure import OpaqueError, TreeDefinition, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ class GoneError(Exception):
     """A variable that the replay needs was collected."""
 
 
-class Trial(Watch):
+class Trial(VariableWatch):
     """Runs a function while the driver takes notes, with every input in a place of its own.
 
     Numbers on the host would travel as parameters, which a replay repeats, and an array that two
@@ -164,7 +164,7 @@ class Trial(Watch):
         self._forget_gone()
         updates = list(self.changed.values())
         try:
-            template = Template(result)
+            template = TreeDefinition(result)
             self._check_updates(updates)
         except OpaqueError as error:
             recording.refuse(str(error))
@@ -247,7 +247,7 @@ class CapturedRun:
         variables: list[ref[Variable]],
         updates: list[ref[Variable]],
         disposed: list[int],
-        template: Template,
+        template: TreeDefinition,
         results: list[_ReturnedTensor],
         uses: Uses,
     ) -> None:

@@ -132,7 +132,7 @@ class _TreeNode(NamedTuple):
     rebuild: Callable[[Sequence[Any]], Any]
 
 
-class Template:
+class TreeDefinition:
     """The form of a result, to be filled with tensors again.
 
     Attributes:
