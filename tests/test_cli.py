@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
-from wgsl_kernels.backends.webgpu.devices.adapters import Choice
+from wgsl_kernels.backends.webgpu.devices.adapters import AdapterChoice
 from wgsl_kernels.cli import info
 from wgsl_kernels.cli.kernels import ledger, show
 
@@ -40,7 +40,7 @@ SOFTWARE = AdapterInfo(
 
 def _said(monkeypatch: pytest.MonkeyPatch, adapters: list[AdapterInfo], why: str) -> str:
     """Return what the command prints where these are the adapters and the last is chosen."""
-    choice = Choice(adapters[-1], why, adapter=None) if adapters else None
+    choice = AdapterChoice(adapters[-1], why, adapter=None) if adapters else None
     monkeypatch.setattr(info, "list_adapters", lambda: adapters)
     monkeypatch.setattr(info, "choose_adapter", lambda: choice)
     console = Console(width=100, no_color=True)

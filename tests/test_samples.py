@@ -21,7 +21,7 @@ from wgsl_kernels.bench.comparison.checks import (
     check_second_order,
     has_gradient,
 )
-from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
 from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing import Sample
 from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
@@ -117,7 +117,7 @@ def bits(tensor: wk.Tensor) -> bytes:
 def test_a_row_runs_the_kernel_that_it_names(sample: Sample) -> None:
     names = []
 
-    def note(call: Call, proceed: Proceed) -> Result:
+    def note(call: KernelRun, proceed: Proceed) -> Result:
         names.append(call.name)
         return proceed(call)
 

@@ -19,7 +19,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing.gradients.differences import second_differences
-from wgsl_kernels.testing.gradients.evaluation import Weights
+from wgsl_kernels.testing.gradients.evaluation import UpstreamGradients
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,7 +188,7 @@ def test_a_hessian_times_a_vector_is_how_the_gradient_changes(name: str, backend
     def f(*xs: wk.Tensor) -> Any:
         return list(tensors_in(_nonlinear(family.f(*xs))))
 
-    weights, directions = Weights(), Weights(seed=1)
+    weights, directions = UpstreamGradients(), UpstreamGradients(seed=1)
     expected, _, noise = second_differences(f, arrays, weights, directions)
 
     def loss(*xs: wk.Tensor) -> wk.Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 import wgsl_kernels as wk
 from tolerances import bound_of
 from wgsl_kernels.bench.comparison.checks import SINGLE
-from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
 from wgsl_kernels.testing.bounds import contains
 from wgsl_kernels.testing.closeness import spacing
 from wgsl_kernels.testing.gradients.differences import tolerance
@@ -83,7 +83,7 @@ def record(step: Callable[[], Any]) -> list[Recorded]:
     """Run ``step`` and return its kernel runs, one of each form."""
     seen: dict[tuple[Any, ...], Recorded] = {}
 
-    def watch(call: Call, proceed: Proceed) -> Result:
+    def watch(call: KernelRun, proceed: Proceed) -> Result:
         result = proceed(call)
         given = zip(_input_names(call.name), call.inputs, strict=True)
         inputs = {name: one.numpy() for name, one in given if one is not None}

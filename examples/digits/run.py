@@ -27,7 +27,7 @@ from parity import Check, Parity, compare, record
 from pictures import write_overview
 from report import write_report
 from training import Run, Settings, Trainer, train
-from wgsl_kernels.backends.webgpu.devices.adapters import Choice, choose_adapter
+from wgsl_kernels.backends.webgpu.devices.adapters import AdapterChoice, choose_adapter
 
 ACCURACY = 0.97
 QUICK_ACCURACY = 0.5
@@ -83,7 +83,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _adapter() -> Choice | None:
+def _adapter() -> AdapterChoice | None:
     """Return the adapter that the webgpu backend will use; None where there is none."""
     try:
         return choose_adapter()
@@ -91,7 +91,7 @@ def _adapter() -> Choice | None:
         return None
 
 
-def _in_words(choice: Choice | None) -> str:
+def _in_words(choice: AdapterChoice | None) -> str:
     if choice is None:
         return "No WebGPU adapter was found: the CPU trains alone"
     info = choice.info

@@ -24,7 +24,7 @@ from wgsl_kernels.tensor_header import (
     RESERVED,
     STORED,
     DamagedError,
-    Entry,
+    TensorEntry,
     packed,
     read_header,
 )
@@ -132,7 +132,7 @@ def read(path: str | os.PathLike[str]) -> Content:
     return Content(dict(sorted(found.items())), by_path)
 
 
-def _read_one(file: BinaryIO, path: Path, entry: Entry, complexes: set[str]) -> Tensor:
+def _read_one(file: BinaryIO, path: Path, entry: TensorEntry, complexes: set[str]) -> Tensor:
     array = np.empty(entry.shape, STORED[entry.stored])
     if entry.nbytes:
         file.seek(entry.start)
@@ -217,7 +217,7 @@ def _names(path: Path, metadata: Mapping[str, str], key: str) -> list[str]:
     return found
 
 
-def _check_parts(path: Path, complexes: set[str], entries: Sequence[Entry]) -> None:
+def _check_parts(path: Path, complexes: set[str], entries: Sequence[TensorEntry]) -> None:
     present = {one.name: one for one in entries}
     for name in sorted(complexes):
         said = f"load: {path} is damaged: its metadata says that {name!r} is complex; "

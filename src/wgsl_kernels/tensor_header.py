@@ -49,7 +49,7 @@ LONGEST = 100_000_000
 LENGTH = 8  # bytes before the header, that say how long it is
 
 
-class Entry(NamedTuple):
+class TensorEntry(NamedTuple):
     """A tensor of a file: its dtype there, its shape, and its bytes from the file's beginning."""
 
     name: str
@@ -63,7 +63,7 @@ class DamagedError(Exception):
     """The file is none of safetensors, or not whole; the message says why."""
 
 
-def parsed(header: bytes, size: int) -> tuple[list[Entry], dict[str, str]]:
+def parsed(header: bytes, size: int) -> tuple[list[TensorEntry], dict[str, str]]:
     """Return the tensors in the order of their bytes, and the metadata.
 
     Args:
@@ -107,7 +107,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _entry(name: str, facts: Any, first: int) -> Entry:
+def _entry(name: str, facts: Any, first: int) -> TensorEntry:
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -128,7 +128,7 @@ def _entry(name: str, facts: Any, first: int) -> Entry:
             f"{name!r} takes {offsets[1] - offsets[0]} bytes; {stored} of shape {shape} has "
             f"{nbytes}"
         )
-    return Entry(name, stored, tuple(shape), first + offsets[0], nbytes)
+    return TensorEntry(name, stored, tuple(shape), first + offsets[0], nbytes)
 
 
 def _are_sizes(found: Any) -> bool:
@@ -161,7 +161,7 @@ def packed(
     return [len(text).to_bytes(LENGTH, "little") + text, *parts]
 
 
-def read_header(file: BinaryIO, size: int) -> tuple[list[Entry], dict[str, str]]:
+def read_header(file: BinaryIO, size: int) -> tuple[list[TensorEntry], dict[str, str]]:
     """Return what an open file has in it, from its beginning.
 
     Raises:

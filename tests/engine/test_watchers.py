@@ -13,13 +13,13 @@ import wgsl_kernels as wk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
 
 
 def test_an_interceptor_sees_every_run_of_its_block(backend: str) -> None:
     seen = []
 
-    def note(call: Call, proceed: Proceed) -> Result:
+    def note(call: KernelRun, proceed: Proceed) -> Result:
         result = proceed(call)
         seen.append((call.name, [one.shape for one in call.inputs]))
         return result
@@ -34,8 +34,8 @@ def test_an_interceptor_sees_every_run_of_its_block(backend: str) -> None:
 def test_the_last_interceptor_stands_innermost_to_the_caller(backend: str) -> None:
     order = []
 
-    def named(name: str) -> Callable[[Call, Proceed], Result]:
-        def intercept(call: Call, proceed: Proceed) -> Result:
+    def named(name: str) -> Callable[[KernelRun, Proceed], Result]:
+        def intercept(call: KernelRun, proceed: Proceed) -> Result:
             order.append(name)
             return proceed(call)
 
@@ -47,7 +47,7 @@ def test_the_last_interceptor_stands_innermost_to_the_caller(backend: str) -> No
 
 
 def test_an_interceptor_may_replace_inputs_attributes_and_result(backend: str) -> None:
-    def meddle(call: Call, proceed: Proceed) -> Result:
+    def meddle(call: KernelRun, proceed: Proceed) -> Result:
         call.inputs = (wk.tensor([[5.0, 6.0]]),)
         call.attrs = {**call.attrs, "axis": 1}
         result = proceed(call)
@@ -165,7 +165,7 @@ def test_each_thread_has_its_own_backend_tape_and_scope() -> None:
 def test_interceptors_and_configuration_stay_in_their_thread() -> None:
     seen = []
 
-    def note(call: Call, proceed: Proceed) -> Result:
+    def note(call: KernelRun, proceed: Proceed) -> Result:
         seen.append(call.name)
         return proceed(call)
 

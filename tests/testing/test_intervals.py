@@ -12,7 +12,7 @@ from tests.modes import ALL_MODES, some
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.bench.comparison.checks import only
-from wgsl_kernels.bench.comparison.derived import Run, derived, run_on_intervals
+from wgsl_kernels.bench.comparison.derived import BoundedResults, derived, run_on_intervals
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
 from wgsl_kernels.bench.intervals import arithmetic
 from wgsl_kernels.bench.intervals.functions import BUILTINS
@@ -45,7 +45,7 @@ def _chosen() -> list[Sample]:
     return [next(one for one in floats if one.kernel == name) for name in FEW]
 
 
-def _run(sample: Sample, arrays: list[Array]) -> Run:
+def _run(sample: Sample, arrays: list[Array]) -> BoundedResults:
     driver = find_driver("webgpu")
     assert isinstance(driver, WebGpuBackend)
     with only("webgpu", sample), warnings.catch_warnings():

@@ -9,7 +9,7 @@ from tests.modes import ALL_MODES
 from tests.testing.placed_errors import FAULTS, write_fault
 
 from wgsl_kernels.cli.check import CheckOptions, check_program
-from wgsl_kernels.testing.program import Program
+from wgsl_kernels.testing.program import KernelScript
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ def test_an_error_is_found_where_it_was_put(kind: str, tmp_path: Path) -> None:
         folder = tmp_path / str(seed)
         folder.mkdir()
         fault = write_fault(folder, kind, seed)
-        program = Program.at(fault.program)
+        program = KernelScript.at(fault.program)
         found = check_program(program, asked).findings[0]
         program.drop()
         if (found.file, found.line, found.column) != (str(fault.file), fault.line, fault.column):

@@ -15,8 +15,8 @@ from tests.testing.commands import RIGHT, WRONG, written
 
 import wgsl_kernels as wk
 from wgsl_kernels.cli.check import CheckOptions
-from wgsl_kernels.cli.watching import Session, watch_file
-from wgsl_kernels.testing.program import Program
+from wgsl_kernels.cli.watching import WatchSession, watch_file
+from wgsl_kernels.testing.program import KernelScript
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("as_before")
 @pytest.mark.gpu
 def test_an_edit_never_gives_the_verdict_on_the_text_before(tmp_path: Path) -> None:
     file = written(tmp_path, RIGHT)
-    session = Session(Program.at(file), CheckOptions())
+    session = WatchSession(KernelScript.at(file), CheckOptions())
     other = RIGHT.replace("x * attrs.alpha + z;", "x * attrs.alpha - z;")
     texts = [RIGHT, WRONG, other, RIGHT, "import nowhere_to_be_found\n", RIGHT, WRONG, WRONG, RIGHT]
     for text in texts:
@@ -65,7 +65,7 @@ def test_a_session_of_random_edits_is_never_stale(tmp_path: Path) -> None:
     """Each edit is another text than all before, by its comment; some break the Python file."""
     draw = random.Random(0)
     file = written(tmp_path, RIGHT)
-    session = Session(Program.at(file), CheckOptions())
+    session = WatchSession(KernelScript.at(file), CheckOptions())
     assert session.turn().passed()
     good = 0.5
     x = wk.tensor([2.0])
@@ -92,7 +92,7 @@ def test_a_module_beside_the_file_is_read_anew_at_each_turn(tmp_path: Path) -> N
     own = tmp_path / "tinted_formula_of_this_test.py"
     text = "import tinted_formula_of_this_test as formula\n" + RIGHT
     text = text.replace("    return x * alpha + z\n", "    return formula.right(x, z, alpha)\n")
-    session = Session(Program.at(written(tmp_path, text)), CheckOptions())
+    session = WatchSession(KernelScript.at(written(tmp_path, text)), CheckOptions())
     for sign, passes in (("+", True), ("-", False), ("+", True)):
         own.write_text(f"def right(x, z, alpha):\n    return x * alpha {sign} z\n")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
 from wgsl_kernels.engine.registry.registry import announce_change
 from wgsl_kernels.wgsl.facts.reader import read
-from wgsl_kernels.wgsl.facts.types import Types, template_of
+from wgsl_kernels.wgsl.facts.types import TypeLayouts, template_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.places import Text
 
@@ -52,7 +52,7 @@ def poisoned() -> Iterator[set[str]]:
 def poison(text: str, entry: str, met: set[str]) -> str:
     """Return a shader's text, the entry point of which begins with poisoning."""
     facts = read(Text("poisoned.wgsl", text))
-    types = Types.of(facts.structs, facts.aliases, {}, facts.constants, {})
+    types = TypeLayouts.of(facts.structs, facts.aliases, {}, facts.constants, {})
     found = [one for one in facts.variables.values() if one.space == "workgroup"]
     if not found:
         return text
@@ -68,7 +68,7 @@ def poison(text: str, entry: str, met: set[str]) -> str:
     return f"{text[:begin]} {filling} {text[begin:]}"
 
 
-def _filled(types: Types, target: str, type_: str, depth: int) -> str:
+def _filled(types: TypeLayouts, target: str, type_: str, depth: int) -> str:
     """Return the statements that poison a variable; all lanes write the same."""
     resolved = types.resolve(type_)
     name, inner = template_of(resolved)

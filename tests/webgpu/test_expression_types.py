@@ -63,7 +63,7 @@ def typed(statement: str) -> tuple[Types, tree.Function]:
 
 def type_of(expression: str) -> str:
     types, function = typed(f"_ = {expression};")
-    assert isinstance(function.body, tree.Block)
+    assert isinstance(function.body, tree.CompoundStatement)
     statement = function.body.statements[-1]
     assert isinstance(statement, tree.Assign)
     assert types.problems == ()
@@ -313,7 +313,7 @@ def test_a_linked_module_knows_the_types_of_all_its_parts() -> None:
     assert types.unknown == ()
     function = linked.declarations[0].node
     assert isinstance(function, tree.Function)
-    assert isinstance(function.body, tree.Block)
+    assert isinstance(function.body, tree.CompoundStatement)
     let = function.body.statements[0]
     assert isinstance(let, tree.Value)
     assert let.value is not None

@@ -9,7 +9,7 @@ from weakref import WeakSet
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu.capturing.scratch import Reservation, Value, Workspace
+from wgsl_kernels.backends.webgpu.capturing.scratch import Reservation, ScratchValue, Workspace
 from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool
 
 
@@ -27,8 +27,8 @@ def make_workspace() -> Workspace:
 
 
 def places_for(
-    workspace: Workspace, values: dict[Value, range], results: list[Reservation]
-) -> dict[Value, Block | int]:
+    workspace: Workspace, values: dict[ScratchValue, range], results: list[Reservation]
+) -> dict[ScratchValue, Block | int]:
     """Return where a workspace holds the values, its new buffers made."""
     return workspace.places_in(workspace.plan(values, results))
 
@@ -38,13 +38,13 @@ def capacity_of(place: Block | int, results: list[Reservation]) -> int:
     return place.capacity if isinstance(place, Block) else results[place].capacity
 
 
-def draw_run(seed: int, steps: int = 20) -> tuple[dict[Value, range], list[Reservation]]:
+def draw_run(seed: int, steps: int = 20) -> tuple[dict[ScratchValue, range], list[Reservation]]:
     """Return the values of a random run and the buffers of its results."""
     draw = np.random.default_rng(seed)
-    values: dict[Value, range] = {}
+    values: dict[ScratchValue, range] = {}
     for _ in range(30):
         first, last = sorted(draw.integers(0, steps, 2).tolist())
-        values[Value(int(2.0 ** draw.uniform(2, 16)))] = range(first, last + 1)
+        values[ScratchValue(int(2.0 ** draw.uniform(2, 16)))] = range(first, last + 1)
     results = [
         Reservation(
             int(2.0 ** draw.uniform(4, 16)), slot, [range(int(draw.integers(0, steps)), steps)]
@@ -73,7 +73,7 @@ def test_values_that_are_used_at_once_have_places_of_their_own(seed: int) -> Non
 
 def test_a_small_value_goes_where_a_large_one_was() -> None:
     workspace = make_workspace()
-    large, small, late = Value(4096), Value(64), Value(1024)
+    large, small, late = ScratchValue(4096), ScratchValue(64), ScratchValue(1024)
     places = places_for(workspace, {small: range(2, 4), large: range(2), late: range(4, 6)}, [])
 
     assert places[small] is places[large] is places[late]
@@ -81,7 +81,7 @@ def test_a_small_value_goes_where_a_large_one_was() -> None:
 
 def test_a_value_lies_in_the_buffer_of_a_result_until_that_is_there() -> None:
     workspace = make_workspace()
-    early, late = Value(256), Value(256)
+    early, late = ScratchValue(256), ScratchValue(256)
     result = Reservation(1024, 7, [range(3, 6)])
     places = places_for(workspace, {early: range(3), late: range(2, 4)}, [result])
 
@@ -94,7 +94,9 @@ def test_a_second_run_of_the_same_sizes_takes_no_more_buffers() -> None:
     spans = [range(2), range(1, 3), range(2, 4)]
     runs = [
         places_for(
-            workspace, {Value(512): span for span in spans}, [Reservation(512, 0, [range(2, 9)])]
+            workspace,
+            {ScratchValue(512): span for span in spans},
+            [Reservation(512, 0, [range(2, 9)])],
         )
         for _ in range(2)
     ]

@@ -11,7 +11,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
 from wgsl_kernels.backends.webgpu.adapter.policy import GPU, SOFTWARE, policy_of
 from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK
-from wgsl_kernels.backends.webgpu.lowering.spreads import Layout, Spread, spreads
+from wgsl_kernels.backends.webgpu.lowering.spreads import ReductionSizes, Spread, spreads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,7 +93,7 @@ def test_the_same_input_gives_the_same_bits() -> None:
 def test_no_part_is_longer_than_an_invocation_may_reduce(
     policy: Policy, maps: bool, count: int, rows: int, inner: int
 ) -> None:
-    layout = Layout(rows, count, inner, inner, policy, maps, has_subgroups=True)
+    layout = ReductionSizes(rows, count, inner, inner, policy, maps, has_subgroups=True)
     found = spreads(layout)
     assert {one.variant for one in found} >= {"rows", "lanes", "subgroups"}
     assert ("columns" in {one.variant for one in found}) == (inner >= 4)
@@ -103,18 +103,18 @@ def test_no_part_is_longer_than_an_invocation_may_reduce(
 
 
 def test_a_row_is_a_workgroups_or_a_few_lanes_on_a_gpu_and_an_invocations_on_a_cpu() -> None:
-    on_gpu, on_cpu = (Layout(2048, 2048, 1, 1, policy) for policy in (GPU, SOFTWARE))
+    on_gpu, on_cpu = (ReductionSizes(2048, 2048, 1, 1, policy) for policy in (GPU, SOFTWARE))
     assert spreads(on_gpu)[0] == Spread("lanes", 1)
     assert spreads(on_cpu)[0] == Spread("rows", 1)
-    many = Layout(1 << 16, 256, 1, 1, GPU, has_subgroups=True)
+    many = ReductionSizes(1 << 16, 256, 1, 1, GPU, has_subgroups=True)
     assert spreads(many)[0] == Spread("subgroups", 1)
-    columns = Layout(2048, 2048, 2048, 2048, SOFTWARE)
+    columns = ReductionSizes(2048, 2048, 2048, 2048, SOFTWARE)
     assert spreads(columns)[0] == Spread("eights", 1)
 
 
 def test_where_pages_are_small_few_of_many_are_touched_in_turn() -> None:
     driver = "Mesa 22.3.6 (LLVM 15.0.6)"
     old = AdapterInfo(0, "llvmpipe", "", driver, "Vulkan", "CPU", {}, frozenset(), True)
-    large, small = (Layout(2048, rows, 2048, 2048, policy_of(old)) for rows in (2048, 256))
+    large, small = (ReductionSizes(2048, rows, 2048, 2048, policy_of(old)) for rows in (2048, 256))
     assert spreads(large)[0] == Spread("eights", 64)
     assert spreads(small)[0] == Spread("eights", 1)

@@ -17,7 +17,7 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering import reduce as lower_reduce
 from wgsl_kernels.backends.webgpu.lowering import spreads as lower_spreads
-from wgsl_kernels.backends.webgpu.lowering.spreads import Layout, Spread, spreads
+from wgsl_kernels.backends.webgpu.lowering.spreads import ReductionSizes, Spread, spreads
 from wgsl_kernels.backends.webgpu.modules.source import load_file, load_text, shaders_folder
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.bench.comparison.checks import check_forward
@@ -45,7 +45,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Have every reduction go by subgroups where it can; give the variants that were taken."""
     found: list[str] = []
 
-    def preferred(layout: Layout) -> list[Spread]:
+    def preferred(layout: ReductionSizes) -> list[Spread]:
         order = sorted(spreads(layout), key=lambda one: one.variant != "subgroups")
         assert (order[0].variant == "subgroups") == layout.has_subgroups
         found.append(order[0].variant)

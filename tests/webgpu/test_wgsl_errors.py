@@ -15,7 +15,7 @@ from wgsl_kernels.backends.webgpu.modules.source import find_source, load_file
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span, Text
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Composition, Edit
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, TextBuilder
 from wgsl_kernels.wgsl.syntax.tokens import tokenize
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def error_of(source: Source) -> str:
 
 def test_every_character_knows_where_it_came_from() -> None:
     source = Text("a.wgsl", "one two\nthree")
-    text = Composition()
+    text = TextBuilder()
     text.generate("head\n")
     text.quote(source, Span(0, 13), [Edit(Span(4, 7), "2"), Edit(Span(8, 8), "new\nline ")])
     text.generate("\ntail")

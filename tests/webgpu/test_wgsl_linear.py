@@ -18,7 +18,7 @@ from wgsl_kernels.wgsl.linking.conditions import translate
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.lint.sizes import may_be_large
 from wgsl_kernels.wgsl.syntax.places import Span, Text
-from wgsl_kernels.wgsl.syntax.source_map import Composition, Edit
+from wgsl_kernels.wgsl.syntax.source_map import Edit, TextBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +120,7 @@ def test_quoting_many_pieces_of_a_file_with_many_edits_is_linear() -> None:
         edits = [Edit(Span(begin + 6, begin + 12), "b") for begin in begins]
 
         def run() -> None:
-            text = Composition()
+            text = TextBuilder()
             for begin in begins:
                 text.quote(source, Span(begin, begin + 17), edits)
             assert text.finish().composed.text == "const b = 1;" * count

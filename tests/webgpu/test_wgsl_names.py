@@ -15,7 +15,7 @@ from wgsl_kernels.wgsl.names.resolve import Names, names_of, resolve
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.printer import print_declaration, print_module
-from wgsl_kernels.wgsl.syntax.source_map import Composition
+from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
 
 few = settings(
     derandomize=True,
@@ -199,7 +199,7 @@ def test_ops_of_several_files_go_into_one_text() -> None:
         Text("a.wgsl", one + "fn op(x: T) -> T {\n  return half(x) + attrs.alpha;\n}\n"),
         Text("b.wgsl", "fn op(x: T) -> T {\n  return -x;\n}\n"),
     ]
-    fused = Composition()
+    fused = TextBuilder()
     for number, text in enumerate(texts):
         found = resolve(text)
         new = {s.name: f"{s.name}_{number}" for s in found.symbols if s.is_global}

@@ -6,9 +6,9 @@ import pytest
 
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.facts.evaluate import NotConstantError, evaluate
-from wgsl_kernels.wgsl.facts.facts import Facts, Other
+from wgsl_kernels.wgsl.facts.facts import Facts, OtherDeclaration
 from wgsl_kernels.wgsl.facts.reader import read
-from wgsl_kernels.wgsl.facts.types import Types, UnknownTypeError
+from wgsl_kernels.wgsl.facts.types import TypeLayouts, UnknownTypeError
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.tokens import tokenize
@@ -77,7 +77,7 @@ def test_names_after_a_dot_or_in_comments_are_not_used() -> None:
 def test_spans_cover_what_they_name() -> None:
     found = facts(KERNEL)
     for declaration in found.declarations:
-        if not isinstance(declaration, Other):
+        if not isinstance(declaration, OtherDeclaration):
             span = declaration.name_span
             assert KERNEL[span.begin : span.end] == declaration.name
             text = KERNEL[declaration.span.begin : declaration.span.end]
@@ -142,7 +142,7 @@ def test_layouts_follow_the_tables_of_wgsl() -> None:
     found = facts(
         KERNEL + "struct In { a: f32, b: vec3<f32>, c: f32, @size(32) d: u32, e: mat3x2<f32> }\n"
     )
-    types = Types.of(found.structs, found.aliases, {"T": "f16"}, found.constants, {})
+    types = TypeLayouts.of(found.structs, found.aliases, {"T": "f16"}, found.constants, {})
     sizes = {
         "f32": (4, 4), "vec2<f32>": (8, 8), "vec3f": (12, 16), "vec4<T>": (8, 8),
         "array<vec3<f32>, 2>": (32, 16), "atomic<u32>": (4, 4), "mat4x3<f32>": (64, 16),

@@ -8,7 +8,7 @@ import sys
 from wgsl_kernels.engine import CalledModule
 
 
-class _Package(CalledModule):
+class _BackendsPackage(CalledModule):
     def __call__(self) -> list[str]:
         """Return the names of the registered backends, in order of registration."""
         from wgsl_kernels.engine.drivers.backends import backends
@@ -16,4 +16,4 @@ class _Package(CalledModule):
         return backends()
 
 
-sys.modules[__name__].__class__ = _Package
+sys.modules[__name__].__class__ = _BackendsPackage

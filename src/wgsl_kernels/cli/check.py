@@ -19,7 +19,7 @@ from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.registry.registry import get_kernel, kernel_names
 from wgsl_kernels.testing.kernel import check_kernel
-from wgsl_kernels.testing.program import Program
+from wgsl_kernels.testing.program import KernelScript
 from wgsl_kernels.testing.registered import samples_of
 from wgsl_kernels.testing.report import Report
 from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
@@ -141,7 +141,7 @@ def check_target(target: str | None, asked: CheckOptions, *, everything: bool = 
             raise ArgumentError(f"check: there is no file {target}.")
         verdict = Verdict(others=_of_file(Path(target)))
     elif Path(target).suffix == ".py" or Path(target).is_file():
-        verdict = check_program(Program.at(Path(target)), asked)
+        verdict = check_program(KernelScript.at(Path(target)), asked)
     elif target in kernel_names():
         verdict = check_names([target], asked)
     else:
@@ -176,7 +176,7 @@ def check_targets(
     return whole
 
 
-def check_program(program: Program, asked: CheckOptions) -> Verdict:
+def check_program(program: KernelScript, asked: CheckOptions) -> Verdict:
     """Run a file and check the kernels that it registers."""
     program.run()
     verdict = check_names([one for one in program.kernels if samples_of(one)], asked)

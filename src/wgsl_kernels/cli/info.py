@@ -11,7 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
-from wgsl_kernels.backends.webgpu.devices.adapters import Choice, choose_adapter, list_adapters
+from wgsl_kernels.backends.webgpu.devices.adapters import (
+    AdapterChoice,
+    choose_adapter,
+    list_adapters,
+)
 from wgsl_kernels.testing.quirks import quirks_at_hand
 
 PACKAGES = ("wgsl-kernels", "wgpu", "numpy")
@@ -90,7 +94,7 @@ def _quirks() -> Iterator[RenderableType]:
         yield Text(f"Known of it since {one.since}: {one.what}. {one.link}", style="dim")
 
 
-def _verdict(choice: Choice | None) -> Text:
+def _verdict(choice: AdapterChoice | None) -> Text:
     if choice is None:
         return Text(NO_ADAPTER)
     chosen = choice.info

@@ -25,7 +25,7 @@ SEVERAL = ("map", "free")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class NewKernel:
     """A kernel to be written.
 
     Attributes:
@@ -48,7 +48,7 @@ class Wanted:
         return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def wanted(name: str, form: str, inputs: str, attrs: Sequence[str]) -> Wanted:
+def wanted(name: str, form: str, inputs: str, attrs: Sequence[str]) -> NewKernel:
     """Return what the options of the command ask for.
 
     Raises:
@@ -73,7 +73,7 @@ def wanted(name: str, form: str, inputs: str, attrs: Sequence[str]) -> Wanted:
         _check_name("attribute", one)
         if one in (names or default):
             raise ArgumentError(f"new: {one} is an input already; want another attribute.")
-    return Wanted(name, form, names or default, numbers)
+    return NewKernel(name, form, names or default, numbers)
 
 
 def _check_name(kind: str, name: str) -> None:
@@ -99,7 +99,7 @@ def _attribute(text: str) -> tuple[str, float | int]:
     )
 
 
-def write_kernel(one: Wanted, folder: Path, *, overwrite: bool = False) -> Path:
+def write_kernel(one: NewKernel, folder: Path, *, overwrite: bool = False) -> Path:
     """Write the file and return its path.
 
     Raises:
@@ -114,7 +114,7 @@ def write_kernel(one: Wanted, folder: Path, *, overwrite: bool = False) -> Path:
     return path
 
 
-def text_of(one: Wanted) -> str:
+def text_of(one: NewKernel) -> str:
     values = {
         "NAME": one.name,
         "OP": one.op,
@@ -150,7 +150,7 @@ def _field(name: str, value: float) -> str:
     return f"T(attrs.{name})" if isinstance(value, int) else f"attrs.{name}"
 
 
-def _sums(one: Wanted) -> dict[str, str]:
+def _sums(one: NewKernel) -> dict[str, str]:
     """Return the parts of a map's and a free kernel's file that depend on the inputs."""
     first, *others = one.inputs
     scale = " * ".join(("", *one.attrs))

@@ -16,7 +16,7 @@ from rich.text import Text
 from wgsl_kernels.cli.check import CheckOptions, Verdict, check_names, check_program, show
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.snapshot import Snapshot, take_snapshot
-from wgsl_kernels.testing.program import Program
+from wgsl_kernels.testing.program import KernelScript
 from wgsl_kernels.testing.registered import samples_of, set_samples
 from wgsl_kernels.testing.report import Report
 
@@ -36,7 +36,7 @@ SETTLED_MS = 30
 
 
 @dataclass
-class Session:
+class WatchSession:
     """One file under watch.
 
     Attributes:
@@ -46,7 +46,7 @@ class Session:
         turns: How many verdicts were given.
     """
 
-    program: Program
+    program: KernelScript
     asked: CheckOptions
     good: Verdict | None = None
     turns: int = 0
@@ -132,7 +132,7 @@ def watch_file(
             stop.set()
 
 
-def session_of(target: str | None, asked: CheckOptions) -> Session:
+def session_of(target: str | None, asked: CheckOptions) -> WatchSession:
     """Return a watch over a file.
 
     Raises:
@@ -140,7 +140,7 @@ def session_of(target: str | None, asked: CheckOptions) -> Session:
     """
     if target is None or Path(target).suffix != ".py":
         raise ArgumentError("check: --watch wants a Python file that registers kernels.")
-    return Session(Program.at(Path(target)), asked)
+    return WatchSession(KernelScript.at(Path(target)), asked)
 
 
 def changes_beside(file: Path, stop: threading.Event) -> Iterator[set[Any]]:
@@ -159,7 +159,7 @@ def changes_beside(file: Path, stop: threading.Event) -> Iterator[set[Any]]:
     )
 
 
-def _shown(to: Console, session: Session) -> Iterator[Verdict | None] | None:
+def _shown(to: Console, session: WatchSession) -> Iterator[Verdict | None] | None:
     """Print the verdict on the file as it is now; return what is left to say of it."""
     verdict = session.turn()
     to.rule(time.strftime("%H:%M:%S"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from wgsl_kernels.cli.check import CheckOptions
-    from wgsl_kernels.cli.watching import Session
+    from wgsl_kernels.cli.watching import WatchSession
     from wgsl_kernels.testing.sample import Sample
 
 Array = np.ndarray[Any, Any]
@@ -46,7 +46,7 @@ class Scene:
         chosen: The attribute that the keyboard changes.
     """
 
-    session: Session
+    session: WatchSession
     asked: CheckOptions
     picture: Array | None = None
     problem: str = ""
@@ -142,7 +142,7 @@ def frame(scene: Scene, width: int, height: int) -> Array:
 
 
 def open_window(
-    to: Console, session: Session, asked: CheckOptions, frames: int | None = None
+    to: Console, session: WatchSession, asked: CheckOptions, frames: int | None = None
 ) -> Scene:
     """Show a file's output in a window, again at every save, until it is closed.
 
@@ -221,7 +221,7 @@ def _canvas() -> tuple[Any, Any]:
     return canvas, loop
 
 
-def _note_saves(session: Session, saved: threading.Event, ended: threading.Event) -> None:
+def _note_saves(session: WatchSession, saved: threading.Event, ended: threading.Event) -> None:
     for changed in changes_beside(session.program.path, ended):
         if changed:
             saved.set()

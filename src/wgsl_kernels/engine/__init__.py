@@ -20,7 +20,7 @@ class CalledModule(ModuleType):
         return importlib.import_module, (self.__name__,)
 
 
-class _Package(CalledModule):
+class _EnginePackage(CalledModule):
     def __call__(self) -> "Engine":
         """Return the engine of this process."""
         from wgsl_kernels.engine.observe.facade import engine
@@ -28,4 +28,4 @@ class _Package(CalledModule):
         return engine()
 
 
-sys.modules[__name__].__class__ = _Package
+sys.modules[__name__].__class__ = _EnginePackage

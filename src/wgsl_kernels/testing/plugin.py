@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from wgsl_kernels.testing.kernel import check_kernel
-from wgsl_kernels.testing.program import Program
+from wgsl_kernels.testing.program import KernelScript
 from wgsl_kernels.testing.registered import samples_of
 from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
 
@@ -43,7 +43,7 @@ class KernelFile(pytest.File):
         Raises:
             pytest.Collector.CollectError: The file does not run, or has no such kernel.
         """
-        program = Program.at(self.path)
+        program = KernelScript.at(self.path)
         program.run()
         if program.findings:
             raise self.CollectError("\n".join(map(str, program.findings)))

@@ -27,7 +27,7 @@ RUN_NAME = "<check>"
 
 
 @dataclass
-class Program:
+class KernelScript:
     """One file with what it registers.
 
     Attributes:
@@ -44,7 +44,7 @@ class Program:
     _before: Snapshot | None = field(default=None, repr=False)
 
     @classmethod
-    def at(cls, path: Path) -> Program:
+    def at(cls, path: Path) -> KernelScript:
         """Return the program of a file, which has not run yet.
 
         Raises:

@@ -57,7 +57,7 @@ class Adam(Optimizer):
         self._beta1 = between(self._name, "beta1", beta1, 0, 1)
         self._beta2 = between(self._name, "beta2", beta2, 0, 1)
         self._epsilon = between(self._name, "epsilon", epsilon, 0, math.inf)
-        self._weights = Weights((self._beta1, self._beta2))
+        self._weights = BiasCorrection((self._beta1, self._beta2))
 
     def shared(self, rate: Tensor, step: Tensor) -> tuple[Tensor, ...]:
         """Return the rate, and what the mean and the mean square are divided by."""
@@ -77,7 +77,7 @@ class Adam(Optimizer):
         return value - rate * m / (weight_of_m * (sqrt(v / weight_of_v) + self._epsilon)), m, v
 
 
-class Weights:
+class BiasCorrection:
     """1 - beta^step, with all its digits also in the first steps, when it is small.
 
     The host knows the step while it counts there, and then the weights are numbers that travel with
@@ -100,8 +100,8 @@ class Weights:
             pairs = zip(betas, self._last, strict=True)
             self._values = np.concatenate([_weights(beta, last) for beta, last in pairs])
 
-    def __reduce__(self) -> tuple[type[Weights], tuple[tuple[float, ...]]]:
-        return Weights, (self._betas,)
+    def __reduce__(self) -> tuple[type[BiasCorrection], tuple[tuple[float, ...]]]:
+        return BiasCorrection, (self._betas,)
 
     def after(self, step: Tensor, dtype: DType) -> tuple[Tensor, ...]:
         """Return the weights in step ``step``, an int32 scalar from 1, as scalars of ``dtype``."""

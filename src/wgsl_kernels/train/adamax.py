@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.ops.elementwise.binary import maximum
 from wgsl_kernels.ops.elementwise.cast import astype
 from wgsl_kernels.ops.elementwise.unary import abs
-from wgsl_kernels.train.adam import Weights
+from wgsl_kernels.train.adam import BiasCorrection
 from wgsl_kernels.train.optimizer import Optimizer, between
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Adamax(Optimizer):
         self._beta2 = between(self._name, "beta2", beta2, 0, 1)
         self._epsilon = between(self._name, "epsilon", epsilon, 0, math.inf)
         self._decay = between(self._name, "decay", decay, 0, math.inf)
-        self._weights = Weights((self._beta1,))
+        self._weights = BiasCorrection((self._beta1,))
 
     def shared(self, rate: Tensor, step: Tensor) -> tuple[Tensor, ...]:
         """Return the rate of this step, divided by 1 - beta1^step."""

@@ -45,7 +45,7 @@ def keep_freed_memory() -> None:
     np.empty(REUSED, np.uint8)
 
 
-class _Memory:
+class _OwnedArray:
     """An array that owns memory, as long as tensors hold it or views of it."""
 
     __slots__ = ("__weakref__", "array")
@@ -59,7 +59,7 @@ class CpuArray:
 
     __slots__ = ("array", "memory")
 
-    def __init__(self, array: Array, memory: _Memory) -> None:
+    def __init__(self, array: Array, memory: _OwnedArray) -> None:
         self.array = array
         self.memory = memory
 
@@ -76,7 +76,9 @@ class CpuBackend:
     def __init__(self) -> None:
         keep_freed_memory()
         self._lock = threading.RLock()  # what ends inside of it may make tensors
-        self._held: dict[int, tuple[ref[_Memory], int]] = {}  # with its bytes, by the array's id
+        self._held: dict[
+            int, tuple[ref[_OwnedArray], int]
+        ] = {}  # with its bytes, by the array's id
         self._at_most = 0  # bytes held, and those counted out since they were last added up
         self._checked_from = NEGLIGIBLE  # from so many on, small arrays are checked too
 
@@ -176,7 +178,7 @@ class CpuBackend:
             found = self._held.get(key)
             memory = None if found is None else found[0]()
             if memory is None:
-                memory = _Memory(owner)
+                memory = _OwnedArray(owner)
                 nbytes = owner.nbytes
                 self._held[key] = ref(memory, partial(self._held.pop, key)), nbytes
                 self._at_most += nbytes

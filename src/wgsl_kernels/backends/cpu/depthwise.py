@@ -161,7 +161,7 @@ def _lines(sliding: Sliding, x: Array, part: Part, across: int) -> Iterator[tupl
     rows, cols = sliding.rows, sliding.cols
     down = places.stop - places.start
     turns = phase_count(cols)
-    tall = Run(
+    tall = StridedLines(
         places.start * rows.stride - rows.before,
         1,
         (down - 1) * rows.stride + (rows.window - 1) * rows.dilation + 1,
@@ -169,7 +169,7 @@ def _lines(sliding: Sliding, x: Array, part: Part, across: int) -> Iterator[tupl
     reach = (cols.out - 1) * cols.stride + (cols.window - 1) * cols.dilation + 1
     for turn in range(min(turns, cols.window)):
         skipped, phase = divmod(turn * cols.dilation, cols.stride)
-        wide = Run(phase - cols.before, cols.stride, len(range(phase, reach, cols.stride)))
+        wide = StridedLines(phase - cols.before, cols.stride, len(range(phase, reach, cols.stride)))
         lines = _taken(x[images], tall, wide)
         image, line, element, item = lines.strides
         view = np.lib.stride_tricks.as_strided(
@@ -195,7 +195,7 @@ def _lines(sliding: Sliding, x: Array, part: Part, across: int) -> Iterator[tupl
         yield slice(turn, None, turns), view
 
 
-class Run(NamedTuple):
+class StridedLines(NamedTuple):
     """Lines ``step`` apart: so many ``places`` from ``first`` on, which may lie outside."""
 
     first: int
@@ -210,7 +210,7 @@ class Run(NamedTuple):
         return slice(begin, end), slice(start, start + (end - begin) * self.step, self.step)
 
 
-def _taken(x: Array, tall: Run, wide: Run) -> Array:
+def _taken(x: Array, tall: StridedLines, wide: StridedLines) -> Array:
     """Return lines and elements of images, 0 outside of these; elements lie side by side."""
     height, width, channels = x.shape[1:]
     (down, rows), (right, cols) = tall.inside(height), wide.inside(width)

@@ -138,7 +138,7 @@ def _along(x: Array) -> Array:
     return y if wide is np.float32 else y.astype(np.float32)
 
 
-class _Scratch(threading.local):
+class _SumScratch(threading.local):
     """Memory of a thread for sums on the way: to ask for it each time costs more than these."""
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class _Scratch(threading.local):
         self.address = self.memory.ctypes.data
 
 
-_scratch = _Scratch()
+_scratch = _SumScratch()
 
 
 def _room(parts: Array) -> Array | None:

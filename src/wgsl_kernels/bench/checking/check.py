@@ -39,13 +39,13 @@ def rows_of(
     rows_only: bool,
 ) -> list[Row]:
     """Return a row for each check of a kernel; see `wgsl_kernels.testing.check_kernel`."""
-    check = _Check(name, samples, backends, sections, case)
+    check = _KernelCheck(name, samples, backends, sections, case)
     if rows_only:
         check.thorough = set()
     return list(check.rows())
 
 
-class _Check:
+class _KernelCheck:
     """One check under way."""
 
     def __init__(

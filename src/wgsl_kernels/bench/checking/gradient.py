@@ -28,7 +28,7 @@ from wgsl_kernels.testing.gradients.differences import (
     tolerance,
 )
 from wgsl_kernels.testing.gradients.evaluation import (
-    Weights,
+    UpstreamGradients,
     gradients_of,
     outputs_of,
     smooth,
@@ -120,7 +120,7 @@ def alone(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         count = len(_smooth_outputs(sample, [wide_tensor(one) for one in arrays]))
     if count < 2:
         return
-    whole = double_gradients(f, arrays, Weights())
+    whole = double_gradients(f, arrays, UpstreamGradients())
     parts: list[list[Array | None]] = []
     for number in range(count):
         with double_precision():
@@ -186,7 +186,7 @@ def _of_output(sample: Sample, xs: Sequence[Tensor], number: int) -> list[Array 
     with GradientTape() as tape:
         tape.watch(sources)
         y = _smooth_outputs(sample, xs)[number]
-    weights = Weights().of(number, y)
+    weights = UpstreamGradients().of(number, y)
     found = tape.gradient([y], sources, [tensor(weights.astype(y.dtype), dtype=y.dtype)])
     return [None if one is None else one.numpy() for one in found]
 
@@ -206,7 +206,7 @@ def _of_layout(sample: Sample, layout: str) -> list[Array | None]:
     with only("webgpu", sample):
         given = tensors_for(arrays_for(sample))
         return gradients_of(
-            lambda *xs: sample.f(*xs, **sample.attrs), given, Weights(), LAYOUTS[layout]
+            lambda *xs: sample.f(*xs, **sample.attrs), given, UpstreamGradients(), LAYOUTS[layout]
         )
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from wgsl_kernels.bench.checking.cases import Array, Case
-    from wgsl_kernels.bench.comparison.derived import Run
-    from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+    from wgsl_kernels.bench.comparison.derived import BoundedResults
+    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
@@ -46,7 +46,7 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
     """Return a finding where a sample never runs the kernel that it names."""
     names: list[str] = []
 
-    def note(call: Call, proceed: Proceed) -> Result:
+    def note(call: KernelRun, proceed: Proceed) -> Result:
         names.append(call.name)
         return proceed(call)
 
@@ -64,7 +64,7 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
     return [subject.finding("kernel-not-run", words)]
 
 
-def values_of(case: Case, backend: str, make: Callable[[Array], Tensor] = tensor) -> Run:
+def values_of(case: Case, backend: str, make: Callable[[Array], Tensor] = tensor) -> BoundedResults:
     """Return what a case gives on a backend, with its inputs made by ``make``, and may give."""
     sample = case.sample
     with only(backend, sample):

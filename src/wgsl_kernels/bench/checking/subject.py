@@ -22,7 +22,7 @@ from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Module
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch, ShaderModule
     from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.registry.registry import Kernel
     from wgsl_kernels.testing.sample import Sample
@@ -70,7 +70,9 @@ class Subject:
             return Finding(code, words, self.name, **facts)
         return Finding(code, words, self.name, origin.file, origin.line, **facts)
 
-    def placed(self, code: str, words: str, module: Module, span: Span, **facts: Any) -> Finding:
+    def placed(
+        self, code: str, words: str, module: ShaderModule, span: Span, **facts: Any
+    ) -> Finding:
         """Return a finding about part of a composed text; its place is the author's."""
         composed = module.source_map.composed
         at = composed.place(span.begin)

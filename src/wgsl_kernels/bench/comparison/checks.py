@@ -31,7 +31,7 @@ from wgsl_kernels.testing.gradients.differences import (
 from wgsl_kernels.testing.gradients.evaluation import (
     Array,
     Function,
-    Weights,
+    UpstreamGradients,
     gradients_of,
     is_smooth,
     outputs_of,
@@ -85,7 +85,7 @@ def check_forward(sample: Sample, backend: str, layout: str = "default") -> Row:
 
 def check_gradient_by_numbers(sample: Sample) -> Row:
     """Compare the tape's gradient with differences, both on ``cpu`` in float64."""
-    f, arrays, weights = _called(sample), arrays_for(sample), Weights()
+    f, arrays, weights = _called(sample), arrays_for(sample), UpstreamGradients()
     analytic = double_gradients(f, arrays, weights)
     numbers = numeric_gradients(f, arrays, weights, most=MOST)
     worst = _Worst()
@@ -98,14 +98,14 @@ def check_gradient_by_numbers(sample: Sample) -> Row:
         worst.add(f"{numbers.kinks} elements at kinks or ties are left out")
     slopes = [one for one in analytic if one is not None]
     if max(one.size for one in slopes) > MOST:
-        along, change, noise = slope_along(f, arrays, slopes, weights, Weights(seed=1))
+        along, change, noise = slope_along(f, arrays, slopes, weights, UpstreamGradients(seed=1))
         worst.see_gradient("one direction", along, change, DOUBLE, noise)
     return worst.row("gradient", sample, "cpu")
 
 
 def check_gradient_parity(sample: Sample, backend: str, layout: str = "default") -> Row:
     """Compare a backend's gradient, in the sample's dtype, with that of ``cpu`` in float64."""
-    f, arrays, weights = _called(sample), arrays_for(sample), Weights()
+    f, arrays, weights = _called(sample), arrays_for(sample), UpstreamGradients()
     expected = double_gradients(f, arrays, weights)
     with only(backend, sample):
         found = gradients_of(f, tensors_for(arrays, layout), weights, LAYOUTS[layout])
@@ -124,7 +124,7 @@ def check_second_order(sample: Sample) -> Row:
     for x is how g changes along v (the Hessian is symmetric), and that for dy how f does.
     """
     f, arrays = _called(sample), arrays_for(sample)
-    weights, directions = Weights(), Weights(seed=1)
+    weights, directions = UpstreamGradients(), UpstreamGradients(seed=1)
     change, moves, noise = second_differences(f, arrays, weights, directions)
     with double_precision():
         slopes, carried = tidy(lambda: _second(f, arrays, weights, directions))
@@ -136,7 +136,7 @@ def check_second_order(sample: Sample) -> Row:
 
 
 def _second(
-    f: Function, arrays: Sequence[Array], weights: Weights, directions: Weights
+    f: Function, arrays: Sequence[Array], weights: UpstreamGradients, directions: UpstreamGradients
 ) -> tuple[list[Array], list[Array]]:
     xs = [wide_tensor(one) for one in arrays]
     sources = smooth(xs)
@@ -165,7 +165,7 @@ def check_leaks(sample: Sample, backend: str) -> Row:
     def run() -> None:
         xs = tensors_for(arrays)
         if has_gradient(sample):
-            gradients_of(f, xs, Weights())
+            gradients_of(f, xs, UpstreamGradients())
         for y in outputs_of(f, xs):
             y.numpy()
 

@@ -40,7 +40,7 @@ OF_REFERENCE = 0.5
 
 
 @dataclass(frozen=True)
-class Run:
+class BoundedResults:
     """What a kernel gave, and what it may have given.
 
     Attributes:
@@ -54,7 +54,7 @@ class Run:
     words: str
 
 
-def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> Run:
+def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> BoundedResults:
     """Run a sample on the active backend, with what its results may be.
 
     That is what the sample states; if it states nothing, what the shaders of ``webgpu`` tell.
@@ -66,15 +66,15 @@ def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> Run:
     outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), tensors)
     found = [(one.spec.dtype, one.numpy()) for one in outputs]
     if states_bound(sample) or backend != "cpu":
-        return Run(found, [bound_of(sample)], "")
+        return BoundedResults(found, [bound_of(sample)], "")
     try:
         other = _of_shader(sample, [one.numpy() for one in tensors])
     except Exception:  # said where the shader runs
-        return Run(found, [bound_of(sample)], "")
-    return Run(found, [either(one, ulp(PLAIN)) for one in other.bounds], other.words)
+        return BoundedResults(found, [bound_of(sample)], "")
+    return BoundedResults(found, [either(one, ulp(PLAIN)) for one in other.bounds], other.words)
 
 
-def _of_shader(sample: Sample, arrays: Sequence[Array]) -> Run:
+def _of_shader(sample: Sample, arrays: Sequence[Array]) -> BoundedResults:
     """Run a sample on webgpu: what its shader may give, the same formula on cpu may give, too."""
     if choose_adapter() is None or get_kernel(sample.kernel, "webgpu") is None:
         raise KernelNotFound(sample.kernel)
@@ -82,7 +82,7 @@ def _of_shader(sample: Sample, arrays: Sequence[Array]) -> Run:
         return run_bounded(sample, [tensor(one) for one in arrays], "webgpu")
 
 
-def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) -> Run:
+def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) -> BoundedResults:
     """Run a sample on webgpu, which is active, and derive what its results may be."""
     found: list[tuple[str, Array]] = []
     ranges: list[Range | None] = []
@@ -102,7 +102,7 @@ def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) 
     else:
         reason = seen.reasons[0] if seen.reasons else "no shader ran"
         words = f"{PLAIN:g} ULP, as the tree is out of reach: {reason}"
-    return Run(found, bounds, words)
+    return BoundedResults(found, bounds, words)
 
 
 def _bound_of(range_: Range | None, values: Array) -> Bound:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.bench.intervals.arithmetic import binary, matched
-from wgsl_kernels.bench.intervals.expressions import Expressions
+from wgsl_kernels.bench.intervals.expressions import ExpressionEvaluator
 from wgsl_kernels.bench.intervals.functions import BUILTINS, bits_of, number_of
 from wgsl_kernels.bench.intervals.library import LIBRARY
 from wgsl_kernels.bench.intervals.memory import store, stride_of
@@ -15,8 +15,8 @@ from wgsl_kernels.bench.intervals.numbers import Number, OutOfReachError, conver
 from wgsl_kernels.bench.intervals.values import (
     Address,
     Many,
-    Part,
     Value,
+    VariablePart,
     coerced,
     concrete,
     each,
@@ -43,7 +43,7 @@ _ATOMIC: dict[str, np.ufunc] = {
 }
 
 
-class Calls(Expressions):
+class CallEvaluator(ExpressionEvaluator):
     """What calls give."""
 
     def call(self, node: tree.Call) -> Value:
@@ -60,7 +60,7 @@ class Calls(Expressions):
             return self.atomic(name, node)
         if name == "workgroupUniformLoad":
             place = self.value(node.arguments[0])
-            assert isinstance(place, (Part, Address))
+            assert isinstance(place, (VariablePart, Address))
             return self.read(place)
         given = [self.value(one) for one in node.arguments]
         if name in self.library:

@@ -18,7 +18,7 @@ from wgsl_kernels.bench.intervals.values import (
     coerced,
     zero,
 )
-from wgsl_kernels.bench.intervals.words import Memory, Words, decode
+from wgsl_kernels.bench.intervals.words import BufferRange, Words, decode
 from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.wgsl.lint.remarks import builtin_named
 from wgsl_kernels.wgsl.syntax import tree
@@ -136,15 +136,15 @@ def _bind(
         if space == "storage":
             words, first, nbytes = bound[_binding(node)]
             words.see_as(pattern_of(type_))
-            memory = Memory(words, nbytes // 4, np.asarray(first // 4))
+            memory = BufferRange(words, nbytes // 4, np.asarray(first // 4))
             machine.globals[name] = Address(memory, whole, type_)
         elif space in ("uniform", "immediate"):
             words = _params(type_, composed, dispatch, params)
-            machine.globals[name] = Address(Memory(words, len(words.v), whole), whole, type_)
+            machine.globals[name] = Address(BufferRange(words, len(words.v), whole), whole, type_)
         elif space == "workgroup":
             own, _ = words_of(type_)
             words = Words(pattern_of(type_), np.zeros(own * (int(group[-1]) + 1)))
-            machine.globals[name] = Address(Memory(words, own, group * own), whole, type_)
+            machine.globals[name] = Address(BufferRange(words, own, group * own), whole, type_)
         else:
             machine.globals[name] = _own(machine, node)
 

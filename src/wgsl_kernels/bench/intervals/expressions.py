@@ -22,8 +22,8 @@ from wgsl_kernels.bench.intervals.values import (
     Cell,
     Many,
     Mask,
-    Part,
     Value,
+    VariablePart,
     coerced,
     each,
     part_of,
@@ -31,7 +31,7 @@ from wgsl_kernels.bench.intervals.values import (
 )
 from wgsl_kernels.wgsl.facts.evaluate import literal_value
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.types.kinds import Atomic, Struct, Type, Vector
+from wgsl_kernels.wgsl.types.kinds import Atomic, StructType, Type, Vector
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ MANY_DIGITS = 7
 _COMPONENTS = {name: number % 4 for number, name in enumerate("xyzwrgba")}
 
 
-class Expressions:
+class ExpressionEvaluator:
     """What expressions give; statements build on it.
 
     Attributes:
@@ -117,36 +117,38 @@ class Expressions:
 
     # Places.
 
-    def place(self, node: tree.Expression) -> Part | Address:
+    def place(self, node: tree.Expression) -> VariablePart | Address:
         if isinstance(node, tree.Paren):
             return self.place(node.inner)
         if isinstance(node, tree.Name):
             found = self.find(node.name)
             if isinstance(found, Cell):
-                return Part(found)
-            if isinstance(found, (Address, Part)):
+                return VariablePart(found)
+            if isinstance(found, (Address, VariablePart)):
                 return found
             raise OutOfReachError(f"{node.name}, which is no variable")
         if isinstance(node, tree.Unary) and node.operator == "*":
             pointer = self.value(node.operand)
-            if isinstance(pointer, (Address, Part)):
+            if isinstance(pointer, (Address, VariablePart)):
                 return pointer
         if isinstance(node, tree.Index):
             base, index = self.place(node.base), self.number(node.index)
             if isinstance(base, Address):
                 return inside(base, index)
             self.taint(index.doubt)
-            return Part(base.cell, (*base.path, index))
+            return VariablePart(base.cell, (*base.path, index))
         if isinstance(node, tree.Access) and not _is_swizzle(node):
             base = self.place(node.base)
             if isinstance(base, Address):
                 member = node.member.name
-                is_struct = isinstance(base.type, Struct)
+                is_struct = isinstance(base.type, StructType)
                 return inside(base, member if is_struct else _COMPONENTS[member])
-            return Part(base.cell, (*base.path, self.member(self.read(base), node.member.name)))
+            return VariablePart(
+                base.cell, (*base.path, self.member(self.read(base), node.member.name))
+            )
         raise OutOfReachError("what is written to")
 
-    def read(self, place: Part | Address) -> Value:
+    def read(self, place: VariablePart | Address) -> Value:
         if isinstance(place, Address):
             self.taint(place.doubt)
             return loaded(place)
@@ -155,7 +157,7 @@ class Expressions:
             value = part_of(value, one)
         return value
 
-    def write(self, place: Part | Address, value: Value) -> None:
+    def write(self, place: VariablePart | Address, value: Value) -> None:
         """Write a value to a place for the active invocations."""
         if isinstance(place, Address):
             store(place, coerced(value, _stored(place.type)), self.active(), self.tainted)
@@ -171,7 +173,7 @@ class Expressions:
 
     def member(self, value: Value, name: str) -> int:
         """Return the number of a member or a component."""
-        if isinstance(value, Many) and isinstance(value.type, Struct):
+        if isinstance(value, Many) and isinstance(value.type, StructType):
             return list(value.type.members).index(name)
         return _COMPONENTS[name]
 
@@ -247,11 +249,11 @@ class Expressions:
         if not _is_swizzle(node) and _is_place(node.base, self):
             return self.read(self.place(node))
         base = self.value(node.base)
-        if isinstance(base, (Part, Address)):
+        if isinstance(base, (VariablePart, Address)):
             base = self.read(base)
         if not isinstance(base, Many):
             raise OutOfReachError(f"the member {name}")
-        if isinstance(base.type, Struct) or len(name) == 1:
+        if isinstance(base.type, StructType) or len(name) == 1:
             return base.parts[self.member(base, name)]
         parts = tuple([base.parts[_COMPONENTS[one]] for one in name])
         assert isinstance(base.type, Vector)
@@ -285,7 +287,7 @@ def _is_swizzle(node: tree.Access) -> bool:
     return len(name) in (2, 3, 4) and set(name) <= set("xyzw") | set("rgba")
 
 
-def _is_place(node: tree.Expression, machine: Expressions) -> bool:
+def _is_place(node: tree.Expression, machine: ExpressionEvaluator) -> bool:
     """Say whether an expression is a variable, or part of one."""
     while isinstance(node, (tree.Index, tree.Access, tree.Paren)):
         if isinstance(node, tree.Access) and _is_swizzle(node):
@@ -296,18 +298,18 @@ def _is_place(node: tree.Expression, machine: Expressions) -> bool:
     if not isinstance(node, tree.Name):
         return False
     try:
-        return isinstance(machine.find(node.name), (Cell, Address, Part))
+        return isinstance(machine.find(node.name), (Cell, Address, VariablePart))
     except OutOfReachError:
         return False
 
 
-_EXPRESSIONS: dict[type[tree.Node], Callable[[Expressions, Any], Value]] = {
-    tree.Literal: Expressions.literal,
-    tree.Name: Expressions.name,
-    tree.Paren: Expressions.paren,
-    tree.Unary: Expressions.unary,
-    tree.Binary: Expressions.binary,
-    tree.Index: Expressions.index,
-    tree.Access: Expressions.access,
+_EXPRESSIONS: dict[type[tree.Node], Callable[[ExpressionEvaluator, Any], Value]] = {
+    tree.Literal: ExpressionEvaluator.literal,
+    tree.Name: ExpressionEvaluator.name,
+    tree.Paren: ExpressionEvaluator.paren,
+    tree.Unary: ExpressionEvaluator.unary,
+    tree.Binary: ExpressionEvaluator.binary,
+    tree.Index: ExpressionEvaluator.index,
+    tree.Access: ExpressionEvaluator.access,
     tree.Call: lambda machine, node: machine.call(node),
 }

@@ -17,7 +17,7 @@ from wgsl_kernels.bench.intervals.numbers import (
 )
 from wgsl_kernels.bench.intervals.values import Address, Many, Value, inner_types
 from wgsl_kernels.wgsl.types.kinds import Array as ArrayType
-from wgsl_kernels.wgsl.types.kinds import Atomic, Scalar, Struct, Type, Vector
+from wgsl_kernels.wgsl.types.kinds import Atomic, Scalar, StructType, Type, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ def words_of(type_: Type) -> tuple[int, int]:
     if isinstance(type_, Vector):
         words_of(type_.element)
         return type_.size, 2 if type_.size == 2 else 4
-    if isinstance(type_, Struct):
+    if isinstance(type_, StructType):
         size, align = 0, 1
         for one in type_.members.values():
             own, need = words_of(one)
@@ -54,7 +54,7 @@ def stride_of(type_: Type) -> int:
     return _up(size, align)
 
 
-def offset_of(struct: Struct, name: str) -> int:
+def offset_of(struct: StructType, name: str) -> int:
     """Return the word at which a member begins."""
     at = 0
     for member, type_ in struct.members.items():
@@ -81,7 +81,7 @@ def _pattern(type_: Type) -> Iterator[str]:
         yield "u32" if type_.name == "bool" else type_.name
     elif isinstance(type_, Atomic):
         yield type_.element.name
-    elif isinstance(type_, Struct):
+    elif isinstance(type_, StructType):
         size, _ = words_of(type_)
         words = ["u32"] * size
         for name, one in type_.members.items():
@@ -125,7 +125,7 @@ def parts_of(address: Address) -> list[Address]:
 def inside(address: Address, index: int | Number | str) -> Address:
     """Return the address of a part: of a member by its name, of an element by its number."""
     type_ = address.type
-    if isinstance(type_, Struct):
+    if isinstance(type_, StructType):
         name = index if isinstance(index, str) else list(type_.members)[int(index)]  # type: ignore[arg-type]  # structs have no dynamic index
         word = address.word + offset_of(type_, name)
         return Address(address.memory, word, type_.members[name], address.doubt)

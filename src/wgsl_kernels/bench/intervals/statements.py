@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.bench.intervals.arithmetic import binary, compare
-from wgsl_kernels.bench.intervals.calls import Calls
+from wgsl_kernels.bench.intervals.calls import CallEvaluator
 from wgsl_kernels.bench.intervals.numbers import Array, Number, OutOfReachError, exact
 from wgsl_kernels.bench.intervals.values import (
     Cell,
@@ -29,7 +29,7 @@ MOST_CALLS = 60
 
 
 @dataclass(slots=True)
-class _Frame:
+class _CallFrame:
     """A call under way: who has returned, and what."""
 
     mask: Mask
@@ -45,15 +45,15 @@ class _Rounds:
     skipped: Array | None = None
 
 
-class Machine(Calls):
+class Machine(CallEvaluator):
     """What statements do."""
 
-    frames: list[_Frame]
+    frames: list[_CallFrame]
     loops: list[_Rounds]
 
     def run(self, function: tree.Function, given: list[Value]) -> Value:
         """Call a function for the active invocations, and return what it gives."""
-        if not isinstance(function.body, tree.Block):
+        if not isinstance(function.body, tree.CompoundStatement):
             raise OutOfReachError(function.ident.name)
         if len(self.frames) > MOST_CALLS:
             raise OutOfReachError("calls that are too deep")
@@ -62,7 +62,7 @@ class Machine(Calls):
             scope[parameter.ident.name] = coerced(value, self.types.of(parameter.type))
         outer, loops, mask = self.scopes, self.loops, self.mask
         self.scopes, self.loops = [scope], []
-        self.frames.append(_Frame(mask))
+        self.frames.append(_CallFrame(mask))
         self.block(function.body)
         frame = self.frames.pop()
         self.scopes, self.loops, self.mask = outer, loops, mask
@@ -90,7 +90,7 @@ class Machine(Calls):
             raise OutOfReachError(f"a statement of kind {type(node).__name__}")
         do(self, node)
 
-    def block(self, node: tree.Block) -> None:
+    def block(self, node: tree.CompoundStatement) -> None:
         """Do statements in a scope of their own."""
         self.scopes.append({})
         for one in node.statements:
@@ -130,7 +130,7 @@ class Machine(Calls):
             value = each(lambda a, b: binary(operator, a, b), self.read(place), value)
         self.write(place, value)
 
-    def step(self, node: tree.Step) -> None:
+    def step(self, node: tree.IncrementStatement) -> None:
         """Count up or down."""
         place = self.place(node.target)
         before = self.read(place)
@@ -172,7 +172,12 @@ class Machine(Calls):
     def if_(self, node: tree.If) -> None:
         self.branch(self.condition(node.condition).v, node.body, node.otherwise)
 
-    def branch(self, yes: Array, body: tree.Block, otherwise: tree.If | tree.Block | None) -> None:
+    def branch(
+        self,
+        yes: Array,
+        body: tree.CompoundStatement,
+        otherwise: tree.If | tree.CompoundStatement | None,
+    ) -> None:
         """Do one block where a condition holds and another one elsewhere."""
         if yes.ndim == 0:
             chosen_block = body if yes else otherwise
@@ -195,7 +200,7 @@ class Machine(Calls):
             assert second is not None
             self.mask = first | second
 
-    def either(self, node: tree.If | tree.Block) -> None:
+    def either(self, node: tree.If | tree.CompoundStatement) -> None:
         if isinstance(node, tree.If):
             self.if_(node)
         else:
@@ -254,7 +259,7 @@ class Machine(Calls):
     def rounds(
         self,
         condition: tree.Expression | None,
-        body: tree.Block,
+        body: tree.CompoundStatement,
         update: tree.Statement | None,
         continuing: tree.Continuing | None,
     ) -> None:
@@ -288,7 +293,7 @@ class Machine(Calls):
 
     def one_round(
         self,
-        body: tree.Block,
+        body: tree.CompoundStatement,
         update: tree.Statement | None,
         continuing: tree.Continuing | None,
     ) -> bool:
@@ -327,12 +332,12 @@ class Machine(Calls):
 
 
 _STATEMENTS: dict[type[tree.Node], Callable[[Machine, Any], None]] = {
-    tree.Block: Machine.block,
+    tree.CompoundStatement: Machine.block,
     tree.Var: Machine.var,
     tree.Value: Machine.let,
     tree.ConstAssert: lambda machine, node: None,
     tree.Assign: Machine.assign,
-    tree.Step: Machine.step,
+    tree.IncrementStatement: Machine.step,
     tree.CallStatement: Machine.call_statement,
     tree.Return: Machine.return_,
     tree.Jump: Machine.jump,

@@ -18,7 +18,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 )
 from wgsl_kernels.wgsl.types.kinds import (
     Scalar,
-    Struct,
+    StructType,
     Type,
     Vector,
 )
@@ -26,7 +26,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.bench.intervals.words import Memory
+    from wgsl_kernels.bench.intervals.words import BufferRange
 
 MOST_PARTS = 1024
 """Elements of an array that an invocation has for itself."""
@@ -58,14 +58,14 @@ class Address:
         doubt: Where that is not sure.
     """
 
-    memory: Memory
+    memory: BufferRange
     word: Array
     type: Type
     doubt: Any = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class VariablePart:
     """Part of a variable that every invocation has for itself.
 
     Attributes:
@@ -85,7 +85,7 @@ class Cell:
     mask: Mask = None
 
 
-Value: TypeAlias = Number | Many | Address | Part
+Value: TypeAlias = Number | Many | Address | VariablePart
 
 
 def zero(type_: Type) -> Value:
@@ -99,7 +99,7 @@ def inner_types(type_: Type) -> Sequence[Type]:
     """Return the types of a type's parts."""
     if isinstance(type_, Vector):
         return [type_.element] * type_.size
-    if isinstance(type_, Struct):
+    if isinstance(type_, StructType):
         return list(type_.members.values())
     if isinstance(type_, ArrayType) and isinstance(type_.count, int):
         if type_.count > MOST_PARTS:

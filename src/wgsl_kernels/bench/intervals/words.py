@@ -50,7 +50,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Memory:
+class BufferRange:
     """What invocations see of a buffer.
 
     Attributes:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.autodiff.nodes import Node, Pullback, identities, output_ids, restore, save
+from wgsl_kernels.engine.autodiff.nodes import (
+    Pullback,
+    TapeNode,
+    identities,
+    output_ids,
+    restore,
+    save,
+)
 from wgsl_kernels.engine.autodiff.rule_calls import Zeros, call_rule, filled, zeros_for
 from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, recording
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -117,7 +124,7 @@ def _node(
     grad_func: Callable[..., Any],
     several: bool,
     zeros: Zeros | None,
-) -> Node:
+) -> TapeNode:
     saved = save(list(kept))
 
     def pullback(dys: list[Tensor | None]) -> Sequence[Any]:
@@ -134,7 +141,7 @@ def _node(
 
     inputs_ids = identities(inputs)
     names = tuple(f"input {index}" for index in range(len(inputs)))
-    return Node(_NAME, names, inputs_ids, output_ids(values), pullback)
+    return TapeNode(_NAME, names, inputs_ids, output_ids(values), pullback)
 
 
 def _foreign(
@@ -145,7 +152,7 @@ def _foreign(
     return [one for one in kept if one._id not in known and one._id in probe.tracked]
 
 
-def _closed(inputs: Sequence[Tensor], saved: Tensor) -> Node:
+def _closed(inputs: Sequence[Tensor], saved: Tensor) -> TapeNode:
     def pullback(dys: list[Tensor | None]) -> Sequence[Any]:
         raise missing(
             _NAME,
@@ -155,4 +162,4 @@ def _closed(inputs: Sequence[Tensor], saved: Tensor) -> Node:
         )
 
     handler: Pullback = pullback
-    return Node(_NAME, ("saved",), identities(inputs), [saved._id], handler)
+    return TapeNode(_NAME, ("saved",), identities(inputs), [saved._id], handler)

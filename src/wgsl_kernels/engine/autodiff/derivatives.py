@@ -51,7 +51,7 @@ def vjp(f: Function, *primals: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]
     with tape:
         tape.watch(given.inputs)
         value = f(*given.filled(given.inputs))
-    outputs = _Outputs("vjp", value)
+    outputs = _OutputTree("vjp", value)
 
     def back(dy: Any) -> tuple[Any, ...]:
         upstream = _alike("vjp", "dy", outputs.tree, dy, outputs.tensors)
@@ -93,7 +93,7 @@ def jvp(f: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
         with inner:
             inner.watch(given.inputs)
             value = f(*given.filled(given.inputs))
-        outputs = _Outputs("jvp", value)
+        outputs = _OutputTree("jvp", value)
         values = outputs.tensors
         flowing = [index for index, one in enumerate(values) if is_differentiable(one.dtype)]
         upstream = [run("ZerosLike", values[index]) for index in flowing]
@@ -281,7 +281,7 @@ class _Arguments:
         return found
 
 
-class _Outputs:
+class _OutputTree:
     """What a function gave, as the tensors in it."""
 
     def __init__(self, op: str, value: Any) -> None:

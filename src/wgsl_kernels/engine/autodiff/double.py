@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wgsl_kernels.engine.drivers.driver import Driver
-    from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
 
 _WIDER = {**WIDE, "float16": "float64"}
 
@@ -32,7 +32,7 @@ def double_precision() -> Iterator[None]:
     what a kernel makes from nothing. Tapes around the block do not see it.
     """
     cpu = find_driver("cpu")
-    widening = _Widening(cpu)
+    widening = _Float64Interceptor(cpu)
     double = context.changed(double=True, driver=cpu)
     with double, context.hidden(Tape), context.intercepted(widening):
         try:
@@ -41,14 +41,14 @@ def double_precision() -> Iterator[None]:
             widening.copies.clear()
 
 
-class _Widening:
+class _Float64Interceptor:
     """The interceptor that lets no float narrower than float64 into a kernel."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self.copies: dict[int, tuple[weakref.ref[Tensor], Any, Tensor]] = {}
 
-    def __call__(self, call: Call, proceed: Proceed) -> Result:
+    def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
         call.inputs = tuple(
             [self._widened(one) for one in value]
             if isinstance(value, (list, tuple))
@@ -79,7 +79,7 @@ class _Widening:
         return wide
 
 
-def _widened_dtype(call: Call, asked: DType) -> DType:
+def _widened_dtype(call: KernelRun, asked: DType) -> DType:
     """Return the wide dtype to make instead; refuse to narrow what is wide already."""
     have = next((one.dtype for one in call.inputs if isinstance(one, Tensor)), None)
     wanted = _WIDER[asked]

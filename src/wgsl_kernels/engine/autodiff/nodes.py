@@ -13,7 +13,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.gradients import (
     GradientRule,
     Keeping,
-    Wanted,
+    RuleParameter,
     bind,
     find_rule,
     missing,
@@ -60,7 +60,7 @@ def restore(saved: Any) -> Any:
     return [restore(one) for one in saved] if isinstance(saved, list) else saved
 
 
-class Node:
+class TapeNode:
     """One kernel run on the tape: who came in, who went out, and how gradients go back."""
 
     __slots__ = ("inputs", "name", "names", "outputs", "pullback")
@@ -141,7 +141,7 @@ Entry: TypeAlias = "tuple[_Form, tuple[int, ...], int, list[Any]]"
 
 
 class FormNode:
-    """A `Node` of a plan with a form."""
+    """A `TapeNode` of a plan with a form."""
 
     __slots__ = ("_form", "_ids", "_kept", "outputs")
 
@@ -205,7 +205,7 @@ def _identities(inputs: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple([0 if one is None else one._id for one in inputs])
 
 
-def entry_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | Entry:
+def entry_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> TapeNode | Entry:
     """Return the entry of a kernel that ran along ``plan``."""
     now = context.current()
     if now.watch is not None:
@@ -224,7 +224,7 @@ def entry_of(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node | Entr
     return form, ids, 0 if form.ends else result._id, kept
 
 
-def _any_node(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node:
+def _any_node(plan: Plan, inputs: tuple[Any, ...], result: Result) -> TapeNode:
     single = not isinstance(result, tuple)
     outputs = result if isinstance(result, tuple) else (result,)
     keeping = plan.keeping
@@ -237,7 +237,7 @@ def _any_node(plan: Plan, inputs: tuple[Any, ...], result: Result) -> Node:
         keeping = bind(rule, plan.input_names, names, tuple(plan.attrs))
     elif rule is not None:
         keeping = Keeping(rule, ())
-    return Node(
+    return TapeNode(
         plan.name,
         plan.input_names,
         identities(inputs),
@@ -288,7 +288,9 @@ def _refusing(name: str, inputs: Sequence[str], because: str) -> Pullback:
     return pullback
 
 
-def _fact(wanted: Wanted, plan: Plan, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Any:
+def _fact(
+    wanted: RuleParameter, plan: Plan, inputs: tuple[Any, ...], outputs: tuple[Any, ...]
+) -> Any:
     if wanted.source == "attr":
         return plan.attrs[str(wanted.index)]
     value = (inputs if wanted.source == "input" else outputs)[int(wanted.index)]

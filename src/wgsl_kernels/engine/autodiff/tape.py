@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.autodiff.nodes import Entry, FormNode, Node, entry_of
+from wgsl_kernels.engine.autodiff.nodes import Entry, FormNode, TapeNode, entry_of
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.tensors.run import Observer, Result, run
@@ -28,7 +28,7 @@ class Tape(Observer, WatchingTape):
     """
 
     def __init__(self, *, watch_variables: bool = True) -> None:
-        self.nodes: list[Node | Entry] = []
+        self.nodes: list[TapeNode | Entry] = []
         self.tracked: set[int] = set()
         self.variables: dict[int, Variable] = {}
         self.watch_variables = watch_variables
@@ -53,7 +53,7 @@ class Tape(Observer, WatchingTape):
     def ran(self, plan: Plan, inputs: tuple[Any, ...], result: Result) -> None:
         """Record a kernel that ran along ``plan``; its outputs are tracked from now on."""
         entry = entry_of(plan, inputs, result)
-        if isinstance(entry, Node):
+        if isinstance(entry, TapeNode):
             self.record(entry)
             return
         self.nodes.append(entry)
@@ -79,7 +79,7 @@ class Tape(Observer, WatchingTape):
                 found = True
         return found
 
-    def record(self, node: Node) -> None:
+    def record(self, node: TapeNode) -> None:
         """Append ``node``; its outputs are tracked from now on."""
         self.nodes.append(node)
         for one in node.outputs:
@@ -113,12 +113,12 @@ class Tape(Observer, WatchingTape):
             _spread(node, active, node.pullback(dys), gradients)
         return {one: gradients[one] for one in sources if one in gradients}
 
-    def _between(self, sources: Sequence[int]) -> list[tuple[Node | FormNode, set[int]]]:
+    def _between(self, sources: Sequence[int]) -> list[tuple[TapeNode | FormNode, set[int]]]:
         """Return the nodes that depend on a source, each with the inputs that do."""
         reached = set(sources)
-        found: list[tuple[Node | FormNode, set[int]]] = []
+        found: list[tuple[TapeNode | FormNode, set[int]]] = []
         for entry in self.nodes:
-            node = entry if isinstance(entry, Node) else FormNode(*entry)
+            node = entry if isinstance(entry, TapeNode) else FormNode(*entry)
             active = {one[0] for one in node.inputs if one is not None and one[0] in reached}
             if active:
                 reached.update(one for one in node.outputs if one)
@@ -135,7 +135,7 @@ def flat(inputs: Iterable[Any]) -> Iterator[Tensor]:
             yield from one
 
 
-def recording(tape: Tape) -> context.Block:
+def recording(tape: Tape) -> context.ContextBlock:
     """Let ``tape`` see the kernel runs of a block."""
     return context.intercepted(tape)
 
@@ -146,7 +146,7 @@ def active_tapes() -> list[Tape]:
 
 
 def _spread(
-    node: Node | FormNode, active: set[int], found: Sequence[Any], gradients: dict[int, Tensor]
+    node: TapeNode | FormNode, active: set[int], found: Sequence[Any], gradients: dict[int, Tensor]
 ) -> None:
     for given, dx in zip(node.inputs, found, strict=True):
         if given is None or dx is None or given[0] not in active:

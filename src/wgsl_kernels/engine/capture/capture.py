@@ -13,7 +13,7 @@ from wgsl_kernels.engine.autodiff.tape import Tape
 from wgsl_kernels.engine.capture import recordings
 from wgsl_kernels.engine.capture.capture_check import Checks, Traced, is_traced
 from wgsl_kernels.engine.capture.captured_run import CapturedRun, GoneError, Trial
-from wgsl_kernels.engine.capture.watch import Watch
+from wgsl_kernels.engine.capture.watch import VariableWatch
 from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.drivers.backends import default_driver
 from wgsl_kernels.engine.drivers.driver import OtherLayoutError
@@ -32,7 +32,7 @@ from wgsl_kernels.engine.trees.structure import OpaqueError, signature_of, with_
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-    from wgsl_kernels.engine.capture.capture_check import Check
+    from wgsl_kernels.engine.capture.capture_check import SignatureCheck
     from wgsl_kernels.engine.capture.capture_trace import Place
     from wgsl_kernels.engine.drivers.abilities import RecordingDriver
     from wgsl_kernels.engine.drivers.driver import Driver
@@ -156,7 +156,7 @@ class Captured(Generic[P, R]):
     def rehearse(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run the function as when it is recorded, so that all is compiled, and record nothing.
 
-        It stands in a `Watch`, which gets what is assigned.
+        It stands in a `VariableWatch`, which gets what is assigned.
         """
         now = context.current()
         driver = now.driver or default_driver()
@@ -202,12 +202,12 @@ class Captured(Generic[P, R]):
         new = [with_leaves(one, given) for one in args]
         return self._f(*new, **{name: with_leaves(one, given) for name, one in kwargs.items()})
 
-    def _check(self, driver: Driver, form: Hashable, now: Context) -> Check | None:
+    def _check(self, driver: Driver, form: Hashable, now: Context) -> SignatureCheck | None:
         return None if self._checks is None else self._checks.find(driver, form, now)
 
     def _unrecorded(
         self,
-        check: Check | None,
+        check: SignatureCheck | None,
         leaves: list[Tensor],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -242,7 +242,7 @@ class Captured(Generic[P, R]):
 
     def _run_aside(
         self,
-        check: Check,
+        check: SignatureCheck,
         recording: RecordingDriver,
         leaves: list[Tensor],
         args: tuple[Any, ...],
@@ -252,7 +252,7 @@ class Captured(Generic[P, R]):
         if not config.capture_check:
             return
         traced = Traced(check, lambda given: self._plain(given, args, kwargs))
-        watch = Watch()
+        watch = VariableWatch()
         around = context.changed(watch=watch)
         try:
             with around:
@@ -312,7 +312,7 @@ class Captured(Generic[P, R]):
     def _record(
         self,
         key: Hashable,
-        check: Check | None,
+        check: SignatureCheck | None,
         driver: RecordingDriver,
         leaves: list[Tensor],
         args: tuple[Any, ...],

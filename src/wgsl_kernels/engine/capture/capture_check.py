@@ -21,7 +21,7 @@ SIGNATURES_MAX = 256
 """Signatures of one function of which anything is kept; what comes back is compared once more."""
 
 
-class Check:
+class SignatureCheck:
     """What is known of one signature.
 
     Attributes:
@@ -52,9 +52,9 @@ class Checks:
     """The signatures of one captured function."""
 
     def __init__(self) -> None:
-        self._checks: dict[Hashable, Check] = {}
+        self._checks: dict[Hashable, SignatureCheck] = {}
 
-    def find(self, driver: Driver, form: Hashable, now: Context) -> Check:
+    def find(self, driver: Driver, form: Hashable, now: Context) -> SignatureCheck:
         """Return what is known of a signature."""
         key = (driver.name, form, *now.gradients.items()) if now.gradients else (driver.name, form)
         found = self._checks.get(key)
@@ -63,7 +63,7 @@ class Checks:
                 gone = self._checks.pop(next(iter(self._checks)), None)
                 if gone is not None:
                     gone.end()
-            found = self._checks.setdefault(key, Check())
+            found = self._checks.setdefault(key, SignatureCheck())
         return found
 
 
@@ -75,7 +75,7 @@ class Traced:
         trace: What it computes from what; None where that is not asked for.
     """
 
-    def __init__(self, check: Check | None, f: Callable[[list[Tensor]], Any]) -> None:
+    def __init__(self, check: SignatureCheck | None, f: Callable[[list[Tensor]], Any]) -> None:
         self.check = check
         self.trace: Trace | None = None
         self._f = f

@@ -21,7 +21,7 @@ from wgsl_kernels.engine.registry.registrations import changes
 from wgsl_kernels.engine.tensors.entries import EntryObserver
 from wgsl_kernels.engine.tensors.run import Observer
 from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, next_id
-from wgsl_kernels.engine.trees.structure import OpaqueError, Template, signature_of
+from wgsl_kernels.engine.trees.structure import OpaqueError, TreeDefinition, signature_of
 from wgsl_kernels.engine.values.attributes import attr_key
 from wgsl_kernels.engine.values.dtypes import WIDE, numpy_dtype
 from wgsl_kernels.engine.values.shapes import show
@@ -138,7 +138,7 @@ class Trace(Observer, EntryObserver):
         """Take what the function returns, and compare it and the variables with the first run."""
         self._stop = next_id()
         try:
-            Template(result)
+            TreeDefinition(result)
             form, leaves = signature_of((result,), {})
         except OpaqueError:
             self.is_over = True

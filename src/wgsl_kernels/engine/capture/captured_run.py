@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from wgsl_kernels.engine.capture import recordings
-from wgsl_kernels.engine.capture.watch import Watch, changes_of, stand_in
+from wgsl_kernels.engine.capture.watch import VariableWatch, changes_of, stand_in
 from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
@@ -16,12 +16,12 @@ from wgsl_kernels.engine.environment.liveness import is_shared
 from wgsl_kernels.engine.environment.origin import user_line
 from wgsl_kernels.engine.tensors.run import ReplayObserver
 from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, made
-from wgsl_kernels.engine.trees.structure import OpaqueError, Template, replaced
+from wgsl_kernels.engine.trees.structure import OpaqueError, TreeDefinition, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.engine.capture.capture_check import Check
+    from wgsl_kernels.engine.capture.capture_check import SignatureCheck
     from wgsl_kernels.engine.drivers.abilities import RecordingDriver
     from wgsl_kernels.engine.drivers.driver import Driver, Replay
     from wgsl_kernels.engine.environment.exchange import Change
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Spec
 
 
-class _Argument(NamedTuple):
+class _TensorArgument(NamedTuple):
     """A tensor argument: which one, itself, the one that the function got instead, its array."""
 
     place: int
@@ -38,14 +38,14 @@ class _Argument(NamedTuple):
     own: Any
 
 
-class _Input(NamedTuple):
+class _VariableRead(NamedTuple):
     """A variable that was read, and the array of its values that the function got."""
 
     variable: ref[Variable]
     own: Any
 
 
-class _Result(NamedTuple):
+class _ReturnedTensor(NamedTuple):
     """A tensor that the function returns: an argument, a variable, an output, or a constant."""
 
     argument: int | None = None
@@ -59,7 +59,7 @@ class GoneError(Exception):
     """A variable that the replay needs was collected."""
 
 
-class Trial(Watch):
+class Trial(VariableWatch):
     """Runs a function while the driver takes notes, with every input in a place of its own.
 
     Numbers on the host would travel as parameters, which a replay repeats, and an array that two
@@ -74,8 +74,8 @@ class Trial(Watch):
         self._driver = driver
         self._recording = driver.record(scratch)
         self._leaves = leaves
-        self._arguments: list[_Argument] = []
-        self._inputs: list[_Input] = []
+        self._arguments: list[_TensorArgument] = []
+        self._inputs: list[_VariableRead] = []
         self._read: dict[int, Tensor] = {}
         self.uses: dict[Key, int] = {}
 
@@ -99,7 +99,7 @@ class Trial(Watch):
             return source
         shared = is_shared(source._array, 2)  # by others than the source and the name here
         own = self._recording.own(array, variable.spec, shared)
-        self._inputs.append(_Input(ref(variable), own))
+        self._inputs.append(_VariableRead(ref(variable), own))
         self._read[variable._id] = found = stand_in(variable, own, self._driver)
         return found
 
@@ -147,7 +147,7 @@ class Trial(Watch):
             return leaf
         own = self._recording.own(leaf._array_on(self._driver), leaf.spec, True)
         moved = Tensor(leaf.spec, own, self._driver)
-        self._arguments.append(_Argument(index, leaf, moved, own))
+        self._arguments.append(_TensorArgument(index, leaf, moved, own))
         return moved
 
     def _commit(self) -> None:
@@ -164,7 +164,7 @@ class Trial(Watch):
         self._forget_gone()
         updates = list(self.changed.values())
         try:
-            template = Template(result)
+            template = TreeDefinition(result)
             self._check_updates(updates)
         except OpaqueError as error:
             recording.refuse(str(error))
@@ -211,19 +211,19 @@ class Trial(Watch):
                 name = value._driver.name
                 raise OpaqueError(f"it assigns a tensor of backend {name!r} to {one.name!r}")
 
-    def _result(self, tensor: Tensor, outputs: list[Any]) -> _Result:
+    def _result(self, tensor: Tensor, outputs: list[Any]) -> _ReturnedTensor:
         for one in self._arguments:
             if one.moved is tensor:
-                return _Result(argument=one.place)
+                return _ReturnedTensor(argument=one.place)
         if isinstance(tensor, Variable):
             if any(one() is tensor for one in self.made):
                 self._recording.refuse(f"it returns {tensor.name!r}, a variable that it makes")
-            return _Result(variable=ref(tensor))
+            return _ReturnedTensor(variable=ref(tensor))
         if tensor._driver is not self._driver:
             array = tensor._array_on(tensor._driver)
-            return _Result(constant=(array, tensor._driver), spec=tensor.spec)
+            return _ReturnedTensor(constant=(array, tensor._driver), spec=tensor.spec)
         outputs.append(tensor._array_on(self._driver))
-        return _Result(output=len(outputs) - 1, spec=tensor.spec)
+        return _ReturnedTensor(output=len(outputs) - 1, spec=tensor.spec)
 
 
 class CapturedRun:
@@ -236,7 +236,7 @@ class CapturedRun:
         check: What is known of its signature; see `capture_check`.
     """
 
-    check: Check | None
+    check: SignatureCheck | None
 
     def __init__(
         self,
@@ -247,8 +247,8 @@ class CapturedRun:
         variables: list[ref[Variable]],
         updates: list[ref[Variable]],
         disposed: list[int],
-        template: Template,
-        results: list[_Result],
+        template: TreeDefinition,
+        results: list[_ReturnedTensor],
         uses: Uses,
     ) -> None:
         self.uses = uses
@@ -326,7 +326,7 @@ class CapturedRun:
         exchange(changes)
         return results
 
-    def _other(self, form: _Result, leaves: list[Tensor]) -> Tensor:
+    def _other(self, form: _ReturnedTensor, leaves: list[Tensor]) -> Tensor:
         """Return a result that is no output of the replay."""
         if form.argument is not None:
             return leaves[form.argument]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.capture.capture import Captured
-from wgsl_kernels.engine.capture.watch import Watch
+from wgsl_kernels.engine.capture.watch import VariableWatch
 from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.drivers.backends import active_driver
 from wgsl_kernels.engine.environment import context
@@ -92,7 +92,7 @@ def warmup(
     count = min(os.cpu_count() or 1, 8) if threads is None else threads
     if count < 1:
         raise ArgumentError(f"warmup: threads is {threads}; want 1 or more.")
-    watch = Watch()
+    watch = VariableWatch()
     fusion = "always" if config.fusion == "auto" else config.fusion
     settings = {"fusion": fusion, "progress": "off"}
     start = clock.perf_counter()

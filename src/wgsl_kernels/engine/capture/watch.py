@@ -27,7 +27,7 @@ New = tuple[Variable, "Any", "Driver"]
 """A variable, the array that it gets (None where it is disposed), and whose that is."""
 
 
-class Watch:
+class VariableWatch:
     """Stands in the context while a thread or task changes variables, and keeps the new values.
 
     A variable itself is left as it is. The block's own code is shown another tensor in its place.
@@ -123,7 +123,7 @@ def all_or_none() -> Iterator[None]:
 
     A block that is left by an exception changes nothing.
     """
-    watch = Watch()
+    watch = VariableWatch()
     block = context.changed(watch=watch)
     try:
         with block:
@@ -135,7 +135,7 @@ def all_or_none() -> Iterator[None]:
         raise
 
 
-class _Moment(Watch):
+class _Moment(VariableWatch):
     """Shows variables as they all were when it was made.
 
     Attributes:

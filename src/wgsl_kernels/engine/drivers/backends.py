@@ -21,13 +21,13 @@ Priority = int | Callable[[], int | None]
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _BackendEntry:
     factory: Callable[[], Any]
     priority: Priority
     origin: Origin
 
 
-_entries: dict[str, _Entry] = {}
+_entries: dict[str, _BackendEntry] = {}
 _drivers: dict[str, Driver] = {}
 _chosen: Driver | None = None
 _lock = threading.RLock()
@@ -58,7 +58,7 @@ def register_backend(
         )
     if present is not None:
         close_backend(name)
-    _entries[name] = _Entry(factory, priority, origin)
+    _entries[name] = _BackendEntry(factory, priority, origin)
 
 
 def backends() -> list[str]:

@@ -189,7 +189,7 @@ class Replay(Protocol):
         """
 
 
-class Held:
+class SharedArray:
     """One array of a `Backend`, shared by the tensors that hold it; freed with the last."""
 
     __slots__ = ("array", "backend")
@@ -220,11 +220,11 @@ class SimpleDriver:
         """Say yes: a simple backend's kernels say themselves what they take."""
         return True
 
-    def upload(self, values: Array, spec: Spec) -> Held:
+    def upload(self, values: Array, spec: Spec) -> SharedArray:
         """Upload through the backend."""
-        return Held(self.backend.upload(values), self.backend)
+        return SharedArray(self.backend.upload(values), self.backend)
 
-    def download(self, array: Held, spec: Spec) -> Array:
+    def download(self, array: SharedArray, spec: Spec) -> Array:
         """Download through the backend."""
         return self.backend.download(array.array)
 
@@ -243,12 +243,12 @@ class SimpleDriver:
 
         def launch(arrays: list[Any]) -> Sequence[Any]:
             results = backend.run(kernel, [_unwrap(one) for one in arrays], attrs, specs)
-            held = [Held(one, backend) for one in results]
+            held = [SharedArray(one, backend) for one in results]
             return held if known else [(one, self._spec_of(one)) for one in held]
 
         return launch
 
-    def _spec_of(self, held: Held) -> Spec:
+    def _spec_of(self, held: SharedArray) -> Spec:
         from wgsl_kernels.engine.values.host import default_dtype
 
         values = self.backend.download(held.array)

@@ -85,7 +85,7 @@ _current: ContextVar[Context] = ContextVar("wgsl_kernels_context", default=Conte
 current = _current.get
 
 
-class Block:
+class ContextBlock:
     """A `with` block of this thread or task in which the context differs.
 
     An interrupt on the way in or out leaves nothing behind, at the latest once nobody holds the
@@ -136,7 +136,7 @@ def _without(change: Change, now: Context) -> Context:
     return found
 
 
-def changed(**fields: Any) -> Block:
+def changed(**fields: Any) -> ContextBlock:
     """Hold ``fields`` for a block; those that are mappings add to what holds around it."""
 
     def fields_of(outer: Context) -> Mapping[str, Any]:
@@ -145,17 +145,17 @@ def changed(**fields: Any) -> Block:
             for name, value in fields.items()
         }
 
-    return Block(fields_of if _MERGED & fields.keys() else lambda _: fields)
+    return ContextBlock(fields_of if _MERGED & fields.keys() else lambda _: fields)
 
 
-def intercepted(interceptor: Any) -> Block:
+def intercepted(interceptor: Any) -> ContextBlock:
     """Let an interceptor see each kernel run of a block, before those put there earlier."""
-    return Block(lambda outer: {"interceptors": (*outer.interceptors, interceptor)})
+    return ContextBlock(lambda outer: {"interceptors": (*outer.interceptors, interceptor)})
 
 
-def hidden(kind: type) -> Block:
+def hidden(kind: type) -> ContextBlock:
     """Let no interceptor of a kind see the kernel runs of a block; others do."""
-    return Block(
+    return ContextBlock(
         lambda outer: {
             "interceptors": tuple([one for one in outer.interceptors if not isinstance(one, kind)])
         }

@@ -49,7 +49,7 @@ class Origin:
         if self.module != older.module:
             return False
         if self.spec is not older.spec:
-            return self.file == older.file or not isinstance(self.spec, _Run)
+            return self.file == older.file or not isinstance(self.spec, _FileRun)
         return (self.file, self.line) == (older.file, older.line) or is_cell(self.file)
 
 
@@ -125,11 +125,11 @@ def _origin_of(frame: FrameType) -> Origin:
         module=spaces.get("__name__", "<unknown>"),
         file=frame.f_code.co_filename,
         line=frame.f_lineno,
-        spec=spaces.get("__spec__") or spaces.setdefault(_RUN, _Run()),
+        spec=spaces.get("__spec__") or spaces.setdefault(_RUN, _FileRun()),
     )
 
 
-class _Run:
+class _FileRun:
     """One run of a file that no import has run; kept among the names of that run."""
 
 

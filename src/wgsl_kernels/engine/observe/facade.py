@@ -31,7 +31,7 @@ class Engine:
         """Return what is alive now."""
         return memory()
 
-    def intercept(self, interceptor: Interceptor) -> context.Block:
+    def intercept(self, interceptor: Interceptor) -> context.ContextBlock:
         """Let ``interceptor(call, proceed)`` see every kernel run of the block in this thread.
 
         ``call`` has the kernel's ``name``, ``inputs`` and ``attrs``; ``proceed(call)`` runs it and

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from wgsl_kernels.engine.drivers.driver import Driver, Noted
-    from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
     from wgsl_kernels.engine.values.spec import Shape
 
 
@@ -138,7 +138,7 @@ class _Watcher:
         self.profile = profile
         self.spans: list[tuple[int, int]] = []
 
-    def __call__(self, call: Call, proceed: Proceed) -> Result:
+    def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
         counts = {driver.name: _recorded(driver) for driver in running_drivers()}
         start = clock.perf_counter()
         result = proceed(call)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
 
 Array = np.ndarray[Any, Any]
 
@@ -103,7 +103,7 @@ def shadow(
         raise ArgumentError(f"shadow: every is {shown(every)}; want a whole number from 1 on.")
     seen = Shadow()
 
-    def compare(call: Call, proceed: Proceed) -> Result:
+    def compare(call: KernelRun, proceed: Proceed) -> Result:
         result = proceed(call)
         seen.runs += 1
         if (seen.runs - 1) % every == 0 and get_kernel(call.name, backend) is not None:
@@ -124,7 +124,7 @@ def shadow(
 
 
 def _difference(
-    call: Call, found: tuple[Tensor, ...], backend: str, rtol: float, number: int
+    call: KernelRun, found: tuple[Tensor, ...], backend: str, rtol: float, number: int
 ) -> ShadowMismatch | None:
     if any(one.dtype == "string" for one in found):
         return None
@@ -167,7 +167,7 @@ def _off(got: Array, want: Array, rtol: float) -> tuple[int, ...] | None:
     return tuple(int(one) for one in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
 
 
-def _write(folder: Path, call: Call, backend: str, rtol: float) -> str | None:
+def _write(folder: Path, call: KernelRun, backend: str, rtol: float) -> str | None:
     """Write a script that runs the kernel alone on these inputs; return its path."""
     inputs = list(call.inputs)
     plan = call.plan

@@ -43,7 +43,7 @@ class GradientRule:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RuleParameter:
     """One parameter of a rule: an input, an output or an attribute, whole or one fact of it."""
 
     source: str  # "input", "output" or "attr"
@@ -56,7 +56,7 @@ class Keeping:
     """A rule with what each of its parameters, after the first, is filled from."""
 
     rule: GradientRule
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[RuleParameter, ...]
 
 
 _rules: dict[str, GradientRule] = {}
@@ -209,7 +209,7 @@ def bind(
         return Keeping(rule, wanted)
     rest = tuple([one for one in attrs if one not in rule.parameters])
     called = replace(rule, func=_with_keywords(rule.func, rest))
-    return Keeping(called, wanted + tuple([Wanted("attr", one, "value") for one in rest]))
+    return Keeping(called, wanted + tuple([RuleParameter("attr", one, "value") for one in rest]))
 
 
 def _with_keywords(func: GradientFunction, names: Sequence[str]) -> GradientFunction:
@@ -229,16 +229,16 @@ def _want(
     inputs: Sequence[str],
     outputs: Sequence[str],
     attrs: Sequence[str],
-) -> Wanted:
+) -> RuleParameter:
     candidates = [(name, "value")]
     candidates += [(name[: -len(f)], f[1:]) for f in ("_shape", "_dtype") if name.endswith(f)]
     for tensor, fact in candidates:
         for source, names in (("input", inputs), ("output", outputs)):
             for spelled in (tensor, tensor.removesuffix("_")):
                 if spelled in names:
-                    return Wanted(source, list(names).index(spelled), fact)
+                    return RuleParameter(source, list(names).index(spelled), fact)
         if fact == "value" and tensor in attrs:
-            return Wanted("attr", tensor, fact)
+            return RuleParameter("attr", tensor, fact)
     known = ", ".join([*inputs, *outputs, *attrs])
     raise ArgumentError(
         f"{rule.name}: the gradient's parameter {name!r} names nothing of the kernel; "

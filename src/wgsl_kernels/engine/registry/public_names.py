@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 
-class Names(NamedTuple):
+class FunctionNames(NamedTuple):
     """All names of a public function; `public` says what each is."""
 
     own: str
@@ -35,7 +35,7 @@ class Names(NamedTuple):
         return self.own if space == "wk" else f"{space}.{self.own}"
 
 
-_public: dict[Callable[..., Any], Names] = {}
+_public: dict[Callable[..., Any], FunctionNames] = {}
 
 
 def public(
@@ -65,13 +65,13 @@ def public(
         own = function.__name__
         methods = method if isinstance(method, str) else own * method
         said = (space, numpy, scipy, tfjs, operator, methods)
-        _public[function] = Names(own, *(tuple(one.split()) for one in said))
+        _public[function] = FunctionNames(own, *(tuple(one.split()) for one in said))
         return function
 
     return declare
 
 
-def all_public() -> Mapping[Callable[..., Any], Names]:
+def all_public() -> Mapping[Callable[..., Any], FunctionNames]:
     """Return the names of every public function whose module is loaded."""
     return _public
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.engine.environment import context
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
     from wgsl_kernels.engine.values.host import Array
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class EntryObserver:
     """An interceptor that is notified of what enters and leaves a run without a kernel."""
 
-    def __call__(self, call: Call, proceed: Proceed) -> Result:
+    def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
         """See a kernel run."""
         raise AssertionError("each observer says itself what it does then")
 
@@ -36,7 +36,7 @@ class EntryObserver:
         raise AssertionError("as above")
 
 
-def hidden_entries() -> context.Block:
+def hidden_entries() -> context.ContextBlock:
     """A block whose host values stand for a tensor's, of which the host happens to know them."""
     return context.hidden(EntryObserver)
 

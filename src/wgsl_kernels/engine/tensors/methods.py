@@ -27,7 +27,7 @@ def provide_methods(
         setattr(Methods, name, property(function))
 
 
-class Part(Protocol):
+class IndexedElements(Protocol):
     """The elements that an index names, to be changed in a new tensor."""
 
     def set(self, values: TensorLike) -> Tensor:
@@ -42,7 +42,7 @@ class Part(Protocol):
 class At(Protocol):
     """What ``x.at`` is."""
 
-    def __getitem__(self, index: Any) -> Part: ...
+    def __getitem__(self, index: Any) -> IndexedElements: ...
 
 
 class Methods:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.dtypes import DType
 
 
-class Call:
+class KernelRun:
     """One kernel run, as interceptors see it.
 
     Attributes:
@@ -63,10 +63,10 @@ class Call:
 class Observer:
     """An interceptor that leaves a kernel run as it is and is notified afterwards, as a tape does.
 
-    One by itself is notified without a `Call`, which a small op would notice.
+    One by itself is notified without a `KernelRun`, which a small op would notice.
     """
 
-    def __call__(self, call: Call, proceed: Proceed) -> Result:
+    def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
         """Let the kernel run, then hear of it."""
         depends = self.depends(call.inputs)  # before another interceptor replaces a variable
         result = proceed(call)
@@ -84,15 +84,15 @@ class Observer:
 
 
 Result = Tensor | tuple[Tensor, ...]
-Proceed = Callable[[Call], Result]
-Interceptor = Callable[[Call, Proceed], Result]
+Proceed = Callable[[KernelRun], Result]
+Interceptor = Callable[[KernelRun, Proceed], Result]
 
 
 @runtime_checkable
 class ReplayObserver(Protocol):
     """An interceptor that lets captured functions replay, in which no kernel runs by name."""
 
-    def __call__(self, call: Call, proceed: Proceed) -> Result:
+    def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
         """Return what the kernel gives."""
 
     def replayed(
@@ -182,9 +182,9 @@ def _dispatch(
             if isinstance(one, Observer):
                 observer = one if one.depends(inputs) else None
                 return _execute(name, inputs, attrs, names, None, observer)
-            result: Result = one(Call(name, inputs, attrs, names), _execute_call)
+            result: Result = one(KernelRun(name, inputs, attrs, names), _execute_call)
             return result
-        return _chain(interceptors, len(interceptors) - 1)(Call(name, inputs, attrs, names))
+        return _chain(interceptors, len(interceptors) - 1)(KernelRun(name, inputs, attrs, names))
     except ShaderError:
         note_failure(name)
         raise
@@ -198,7 +198,7 @@ def _chain(interceptors: tuple[Interceptor, ...], last: int) -> Proceed:
     return lambda call: one(call, proceed)
 
 
-def _execute_call(call: Call) -> Result:
+def _execute_call(call: KernelRun) -> Result:
     return _execute(call.name, call.inputs, call.attrs, call.names, call)
 
 
@@ -207,7 +207,7 @@ def _execute(
     inputs: tuple[Any, ...],
     attrs: dict[str, Any],
     names: tuple[str, ...],
-    call: Call | None,
+    call: KernelRun | None,
     observer: Observer | None = None,
 ) -> Result:
     """Find the plan and launch it. This is the hot path: one function, for the common case."""

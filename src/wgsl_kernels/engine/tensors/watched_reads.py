@@ -27,7 +27,7 @@ class WatchingTape(ABC):
         """Say whether what depends on ``tensor`` is recorded."""
 
 
-def hidden_from_tapes() -> context.Block:
+def hidden_from_tapes() -> context.ContextBlock:
     """Let no tape see the kernel runs of a block; other interceptors do."""
     return context.hidden(WatchingTape)
 

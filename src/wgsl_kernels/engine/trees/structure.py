@@ -116,7 +116,7 @@ def _rebuilt(like: Any, items: list[Any]) -> Any:
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
-class _Place:
+class _LeafIndex:
     """Where a tensor stands in a result."""
 
     __slots__ = ("index",)
@@ -125,14 +125,14 @@ class _Place:
         self.index = index
 
 
-class _Node(NamedTuple):
+class _TreeNode(NamedTuple):
     """A dataclass, or what else optree takes apart, in a result."""
 
     parts: list[Any]
     rebuild: Callable[[Sequence[Any]], Any]
 
 
-class Template:
+class TreeDefinition:
     """The form of a result, to be filled with tensors again.
 
     Attributes:
@@ -159,7 +159,7 @@ class Template:
     def _flattened(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             self.tensors.append(value)
-            return _Place(len(self.tensors) - 1)
+            return _LeafIndex(len(self.tensors) - 1)
         if isinstance(value, (tuple, list)):
             return _rebuilt(value, [self._flattened(one) for one in cast("list[Any]", value)])
         if type(value) is dict:
@@ -169,14 +169,14 @@ class Template:
             return value
         node = container_parts(value)
         if node is not None:
-            return _Node([self._flattened(one) for one in node.values], node.rebuild)
+            return _TreeNode([self._flattened(one) for one in node.values], node.rebuild)
         kind = type(value).__name__
         raise OpaqueError(f"it returns a {kind}; want tensors in tuples, lists, dicts, dataclasses")
 
     def _filled(self, form: Any, tensors: list[Tensor]) -> Any:
-        if isinstance(form, _Place):
+        if isinstance(form, _LeafIndex):
             return tensors[form.index]
-        if isinstance(form, _Node):
+        if isinstance(form, _TreeNode):
             return form.rebuild([self._filled(one, tensors) for one in form.parts])
         if isinstance(form, (tuple, list)):
             return _rebuilt(form, [self._filled(one, tensors) for one in cast("list[Any]", form)])

@@ -102,7 +102,7 @@ class Tree:
     __slots__ = ("_form", "leaves")
 
     def __init__(self, caller: str, value: Any, kind: Leaves) -> None:
-        walk = _Walk(caller, kind)
+        walk = _ModelWalk(caller, kind)
         try:
             self._form = walk.form(value, _CONTAINER)
         except RecursionError:
@@ -137,12 +137,12 @@ class Tree:
         return ["/".join(map(str, path)) for path in self.paths()]
 
 
-class _Node(NamedTuple):
+class _InnerNode(NamedTuple):
     parts: Parts
     forms: list[Any]
 
 
-class _Constant(NamedTuple):
+class _StaticPart(NamedTuple):
     """What is no leaf, and leads to none.
 
     Attributes:
@@ -155,17 +155,17 @@ class _Constant(NamedTuple):
 
 
 _LEAF = object()
-_NONE = _Constant(None)
+_NONE = _StaticPart(None)
 
 
-class _Walk:
+class _ModelWalk:
     """A walk through a model, which enters what has no leaves once: it may be large, and round."""
 
     def __init__(self, caller: str, kind: Leaves) -> None:
         self._caller = caller
         self._kind = kind
         self._above: set[int] = set()
-        self._empty: dict[int, _Constant] = {}
+        self._empty: dict[int, _StaticPart] = {}
         self._others = 0
         self._circles: dict[int, str] = {}
         self._path: list[Any] = []
@@ -187,13 +187,13 @@ class _Walk:
             if is_leaf or is_refused:
                 self.leaves.append(value)
                 return _LEAF
-            return _Constant(value, isinstance(value, Tensor))
+            return _StaticPart(value, isinstance(value, Tensor))
         identity = id(value)
         if identity in self._empty:
             return self._empty[identity]
         if identity in self._above:
             self._circles[identity] = "/".join(map(str, self._path))
-            return _Constant(value)
+            return _StaticPart(value)
         if len(self._path) >= DEEPEST:
             raise ArgumentError(
                 f"{self._caller}: the model is nested more than {DEEPEST} deep; want a tree."
@@ -214,20 +214,20 @@ class _Walk:
             if not self._path and parts.level != _CONTAINER:
                 self.leaves.append(value)
                 return _LEAF
-            self._empty[id(value)] = found = _Constant(value, self._others > others)
+            self._empty[id(value)] = found = _StaticPart(value, self._others > others)
             return found
         if id(value) in self._circles:
             raise ArgumentError(
                 f"{self._caller}: the model holds itself, under {self._circles[id(value)]!r}; want "
                 "a tree."
             )
-        return _Node(parts, forms)
+        return _InnerNode(parts, forms)
 
 
 def _paths(form: Any, above: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     if form is _LEAF:
         yield above
-    elif isinstance(form, _Node):
+    elif isinstance(form, _InnerNode):
         for name, one in zip(form.parts.names, form.forms, strict=True):
             yield from _paths(one, (*above, name))
 
@@ -235,7 +235,7 @@ def _paths(form: Any, above: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
 def _filled(form: Any, leaves: Iterator[Any], *, tensors: bool = True) -> Any:
     if form is _LEAF:
         return next(leaves)
-    if isinstance(form, _Constant):
+    if isinstance(form, _StaticPart):
         return form.value if tensors or not form.has_tensors else None
     return form.parts.rebuild([_filled(one, leaves, tensors=tensors) for one in form.forms])
 
@@ -244,7 +244,7 @@ def _is_matched(form: Any, other: Any, found: list[Any]) -> bool:
     if form is _LEAF:
         found.append(other)
         return True
-    if isinstance(form, _Constant):
+    if isinstance(form, _StaticPart):
         return True
     mine, parts = form.parts, parts_of(other)
     if parts is None or parts.kind != mine.kind:
@@ -253,7 +253,7 @@ def _is_matched(form: Any, other: Any, found: list[Any]) -> bool:
     if mine.level == _CONTAINER and values.keys() != set(mine.names):
         return False
     return all(
-        isinstance(one, _Constant) or (name in values and _is_matched(one, values[name], found))
+        isinstance(one, _StaticPart) or (name in values and _is_matched(one, values[name], found))
         for name, one in zip(mine.names, form.forms, strict=True)
     )
 

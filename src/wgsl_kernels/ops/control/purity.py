@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, flat
-from wgsl_kernels.engine.capture.watch import Watch, assign_all
+from wgsl_kernels.engine.capture.watch import VariableWatch, assign_all
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, variables
@@ -16,7 +16,7 @@ from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from wgsl_kernels.engine.tensors.run import Call, Proceed, Result
+    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
 
 Leaves = list[Tensor]
 
@@ -37,7 +37,7 @@ class Needs:
 def needs_of(f: Callable[[], object]) -> Needs:
     """Run a function without lasting effect and return what it needs of those around it."""
     seen = _Seen(active_tapes())
-    watch = Watch()
+    watch = VariableWatch()
     try:
         with hidden_from_tapes(), context.changed(watch=watch), context.intercepted(seen):
             f()
@@ -90,7 +90,7 @@ class _Seen:
         self._tapes = tapes
         self.found: dict[int, Tensor] = {}
 
-    def __call__(self, call: Call, proceed: Proceed) -> Result:
+    def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
         for one in flat(call.inputs):
             if one._id not in self.found and any(tape.depends((one,)) for tape in self._tapes):
                 self.found[one._id] = one
@@ -120,7 +120,7 @@ class Pure:
         assigned = self._needs.assigned
         count = len(carry) - len(assigned)
         pairs = zip(assigned, carry[count:], strict=True)
-        watch = Watch()
+        watch = VariableWatch()
         watch.assign([(one, new._array_on(new._driver), new._driver) for one, new in pairs])
         given = zip(self._needs.closed_over, closed_over, strict=True)
         replaced = _Replaced({old._id: new for old, new in given})
@@ -139,7 +139,7 @@ class _Replaced:
     def __init__(self, replaced: dict[int, Tensor]) -> None:
         self._replaced = replaced
 
-    def __call__(self, call: Call, proceed: Proceed) -> Result:
+    def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
         if self._replaced:
             call.inputs = tuple([self._instead(one) for one in call.inputs])
         return proceed(call)

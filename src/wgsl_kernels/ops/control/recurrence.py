@@ -19,7 +19,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
-from wgsl_kernels.engine.trees.structure import OpaqueError, Template
+from wgsl_kernels.engine.trees.structure import OpaqueError, TreeDefinition
 from wgsl_kernels.engine.values.attributes import flag, function, integer
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.control import recurrence_gradient
@@ -136,13 +136,15 @@ class _Structure:
         recordings: What is kept of it from scan to scan, if anything is; see `run_steps`.
     """
 
-    def __init__(self, f: Callable[[Any, Any], Any], carry: Template, xs: Template) -> None:
+    def __init__(
+        self, f: Callable[[Any, Any], Any], carry: TreeDefinition, xs: TreeDefinition
+    ) -> None:
         self._f = f
         self._carry = carry
         self._xs = xs
         self._form = repr(_emptied(carry))
         self._pure: dict[Hashable, Pure] = {}
-        self.outputs: Template | None = None
+        self.outputs: TreeDefinition | None = None
         self.recordings: Recordings | None = None
         self.__qualname__ = str(getattr(f, "__qualname__", f))
 
@@ -187,7 +189,9 @@ class _Structure:
 _kept: WeakKeyDictionary[Captured[Any, Any], dict[str, _Structure]] = WeakKeyDictionary()
 
 
-def _structure_of(f: Callable[[Any, Any], Any], carry: Template, xs: Template) -> _Structure:
+def _structure_of(
+    f: Callable[[Any, Any], Any], carry: TreeDefinition, xs: TreeDefinition
+) -> _Structure:
     """Return a function on flat lists; of a captured one that of earlier scans of this form."""
     if not isinstance(f, Captured):
         return _Structure(f, carry, xs)
@@ -200,17 +204,17 @@ def _structure_of(f: Callable[[Any, Any], Any], carry: Template, xs: Template) -
     return found
 
 
-def _form_of(template: Template) -> Template:
+def _form_of(template: TreeDefinition) -> TreeDefinition:
     """Return a template that holds no tensors."""
     found = copy(template)
     found.tensors = []
     return found
 
 
-def _flattened(name: str, value: Any) -> Template:
+def _flattened(name: str, value: Any) -> TreeDefinition:
     """Return the form of nested tensors, with numbers and arrays made tensors."""
     try:
-        return Template(_as_tensors(value))
+        return TreeDefinition(_as_tensors(value))
     except OpaqueError:
         raise ArgumentError(
             f"scan: {name} is {shown(value)}; want tensors in tuples, lists and dicts."
@@ -243,7 +247,7 @@ def _is_nested(value: Any) -> bool:
     return False
 
 
-def _emptied(template: Template) -> Any:
+def _emptied(template: TreeDefinition) -> Any:
     """Return the form with a word in place of each tensor."""
     return template.filled(["tensor"] * template.count)  # type: ignore[list-item]  # to be shown
 

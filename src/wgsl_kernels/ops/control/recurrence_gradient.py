@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.autodiff.nodes import Node, identities, output_ids, restore, save
+from wgsl_kernels.engine.autodiff.nodes import TapeNode, identities, output_ids, restore, save
 from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, recording
 from wgsl_kernels.engine.tensors.tensor import Tensor, with_values_of
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
@@ -44,7 +44,7 @@ def recorded(
             return backward(dys, restore(saved))
 
         names = tuple(f"input {index}" for index in range(len(inputs)))
-        node = Node(_NAME, names, identities(inputs), output_ids(outputs), pullback)
+        node = TapeNode(_NAME, names, identities(inputs), output_ids(outputs), pullback)
         for tape in tapes:
             tape.record(node)
     return final, ys

@@ -15,7 +15,7 @@ from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
 from wgsl_kernels.testing.gradients.evaluation import (
     Array,
     Function,
-    Weights,
+    UpstreamGradients,
     gradients_of,
     is_smooth,
     loss_terms,
@@ -138,7 +138,7 @@ def distance(a: Array, b: Array) -> Array:
 def numeric_gradients(
     f: Function,
     arrays: Sequence[Array],
-    weights: Weights,
+    weights: UpstreamGradients,
     eps: float | None = None,
     most: int | None = None,
 ) -> Numbers:
@@ -167,7 +167,12 @@ def numeric_gradients(
 
 
 def _by_differences(
-    f: Function, xs: list[Tensor], index: int, weights: Weights, eps: float | None, most: int | None
+    f: Function,
+    xs: list[Tensor],
+    index: int,
+    weights: UpstreamGradients,
+    eps: float | None,
+    most: int | None,
 ) -> tuple[Array, Array]:
     """Return the gradient for one input, and where it was looked at."""
     center = xs[index].numpy()
@@ -204,7 +209,7 @@ def _chosen(shape: tuple[int, ...], most: int | None) -> list[tuple[int, ...]]:
     return [every[one] for one in sorted(draw.choice(len(every), most, replace=False))]
 
 
-def _terms(f: Function, xs: list[Tensor], weights: Weights) -> list[Array]:
+def _terms(f: Function, xs: list[Tensor], weights: UpstreamGradients) -> list[Array]:
     return tidy(lambda: loss_terms(outputs_of(f, xs), weights))
 
 
@@ -218,12 +223,14 @@ def _sources(inputs: Any) -> list[Tensor]:
 
 
 def _both(f: Function, xs: list[Tensor], eps: float | None) -> tuple[list[Array | None], Numbers]:
-    weights = Weights()
+    weights = UpstreamGradients()
     analytic = gradients_of(f, xs, weights)
     return analytic, numeric_gradients(f, [x.numpy() for x in xs], weights, eps)
 
 
-def double_gradients(f: Function, arrays: Sequence[Array], weights: Weights) -> list[Array | None]:
+def double_gradients(
+    f: Function, arrays: Sequence[Array], weights: UpstreamGradients
+) -> list[Array | None]:
     """Return the tape's gradient of the loss of ``f``, computed on ``cpu`` in float64."""
     with double_precision():
         return gradients_of(f, [wide_tensor(one) for one in arrays], weights)
@@ -233,8 +240,8 @@ def slope_along(
     f: Function,
     arrays: Sequence[Array],
     slopes: Sequence[Array],
-    weights: Weights,
-    directions: Weights,
+    weights: UpstreamGradients,
+    directions: UpstreamGradients,
 ) -> tuple[Array, Array, float]:
     """Return the change of the loss along one direction: from gradients, by numbers, the noise.
 
@@ -265,7 +272,7 @@ def _moved(arrays: Sequence[Array], directions: Sequence[Array | None], step: fl
 
 
 def second_differences(
-    f: Function, arrays: Sequence[Array], weights: Weights, directions: Weights
+    f: Function, arrays: Sequence[Array], weights: UpstreamGradients, directions: UpstreamGradients
 ) -> tuple[list[Array], list[Array], float]:
     """Return how gradients and outputs of ``f`` change along one direction, and the noise.
 

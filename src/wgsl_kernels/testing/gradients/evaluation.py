@@ -62,7 +62,7 @@ def is_smooth(values: Array) -> bool:
     return values.dtype.kind in "fc"
 
 
-class Weights:
+class UpstreamGradients:
     """The upstream gradients of a check, drawn when an output's shape is first seen."""
 
     def __init__(self, seed: int = 0) -> None:
@@ -80,7 +80,7 @@ class Weights:
         return self._drawn[index]
 
 
-def loss_terms(outputs: Sequence[Tensor], weights: Weights) -> list[Array]:
+def loss_terms(outputs: Sequence[Tensor], weights: UpstreamGradients) -> list[Array]:
     """Return the terms of the loss, per float output."""
     return [
         np.real(np.conj(weights.of(index, y)) * widened(y.numpy()))
@@ -96,7 +96,7 @@ def smooth(tensors: Sequence[Tensor]) -> list[Tensor]:
 def gradients_of(
     f: Function,
     xs: Sequence[Tensor],
-    weights: Weights,
+    weights: UpstreamGradients,
     lay_out: Callable[[Array], Tensor] = tensor,
 ) -> list[Array | None]:
     """Return the gradient of the loss for each of ``xs``, by the tape; None for integers.

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.wgsl.errors.errors import ShaderError
-from wgsl_kernels.wgsl.facts.facts import Alias, Function, Struct
+from wgsl_kernels.wgsl.facts.facts import AliasDeclaration, FunctionDeclaration, StructDeclaration
 from wgsl_kernels.wgsl.syntax.limits import CALLS, DECLARATIONS, TYPES
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def check_dependencies(files: Sequence[Facts]) -> None:
             if one.name:
                 own[one.name] = one, facts.text
         declared |= own
-    _Walk(declared).check()
+    _DependencyWalk(declared).check()
 
 
 def refuse_second(text: Text, name: str, first: int, second: int) -> NoReturn:
@@ -57,7 +57,7 @@ _CALLED = re.compile(r"//[^\n]*|/\*.*?\*/|(\w+)\s*\(", re.DOTALL)
 """What is called, comments left out."""
 
 
-class _Walk:
+class _DependencyWalk:
     """A walk to all declarations, each behind those that it needs."""
 
     def __init__(self, declared: Mapping[str, tuple[Declaration, Text]]) -> None:
@@ -92,7 +92,7 @@ class _Walk:
     def _leave(self, name: str) -> None:
         needs = list(self._needs(name))
         self.lengths[name] = 1 + max((self.lengths[one] for one in needs), default=0)
-        is_type = isinstance(self.declared[name][0], (Struct, Alias))
+        is_type = isinstance(self.declared[name][0], (StructDeclaration, AliasDeclaration))
         self.types[name] = is_type + max((self.types[one] for one in needs), default=0)
         if self.lengths[name] > DECLARATIONS:
             message = f"this needs more than {DECLARATIONS} declarations that each need the next"
@@ -106,7 +106,7 @@ class _Walk:
 
     def _calls_within(self, name: str, needs: Sequence[str]) -> int:
         """Return how many calls those in a function's body come to."""
-        functions = [one for one in needs if isinstance(self.declared[one][0], Function)]
+        functions = [one for one in needs if isinstance(self.declared[one][0], FunctionDeclaration)]
         if not functions:
             return 0
         declaration, text = self.declared[name]

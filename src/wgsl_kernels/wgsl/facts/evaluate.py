@@ -12,7 +12,7 @@ from wgsl_kernels.wgsl.syntax.parser import parse_expression
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.wgsl.facts.facts import Constant
+    from wgsl_kernels.wgsl.facts.facts import ConstantDeclaration
 
 _WORD = 0xFFFFFFFF
 _LARGEST = 2.0**128  # above all numbers of WGSL
@@ -23,7 +23,7 @@ class NotConstantError(Exception):
 
 
 def evaluate(
-    expression: str, constants: Mapping[str, Constant], given: Mapping[str, float]
+    expression: str, constants: Mapping[str, ConstantDeclaration], given: Mapping[str, float]
 ) -> float:
     """Return the value of a constant expression.
 
@@ -37,7 +37,7 @@ def evaluate(
         NotConstantError: It holds something else; the message says what.
     """
     try:
-        value = _Evaluator(expression, constants, given, frozenset(), {}).whole()
+        value = _ConstantEvaluator(expression, constants, given, frozenset(), {}).whole()
         if math.isfinite(value):
             return value
     except (RecursionError, ValueError, OverflowError):
@@ -46,11 +46,11 @@ def evaluate(
 
 
 @dataclass(frozen=True, slots=True)
-class _Evaluator:
+class _ConstantEvaluator:
     """The value of one expression, and what it may name."""
 
     expression: str
-    constants: Mapping[str, Constant]
+    constants: Mapping[str, ConstantDeclaration]
     given: Mapping[str, float]
     pending: frozenset[str]
     found: dict[str, float]
@@ -117,7 +117,7 @@ class _Evaluator:
         if constant is None or constant.value is None or name in self.pending:
             raise NotConstantError(f"{name!r} has no value that is known before the shader runs")
         pending = self.pending | {name}
-        inner = _Evaluator(constant.value, self.constants, self.given, pending, self.found)
+        inner = _ConstantEvaluator(constant.value, self.constants, self.given, pending, self.found)
         self.found[name] = inner.whole()
         return self.found[name]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class AttributeText:
     """``@name(arguments)``; each argument is the text of one expression."""
 
     name: str
@@ -30,7 +30,7 @@ class Member:
 
     name: str
     type: str
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[AttributeText, ...]
     span: Span
 
 
@@ -51,7 +51,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable(Declaration):
+class VariableDeclaration(Declaration):
     """``var<space, access> name: type``; group and binding where the attributes give them."""
 
     space: str
@@ -62,7 +62,7 @@ class Variable(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
-class Struct(Declaration):
+class StructDeclaration(Declaration):
     """``struct name { fields }``; ``close`` is where its closing brace stands."""
 
     fields: tuple[Member, ...]
@@ -70,12 +70,12 @@ class Struct(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
-class Function(Declaration):
+class FunctionDeclaration(Declaration):
     """``fn name(parameters) -> returns``, whose body is in the tree."""
 
     parameters: tuple[Member, ...]
     returns: str | None
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[AttributeText, ...]
 
     @property
     def workgroup_size(self) -> tuple[str, ...] | None:
@@ -89,7 +89,7 @@ class Function(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(Declaration):
+class ConstantDeclaration(Declaration):
     """``const`` or ``override``; ``value`` is the text of its expression, None without one."""
 
     keyword: str
@@ -98,21 +98,21 @@ class Constant(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
-class Alias(Declaration):
+class AliasDeclaration(Declaration):
     """``alias name = type;``."""
 
     type: str
 
 
 @dataclass(frozen=True, slots=True)
-class Other(Declaration):
+class OtherDeclaration(Declaration):
     """A const_assert, or text that is no declaration the reader knows (``known`` false)."""
 
     known: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Directive:
+class DirectiveText:
     """``enable``, ``requires`` or ``diagnostic``, with the names or the text that follow."""
 
     keyword: str
@@ -121,7 +121,7 @@ class Directive:
 
 
 @dataclass(frozen=True, slots=True)
-class Include:
+class IncludeText:
     """``#include "path"``."""
 
     path: str
@@ -140,8 +140,8 @@ class Facts:
 
     text: Text
     module: Module
-    directives: tuple[Directive, ...]
-    includes: tuple[Include, ...]
+    directives: tuple[DirectiveText, ...]
+    includes: tuple[IncludeText, ...]
     declarations: tuple[Declaration, ...]
     indexed: frozenset[str]
 
@@ -151,29 +151,29 @@ class Facts:
         return self.text.file
 
     @property
-    def variables(self) -> Mapping[str, Variable]:
+    def variables(self) -> Mapping[str, VariableDeclaration]:
         """The variables at module level, by name."""
-        return _named(self.declarations, Variable)
+        return _named(self.declarations, VariableDeclaration)
 
     @property
-    def structs(self) -> Mapping[str, Struct]:
+    def structs(self) -> Mapping[str, StructDeclaration]:
         """The structs, by name."""
-        return _named(self.declarations, Struct)
+        return _named(self.declarations, StructDeclaration)
 
     @property
-    def functions(self) -> Mapping[str, Function]:
+    def functions(self) -> Mapping[str, FunctionDeclaration]:
         """The functions, by name."""
-        return Wanted(self.file, "fn", _named(self.declarations, Function))
+        return RequiredDeclarations(self.file, "fn", _named(self.declarations, FunctionDeclaration))
 
     @property
-    def constants(self) -> Mapping[str, Constant]:
+    def constants(self) -> Mapping[str, ConstantDeclaration]:
         """The consts and overrides, by name."""
-        return _named(self.declarations, Constant)
+        return _named(self.declarations, ConstantDeclaration)
 
     @property
-    def aliases(self) -> Mapping[str, Alias]:
+    def aliases(self) -> Mapping[str, AliasDeclaration]:
         """The aliases, by name."""
-        return _named(self.declarations, Alias)
+        return _named(self.declarations, AliasDeclaration)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -183,10 +183,10 @@ class Facts:
     @property
     def is_whole(self) -> bool:
         """Whether the reader understood every declaration, but for the bodies of functions."""
-        return all(not isinstance(d, Other) or d.known for d in self.declarations)
+        return all(not isinstance(d, OtherDeclaration) or d.known for d in self.declarations)
 
 
-class Wanted(dict[str, _Kind]):
+class RequiredDeclarations(dict[str, _Kind]):
     """Declarations by name, of which one that is asked for and missing is the shader's fault."""
 
     def __init__(self, file: str, what: str, found: Mapping[str, _Kind]) -> None:

@@ -15,7 +15,7 @@ _python_files: dict[str, str] = {}
 """The Python file that a label such as ``<inline in ops.py:12>`` speaks of."""
 
 
-class _Found(NamedTuple):
+class _InlinePosition(NamedTuple):
     """Where a text begins in its Python file.
 
     Attributes:
@@ -83,11 +83,11 @@ class InlineText(Text):
         return self.python_file if near.startswith("..") else near
 
     @functools.cached_property
-    def _found(self) -> _Found | None:
+    def _found(self) -> _InlinePosition | None:
         wanted = self.text[: self.count].split("\n")
         linecache.checkcache(self.python_file)
         written = [one.rstrip("\n") for one in linecache.getlines(self.python_file)]
-        found: list[_Found] = []
+        found: list[_InlinePosition] = []
         for at in range(len(written) - len(wanted) + 1):
             one = _at(wanted, written[at : at + len(wanted)])
             if one is not None:
@@ -95,7 +95,7 @@ class InlineText(Text):
         return found[0] if len(found) == 1 else None
 
 
-def _at(wanted: list[str], written: list[str]) -> _Found | None:
+def _at(wanted: list[str], written: list[str]) -> _InlinePosition | None:
     """Return how a text stands in lines of a file: indented alike, quotes around it."""
     first, last = wanted[0], wanted[-1]
     if len(wanted) < 2 or not written[0].endswith(first):
@@ -109,4 +109,4 @@ def _at(wanted: list[str], written: list[str]) -> _Found | None:
         return None
     if not written[-1].startswith((blanks + last) if last else ""):
         return None
-    return _Found(0, len(written[0]) - len(first), indent)
+    return _InlinePosition(0, len(written[0]) - len(first), indent)

@@ -7,18 +7,18 @@ import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.facts.facts import (
-    Alias,
-    Attribute,
-    Constant,
+    AliasDeclaration,
+    AttributeText,
+    ConstantDeclaration,
     Declaration,
-    Directive,
+    DirectiveText,
     Facts,
-    Function,
-    Include,
+    FunctionDeclaration,
+    IncludeText,
     Member,
-    Other,
-    Struct,
-    Variable,
+    OtherDeclaration,
+    StructDeclaration,
+    VariableDeclaration,
 )
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax import tree
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def read(source: Text) -> Facts:
     """Return what ``source`` declares.
 
-    A declaration that is not understood is kept as ``Other``, so that the compiler can say in
-    its own words what is wrong with it.
+    A declaration that is not understood is kept as `OtherDeclaration`, so that the compiler can
+    say in its own words what is wrong with it.
 
     Raises:
         ShaderError: A comment is never closed, brackets do not match, or an include is malformed.
@@ -52,7 +52,7 @@ def read(source: Text) -> Facts:
         source,
         module,
         tuple(_directive(node) for node in module.directives),
-        tuple(Include(node.path, node.span) for node in module.includes),
+        tuple(IncludeText(node.path, node.span) for node in module.includes),
         tuple(
             _declaration(source, node, needs, local(node))
             for node, needs in zip(module.declarations, names.needs, strict=True)
@@ -61,9 +61,9 @@ def read(source: Text) -> Facts:
     )
 
 
-def _directive(node: tree.Directive) -> Directive:
+def _directive(node: tree.Directive) -> DirectiveText:
     arguments = ", ".join(spell(argument) for argument in node.arguments)
-    return Directive(
+    return DirectiveText(
         node.keyword, f"({arguments})" if node.keyword == "diagnostic" else arguments, node.span
     )
 
@@ -74,10 +74,10 @@ def _declaration(
     names = own | needs
     if isinstance(node, (tree.ConstAssert, tree.Broken)):
         known = isinstance(node, tree.ConstAssert)
-        return Other("", node.span, node.span, names, needs, known)
+        return OtherDeclaration("", node.span, node.span, names, needs, known)
     name, span, name_span = node.ident.name, node.span, node.ident.span
     if isinstance(node, tree.Function):
-        return Function(
+        return FunctionDeclaration(
             name,
             span,
             name_span,
@@ -89,15 +89,17 @@ def _declaration(
         )
     if isinstance(node, tree.Struct):
         close = node.end - 1
-        return Struct(name, span, name_span, names, needs, _members(source, node.fields), close)
+        return StructDeclaration(
+            name, span, name_span, names, needs, _members(source, node.fields), close
+        )
     if isinstance(node, tree.Alias):
-        return Alias(name, span, name_span, names, needs, spell(node.type))
+        return AliasDeclaration(name, span, name_span, names, needs, spell(node.type))
     type_ = None if node.type is None else spell(node.type)
     if isinstance(node, tree.Value):
         value = None if node.value is None else _written(source, node.value)
-        return Constant(name, span, name_span, names, needs, node.keyword, type_, value)
+        return ConstantDeclaration(name, span, name_span, names, needs, node.keyword, type_, value)
     space, access = _space(node)
-    return Variable(
+    return VariableDeclaration(
         name,
         span,
         name_span,
@@ -129,9 +131,9 @@ def _members(source: Text, nodes: tuple[tree.Parameter, ...]) -> tuple[Member, .
     )
 
 
-def _attributes(source: Text, nodes: tuple[tree.Attribute, ...]) -> tuple[Attribute, ...]:
+def _attributes(source: Text, nodes: tuple[tree.Attribute, ...]) -> tuple[AttributeText, ...]:
     return tuple(
-        Attribute(n.name, tuple(_written(source, one) for one in n.arguments or ()), n.span)
+        AttributeText(n.name, tuple(_written(source, one) for one in n.arguments or ()), n.span)
         for n in nodes
     )
 

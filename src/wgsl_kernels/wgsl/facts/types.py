@@ -14,7 +14,12 @@ from wgsl_kernels.wgsl.syntax.tree import Ident, Name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.wgsl.facts.facts import Alias, Constant, Member, Struct
+    from wgsl_kernels.wgsl.facts.facts import (
+        AliasDeclaration,
+        ConstantDeclaration,
+        Member,
+        StructDeclaration,
+    )
     from wgsl_kernels.wgsl.syntax.tree import Expression
 
 SCALARS: Mapping[str, int] = {"f32": 4, "i32": 4, "u32": 4, "bool": 4, "f16": 2}
@@ -31,7 +36,7 @@ class UnknownTypeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TypeLayout:
     """Size and alignment of one type, in bytes."""
 
     size: int
@@ -44,24 +49,26 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Types:
+class TypeLayouts:
     """The named types and constants that type texts may mention."""
 
-    structs: Mapping[str, Struct]
+    structs: Mapping[str, StructDeclaration]
     aliases: Mapping[str, str]
-    constants: Mapping[str, Constant]
+    constants: Mapping[str, ConstantDeclaration]
     given: Mapping[str, float]
-    _layouts: dict[str, Layout] = field(default_factory=dict["str", "Layout"], compare=False)
+    _layouts: dict[str, TypeLayout] = field(
+        default_factory=dict["str", "TypeLayout"], compare=False
+    )
 
     @classmethod
     def of(
         cls,
-        structs: Mapping[str, Struct],
-        aliases: Mapping[str, Alias],
+        structs: Mapping[str, StructDeclaration],
+        aliases: Mapping[str, AliasDeclaration],
         generated: Mapping[str, str],
-        constants: Mapping[str, Constant],
+        constants: Mapping[str, ConstantDeclaration],
         given: Mapping[str, float],
-    ) -> Types:
+    ) -> TypeLayouts:
         """Gather the author's aliases and the composer's, the author's winning."""
         return cls(
             structs, {**generated, **{n: a.type for n, a in aliases.items()}}, constants, given
@@ -75,7 +82,7 @@ class Types:
         except UnknownTypeError:
             return text
 
-    def layout(self, text: str) -> Layout:
+    def layout(self, text: str) -> TypeLayout:
         """Return size and alignment of the type that ``text`` names.
 
         Raises:
@@ -86,7 +93,7 @@ class Types:
             raise UnknownTypeError(text)
         return self._layout(self._resolved(node, [_MOST]))
 
-    def members(self, fields: tuple[Member, ...]) -> tuple[tuple[int, ...], Layout]:
+    def members(self, fields: tuple[Member, ...]) -> tuple[tuple[int, ...], TypeLayout]:
         """Return the offsets of a struct's fields, and the whole struct's layout."""
         offsets: list[int] = []
         end, align = 0, 1
@@ -98,7 +105,7 @@ class Types:
             offsets.append(round_up(end, own_align))
             end = offsets[-1] + own_size
             align = max(align, own_align)
-        return tuple(offsets), Layout(round_up(end, align), align)
+        return tuple(offsets), TypeLayout(round_up(end, align), align)
 
     def _resolved(self, node: Expression, room: list[int]) -> Expression:
         """Return a type without aliases; ``room`` says how many parts it may have yet."""
@@ -117,10 +124,10 @@ class Types:
             return replace(node, ident=ident, templates=(Name(node.begin, node.end, element, ()),))
         return replace(node, templates=tuple(self._resolved(one, room) for one in node.templates))
 
-    def _layout(self, node: Expression) -> Layout:
+    def _layout(self, node: Expression) -> TypeLayout:
         text = spell(node)
         if text in SCALARS:
-            return Layout(SCALARS[text], SCALARS[text])
+            return TypeLayout(SCALARS[text], SCALARS[text])
         if text in self.structs:
             if text not in self._layouts:
                 self._layouts[text] = self.members(self.structs[text].fields)[1]
@@ -129,7 +136,7 @@ class Types:
             return self._generic(node, text)
         raise UnknownTypeError(text)
 
-    def _generic(self, node: Name, text: str) -> Layout:
+    def _generic(self, node: Name, text: str) -> TypeLayout:
         element = self._layout(node.templates[0])
         if node.name == "atomic":
             return element
@@ -137,9 +144,9 @@ class Types:
             return _vector(element, int(vector.group(1)))
         if matrix := _MATRIX.match(node.name):
             column = _vector(element, int(matrix.group(2)))
-            return Layout(column.stride * int(matrix.group(1)), column.align)
+            return TypeLayout(column.stride * int(matrix.group(1)), column.align)
         if node.name == "array" and len(node.templates) == 2:
-            return Layout(element.stride * self._value(spell(node.templates[1])), element.align)
+            return TypeLayout(element.stride * self._value(spell(node.templates[1])), element.align)
         raise UnknownTypeError(text)
 
     def _value(self, expression: str = "") -> int:
@@ -153,8 +160,8 @@ class Types:
         return value
 
 
-def _vector(element: Layout, count: int) -> Layout:
-    return Layout(element.size * count, element.size * (2 if count == 2 else 4))
+def _vector(element: TypeLayout, count: int) -> TypeLayout:
+    return TypeLayout(element.size * count, element.size * (2 if count == 2 else 4))
 
 
 def template_of(text: str) -> tuple[str, tuple[str, ...]]:

@@ -20,7 +20,7 @@ Kind: TypeAlias = Literal["read", "write", "mark", "atomic"]
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ElementAccess:
     """One index of an array.
 
     Attributes:
@@ -42,7 +42,7 @@ class Access:
     is_part: bool
 
 
-def accesses_in(function: tree.Function, types: Types) -> Iterator[Access]:
+def accesses_in(function: tree.Function, types: Types) -> Iterator[ElementAccess]:
     """Yield the accesses of a function's body whose array and length are known."""
     kinds = _kinds(function.body)
     parts = _parts(function.body)
@@ -66,7 +66,7 @@ def accesses_in(function: tree.Function, types: Types) -> Iterator[Access]:
         is_outer = isinstance(store.element, Array)
         above = isinstance(node.base, tree.Index)
         kind = kinds.get(id(node), "read")
-        yield Access(node, kind, root.name, length, above, is_outer, id(node) in parts)
+        yield ElementAccess(node, kind, root.name, length, above, is_outer, id(node) in parts)
 
 
 def _is_shared(types: Types, root: tree.Name) -> bool:
@@ -101,7 +101,7 @@ def _kinds(body: tree.Node) -> dict[int, Kind]:
             found[id(node)] = kind
 
     for node in descendants(body):
-        if isinstance(node, (tree.Assign, tree.Step)) and node.target is not None:
+        if isinstance(node, (tree.Assign, tree.IncrementStatement)) and node.target is not None:
             note(node.target, "write")
         elif isinstance(node, tree.Call):
             is_atomic = node.callee.name.startswith("atomic")

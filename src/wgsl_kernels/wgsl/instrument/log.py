@@ -63,7 +63,7 @@ class Site:
     type: str = ""
 
 
-class Record(NamedTuple):
+class LogRecord(NamedTuple):
     """One event: where, of which kind, at which index of how many, by whom, against whom.
 
     Invocations are counted from 0; ``other`` is -1 where there is none.
@@ -88,13 +88,13 @@ def new_log(lengths: Sequence[int]) -> np.ndarray:
     return words
 
 
-def records_in(words: np.ndarray, sites: Sequence[Site]) -> Iterator[Record]:
+def records_in(words: np.ndarray, sites: Sequence[Site]) -> Iterator[LogRecord]:
     """Yield what a log tells."""
     count = min(int(words[0]), MOST_RECORDS)
     rows = words[RECORDS : RECORDS + count * RECORD_WORDS].reshape(-1, RECORD_WORDS)
     for number, index, length, invocation, coded in rows.tolist():
         kind, other = coded >> 24, coded & 0xFFFFFF
-        yield Record(
+        yield LogRecord(
             sites[number], EVENTS[kind], index, length, invocation - 1, other - 1 if other else -1
         )
 

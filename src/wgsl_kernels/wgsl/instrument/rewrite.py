@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.instrument.accesses import Access, accesses_in
+from wgsl_kernels.wgsl.instrument.accesses import ElementAccess, accesses_in
 from wgsl_kernels.wgsl.instrument.log import (
     MOST_SHADOWS,
     MOST_SITES,
@@ -133,7 +133,7 @@ class _Writer:
     def functions(self) -> None:
         """Put in what watches each function."""
         for function in functions_of(self.module):
-            assert isinstance(function.body, tree.Block)
+            assert isinstance(function.body, tree.CompoundStatement)
             if function.ident.name == CHECK:
                 continue
             if function.ident.name == self.entry:
@@ -189,7 +189,7 @@ class _Writer:
         self.sites.append(site)
         return site.number
 
-    def _access(self, access: Access) -> None:
+    def _access(self, access: ElementAccess) -> None:
         """Have an index pass through a function that looks at it."""
         is_write = access.kind in ("write", "mark")
         number = self._site(access.node, "write" if is_write else "read", access.variable)
@@ -200,7 +200,7 @@ class _Writer:
         self._insert(index.begin, f"{function}(u32(")
         self._insert(index.end, f"), {access.length}, {rest})", closes=True)
 
-    def _watcher(self, access: Access, number: int) -> tuple[str, str]:
+    def _watcher(self, access: ElementAccess, number: int) -> tuple[str, str]:
         """Return the function that looks at an index, and its arguments behind index and length."""
         name, index = access.variable, access.node.index
         if access.is_outer:

@@ -12,14 +12,14 @@ from wgsl_kernels.wgsl.syntax import tree
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.wgsl.linking.source import Guard, Import, Source
+    from wgsl_kernels.wgsl.linking.source import Guard, Import, SourceFile
     from wgsl_kernels.wgsl.syntax.places import Text
 
 _Node = TypeVar("_Node", bound=tree.Node)
 
 
 def translate(
-    source: Source, conditions: Mapping[str, bool]
+    source: SourceFile, conditions: Mapping[str, bool]
 ) -> tuple[tree.Module, tuple[Import, ...]]:
     """Return what stays of ``source``: its WGSL and its imports.
 
@@ -115,5 +115,5 @@ class _Pruning:
 
 _LISTS = frozenset({"statements", "parameters", "fields", "clauses"})
 """The fields of nodes whose elements a condition may decorate."""
-_HOLDERS = (tree.Block, tree.If)
+_HOLDERS = (tree.CompoundStatement, tree.If)
 """What holds such lists and is the field of another node."""

@@ -14,7 +14,7 @@ from wgsl_kernels.wgsl.linking.source import (
     WILDCARD,
     Guard,
     Import,
-    Source,
+    SourceFile,
 )
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.expressions import WantedError
@@ -33,7 +33,7 @@ _IMPORTS, _DIRECTIVES, _DECLARATIONS = range(3)
 
 
 @functools.lru_cache(maxsize=256)
-def parse_source(text: Text) -> Source:
+def parse_source(text: Text) -> SourceFile:
     """Return what ``text`` holds.
 
     Raises:
@@ -72,7 +72,7 @@ class _WeslParser(Parser):
         self.is_wildcardable = False
         self.extra: list[Span] = []
 
-    def source_file(self) -> Source:
+    def source_file(self) -> SourceFile:
         """Read the whole file."""
         directives: list[tree.Directive] = []
         declarations: list[tree.Declaration] = []
@@ -106,7 +106,7 @@ class _WeslParser(Parser):
         if self.problems:
             raise WantedError(*_earliest(self.problems))
         module = tree.Module(self.source, tuple(directives), (), tuple(declarations), ())
-        return Source(
+        return SourceFile(
             module,
             tuple(self.imports),
             self.guards,
@@ -307,7 +307,7 @@ class _WeslParser(Parser):
 
     # Each list has siblings of its own.
 
-    def block(self, attributes: tuple[tree.Attribute, ...] = ()) -> tree.Block:
+    def block(self, attributes: tuple[tree.Attribute, ...] = ()) -> tree.CompoundStatement:
         """Read ``{ statements }``."""
         outer, self.chain = self.chain, None
         found = super().block(attributes)

@@ -13,7 +13,7 @@ from wgsl_kernels.wgsl.linking.rewrite import with_names
 from wgsl_kernels.wgsl.linking.source import DIAGNOSTICS
 from wgsl_kernels.wgsl.linking.stand_ins import check_stand_ins
 from wgsl_kernels.wgsl.syntax.printer import print_declaration, spell
-from wgsl_kernels.wgsl.syntax.source_map import Composition
+from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
 from wgsl_kernels.wgsl.types.infer import Types, infer
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class LinkedModule:
 
     def write(self) -> SourceMap:
         """Return the text, each place of which leads to the author's."""
-        composition = Composition()
+        composition = TextBuilder()
         for directive in self.directives:
             print_declaration(composition, directive.text, directive.node)
         for part in self.declarations:

@@ -60,7 +60,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """One file as it is written, all branches of its conditions included.
 
     Attributes:

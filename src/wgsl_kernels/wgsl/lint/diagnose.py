@@ -26,7 +26,7 @@ from wgsl_kernels.wgsl.types.infer import infer
 from wgsl_kernels.wgsl.types.kinds import (
     BOOL,
     SCALARS,
-    Struct,
+    StructType,
     Vector,
     conversion_rank,
     value_of,
@@ -93,7 +93,7 @@ def _immutable(module: tree.Module, names: Names) -> Iterator[Remark]:
     meant = {use.ident.begin: use.symbol for use in names.uses}
     for function in functions_of(module):
         for node in descendants(function.body):
-            if not isinstance(node, (tree.Assign, tree.Step)) or node.target is None:
+            if not isinstance(node, (tree.Assign, tree.IncrementStatement)) or node.target is None:
                 continue
             target = node.target
             if is_behind_pointer(target):
@@ -119,7 +119,7 @@ _FIXED = {
 def _without_return(module: tree.Module) -> Iterator[Remark]:
     """Yield functions that may end without the value that they return."""
     for function in functions_of(module):
-        assert isinstance(function.body, tree.Block)
+        assert isinstance(function.body, tree.CompoundStatement)
         if function.returns is not None and not _returns(function.body):
             returns = module.text.text[function.returns.begin : function.returns.end]
             words = (
@@ -133,11 +133,11 @@ def _returns(node: tree.Statement | tree.Continuing | None) -> bool:
     """Say whether a statement is never left but by return."""
     if isinstance(node, tree.Return):
         return True
-    if isinstance(node, (tree.Block, tree.Round)):
-        block = node if isinstance(node, tree.Block) else node.body
+    if isinstance(node, (tree.CompoundStatement, tree.Round)):
+        block = node if isinstance(node, tree.CompoundStatement) else node.body
         return any(_returns(one) for one in block.statements)
     if isinstance(node, tree.If):
-        branch: tree.If | tree.Block | None = node
+        branch: tree.If | tree.CompoundStatement | None = node
         while isinstance(branch, tree.If):
             if not _returns(branch.body):
                 return False
@@ -238,7 +238,7 @@ def _of_access(node: tree.Access, types: Types) -> Remark | None:
         return None
     value = value_of(base)
     name = node.member.name
-    if isinstance(value, Struct):
+    if isinstance(value, StructType):
         known = [one for one in value.members if not one.startswith("wk_")]
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""

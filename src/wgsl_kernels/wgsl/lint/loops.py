@@ -96,7 +96,7 @@ def _changed(node: tree.While | tree.For) -> set[str]:
     parts = [node.body, *([node.update] if isinstance(node, tree.For) and node.update else [])]
     for part in parts:
         for one in descendants(part):
-            if isinstance(one, (tree.Assign, tree.Step)) and one.target is not None:
+            if isinstance(one, (tree.Assign, tree.IncrementStatement)) and one.target is not None:
                 root = root_of(one.target)
                 found |= set() if root is None else {root.name}
             elif isinstance(one, tree.Unary) and one.operator == "&":
@@ -123,7 +123,7 @@ def rounds_of(node: tree.Node, constants: Constants) -> int | None:
 
 
 def _step(update: tree.Statement | None, name: str, constants: Constants) -> int | None:
-    if isinstance(update, tree.Step) and update.operator == "++":
+    if isinstance(update, tree.IncrementStatement) and update.operator == "++":
         root = root_of(update.target)
         return 1 if root is not None and root.name == name else None
     if isinstance(update, tree.Assign) and update.operator == "+=" and update.target is not None:

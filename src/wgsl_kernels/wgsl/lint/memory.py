@@ -34,7 +34,7 @@ def memory_remarks(module: tree.Module) -> Iterator[Remark]:
         for node in descendants(declaration):
             if isinstance(node, tree.Name):
                 used.add(node.name)
-            if isinstance(node, (tree.Assign, tree.Step)) and node.target is not None:
+            if isinstance(node, (tree.Assign, tree.IncrementStatement)) and node.target is not None:
                 is_set = isinstance(node, tree.Assign) and node.operator == "="
                 if is_set and (root := root_of(node.target)) is not None:
                     written.add(root.name)

@@ -34,7 +34,7 @@ class Remark:
 def functions_of(module: tree.Module) -> Iterator[tree.Function]:
     """Yield the functions of a module whose bodies were understood."""
     for one in module.declarations:
-        if isinstance(one, tree.Function) and isinstance(one.body, tree.Block):
+        if isinstance(one, tree.Function) and isinstance(one.body, tree.CompoundStatement):
             yield one
 
 
@@ -111,11 +111,11 @@ def jumps_in(node: tree.Node | None) -> frozenset[str]:
     if isinstance(node, (tree.Loop, tree.While, tree.For)):
         return jumps_in(node.body) - {"break", "continue"}
     found: frozenset[str] = frozenset()
-    if isinstance(node, tree.Block):
+    if isinstance(node, tree.CompoundStatement):
         for one in node.statements:
             found |= jumps_in(one)
     elif isinstance(node, tree.If):
-        branch: tree.If | tree.Block | None = node
+        branch: tree.If | tree.CompoundStatement | None = node
         while isinstance(branch, tree.If):
             found |= jumps_in(branch.body)
             branch = branch.otherwise

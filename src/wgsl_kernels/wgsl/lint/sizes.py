@@ -12,8 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.facts.reader import read
-from wgsl_kernels.wgsl.facts.types import Types as Layouts
-from wgsl_kernels.wgsl.facts.types import UnknownTypeError
+from wgsl_kernels.wgsl.facts.types import TypeLayouts, UnknownTypeError
 from wgsl_kernels.wgsl.lint.remarks import Remark, functions_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
@@ -51,7 +50,7 @@ def size_remarks(module: tree.Module, types: Types) -> Iterator[Remark]:
     if not may_be_large(module.text.text):
         return
     facts = read(module.text)
-    layouts = Layouts.of(facts.structs, facts.aliases, {}, facts.constants, {})
+    layouts = TypeLayouts.of(facts.structs, facts.aliases, {}, facts.constants, {})
     for function in functions_of(module):
         own = [one for one in descendants(function.body) if isinstance(one, tree.Var)]
         yield from _of_several(own, f"of {function.ident.name}", layouts, types)
@@ -64,7 +63,7 @@ def size_remarks(module: tree.Module, types: Types) -> Iterator[Remark]:
 
 
 def _of_several(
-    variables: Sequence[tree.Var], where: str, layouts: Layouts, types: Types
+    variables: Sequence[tree.Var], where: str, layouts: TypeLayouts, types: Types
 ) -> Iterator[Remark]:
     sizes = [_bytes(one, layouts, types) for one in variables]
     if sum(sizes) > MOST_BYTES:
@@ -76,7 +75,7 @@ def _of_several(
         yield Remark("over-default-limits", words, largest.ident.span)
 
 
-def _bytes(variable: tree.Var, layouts: Layouts, types: Types) -> int:
+def _bytes(variable: tree.Var, layouts: TypeLayouts, types: Types) -> int:
     """Return the bytes of a variable, 0 where its type is not known."""
     if variable.type is not None:
         text = spell(variable.type)

@@ -136,7 +136,7 @@ class _Uniformity:
         for parameter, why in zip(function.parameters, taints, strict=True):
             if why:
                 at.tainted[self.declared[parameter.ident.begin]] = why
-        assert isinstance(function.body, tree.Block)
+        assert isinstance(function.body, tree.CompoundStatement)
         before = -1
         while before != len(at.tainted):  # what an assignment at the end makes of the beginning
             before = len(at.tainted)
@@ -157,14 +157,13 @@ class _Uniformity:
 
     # Statements. Each returns the control flow behind it.
 
-    def block(self, node: tree.Block, flow: Flow | None) -> Flow | None:
-        """Walk the statements of a block."""
+    def block(self, node: tree.CompoundStatement, flow: Flow | None) -> Flow | None:
         for one in node.statements:
             flow = self.statement(one, flow)
         return flow
 
     def statement(self, node: tree.Statement, flow: Flow | None) -> Flow | None:
-        if isinstance(node, tree.Block):
+        if isinstance(node, tree.CompoundStatement):
             return self.block(node, flow)
         if isinstance(node, tree.Round):
             return self.block(node.body, flow)
@@ -191,7 +190,7 @@ class _Uniformity:
             why = self.taint(node.value, flow)
             if node.target is not None:
                 self.write(node.target, why or self.indices(node.target, flow), here)
-        elif isinstance(node, tree.Step):
+        elif isinstance(node, tree.IncrementStatement):
             self.write(node.target, self.indices(node.target, flow), here)
         elif isinstance(node, tree.CallStatement):
             self.taint(node.call, flow)
@@ -224,7 +223,7 @@ class _Uniformity:
 
     def branches(self, node: tree.If, flow: Flow | None) -> Flow | None:
         """Walk an ``if`` with its else-ifs."""
-        branch: tree.If | tree.Block | None = node
+        branch: tree.If | tree.CompoundStatement | None = node
         inner, behind = flow, flow
         while branch is not None:
             body = branch
@@ -232,7 +231,7 @@ class _Uniformity:
                 why = self.taint(branch.condition, inner)
                 inner = inner or (Flow(branch.condition, why) if why else None)
                 body = branch.body
-            assert isinstance(body, tree.Block)
+            assert isinstance(body, tree.CompoundStatement)
             behind = self.joined(body, inner, flow, behind)
             branch = branch.otherwise if isinstance(branch, tree.If) else None
         return behind
@@ -248,7 +247,7 @@ class _Uniformity:
 
     def joined(
         self,
-        body: tree.Block,
+        body: tree.CompoundStatement,
         inner: Flow | None,
         outer: Flow | None,
         behind: Flow | None,
@@ -281,7 +280,7 @@ class _Uniformity:
             self.at.gone = self.at.gone or inner
         return flow
 
-    def _break_if(self, body: tree.Block, flow: Flow | None) -> Flow | None:
+    def _break_if(self, body: tree.CompoundStatement, flow: Flow | None) -> Flow | None:
         last = body.statements[-1] if body.statements else None
         if isinstance(last, tree.Continuing) and last.body.statements:
             end = last.body.statements[-1]

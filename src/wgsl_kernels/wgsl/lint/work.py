@@ -35,7 +35,7 @@ def operations(module: tree.Module, fields: Mapping[str, Any]) -> int | None:
     gives; ``fma`` is two. Both branches of a condition count; a loop counts as often as it runs,
     where its bounds follow from constants and ``fields`` of the parameters.
     """
-    counting = _Counting(module, fields, infer(module.declarations))
+    counting = _WorkCounter(module, fields, infer(module.declarations))
     try:
         return sum(counting.of(one.body) for one in entries_of(module))
     except _UnknownError:
@@ -44,7 +44,7 @@ def operations(module: tree.Module, fields: Mapping[str, Any]) -> int | None:
 
 def operations_of_calls(module: tree.Module, fields: Mapping[str, Any]) -> dict[str, int | None]:
     """Return what a call of each function of a module takes, None where loops do not tell."""
-    counting = _Counting(module, fields, infer(module.declarations))
+    counting = _WorkCounter(module, fields, infer(module.declarations))
     found: dict[str, int | None] = {}
     for name, function in counting.functions.items():
         try:
@@ -62,7 +62,7 @@ class _UnknownError(Exception):
     """A loop does not tell how often it runs."""
 
 
-class _Counting:
+class _WorkCounter:
     def __init__(self, module: tree.Module, fields: Mapping[str, Any], types: Types) -> None:
         self.functions = functions = _functions(module)
         self.types = types

@@ -285,7 +285,7 @@ class _Resolver:
     def condition(self, node: tree.ConstAssert | tree.BreakIf) -> None:
         self.visit(node.condition)
 
-    def block(self, node: tree.Block) -> None:
+    def block(self, node: tree.CompoundStatement) -> None:
         self.scopes.append({})
         self.all(node.statements)
         self._close(node.end)
@@ -294,7 +294,7 @@ class _Resolver:
         self.visit(node.target)
         self.visit(node.value)
 
-    def step(self, node: tree.Step) -> None:
+    def step(self, node: tree.IncrementStatement) -> None:
         self.visit(node.target)
 
     def call_statement(self, node: tree.CallStatement) -> None:
@@ -304,7 +304,7 @@ class _Resolver:
         self.visit(node.value)
 
     def if_(self, node: tree.If) -> None:
-        otherwise: tree.If | tree.Block | None = node
+        otherwise: tree.If | tree.CompoundStatement | None = node
         while isinstance(otherwise, tree.If):
             self.visit(otherwise.condition)
             self.block(otherwise.body)
@@ -339,7 +339,7 @@ class _Resolver:
         for parameter in node.parameters:
             self._declare(parameter.ident, "parameter", parameter.end)
         body = node.body
-        self.all(body.statements if isinstance(body, tree.Block) else (body,))
+        self.all(body.statements if isinstance(body, tree.CompoundStatement) else (body,))
         self._close(node.end)
 
     def struct(self, node: tree.Struct) -> None:
@@ -371,9 +371,9 @@ _VISITS: dict[type[tree.Node], Callable[[_Resolver, Any], None]] = {
     tree.Value: _Resolver.value,
     tree.ConstAssert: _Resolver.condition,
     tree.BreakIf: _Resolver.condition,
-    tree.Block: _Resolver.block,
+    tree.CompoundStatement: _Resolver.block,
     tree.Assign: _Resolver.assign,
-    tree.Step: _Resolver.step,
+    tree.IncrementStatement: _Resolver.step,
     tree.CallStatement: _Resolver.call_statement,
     tree.Return: _Resolver.return_,
     tree.If: _Resolver.if_,

@@ -54,7 +54,7 @@ class Effects:
             ):
                 return False
         for node in descendants(function.body):
-            if isinstance(node, (tree.Assign, tree.Step)) and node.target is not None:
+            if isinstance(node, (tree.Assign, tree.IncrementStatement)) and node.target is not None:
                 written = root_name(node.target)
                 if written is None or written not in own:
                     return False

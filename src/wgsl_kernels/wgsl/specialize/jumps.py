@@ -16,7 +16,7 @@ def ends(node: tree.Statement) -> bool:
     while True:
         if isinstance(node, tree.Round):
             node = node.body
-        elif isinstance(node, tree.Block) and node.statements:
+        elif isinstance(node, tree.CompoundStatement) and node.statements:
             node = node.statements[-1]
         else:
             break
@@ -24,7 +24,7 @@ def ends(node: tree.Statement) -> bool:
         return True
     if not isinstance(node, tree.If):
         return False
-    branch: tree.If | tree.Block | None = node
+    branch: tree.If | tree.CompoundStatement | None = node
     while isinstance(branch, tree.If):
         if not ends(branch.body):
             return False
@@ -32,7 +32,7 @@ def ends(node: tree.Statement) -> bool:
     return branch is not None and ends(branch)
 
 
-def own_jump(body: tree.Block, keywords: Iterable[str]) -> tree.Jump | None:
+def own_jump(body: tree.CompoundStatement, keywords: Iterable[str]) -> tree.Jump | None:
     """Return the first jump in ``body`` that leaves the statement that ``body`` is of."""
     wanted = frozenset(keywords)
     open_: list[tuple[tree.Node, frozenset[str]]] = [(body, wanted)]
@@ -41,7 +41,7 @@ def own_jump(body: tree.Block, keywords: Iterable[str]) -> tree.Jump | None:
         if isinstance(node, tree.Jump):
             if node.keyword in searched:
                 return node
-        elif isinstance(node, tree.Block):
+        elif isinstance(node, tree.CompoundStatement):
             open_ += [(one, searched) for one in reversed(node.statements)]
         elif isinstance(node, tree.Round):
             open_.append((node.body, searched))
@@ -55,7 +55,7 @@ def own_jump(body: tree.Block, keywords: Iterable[str]) -> tree.Jump | None:
     return None
 
 
-def without_last_break(body: tree.Block) -> tree.Block:
+def without_last_break(body: tree.CompoundStatement) -> tree.CompoundStatement:
     """Return a clause's body without the ``break`` that it may end in."""
     last = body.statements[-1] if body.statements else None
     if isinstance(last, tree.Jump) and last.keyword == "break":

@@ -13,7 +13,7 @@ from wgsl_kernels.wgsl.errors.errors import ArgumentError, ShaderError, coded
 from wgsl_kernels.wgsl.linking.linker import LinkedModule, Placed
 from wgsl_kernels.wgsl.specialize.effects import Effects
 from wgsl_kernels.wgsl.specialize.given import given_literal
-from wgsl_kernels.wgsl.specialize.statements import Statements
+from wgsl_kernels.wgsl.specialize.statements import StatementSpecializer
 from wgsl_kernels.wgsl.specialize.values import Known, converted
 from wgsl_kernels.wgsl.syntax import tree
 
@@ -69,7 +69,7 @@ class _Specializing:
             if isinstance(part.node, tree.Value) and part.node.type is None
         )
         self.globals = _Globals(self)
-        self.walk = Statements(self.globals, untyped, Effects(functions), aliases)
+        self.walk = StatementSpecializer(self.globals, untyped, Effects(functions), aliases)
         self.done: dict[int, Placed[tree.Declaration]] = {}
 
     def all(self) -> LinkedModule:

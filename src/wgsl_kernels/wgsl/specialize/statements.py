@@ -22,7 +22,7 @@ _CONTEXTUAL = frozenset({"builtin", "interpolate", "diagnostic"})
 """Attributes whose arguments are words and no expressions."""
 
 
-class Statements(Unrolling):
+class StatementSpecializer(Unrolling):
     """A walk over functions."""
 
     def function(self, node: tree.Function) -> tree.Function:
@@ -63,13 +63,13 @@ class Statements(Unrolling):
 
     # Statements: each appends what is left of it.
 
-    def block(self, node: tree.Block) -> tree.Block:
+    def block(self, node: tree.CompoundStatement) -> tree.CompoundStatement:
         """Return a block in a scope of its own; what comes behind its end is left out."""
         depth = self.depth
         found = self.statements(node.statements)
         self.close(depth)
         attributes = self.attributes(node.attributes)
-        return tree.Block(node.begin, node.end, attributes, tuple(found))
+        return tree.CompoundStatement(node.begin, node.end, attributes, tuple(found))
 
     def statements(self, nodes: tuple[tree.Statement, ...]) -> list[tree.Statement]:
         """Return what is left of statements in the scope at hand."""
@@ -79,7 +79,7 @@ class Statements(Unrolling):
             _STATEMENTS[type(node)](self, node, out)
             if len(out) == before:
                 continue
-            if type(out[-1]) is type(node) and type(node) is not tree.Block:
+            if type(out[-1]) is type(node) and type(node) is not tree.CompoundStatement:
                 self.count += 1
             if ends(out[-1]):
                 if isinstance(nodes[-1], tree.Continuing) and at + 1 < len(nodes):
@@ -144,10 +144,10 @@ class Statements(Unrolling):
             node = tree.Assign(node.begin, node.end, target, node.operator, value)
         out.append(node)
 
-    def _step(self, node: tree.Step, out: list[tree.Statement]) -> None:
+    def _step(self, node: tree.IncrementStatement, out: list[tree.Statement]) -> None:
         target = self.written(node.target)
         if target is not node.target:
-            node = tree.Step(node.begin, node.end, target, node.operator)
+            node = tree.IncrementStatement(node.begin, node.end, target, node.operator)
         out.append(node)
 
     def _call_statement(self, node: tree.CallStatement, out: list[tree.Statement]) -> None:
@@ -167,13 +167,13 @@ class Statements(Unrolling):
     def _break_if(self, node: tree.BreakIf, out: list[tree.Statement]) -> None:
         out.append(replace(node, condition=self.written(node.condition)))
 
-    def _plain_block(self, node: tree.Block, out: list[tree.Statement]) -> None:
+    def _plain_block(self, node: tree.CompoundStatement, out: list[tree.Statement]) -> None:
         _splice(self.block(node), out)
 
     def _if(self, node: tree.If, out: list[tree.Statement]) -> None:
-        left: list[tuple[tree.If, tree.Expression, tree.Block]] = []
-        branch: tree.If | tree.Block | None = node
-        last: tree.Block | None = None
+        left: list[tuple[tree.If, tree.Expression, tree.CompoundStatement]] = []
+        branch: tree.If | tree.CompoundStatement | None = node
+        last: tree.CompoundStatement | None = None
         while isinstance(branch, tree.If):
             condition = self.fold(branch.condition)
             if type(condition) is Known and condition.kind == "bool":
@@ -193,7 +193,9 @@ class Statements(Unrolling):
             if last is not None:
                 _splice(last, out)
             return
-        otherwise: tree.If | tree.Block | None = last if last and last.statements else None
+        otherwise: tree.If | tree.CompoundStatement | None = (
+            last if last and last.statements else None
+        )
         for one, kept, body in reversed(left):
             otherwise = tree.If(one.begin, one.end, one.attributes, kept, body, otherwise)
         assert isinstance(otherwise, tree.If)
@@ -239,7 +241,7 @@ class Statements(Unrolling):
 
     # Loops.
 
-    def _body(self, node: tree.Block) -> tree.Block:
+    def _body(self, node: tree.CompoundStatement) -> tree.CompoundStatement:
         outer, self.in_loop = self.in_loop, True
         found = self.block(node)
         self.in_loop = outer
@@ -306,7 +308,7 @@ class Statements(Unrolling):
         return found is not None and not found.value
 
 
-def _splice(block: tree.Block, out: list[tree.Statement]) -> None:
+def _splice(block: tree.CompoundStatement, out: list[tree.Statement]) -> None:
     """Append a block, without its braces where it declares nothing."""
     if block.attributes or any(isinstance(one, (tree.Var, tree.Value)) for one in block.statements):
         out.append(block)
@@ -315,20 +317,20 @@ def _splice(block: tree.Block, out: list[tree.Statement]) -> None:
 
 
 _STATEMENTS: dict[type[tree.Node], Callable[[Any, Any, list[tree.Statement]], None]] = {
-    tree.Block: Statements._plain_block,
-    tree.Var: Statements._var,
-    tree.Value: Statements._value,
-    tree.ConstAssert: Statements._const_assert,
-    tree.Assign: Statements._assign,
-    tree.Step: Statements._step,
-    tree.CallStatement: Statements._call_statement,
-    tree.Return: Statements._return,
-    tree.Jump: Statements._jump,
-    tree.BreakIf: Statements._break_if,
-    tree.If: Statements._if,
-    tree.Switch: Statements._switch,
-    tree.Loop: Statements._loop,
-    tree.Continuing: Statements._loop,
-    tree.While: Statements._while,
-    tree.For: Statements._for,
+    tree.CompoundStatement: StatementSpecializer._plain_block,
+    tree.Var: StatementSpecializer._var,
+    tree.Value: StatementSpecializer._value,
+    tree.ConstAssert: StatementSpecializer._const_assert,
+    tree.Assign: StatementSpecializer._assign,
+    tree.IncrementStatement: StatementSpecializer._step,
+    tree.CallStatement: StatementSpecializer._call_statement,
+    tree.Return: StatementSpecializer._return,
+    tree.Jump: StatementSpecializer._jump,
+    tree.BreakIf: StatementSpecializer._break_if,
+    tree.If: StatementSpecializer._if,
+    tree.Switch: StatementSpecializer._switch,
+    tree.Loop: StatementSpecializer._loop,
+    tree.Continuing: StatementSpecializer._loop,
+    tree.While: StatementSpecializer._while,
+    tree.For: StatementSpecializer._for,
 }

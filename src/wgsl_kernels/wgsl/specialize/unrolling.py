@@ -53,7 +53,7 @@ class Unrolling(Folding):
         self.count = 0
         self._loops: dict[int, tuple[tree.Node | None, bool]] = {}  # by the author's nodes
 
-    def block(self, node: tree.Block) -> tree.Block:
+    def block(self, node: tree.CompoundStatement) -> tree.CompoundStatement:
         """Return what is left of a block; see ``Statements``."""
         raise NotImplementedError
 
@@ -155,7 +155,7 @@ class Unrolling(Folding):
         """Return the loop variable's value in the next round."""
         found: Known | None = None
         try:
-            if isinstance(update, tree.Step):
+            if isinstance(update, tree.IncrementStatement):
                 one = Known(value.kind, 1, is_const=False)
                 found = combined("+" if update.operator == "++" else "-", value, one)
             elif isinstance(update, tree.Assign):
@@ -166,7 +166,9 @@ class Unrolling(Folding):
                     found = combined(update.operator[:-1], value, by)
         except NoValueError as error:
             self.fail(f"{error}.", update)
-        target = update.target if isinstance(update, (tree.Step, tree.Assign)) else None
+        target = (
+            update.target if isinstance(update, (tree.IncrementStatement, tree.Assign)) else None
+        )
         if found is None or not isinstance(target, tree.Name) or target.name != name:
             self.fail(f"to unroll this loop, the next {name!r} must be known.", update)
         return Known(found.kind, found.value, is_const=False)

@@ -7,13 +7,13 @@ from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import descendants
 
 
-def writes_to(body: tree.Block, name: str) -> tree.Node | None:
+def writes_to(body: tree.CompoundStatement, name: str) -> tree.Node | None:
     """Return what in ``body`` writes ``name`` or takes its address, None where nothing does.
 
     A name that ``body`` declares again counts, too: loops that are written out have no need of it.
     """
     for node in descendants(body):
-        if isinstance(node, (tree.Assign, tree.Step)):
+        if isinstance(node, (tree.Assign, tree.IncrementStatement)):
             if node.target is not None and root_name(node.target) == name:
                 return node
         elif (

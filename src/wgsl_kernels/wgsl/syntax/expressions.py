@@ -39,7 +39,7 @@ _PREFIXES = frozenset("-!~*&")
 
 
 @dataclass(slots=True)
-class _Frame:
+class _ExpressionFrame:
     """An expression that is being read, and what is around it.
 
     Attributes:
@@ -70,7 +70,7 @@ class WantedError(Exception):
         self.problem = Problem(message, begin, code)
 
 
-class Expressions:
+class ExpressionParser:
     """A cursor over the tokens of one file, with the parts of the grammar that have a value."""
 
     def __init__(self, source: Text, *, is_balanced: bool = True) -> None:
@@ -148,7 +148,7 @@ class Expressions:
         self.at += 1
         if self.skip(")"):
             return ()
-        frame = _Frame("call", self.begins[self.at])
+        frame = _ExpressionFrame("call", self.begins[self.at])
         self._read(frame)
         return tuple(frame.items)
 
@@ -157,7 +157,7 @@ class Expressions:
         if self.kinds[self.at] is not TEMPLATE or self.texts[self.at] != "<":
             return ()
         self.at += 1
-        frame = _Frame("list", self.begins[self.at])
+        frame = _ExpressionFrame("list", self.begins[self.at])
         self._read(frame)
         return tuple(frame.items)
 
@@ -170,13 +170,13 @@ class Expressions:
         return Name(ident.begin, self.ends[self.at - 1], ident, templates)
 
     def expression(self) -> Expression:
-        return self._read(_Frame("", self.begins[self.at]))
+        return self._read(_ExpressionFrame("", self.begins[self.at]))
 
     def unary(self) -> Expression:
         """Read an operand with the operators before it and the accesses behind it."""
-        return self._read(_Frame("operand", self.begins[self.at]))
+        return self._read(_ExpressionFrame("operand", self.begins[self.at]))
 
-    def _read(self, frame: _Frame) -> Expression:
+    def _read(self, frame: _ExpressionFrame) -> Expression:
         """Read the expression, or the list, that ``frame`` begins."""
         open_ = [frame]
         while True:
@@ -199,7 +199,7 @@ class Expressions:
                     return value
                 value = self._closed(frame, value, open_)
 
-    def _operand(self, open_: list[_Frame]) -> Expression | None:
+    def _operand(self, open_: list[_ExpressionFrame]) -> Expression | None:
         """Read what an operand begins with: a value, or None where another frame is now open."""
         at = self.at
         kind, text, begin = self.kinds[at], self.texts[at], self.begins[at]
@@ -211,7 +211,7 @@ class Expressions:
             self.at = at + 1
             return Literal(begin, self.ends[at], text)
         elif text == "(":
-            open_.append(_Frame("(", begin))
+            open_.append(_ExpressionFrame("(", begin))
         else:
             self.fail("an expression")
         self.at = at + 1
@@ -224,24 +224,24 @@ class Expressions:
         self.at = at + 1
         return Ident(self.begins[at], self.ends[at], self.texts[at])
 
-    def _named(self, open_: list[_Frame], ident: Ident) -> Expression | None:
+    def _named(self, open_: list[_ExpressionFrame], ident: Ident) -> Expression | None:
         """Go on behind a name: with its template list, its arguments, or it alone."""
         if self.kinds[self.at] is TEMPLATE and self.texts[self.at] == "<":
             self.at += 1
-            open_.append(_Frame("list", ident.begin, ident))
+            open_.append(_ExpressionFrame("list", ident.begin, ident))
             return None
         return self._callee(open_, Name(ident.begin, ident.end, ident, ()))
 
-    def _callee(self, open_: list[_Frame], name: Name) -> Expression | None:
+    def _callee(self, open_: list[_ExpressionFrame], name: Name) -> Expression | None:
         if self.texts[self.at] != "(":
             return name
         self.at += 1
         if self.skip(")"):
             return Call(name.begin, self.ends[self.at - 1], name, ())
-        open_.append(_Frame("call", name.begin, name))
+        open_.append(_ExpressionFrame("call", name.begin, name))
         return None
 
-    def _accesses(self, open_: list[_Frame], value: Expression) -> Expression | None:
+    def _accesses(self, open_: list[_ExpressionFrame], value: Expression) -> Expression | None:
         """Read members behind a value; None where an index has opened a frame."""
         while True:
             text = self.texts[self.at]
@@ -251,18 +251,18 @@ class Expressions:
                 value = Access(value.begin, member.end, value, member)
             elif text == "[":
                 self.at += 1
-                open_.append(_Frame("[", value.begin, value))
+                open_.append(_ExpressionFrame("[", value.begin, value))
                 return None
             else:
                 return value
 
-    def _prefixed(self, frame: _Frame, value: Expression) -> Expression:
+    def _prefixed(self, frame: _ExpressionFrame, value: Expression) -> Expression:
         while frame.prefixes:
             operator, begin = frame.prefixes.pop()
             value = Unary(begin, value.end, operator, value)
         return value
 
-    def _operator(self, frame: _Frame, value: Expression) -> bool:
+    def _operator(self, frame: _ExpressionFrame, value: Expression) -> bool:
         """Take an operator if one is next; the operands that it ends are joined."""
         operator = self.texts[self.at]
         level = _LEVEL.get(operator, -1)
@@ -275,14 +275,14 @@ class Expressions:
         self.at += 1
         return True
 
-    def _joined(self, frame: _Frame, right: Expression) -> Expression:
+    def _joined(self, frame: _ExpressionFrame, right: Expression) -> Expression:
         operator, level, place = frame.operators.pop()
         left = frame.operands.pop()
         if type(left) is Binary or type(right) is Binary:
             self._check_mix(operator, level, left, right, place)
         return Binary(left.begin, right.end, operator, left, right)
 
-    def _closes(self, frame: _Frame, value: Expression) -> bool:
+    def _closes(self, frame: _ExpressionFrame, value: Expression) -> bool:
         """Say whether the frame ends here; a list may go on."""
         around, text = frame.around, self.texts[self.at]
         if around == "(":
@@ -306,7 +306,9 @@ class Expressions:
         """Say whether the bracket at the cursor, or so far ahead, can end such a list."""
         return around == "call" or self.kinds[self.at + ahead] is TEMPLATE
 
-    def _closed(self, frame: _Frame, value: Expression, open_: list[_Frame]) -> Expression | None:
+    def _closed(
+        self, frame: _ExpressionFrame, value: Expression, open_: list[_ExpressionFrame]
+    ) -> Expression | None:
         """Return what a frame has made for the one around it."""
         end, base = self.ends[self.at - 1], frame.base
         if frame.around == "(":

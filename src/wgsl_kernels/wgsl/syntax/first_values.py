@@ -26,7 +26,9 @@ def types_without_value(source: Text) -> tuple[Span, ...]:
     """
     found: list[Span] = []
     for declaration in parse(source).declarations:
-        if isinstance(declaration, tree.Function) and isinstance(declaration.body, tree.Block):
+        if isinstance(declaration, tree.Function) and isinstance(
+            declaration.body, tree.CompoundStatement
+        ):
             found += _in_statement(declaration.body, in_loop=False)
     return tuple(found)
 
@@ -36,11 +38,11 @@ def _in_statement(node: tree.Statement | None, *, in_loop: bool) -> Iterator[Spa
     if isinstance(node, tree.Var):
         if in_loop and node.value is None and node.type is not None:
             yield node.type.span
-    elif isinstance(node, tree.Block):
+    elif isinstance(node, tree.CompoundStatement):
         for one in node.statements:
             yield from _in_statement(one, in_loop=in_loop)
     elif isinstance(node, tree.If):
-        otherwise: tree.If | tree.Block | None = node
+        otherwise: tree.If | tree.CompoundStatement | None = node
         while isinstance(otherwise, tree.If):  # a chain may be too long to recurse
             yield from _in_statement(otherwise.body, in_loop=in_loop)
             otherwise = otherwise.otherwise

@@ -77,7 +77,7 @@ _ROLES = {
 
 
 @dataclass(slots=True)
-class _Frame:
+class _BracketFrame:
     """What is known of the text between two brackets.
 
     Attributes:
@@ -111,8 +111,8 @@ def check_depth(source: Text, tokens: Tokens, template: str) -> None:
         ShaderError: The message shows the place where a limit is passed.
     """
     kinds, texts = tokens.kinds, tokens.texts
-    frame = _Frame()
-    outer: list[_Frame] = []
+    frame = _BracketFrame()
+    outer: list[_BracketFrame] = []
     braces = 0
     behind_operand = False
     message = ""
@@ -129,7 +129,7 @@ def check_depth(source: Text, tokens: Tokens, template: str) -> None:
             level = frame.base + frame.levels + 1
             frame.levels += behind_operand and text == "["
             outer.append(frame)
-            frame = _Frame(level, frame.types + (text == "<"))
+            frame = _BracketFrame(level, frame.types + (text == "<"))
             message = _TYPE if frame.types > TYPES else message
         elif role == _CLOSE:
             most = max(frame.most, frame.operators)
@@ -153,7 +153,7 @@ def check_depth(source: Text, tokens: Tokens, template: str) -> None:
         elif role == _BRACE_OPEN:
             braces += 1
             outer.append(frame)
-            frame = _Frame()
+            frame = _BracketFrame()
             message = _BRACE if braces > BRACES else message
         else:
             braces -= 1

@@ -14,13 +14,13 @@ from wgsl_kernels.wgsl.errors.errors import ShaderError, coded
 from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.expressions import WantedError
 from wgsl_kernels.wgsl.syntax.places import Text
-from wgsl_kernels.wgsl.syntax.statements import Statements
+from wgsl_kernels.wgsl.syntax.statements import StatementParser
 from wgsl_kernels.wgsl.syntax.tokens import END, INCLUDE, NAME, UnbalancedError
 from wgsl_kernels.wgsl.syntax.tree import (
     Alias,
     Attribute,
-    Block,
     Broken,
+    CompoundStatement,
     Declaration,
     Directive,
     Expression,
@@ -89,7 +89,7 @@ def parse_expression(text: str) -> Expression | None:
     return found if parser.kinds[parser.at] is END else None
 
 
-class Parser(Statements):
+class Parser(StatementParser):
     """The parts of the grammar that stand at module level.
 
     It goes on behind what is not understood where brackets match, and raises `WantedError` else.
@@ -185,7 +185,7 @@ class Parser(Statements):
         end = self.ends[self.at - 1]
         return Function(begin, end, attributes, ident, parameters, return_attributes, returns, body)
 
-    def _body(self, attributes: tuple[Attribute, ...]) -> Block | Broken:
+    def _body(self, attributes: tuple[Attribute, ...]) -> CompoundStatement | Broken:
         start = self.at
         if self.texts[start] != "{":
             self.fail("'{'")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from wgsl_kernels.wgsl.syntax.places import Text
-    from wgsl_kernels.wgsl.syntax.source_map import Composition, Edit
+    from wgsl_kernels.wgsl.syntax.source_map import Edit, TextBuilder
 
     Parts: TypeAlias = Sequence[tree.Node | str]
     """What is left to write of an expression: nodes, and marks between them."""
@@ -39,7 +39,7 @@ class ExpressionPrinter:
     def text(self) -> str:
         return "".join(piece for piece, _, _ in self.pieces)
 
-    def write_to(self, text: Composition, source: Text) -> None:
+    def write_to(self, text: TextBuilder, source: Text) -> None:
         """Append it to ``text``; the offsets are those of ``source``."""
         for begin, end, label in self.rounds:
             text.note(begin, end, label, is_round=True)

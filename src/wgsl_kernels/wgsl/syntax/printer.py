@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.pieces import ExpressionPrinter, listed
-from wgsl_kernels.wgsl.syntax.source_map import Composition, SourceMap
+from wgsl_kernels.wgsl.syntax.source_map import SourceMap, TextBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ def print_module(module: tree.Module, edits: Iterable[Edit] = ()) -> SourceMap:
         module: What to write. Comments are not in a tree, so they go.
         edits: Other names, as ``rename`` returns them.
     """
-    text = Composition()
+    text = TextBuilder()
     writer = _Printer(edits)
     for node in (*module.directives, *module.includes, *module.declarations):
         writer.top(node)
@@ -31,7 +31,7 @@ def print_module(module: tree.Module, edits: Iterable[Edit] = ()) -> SourceMap:
 
 
 def print_declaration(
-    text: Composition,
+    text: TextBuilder,
     source: Text,
     node: tree.Node,
     edits: Iterable[Edit] = (),
@@ -125,7 +125,7 @@ class _Printer(ExpressionPrinter):
         self.keyword("const_assert ", node.begin)
         self.node(node.condition)
 
-    def block(self, node: tree.Block) -> None:
+    def block(self, node: tree.CompoundStatement) -> None:
         self.attributes(node.attributes)
         self.mark("{")
         outer, self.indent = self.indent, f"{self.indent}  "
@@ -163,7 +163,7 @@ class _Printer(ExpressionPrinter):
         self.mark(f" {node.operator} ")
         self.node(node.value)
 
-    def step(self, node: tree.Step) -> None:
+    def step(self, node: tree.IncrementStatement) -> None:
         self.node(node.target)
         self.mark(node.operator)
 
@@ -181,7 +181,7 @@ class _Printer(ExpressionPrinter):
         self.node(node.condition)
 
     def if_(self, node: tree.If) -> None:
-        otherwise: tree.If | tree.Block | None = node
+        otherwise: tree.If | tree.CompoundStatement | None = node
         while isinstance(otherwise, tree.If):
             self.attributes(otherwise.attributes)
             self.mark("if ")
@@ -300,22 +300,23 @@ class _Printer(ExpressionPrinter):
         self.leaf(node.text, node.begin)
 
 
-def _declares(block: tree.Block) -> bool:
+def _declares(block: tree.CompoundStatement) -> bool:
     return any(isinstance(one, (tree.Var, tree.Value)) for one in block.statements)
 
 
 _COMPOUND = (
-    tree.Block, tree.Round, tree.If, tree.Switch, tree.Loop, tree.Continuing, tree.While, tree.For,
+    tree.CompoundStatement, tree.Round, tree.If, tree.Switch, tree.Loop, tree.Continuing,
+    tree.While, tree.For,
 )  # fmt: skip
 _WRITES: dict[type[tree.Node], Callable[[_Printer, Any], None]] = {
     tree.Parameter: _Printer.parameter,
     tree.Var: _Printer.var,
     tree.Value: _Printer.value,
     tree.ConstAssert: _Printer.const_assert,
-    tree.Block: _Printer.block,
+    tree.CompoundStatement: _Printer.block,
     tree.Round: _Printer.round,
     tree.Assign: _Printer.assign,
-    tree.Step: _Printer.step,
+    tree.IncrementStatement: _Printer.step,
     tree.CallStatement: lambda self, node: self.node(node.call),
     tree.Return: _Printer.return_,
     tree.Jump: _Printer.jump,

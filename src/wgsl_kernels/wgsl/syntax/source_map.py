@@ -147,7 +147,7 @@ class WrittenText(Text):
         return self.map.context(place.line, place.column)
 
 
-class Composition:
+class TextBuilder:
     """A text under construction, from authors' pieces and generated ones."""
 
     def __init__(self) -> None:

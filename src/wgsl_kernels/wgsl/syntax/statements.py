@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.syntax.expressions import Expressions
+from wgsl_kernels.wgsl.syntax.expressions import ExpressionParser
 from wgsl_kernels.wgsl.syntax.tree import (
     Assign,
-    Block,
     BreakIf,
     Call,
     CallStatement,
     Clause,
+    CompoundStatement,
     ConstAssert,
     Continuing,
     For,
     If,
+    IncrementStatement,
     Jump,
     Loop,
     Return,
-    Step,
     Switch,
     Value,
     Var,
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 _ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="])
 
 
-class Statements(Expressions):
+class StatementParser(ExpressionParser):
     """The parts of the grammar that stand in a function's body."""
 
-    def block(self, attributes: tuple[Attribute, ...] = ()) -> Block:
+    def block(self, attributes: tuple[Attribute, ...] = ()) -> CompoundStatement:
         """Read ``{ statements }``."""
         begin = attributes[0].begin if attributes else self.begins[self.at]
         self.expect("{")
@@ -49,7 +49,7 @@ class Statements(Expressions):
             else:
                 found.append(self.statement())
         self.at += 1
-        return Block(begin, self.ends[self.at - 1], attributes, tuple(found))
+        return CompoundStatement(begin, self.ends[self.at - 1], attributes, tuple(found))
 
     def statement(self) -> Statement:
         """Read one statement with its semicolon."""
@@ -80,7 +80,7 @@ class Statements(Expressions):
             return Assign(begin, value.end, target, operator, value)
         if operator in ("++", "--"):
             self.at += 1
-            return Step(begin, self.ends[self.at - 1], target, operator)
+            return IncrementStatement(begin, self.ends[self.at - 1], target, operator)
         if type(target) is Call:
             return CallStatement(begin, target.end, target)
         return self.fail("an assignment")
@@ -129,8 +129,8 @@ class Statements(Expressions):
 
     def if_(self, begin: int, attributes: tuple[Attribute, ...]) -> If:
         """Read ``if`` with its branches."""
-        heads: list[tuple[int, tuple[Attribute, ...], Expression, Block]] = []
-        otherwise: If | Block | None = None
+        heads: list[tuple[int, tuple[Attribute, ...], Expression, CompoundStatement]] = []
+        otherwise: If | CompoundStatement | None = None
         while True:
             self.at += 1
             condition = self.expression()
@@ -213,27 +213,27 @@ class Statements(Expressions):
         body = self.block(self.attributes())
         return For(begin, body.end, attributes, first, condition, update, body)
 
-    def plain_block(self, begin: int, attributes: tuple[Attribute, ...]) -> Block:
+    def plain_block(self, begin: int, attributes: tuple[Attribute, ...]) -> CompoundStatement:
         """Read a block behind its attributes."""
         return self.block(attributes)
 
 
-_COMPOUND: dict[str, Callable[[Statements, int, tuple[Attribute, ...]], Statement]] = {
-    "{": Statements.plain_block,
-    "if": Statements.if_,
+_COMPOUND: dict[str, Callable[[StatementParser, int, tuple[Attribute, ...]], Statement]] = {
+    "{": StatementParser.plain_block,
+    "if": StatementParser.if_,
     "switch": lambda self, begin, attributes: self.switch(begin, attributes),  # may be overridden
-    "loop": Statements.loop,
-    "continuing": Statements.continuing,
-    "while": Statements.while_,
-    "for": Statements.for_,
+    "loop": StatementParser.loop,
+    "continuing": StatementParser.continuing,
+    "while": StatementParser.while_,
+    "for": StatementParser.for_,
 }
-_SIMPLE: dict[str, Callable[[Statements, int], Statement]] = {
-    "var": Statements.variable,
-    "let": Statements.value,
-    "const": Statements.value,
-    "const_assert": Statements.const_assert,
-    "return": Statements.return_,
-    "break": Statements.jump,
-    "continue": Statements.jump,
-    "discard": Statements.jump,
+_SIMPLE: dict[str, Callable[[StatementParser, int], Statement]] = {
+    "var": StatementParser.variable,
+    "let": StatementParser.value,
+    "const": StatementParser.value,
+    "const_assert": StatementParser.const_assert,
+    "return": StatementParser.return_,
+    "break": StatementParser.jump,
+    "continue": StatementParser.jump,
+    "discard": StatementParser.jump,
 }

@@ -159,7 +159,7 @@ class ConstAssert(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Block(Node):
+class CompoundStatement(Node):
     """``{ statements }``."""
 
     attributes: tuple[Attribute, ...]
@@ -176,7 +176,7 @@ class Assign(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Node):
+class IncrementStatement(Node):
     """``target++`` or ``target--``."""
 
     target: Expression
@@ -217,8 +217,8 @@ class If(Node):
 
     attributes: tuple[Attribute, ...]
     condition: Expression
-    body: Block
-    otherwise: If | Block | None
+    body: CompoundStatement
+    otherwise: If | CompoundStatement | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class Clause(Node):
     """``case selectors body``; ``default`` among the selectors is None."""
 
     selectors: tuple[Expression | None, ...]
-    body: Block
+    body: CompoundStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +244,14 @@ class Loop(Node):
     """``loop body``; the body's last statement may be a Continuing."""
 
     attributes: tuple[Attribute, ...]
-    body: Block
+    body: CompoundStatement
 
 
 @dataclass(frozen=True, slots=True)
 class Continuing(Node):
     """``continuing body``, which sees what the loop's body declares."""
 
-    body: Block
+    body: CompoundStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ class While(Node):
 
     attributes: tuple[Attribute, ...]
     condition: Expression
-    body: Block
+    body: CompoundStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +271,7 @@ class For(Node):
     first: Statement | None
     condition: Expression | None
     update: Statement | None
-    body: Block
+    body: CompoundStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,16 +280,16 @@ class Round(Node):
 
     name: str
     value: str
-    body: Block
+    body: CompoundStatement
 
 
 Statement: TypeAlias = (
-    Block
+    CompoundStatement
     | Var
     | Value
     | ConstAssert
     | Assign
-    | Step
+    | IncrementStatement
     | CallStatement
     | Return
     | Jump
@@ -340,7 +340,7 @@ class Function(Node):
     parameters: tuple[Parameter, ...]
     return_attributes: tuple[Attribute, ...]
     returns: Name | None
-    body: Block | Broken
+    body: CompoundStatement | Broken
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from wgsl_kernels.wgsl.types.kinds import (
     Opaque,
     Pointer,
     Scalar,
-    Struct,
+    StructType,
     Type,
     Vector,
     common,
@@ -72,7 +72,7 @@ def check_constructor(type_: Type, arguments: Sequence[Type]) -> None:
     """Refuse arguments that ``type_`` cannot be made of."""
     if not arguments:
         return
-    if isinstance(type_, Struct):
+    if isinstance(type_, StructType):
         wanted: list[Type] = list(type_.members.values())
     elif isinstance(type_, Array):
         wanted = [type_.element] * len(arguments)
@@ -239,7 +239,7 @@ def _result(
             other = BOOL
         elif two == "exp":
             other = with_scalar(kept, I32)
-        return Struct(f"{word}_{kept}", {one: kept, two: other})
+        return StructType(f"{word}_{kept}", {one: kept, two: other})
     return _type_of_word(types, word)
 
 

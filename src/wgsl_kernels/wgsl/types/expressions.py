@@ -28,7 +28,7 @@ from wgsl_kernels.wgsl.types.kinds import (
     Pointer,
     Reference,
     Scalar,
-    Struct,
+    StructType,
     Type,
     Vector,
     common,
@@ -370,7 +370,7 @@ def _element(type_: Type) -> Type | None:
 
 
 def _member(type_: Type, name: str) -> Type | None:
-    if isinstance(type_, Struct):
+    if isinstance(type_, StructType):
         return type_.members.get(name)
     if not isinstance(type_, Vector) or not 1 <= len(name) <= 4:
         return None

@@ -45,7 +45,7 @@ class Types:
 
 def infer(declarations: Iterable[tree.Declaration]) -> Types:
     """Return the types of all expressions in ``declarations``, which share one set of names."""
-    walk = _Statements(tuple(declarations))
+    walk = _StatementTypes(tuple(declarations))
     for needed in in_order_of_need(walk.declarations):  # so that none waits for a long chain
         if isinstance(needed, (tree.Alias, tree.Struct)):
             walk.types.declared(needed.ident.name)
@@ -56,11 +56,10 @@ def infer(declarations: Iterable[tree.Declaration]) -> Types:
     return Types(tuple(walk.problems), tuple(walk.unknown), walk.found)
 
 
-class _Statements(ExpressionTypes):
+class _StatementTypes(ExpressionTypes):
     """A walk over declarations and statements, with the scopes that are open."""
 
     def top(self, node: tree.Declaration) -> None:
-        """Type a declaration of the module."""
         self.current = node
         if isinstance(node, tree.Function):
             self.function(node)
@@ -81,7 +80,7 @@ class _Statements(ExpressionTypes):
             self.attributes(parameter.attributes)
             scope[parameter.ident.name] = self.named_type(parameter.type)
         self.returns = VOID if node.returns is None else self.named_type(node.returns)
-        if isinstance(node.body, tree.Block):
+        if isinstance(node.body, tree.CompoundStatement):
             self.scopes.append(scope)
             for statement in node.body.statements:
                 self.statement(statement)
@@ -104,7 +103,7 @@ class _Statements(ExpressionTypes):
         """Declare a local name behind its value."""
         self.scopes[-1][node.ident.name] = self.declared_type(node)
 
-    def block(self, node: tree.Block) -> None:
+    def block(self, node: tree.CompoundStatement) -> None:
         """Type a block in a scope of its own."""
         self.scopes.append({})
         for statement in node.statements:
@@ -131,7 +130,7 @@ class _Statements(ExpressionTypes):
             operator = node.operator[:-1]
             self.combine(operator, target.store, value, node.value.begin)
 
-    def step(self, node: tree.Step) -> None:
+    def step(self, node: tree.IncrementStatement) -> None:
         """Type what is counted up or down."""
         self.expression(node.target)
 
@@ -158,7 +157,7 @@ class _Statements(ExpressionTypes):
 
     def if_(self, node: tree.If) -> None:
         """Type ``if`` with all its branches."""
-        branch: tree.If | tree.Block | None = node
+        branch: tree.If | tree.CompoundStatement | None = node
         while isinstance(branch, tree.If):
             self.condition(branch.condition)
             self.block(branch.body)
@@ -201,22 +200,22 @@ class _Statements(ExpressionTypes):
 
 
 _NUMBERED = frozenset({"workgroup_size", "location", "align", "size", "group", "binding", "id"})
-_STATEMENTS: dict[type[tree.Node], Callable[[_Statements, Any], None]] = {
-    tree.Block: _Statements.block,
-    tree.Round: _Statements.round,
-    tree.Var: _Statements.local,
-    tree.Value: _Statements.local,
-    tree.ConstAssert: _Statements.condition_of,
-    tree.BreakIf: _Statements.condition_of,
-    tree.Assign: _Statements.assign,
-    tree.Step: _Statements.step,
-    tree.CallStatement: _Statements.call_statement,
-    tree.Return: _Statements.return_,
-    tree.Jump: _Statements.jump,
-    tree.If: _Statements.if_,
-    tree.Switch: _Statements.switch,
-    tree.Loop: _Statements.body,
-    tree.Continuing: _Statements.body,
-    tree.While: _Statements.while_,
-    tree.For: _Statements.for_,
+_STATEMENTS: dict[type[tree.Node], Callable[[_StatementTypes, Any], None]] = {
+    tree.CompoundStatement: _StatementTypes.block,
+    tree.Round: _StatementTypes.round,
+    tree.Var: _StatementTypes.local,
+    tree.Value: _StatementTypes.local,
+    tree.ConstAssert: _StatementTypes.condition_of,
+    tree.BreakIf: _StatementTypes.condition_of,
+    tree.Assign: _StatementTypes.assign,
+    tree.IncrementStatement: _StatementTypes.step,
+    tree.CallStatement: _StatementTypes.call_statement,
+    tree.Return: _StatementTypes.return_,
+    tree.Jump: _StatementTypes.jump,
+    tree.If: _StatementTypes.if_,
+    tree.Switch: _StatementTypes.switch,
+    tree.Loop: _StatementTypes.body,
+    tree.Continuing: _StatementTypes.body,
+    tree.While: _StatementTypes.while_,
+    tree.For: _StatementTypes.for_,
 }

@@ -66,7 +66,7 @@ class Atomic:
 
 
 @dataclass(frozen=True, slots=True)
-class Struct:
+class StructType:
     """A struct, known by its name."""
 
     name: str
@@ -115,7 +115,9 @@ class Opaque:
         return f"{self.name}<{', '.join(self.templates)}>" if self.templates else self.name
 
 
-Type: TypeAlias = Scalar | Vector | Matrix | Array | Atomic | Struct | Reference | Pointer | Opaque
+Type: TypeAlias = (
+    Scalar | Vector | Matrix | Array | Atomic | StructType | Reference | Pointer | Opaque
+)
 
 BOOL, I32, U32, F32, F16 = (Scalar(name) for name in ("bool", "i32", "u32", "f32", "f16"))
 ABSTRACT_INT, ABSTRACT_FLOAT = Scalar("AbstractInt"), Scalar("AbstractFloat")

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.facts.evaluate import NotConstantError, evaluate
-from wgsl_kernels.wgsl.facts.facts import Constant
+from wgsl_kernels.wgsl.facts.facts import ConstantDeclaration
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.kinds import (
@@ -17,7 +17,7 @@ from wgsl_kernels.wgsl.types.kinds import (
     Opaque,
     Pointer,
     Scalar,
-    Struct,
+    StructType,
     Type,
     Vector,
 )
@@ -37,7 +37,7 @@ class NamedTypes:
 
     def __init__(self, declarations: Iterable[tree.Declaration]) -> None:
         self.nodes: dict[str, tree.Alias | tree.Struct] = {}
-        self.constants: dict[str, Constant] = {}
+        self.constants: dict[str, ConstantDeclaration] = {}
         self.found: dict[str, Type | None] = {}
         for node in declarations:
             if isinstance(node, (tree.Alias, tree.Struct)):
@@ -46,7 +46,10 @@ class NamedTypes:
                 name, none = node.ident.name, frozenset[str]()
                 text = spell(node.value) if node.keyword == "const" else None
                 self.constants.setdefault(
-                    name, Constant(name, node.span, node.span, none, none, node.keyword, None, text)
+                    name,
+                    ConstantDeclaration(
+                        name, node.span, node.span, none, none, node.keyword, None, text
+                    ),
                 )
 
     def is_type(self, name: str) -> bool:
@@ -97,7 +100,7 @@ class NamedTypes:
                     type_ = self.of(field.type)
                     if type_ is not None:
                         members[field.ident.name] = type_
-                self.found[name] = Struct(name, members)
+                self.found[name] = StructType(name, members)
         return self.found[name]
 
     def _plain(self, name: str) -> Type | None:

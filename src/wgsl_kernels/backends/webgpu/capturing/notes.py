@@ -13,7 +13,7 @@ from wgsl_kernels.engine.environment.origin import user_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wgsl_kernels.backends.webgpu.capturing.scratch import Value
+    from wgsl_kernels.backends.webgpu.capturing.scratch import ScratchValue
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
 
 
-Place: TypeAlias = "Block | Value"
+Place: TypeAlias = "Block | ScratchValue"
 
 
-class Step(NamedTuple):
+class RecordedDispatch(NamedTuple):
     """One dispatch, with all that it needs but the device's own parameter buffer.
 
     ``places`` are the buffers, and the values in place of those that belong to the run.
@@ -51,11 +51,11 @@ class Notes:
     """
 
     def __init__(self, device: Device) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[RecordedDispatch] = []
         self.kept: dict[Block, Storage] = {}
         self.why = ""
         self.status: LastingStatus | None = None
-        self.held: dict[Block, Value] = {}
+        self.held: dict[Block, ScratchValue] = {}
         self._device = device
         self._scratch: Scratch | None = None
         self._thread = 0
@@ -112,7 +112,9 @@ class Notes:
         pipeline, fitting, params, groups, _, label, origin = ready
         places = tuple([values.get(one.block, one.block) for one in storages])
         self.steps.append(
-            Step(pipeline, places, fitting.ranges, fitting.window, params, groups, label, origin)
+            RecordedDispatch(
+                pipeline, places, fitting.ranges, fitting.window, params, groups, label, origin
+            )
         )
 
     def has_read(self) -> None:

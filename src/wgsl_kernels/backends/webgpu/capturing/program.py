@@ -11,13 +11,15 @@ from wgsl_kernels.engine.values.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.capturing.notes import Step
+    from wgsl_kernels.backends.webgpu.capturing.notes import RecordedDispatch
     from wgsl_kernels.backends.webgpu.devices.pool import Block
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
 
 
 def concatenated(
-    steps: Sequence[tuple[Step, Sequence[Block | int]]], inputs: int, made: Sequence[Spec]
+    steps: Sequence[tuple[RecordedDispatch, Sequence[Block | int]]],
+    inputs: int,
+    made: Sequence[Spec],
 ) -> Program | None:
     """Return the dispatches of a run as one program; None where one of them is of no program.
 

@@ -9,14 +9,19 @@ from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of, stretch
 from wgsl_kernels.backends.webgpu.capturing.notes import Notes
 from wgsl_kernels.backends.webgpu.capturing.ordering import sparing_order
 from wgsl_kernels.backends.webgpu.capturing.replay import GpuReplay, Output, Slot
-from wgsl_kernels.backends.webgpu.capturing.scratch import Plan, Reservation, Value, Workspace
+from wgsl_kernels.backends.webgpu.capturing.scratch import (
+    Reservation,
+    ScratchPlan,
+    ScratchValue,
+    Workspace,
+)
 from wgsl_kernels.engine.environment.liveness import is_shared
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from wgsl_kernels.backends.webgpu.capturing.notes import Place, Step
+    from wgsl_kernels.backends.webgpu.capturing.notes import Place, RecordedDispatch
     from wgsl_kernels.backends.webgpu.capturing.ordering import Use
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
     from wgsl_kernels.backends.webgpu.runtime.session import Session
@@ -90,7 +95,7 @@ class GpuRecording:
         for array in outputs:
             storage = array.storage
             place = None if storage is None else self._place(storage)
-            if storage is not None and isinstance(place, Value) and place not in slots:
+            if storage is not None and isinstance(place, ScratchValue) and place not in slots:
                 slots[place] = len(slots)
                 made.append(Slot(storage.nbytes, Spec(array.shape, array.dtype)))
             slot = -1 if place is None else slots.get(place, -1)
@@ -116,7 +121,9 @@ class GpuRecording:
         """Return the value that an array of the run holds, or the buffer that it came in."""
         return self._notes.held.get(storage.block, storage.block)
 
-    def _steps(self, slots: dict[Place, int], inputs: int) -> list[tuple[Step, list[Block | int]]]:
+    def _steps(
+        self, slots: dict[Place, int], inputs: int
+    ) -> list[tuple[RecordedDispatch, list[Block | int]]]:
         """Return the dispatches, each with its buffers and slots, the first of which are inputs."""
         steps = self._notes.steps
         plan = self._plan(steps, slots, inputs)
@@ -130,28 +137,30 @@ class GpuRecording:
         def found(place: Place) -> Block | int:
             if place in slots:
                 return slots[place]
-            return inside[place] if isinstance(place, Value) else place
+            return inside[place] if isinstance(place, ScratchValue) else place
 
         return [(step, [found(one) for one in step.places]) for step in steps]
 
-    def _plan(self, steps: list[Step], slots: dict[Place, int], inputs: int) -> Plan:
+    def _plan(
+        self, steps: list[RecordedDispatch], slots: dict[Place, int], inputs: int
+    ) -> ScratchPlan:
         """Return where to hold what is needed inside of the dispatches in this order."""
-        spans: dict[Value, range] = {}
+        spans: dict[ScratchValue, range] = {}
         for at, step in enumerate(steps):
             for place in step.places:
-                if isinstance(place, Value):
+                if isinstance(place, ScratchValue):
                     first = spans[place].start if place in spans else at
                     spans[place] = range(first, at + 1)
         results: list[Reservation] = []
         for place, slot in slots.items():
-            if isinstance(place, Value) and place in spans:
+            if isinstance(place, ScratchValue) and place in spans:
                 span = spans.pop(place)
                 if slot >= inputs:
                     capacity = self._device.pool.capacity_for(place.nbytes)
                     results.append(Reservation(capacity, slot, [range(span.start, len(steps))]))
         return self.scratch.plan(spans, results)
 
-    def _sparing(self, slots: dict[Place, int]) -> list[Step]:
+    def _sparing(self, slots: dict[Place, int]) -> list[RecordedDispatch]:
         """Return the dispatches in an order that keeps less inside of the run."""
         steps = self._notes.steps
         uses: list[Use] = []
@@ -161,7 +170,7 @@ class GpuRecording:
             written = [one for one, kind in zip(step.places, kinds, strict=True) if kind != "read"]
             uses.append((frozenset(step.places), frozenset(written)))
             for one in step.places:
-                if isinstance(one, Value) and one not in slots:
+                if isinstance(one, ScratchValue) and one not in slots:
                     sizes[one] = one.nbytes
         return [steps[number] for number in sparing_order(uses, sizes)]
 

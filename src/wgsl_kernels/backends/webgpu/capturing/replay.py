@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.arrays.array import Layout
-    from wgsl_kernels.backends.webgpu.capturing.notes import Step
+    from wgsl_kernels.backends.webgpu.capturing.notes import RecordedDispatch
     from wgsl_kernels.backends.webgpu.capturing.scratch import Workspace
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Ranges
+    from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Origin
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch
@@ -55,7 +55,7 @@ class Slot(NamedTuple):
     spec: Spec
 
 
-class Row:
+class ReplayedDispatch:
     """One dispatch: what stays, and which of its buffers differ from run to run.
 
     Attributes:
@@ -65,7 +65,7 @@ class Row:
 
     __slots__ = ("blocks", "offset", "open", "step")
 
-    def __init__(self, step: Step, places: Sequence[Block | int], at: Any) -> None:
+    def __init__(self, step: RecordedDispatch, places: Sequence[Block | int], at: Any) -> None:
         self.step = step
         self.offset = at
         self.blocks: list[Any] = list(places)
@@ -102,7 +102,7 @@ class GpuReplay:
         self,
         backend: Session,
         device: Device,
-        steps: list[tuple[Step, list[Block | int]]],
+        steps: list[tuple[RecordedDispatch, list[Block | int]]],
         made: list[Slot],
         used: tuple[bool, ...],
         layouts: list[Layout | None],
@@ -135,9 +135,10 @@ class GpuReplay:
         needs = [(one.params, one.window, one.pipeline) for one, _ in steps]
         offsets, self._params = recorder.fixed_params(needs)
         self._rows = [
-            Row(step, places, at) for (step, places), at in zip(steps, offsets, strict=True)
+            ReplayedDispatch(step, places, at)
+            for (step, places), at in zip(steps, offsets, strict=True)
         ]
-        self._groups: Recent[Any, Group] = Recent(GROUP_BYTES)
+        self._groups: Recent[Any, BindGroup] = Recent(GROUP_BYTES)
         self._fixed = [
             None if row.open else self._dispatch(row, tuple(row.blocks), row.step.ranges)
             for row in self._rows
@@ -242,7 +243,9 @@ class GpuReplay:
             records.append(self._dispatch(row, tuple(row.blocks), row.ranges(starts)))
         return records
 
-    def _dispatch(self, row: Row, blocks: tuple[Block, ...], ranges: Ranges) -> Dispatch:
+    def _dispatch(
+        self, row: ReplayedDispatch, blocks: tuple[Block, ...], ranges: Ranges
+    ) -> Dispatch:
         step = row.step
         key = (step.pipeline.layout, step.window, ranges, blocks)
         group = self._groups[key]

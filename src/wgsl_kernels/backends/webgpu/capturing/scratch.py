@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Pool, Storage
 
 
-class Value:
+class ScratchValue:
     """What a buffer held from one allocation to the next; replays may hold it elsewhere."""
 
     __slots__ = ("nbytes",)
@@ -43,10 +43,10 @@ class Reservation:
         return all(span.stop <= one.start or one.stop <= span.start for one in self.taken)
 
 
-class Plan(NamedTuple):
+class ScratchPlan(NamedTuple):
     """Where the values of a run are held, and which of these buffers are not made yet."""
 
-    reservations: dict[Value, Reservation]
+    reservations: dict[ScratchValue, Reservation]
     more: list[Reservation]
 
     @property
@@ -67,7 +67,7 @@ class Scratch:
     """
 
     def __init__(self, pool: Pool) -> None:
-        self.values: dict[Block, Value] = {}
+        self.values: dict[Block, ScratchValue] = {}
         self._pool = pool
         self.thread = threading.get_ident()
         self._idle: dict[int, list[int]] = {}
@@ -87,10 +87,10 @@ class Scratch:
         else:
             block = pool.take(nbytes, label, what)
             block.free = idle
-        self.values[block] = Value(nbytes)
+        self.values[block] = ScratchValue(nbytes)
         return pool.hold(block, nbytes)
 
-    def end(self) -> dict[Block, Value]:
+    def end(self) -> dict[Block, ScratchValue]:
         """Leave all buffers to the pool; return those that somebody still holds, and the values."""
         pool = self._pool
         if pool.scratch is self:
@@ -106,7 +106,7 @@ class Scratch:
                 block = pool.block(number)
                 block.free = pool.free_list(block.capacity)
                 heappush(block.free, number)
-        held: dict[Block, Value] = {}
+        held: dict[Block, ScratchValue] = {}
         for block, value in self.values.items():
             if block.id not in idle:
                 block.free = pool.free_list(block.capacity)
@@ -125,7 +125,9 @@ class Workspace:
         self._blocks: list[Block] = []
         device.captures.alive.add(self)
 
-    def plan(self, values: Mapping[Value, range], results: Iterable[Reservation]) -> Plan:
+    def plan(
+        self, values: Mapping[ScratchValue, range], results: Iterable[Reservation]
+    ) -> ScratchPlan:
         """Return where a run could hold each value, which is used in these of its dispatches.
 
         That is a buffer of this workspace, or one of those for results as long as there is none in
@@ -138,7 +140,7 @@ class Workspace:
             results: The buffers that the run's results will be in.
         """
         reservations = [*results, *(Reservation(block.capacity, block) for block in self._blocks)]
-        found: dict[Value, Reservation] = {}
+        found: dict[ScratchValue, Reservation] = {}
         more: list[Reservation] = []
         for value in sorted(values, key=lambda one: -one.nbytes):  # stable, so the same every time
             span = values[value]
@@ -153,9 +155,9 @@ class Workspace:
                 more.append(reservation)
             reservation.taken.append(span)
             found[value] = reservation
-        return Plan(found, more)
+        return ScratchPlan(found, more)
 
-    def places_in(self, plan: Plan) -> dict[Value, Block | int]:
+    def places_in(self, plan: ScratchPlan) -> dict[ScratchValue, Block | int]:
         """Make the buffers that a plan lacks, and return where it has each value."""
         for reservation in plan.more:
             reservation.place = block = self.device.pool.take_exactly(

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import Function
+    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _bound(composer: Composer, options: Options, *, vec4: bool) -> Composed:
     return bind(composer, start, vec4=vec4)
 
 
-def _check_loops(composer: Composer, start: Function) -> None:
+def _check_loops(composer: Composer, start: FunctionDeclaration) -> None:
     skeleton = composer.assembly.skeleton
     if skeleton is not None:
         check_loops(composer.assembly, skeleton.functions["main"], skeleton.text, skeleton)

@@ -45,7 +45,7 @@ def refuse_init(kernel: str, form: Form) -> None:
         )
 
 
-class Shader(Protocol):
+class DeclaredShader(Protocol):
     """A kernel that is a shader, as far as its outputs go."""
 
     @property
@@ -65,7 +65,7 @@ class Shader(Protocol):
     def source(self) -> Source: ...
 
 
-def look_at_outputs(shader: Shader) -> None:
+def look_at_outputs(shader: DeclaredShader) -> None:
     """Say at its registration what is wrong with how a shader's outputs start.
 
     A file that cannot be read is left to the first run, whose error says why.
@@ -86,7 +86,7 @@ def look_at_outputs(shader: Shader) -> None:
         _warn_of_atomics(shader, source)
 
 
-def _warn_of_atomics(shader: Shader, source: Source) -> None:
+def _warn_of_atomics(shader: DeclaredShader, source: Source) -> None:
     """Warn of outputs that a shader adds to, but that start from what the memory held before."""
     for name, variable in source.variables.items():
         is_output = variable.space == "storage" and variable.access == "read_write"

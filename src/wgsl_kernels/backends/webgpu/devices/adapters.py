@@ -26,7 +26,7 @@ WANTED_FEATURES = ("immediates", "shader-f16", "subgroup", "timestamp-query")
 
 
 @dataclass(frozen=True)
-class Choice:
+class AdapterChoice:
     """The adapter in use, and in words why it was taken."""
 
     info: AdapterInfo
@@ -39,7 +39,7 @@ def list_adapters() -> list[AdapterInfo]:
     return [info for info, _ in _enumerate()]
 
 
-def choose_adapter() -> Choice | None:
+def choose_adapter() -> AdapterChoice | None:
     """Return the adapter to use, or ``None`` where the machine has none.
 
     The environment variable WGSL_KERNELS_ADAPTER names it by index or by a part of its name,
@@ -67,7 +67,7 @@ def choose_adapter() -> Choice | None:
         why = "the only adapter"
     else:
         why = f"the best of {len(found)} adapters"
-    return Choice(info, why, adapter)
+    return AdapterChoice(info, why, adapter)
 
 
 def limits_to_request(info: AdapterInfo) -> dict[str, int]:
@@ -89,7 +89,7 @@ def limits_to_request(info: AdapterInfo) -> dict[str, int]:
     return limits
 
 
-def request_device(choice: Choice) -> Any:
+def request_device(choice: AdapterChoice) -> Any:
     """Return a device of the adapter, with those of the features we want that it has."""
     present = [name for name in WANTED_FEATURES if name in choice.info.features]
     limits = limits_to_request(choice.info)

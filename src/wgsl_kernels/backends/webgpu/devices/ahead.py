@@ -17,7 +17,7 @@ from weakref import ref
 
 from wgsl_kernels.backends.webgpu.adapter.policy import policy_of
 from wgsl_kernels.backends.webgpu.devices.adapters import request_device
-from wgsl_kernels.backends.webgpu.devices.bindings import Layout
+from wgsl_kernels.backends.webgpu.devices.bindings import PipelineLayout
 from wgsl_kernels.backends.webgpu.devices.deadlines import compile_seconds, not_compiled
 from wgsl_kernels.backends.webgpu.devices.native import at_once, load_calls
 from wgsl_kernels.backends.webgpu.devices.threads import Crew, TooLong
@@ -28,10 +28,10 @@ from wgsl_kernels.engine.environment.progress import busy, count
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.backends.webgpu.devices.adapters import Choice
-    from wgsl_kernels.backends.webgpu.devices.bindings import Binding
+    from wgsl_kernels.backends.webgpu.devices.adapters import AdapterChoice
+    from wgsl_kernels.backends.webgpu.devices.bindings import BindGroupLayoutEntry
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
-    from wgsl_kernels.backends.webgpu.devices.threads import Call
+    from wgsl_kernels.backends.webgpu.devices.threads import ThreadCall
 
 BOUND_BYTES = 64 << 10
 """Bytes of the buffers that stand in for a shader's; one that wants more is left to the device."""
@@ -40,7 +40,7 @@ COPY_SRC, COPY_DST, MAP_READ, STORAGE, UNIFORM = 4, 8, 1, 128, 64  # wgpu.Buffer
 _logger = logging.getLogger("wgsl_kernels")
 
 
-def ahead_for(choice: Choice) -> Ahead | None:
+def ahead_for(choice: AdapterChoice) -> Ahead | None:
     """Return what compiles ahead for devices of an adapter; None where that gains nothing."""
     threads = policy_of(choice.info).compiling_threads(cores())
     cache = mesa_cache() if threads > 1 else None
@@ -49,13 +49,13 @@ def ahead_for(choice: Choice) -> Ahead | None:
     return Ahead(threads, partial(request_device, choice), Compiled(choice.info, cache))
 
 
-class Shader(NamedTuple):
+class PipelineDescriptor(NamedTuple):
     """What a pipeline is made of."""
 
     text: str
     entry: str
     constants: tuple[tuple[str, float], ...]
-    bindings: tuple[Binding, ...]
+    bindings: tuple[BindGroupLayoutEntry, ...]
     immediates: int
 
     @property
@@ -84,12 +84,12 @@ class Ahead:
         self._open_device = open_device
         self._compiled = compiled
         self.pending = 0
-        self._first: tuple[Shader, ref[Pipeline]] | None = None
+        self._first: tuple[PipelineDescriptor, ref[Pipeline]] | None = None
         self._crew = Crew(threads)
-        self._asked: list[tuple[Shader, ref[Pipeline], Call[None]]] = []
+        self._asked: list[tuple[PipelineDescriptor, ref[Pipeline], ThreadCall[None]]] = []
         self._helpers: list[_Helper] = []
 
-    def add(self, shader: Shader, pipeline: Pipeline) -> None:
+    def add(self, shader: PipelineDescriptor, pipeline: Pipeline) -> None:
         """Have the shader of a pipeline compiled, unless the driver has its code."""
         if shader.digest in self._compiled:
             return
@@ -137,12 +137,12 @@ class Ahead:
         self._compiled.note(done)
         return compiled
 
-    def _start(self, shader: Shader, pipeline: ref[Pipeline]) -> None:
+    def _start(self, shader: PipelineDescriptor, pipeline: ref[Pipeline]) -> None:
         count("compiling", expected=1)
         call = self._crew.add(partial(self._compile, shader, self._helpers))
         self._asked.append((shader, pipeline, call))
 
-    def _compile(self, shader: Shader, helpers: list[_Helper]) -> None:
+    def _compile(self, shader: PipelineDescriptor, helpers: list[_Helper]) -> None:
         try:
             try:
                 helper = helpers.pop()
@@ -168,14 +168,14 @@ class _Helper:
         self._source = device.create_buffer(size=4, usage=COPY_SRC)
         self._reader = device.create_buffer(size=4, usage=COPY_DST | MAP_READ)
 
-    def compile(self, shader: Shader) -> None:
+    def compile(self, shader: PipelineDescriptor) -> None:
         """Return when the driver has compiled a shader.
 
         Raises:
             wgpu.GPUError: It is not valid, with these buffers at least.
         """
         device, calls = self._device, self._calls
-        layout = Layout(device, shader.bindings, shader.immediates)
+        layout = PipelineLayout(device, shader.bindings, shader.immediates)
         stage: dict[str, Any] = {"entry_point": shader.entry, "constants": dict(shader.constants)}
         stage["module"] = device.create_shader_module(code=shader.text)
         pipeline = device.create_compute_pipeline(layout=layout.pipeline_layout, compute=stage)

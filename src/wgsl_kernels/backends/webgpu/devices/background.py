@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
-    from wgsl_kernels.backends.webgpu.devices.threads import Call
+    from wgsl_kernels.backends.webgpu.devices.threads import ThreadCall
 
 
 class Background:
@@ -30,7 +30,7 @@ class Background:
         self._notify = notify
         self._lock = threading.Lock()
         self._crew = Crew(threads)
-        self._compiling: list[tuple[Pipeline, Call[Any]]] = []
+        self._compiling: list[tuple[Pipeline, ThreadCall[Any]]] = []
 
     def add(self, pipeline: Pipeline, make: Callable[[], Any]) -> None:
         """Have ``make`` called in a thread; it returns wgpu's pipeline."""

@@ -9,19 +9,21 @@ Kind = Literal["read", "read_write", "uniform"]
 COMPUTE_STAGE = 4  # wgpu.ShaderStage.COMPUTE
 
 
-class Binding(NamedTuple):
+class BindGroupLayoutEntry(NamedTuple):
     """One ``@binding`` of group 0: its number and what is bound there."""
 
     number: int
     kind: Kind
 
 
-class Layout:
+class PipelineLayout:
     """A bind group layout, made once per list of bindings."""
 
     __slots__ = ("group_layout", "pipeline_layout", "storages", "uniform")
 
-    def __init__(self, device: Any, bindings: tuple[Binding, ...], immediates: int) -> None:
+    def __init__(
+        self, device: Any, bindings: tuple[BindGroupLayoutEntry, ...], immediates: int
+    ) -> None:
         self.storages = tuple(one for one in bindings if one.kind != "uniform")
         uniforms = [one.number for one in bindings if one.kind == "uniform"]
         self.uniform = uniforms[0] if uniforms else None
@@ -33,7 +35,7 @@ class Layout:
         )
 
 
-def _layout_entry(binding: Binding) -> dict[str, object]:
+def _layout_entry(binding: BindGroupLayoutEntry) -> dict[str, object]:
     buffer: dict[str, object]
     if binding.kind == "uniform":
         buffer = {"type": "uniform", "has_dynamic_offset": True}

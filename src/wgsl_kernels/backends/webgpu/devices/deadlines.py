@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch
-    from wgsl_kernels.backends.webgpu.devices.threads import Call
+    from wgsl_kernels.backends.webgpu.devices.threads import ThreadCall
 
 T = TypeVar("T")
 
@@ -217,7 +217,7 @@ class Deadlines:
             "(wk.config.dispatch_timeout)."
         )
 
-    def _interrupted(self, call: Call[Any]) -> None:
+    def _interrupted(self, call: ThreadCall[Any]) -> None:
         """Give the device up if an interrupt leaves it with a call that excludes all others."""
         if self._policy.has_one_context and not call.wait(PATIENCE):
             with suppress(DeviceLostError):

@@ -21,7 +21,7 @@ from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure, GroupC
 from wgsl_kernels.backends.webgpu.devices.pool import Pool
 from wgsl_kernels.backends.webgpu.devices.recorder import UPLOADED_BYTES, Piece, Recorder, bytes_of
 from wgsl_kernels.backends.webgpu.devices.status import Reports
-from wgsl_kernels.backends.webgpu.devices.timing import Watch
+from wgsl_kernels.backends.webgpu.devices.timing import DispatchTimer
 from wgsl_kernels.engine.environment.errors import (
     ArgumentError,
     DeviceLostError,
@@ -32,10 +32,10 @@ from wgsl_kernels.engine.environment.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.devices.adapters import Choice
+    from wgsl_kernels.backends.webgpu.devices.adapters import AdapterChoice
     from wgsl_kernels.backends.webgpu.devices.bindings import Kind
     from wgsl_kernels.backends.webgpu.devices.captures import NoteTaker
-    from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Pipeline, Ranges
+    from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch, Label
@@ -56,7 +56,7 @@ class Device:
 
     def __init__(
         self,
-        choice: Choice | None = None,
+        choice: AdapterChoice | None = None,
         memory_limit: Callable[[], int | None] | None = None,
     ) -> None:
         """Open a device.
@@ -103,7 +103,7 @@ class Device:
         self.ready = self._groups.ready
         self.reports = Reports(self.put)
         self.notes: NoteTaker | None = None
-        self._watch = Watch(self._device, self._calls, self.has_timestamps)
+        self._watch = DispatchTimer(self._device, self._calls, self.has_timestamps)
         self._token = self.pool.allocate(4, "token")
         self.spare = self.pool.allocate(16, "spare")
         lifetime.watch(self)
@@ -398,7 +398,7 @@ class Device:
 
     def make_group(
         self, pipeline: Pipeline, blocks: Sequence[Block], ranges: Ranges, uniform: tuple[Any, int]
-    ) -> Group:
+    ) -> BindGroup:
         """Return a new bind group, which the caller keeps."""
         try:
             return self._groups.create(pipeline, blocks, ranges, uniform)

@@ -38,7 +38,7 @@ SPINS = 40
 
 
 @dataclass(frozen=True)
-class Calls:
+class NativeCalls:
     """The calls of the hot path; ``handle`` gives what they take in place of a wgpu-py object.
 
     ``writer`` takes a queue and a buffer, and returns what writes at its start, given what
@@ -63,7 +63,7 @@ class Calls:
     timestamp_period: Callable[[Any], float]
 
 
-def load_calls() -> Calls:
+def load_calls() -> NativeCalls:
     """Return the direct calls, or wgpu-py's own methods where its internals have changed."""
     try:
         return _direct_calls()
@@ -77,9 +77,9 @@ def is_loss(error: Exception) -> bool:
     return text.endswith("Parent device is lost") or text.startswith(UNMAPPABLE)
 
 
-def method_calls() -> Calls:
+def method_calls() -> NativeCalls:
     """Return the same calls made of wgpu-py's public methods."""
-    return Calls(
+    return NativeCalls(
         direct=False,
         handle=lambda resource: resource,
         offsets=lambda offset: [offset],
@@ -104,7 +104,7 @@ def method_calls() -> Calls:
     )
 
 
-def _direct_calls() -> Calls:
+def _direct_calls() -> NativeCalls:
     native: Any = importlib.import_module("wgpu.backends.wgpu_native")
     ffi, lib = native.ffi, native.lib
     checked: Any = importlib.import_module("wgpu.backends.wgpu_native._api").libf
@@ -145,7 +145,7 @@ def _direct_calls() -> Calls:
 
     put = checked.wgpuQueueWriteBuffer
     offset_type = _type(ffi, lib.wgpuComputePassEncoderSetBindGroup, 4)
-    return Calls(
+    return NativeCalls(
         direct=True,
         handle=lambda resource: resource._internal,
         offsets=lambda offset: ffi.new(offset_type, offset),

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from wgsl_kernels.backends.webgpu.devices.ahead import Shader
-from wgsl_kernels.backends.webgpu.devices.bindings import Binding, Layout
+from wgsl_kernels.backends.webgpu.devices.ahead import PipelineDescriptor
+from wgsl_kernels.backends.webgpu.devices.bindings import BindGroupLayoutEntry, PipelineLayout
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.backends.webgpu.devices.ready import Fitting, Ready, shown
 from wgsl_kernels.backends.webgpu.devices.recorder import is_empty
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.background import Background
     from wgsl_kernels.backends.webgpu.devices.bindings import Kind
     from wgsl_kernels.backends.webgpu.devices.deadlines import Deadlines
-    from wgsl_kernels.backends.webgpu.devices.native import Calls
+    from wgsl_kernels.backends.webgpu.devices.native import NativeCalls
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
-    from wgsl_kernels.backends.webgpu.devices.threads import Call
+    from wgsl_kernels.backends.webgpu.devices.threads import ThreadCall
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -63,7 +63,7 @@ class Pipeline:
     )  # fmt: skip
 
     def __init__(
-        self, owner: Any, handle: Any, layout: Layout, label: str, immediates: int
+        self, owner: Any, handle: Any, layout: PipelineLayout, label: str, immediates: int
     ) -> None:
         self.owner = owner
         self.handle = handle
@@ -72,9 +72,9 @@ class Pipeline:
         self.immediates = immediates
         self.offsets = 0 if layout.uniform is None else 1
         self.refused: Exception | None = None
-        self._late: Call[Any] | None = None
+        self._late: ThreadCall[Any] | None = None
 
-    def refuse(self, why: Exception, late: Call[Any] | None = None) -> None:
+    def refuse(self, why: Exception, late: ThreadCall[Any] | None = None) -> None:
         """Have every batch with it refused, at least until ``late``, which compiles it, ends."""
         self.handle = None
         self.refused, self._late = why, late
@@ -90,7 +90,7 @@ class Pipeline:
         return True
 
 
-class Group:
+class BindGroup:
     """A bind group."""
 
     __slots__ = ("blocks", "handle", "owner")
@@ -115,7 +115,7 @@ class PipelineCache:
     def __init__(
         self,
         device: Any,
-        calls: Calls,
+        calls: NativeCalls,
         limits: Mapping[str, int],
         immediates: int,
         deadlines: Deadlines,
@@ -126,7 +126,9 @@ class PipelineCache:
         self._device = device
         self._calls = calls
         self._limits = limits
-        self._layouts: Recent[tuple[Binding, ...], Layout] = Recent(LAYOUT_BYTES)
+        self._layouts: Recent[tuple[BindGroupLayoutEntry, ...], PipelineLayout] = Recent(
+            LAYOUT_BYTES
+        )
         self._alive: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
         self._latest: dict[object, Pipeline] = {}
         self.background: Background | None = None
@@ -155,7 +157,7 @@ class PipelineCache:
             CompileFailure: The compiler refuses the text.
             ShaderError: The shader needs more than the device's limits.
         """
-        order = tuple(Binding(*one) for one in bindings)
+        order = tuple(BindGroupLayoutEntry(*one) for one in bindings)
         values = tuple(sorted(constants.items())) if constants else ()
         key = (text, entry, tuple([(name, field_key(value)) for name, value in values]), order)
         pipeline = self._latest.pop(key, None) or self._alive.get(key)
@@ -170,7 +172,9 @@ class PipelineCache:
                 count("compiling", done=own)
             logger.debug("Compiled %s.", label)
             if self.ahead is not None:
-                self.ahead.add(Shader(text, entry, values, order, self._immediates), pipeline)
+                self.ahead.add(
+                    PipelineDescriptor(text, entry, values, order, self._immediates), pipeline
+                )
             self._deadlines.is_made(pipeline)
             self._alive[key] = pipeline
             self.made += 1
@@ -187,7 +191,7 @@ class PipelineCache:
     def _check_limits(
         self,
         label: str,
-        bindings: tuple[Binding, ...],
+        bindings: tuple[BindGroupLayoutEntry, ...],
         workgroup_bytes: int,
         workgroup_size: tuple[int, ...] | None,
     ) -> None:
@@ -218,7 +222,7 @@ class PipelineCache:
     def _compile(
         self,
         text: str,
-        bindings: tuple[Binding, ...],
+        bindings: tuple[BindGroupLayoutEntry, ...],
         label: str,
         constants: dict[str, float],
         entry: str,
@@ -256,10 +260,10 @@ class PipelineCache:
             raise CompileFailure(str(error)) from None
         return Pipeline(owner, self._calls.handle(owner), layout, label, immediates)
 
-    def _layout(self, bindings: tuple[Binding, ...]) -> Layout:
+    def _layout(self, bindings: tuple[BindGroupLayoutEntry, ...]) -> PipelineLayout:
         layout = self._layouts[bindings]
         if layout is None:
-            made = Layout(self._device, bindings, self._immediates)
+            made = PipelineLayout(self._device, bindings, self._immediates)
             layout = self._layouts.keep(bindings, made)
         return layout
 
@@ -270,14 +274,14 @@ class GroupCache:
     def __init__(
         self,
         device: Any,
-        calls: Calls,
+        calls: NativeCalls,
         limits: Mapping[str, int],
         pool: Pool,
         window: Callable[[int], int],
     ) -> None:
         """Take also what tells how much of the parameters a dispatch with so many bytes sees."""
-        self.found: Recent[tuple[object, ...], Group] = Recent(GROUP_BYTES, _let_go)
-        self._fittings: Recent[tuple[Layout, int, Ranges], Fitting] = Recent(FITTING_BYTES)
+        self.found: Recent[tuple[object, ...], BindGroup] = Recent(GROUP_BYTES, _let_go)
+        self._fittings: Recent[tuple[PipelineLayout, int, Ranges], Fitting] = Recent(FITTING_BYTES)
         self._window = window
         self._most_groups = limits["max-compute-workgroups-per-dimension"]
         self.made = 0
@@ -326,7 +330,7 @@ class GroupCache:
         blocks: Sequence[Block],
         ranges: Ranges,
         uniform: tuple[Any, int],
-    ) -> Group:
+    ) -> BindGroup:
         """Check the bindings of a dispatch and make their bind group.
 
         ``uniform`` is the parameter buffer and how many bytes of it one dispatch sees.
@@ -351,7 +355,7 @@ class GroupCache:
         owner = self._device.create_bind_group(
             label=pipeline.label, layout=layout.group_layout, entries=entries
         )
-        return Group(owner, self._calls.handle(owner), tuple(blocks))
+        return BindGroup(owner, self._calls.handle(owner), tuple(blocks))
 
     def forget(self, block: Block) -> None:
         """Drop the bind groups that name ``block``, which leaves the pool."""
@@ -366,7 +370,7 @@ class GroupCache:
         self.found.clear()
         self._fittings.clear()
 
-    def remember(self, key: tuple[object, ...], group: Group) -> Group:
+    def remember(self, key: tuple[object, ...], group: BindGroup) -> BindGroup:
         """Keep a bind group under ``key``, within bounds, and return it."""
         for block in group.blocks:
             block.keys.add(key)
@@ -374,7 +378,7 @@ class GroupCache:
         return self.found.keep(key, group)
 
     def _check_range(
-        self, label: str, binding: Binding, block: Block, offset: int, size: int
+        self, label: str, binding: BindGroupLayoutEntry, block: Block, offset: int, size: int
     ) -> None:
         where = f"{label}: binding {binding.number}"
         if block.pool is not self._pool:
@@ -404,6 +408,6 @@ class GroupCache:
                 )
 
 
-def _let_go(key: tuple[object, ...], group: Group) -> None:
+def _let_go(key: tuple[object, ...], group: BindGroup) -> None:
     for block in group.blocks:
         block.keys.discard(key)

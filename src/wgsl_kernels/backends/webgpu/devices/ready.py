@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.devices.bindings import Layout
+    from wgsl_kernels.backends.webgpu.devices.bindings import PipelineLayout
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch, Label
 
@@ -22,7 +22,7 @@ class Fitting:
 
     __slots__ = ("layout", "ranges", "window")
 
-    def __init__(self, layout: Layout, window: int, ranges: Ranges) -> None:
+    def __init__(self, layout: PipelineLayout, window: int, ranges: Ranges) -> None:
         self.layout = layout
         self.window = window
         self.ranges = ranges

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
     from wgsl_kernels.backends.webgpu.devices.background import Background
-    from wgsl_kernels.backends.webgpu.devices.native import Calls, Copy
-    from wgsl_kernels.backends.webgpu.devices.pipeline import Group, Pipeline
+    from wgsl_kernels.backends.webgpu.devices.native import Copy, NativeCalls
+    from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Pipeline
     from wgsl_kernels.backends.webgpu.devices.pool import Block
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.devices.timing import Timer
@@ -58,7 +58,7 @@ LOST = f"The GPU device was lost; {GONE}"
 # Pipeline, bind group, the parameters or where they begin in a buffer (as the C call takes it),
 # workgroups, label.
 # A plain tuple: a named one costs 0.3 microseconds more on the hot path.
-Dispatch: TypeAlias = "tuple[Pipeline, Group, Any, tuple[int, int, int], Label]"
+Dispatch: TypeAlias = "tuple[Pipeline, BindGroup, Any, tuple[int, int, int], Label]"
 Label: TypeAlias = "str | tuple[str, ...]"  # a kernel's name, or all of a fused dispatch
 
 
@@ -74,7 +74,7 @@ class Recorder:
     """The dispatches of one device. The caller holds the device's lock."""
 
     def __init__(
-        self, device: Any, calls: Calls, limits: Mapping[str, int], policy: Policy
+        self, device: Any, calls: NativeCalls, limits: Mapping[str, int], policy: Policy
     ) -> None:
         self.records: list[Dispatch] = []
         self.epoch = 0
@@ -113,7 +113,7 @@ class Recorder:
             )
         return max(PARAMS_WINDOW, 1 << (nbytes - 1).bit_length()) if nbytes else PARAMS_WINDOW
 
-    def record(self, ready: Ready, group: Group, blocks: tuple[Block, ...]) -> None:
+    def record(self, ready: Ready, group: BindGroup, blocks: tuple[Block, ...]) -> None:
         """Keep one dispatch, and submit when the batch is full; everything in it was checked."""
         params = ready.params
         given: Any = params

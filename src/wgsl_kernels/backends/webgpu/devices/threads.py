@@ -31,7 +31,7 @@ class TooLong(Exception):  # noqa: N818  not an error before somebody says so
     """A call has not ended in the time that it was given; its thread is left behind."""
 
 
-class Call(Generic[T]):
+class ThreadCall(Generic[T]):
     """A call that a thread makes; one other thread waits for it.
 
     Attributes:
@@ -95,9 +95,9 @@ class Call(Generic[T]):
         return found
 
 
-def begin(f: Callable[[], T]) -> Call[T]:
+def begin(f: Callable[[], T]) -> ThreadCall[T]:
     """Have a thread call ``f``, and return without waiting."""
-    call = Call(f)
+    call = ThreadCall(f)
     try:
         thread = _idle.pop()
     except IndexError:
@@ -124,12 +124,12 @@ class Crew:
 
     def __init__(self, threads: int) -> None:
         self._lock = threading.Lock()
-        self._wanted: deque[Call[Any]] = deque()
+        self._wanted: deque[ThreadCall[Any]] = deque()
         self._missing = threads
 
-    def add(self, f: Callable[[], T]) -> Call[T]:
+    def add(self, f: Callable[[], T]) -> ThreadCall[T]:
         """Have ``f`` called when its turn comes."""
-        call = Call(f)
+        call = ThreadCall(f)
         in_thread(partial(self._add, call))  # whole, where no interrupt comes
         return call
 
@@ -137,7 +137,7 @@ class Crew:
         """Have another thread, since one of them is left behind."""
         begin(self._work)
 
-    def _add(self, call: Call[Any]) -> None:
+    def _add(self, call: ThreadCall[Any]) -> None:
         with self._lock:
             self._wanted.append(call)
             needs_thread = self._missing > 0
@@ -158,8 +158,8 @@ class Crew:
 class _Thread:
     """A thread that makes one call after another."""
 
-    def __init__(self, call: Call[Any]) -> None:
-        self._call: Call[Any] | None = call
+    def __init__(self, call: ThreadCall[Any]) -> None:
+        self._call: ThreadCall[Any] | None = call
         self._given = threading.Lock()
         thread = threading.Thread(target=self._work, daemon=True, name="wgsl-kernels-call")
         with _starting:  # a thread that the program starts now may get such a stack too
@@ -169,7 +169,7 @@ class _Thread:
             finally:
                 threading.stack_size(before)
 
-    def take(self, call: Call[Any]) -> None:
+    def take(self, call: ThreadCall[Any]) -> None:
         self._call = call
         self._given.release()
 

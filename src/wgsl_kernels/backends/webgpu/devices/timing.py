@@ -11,7 +11,7 @@ from wgsl_kernels.backends.webgpu.devices.native import at_once
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.backends.webgpu.devices.native import Calls
+    from wgsl_kernels.backends.webgpu.devices.native import NativeCalls
     from wgsl_kernels.backends.webgpu.devices.ready import Origin
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch, Label
 
@@ -23,7 +23,7 @@ MAP_READ, COPY_SRC, COPY_DST, QUERY_RESOLVE = 1, 4, 8, 512  # wgpu.BufferUsage
 class Timer:
     """Gives every dispatch a pass of its own between two timestamps; keeps nanoseconds in order."""
 
-    def __init__(self, device: Any, calls: Calls) -> None:
+    def __init__(self, device: Any, calls: NativeCalls) -> None:
         self.rows: list[int] = []
         self._device = device
         self._calls = calls
@@ -96,14 +96,14 @@ class Noted(NamedTuple):
         return None if self.nanoseconds is None else self.nanoseconds / 1e6
 
 
-class Watch:
+class DispatchTimer:
     """What is noted of a device's dispatches while profiling.
 
     Attributes:
         log: Label, cause and origin of each dispatch; None while nothing is noted.
     """
 
-    def __init__(self, device: Any, calls: Calls, has_timestamps: bool) -> None:
+    def __init__(self, device: Any, calls: NativeCalls, has_timestamps: bool) -> None:
         self.log: list[tuple[Label, str, Origin]] | None = None
         self._device = device
         self._calls = calls

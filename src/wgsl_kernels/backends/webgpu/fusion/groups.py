@@ -12,10 +12,10 @@ from wgsl_kernels.backends.webgpu.programs.arguments import bound_bytes
 from wgsl_kernels.backends.webgpu.programs.program import (
     Binding,
     Dispatch,
-    Module,
     ParamBlock,
     Place,
     Program,
+    ShaderModule,
 )
 from wgsl_kernels.engine.values.spec import Spec
 
@@ -124,4 +124,4 @@ def _dispatch(
         bindings.append(Binding(slot.name, places[ref], slot.access, 0, rounded, array.layout))
     params = ParamBlock(composed.first_block(facts, changes=bool(values)), values, None, facts)
     kernels = tuple([step.kind.kernel for step in structure.steps])
-    return Dispatch(Module.of(composed), grid, tuple(bindings), params, kernels, cut=part.why)
+    return Dispatch(ShaderModule.of(composed), grid, tuple(bindings), params, kernels, cut=part.why)

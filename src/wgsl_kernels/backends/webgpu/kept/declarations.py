@@ -67,11 +67,11 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
-            spec.loader = _Loader(fullname, spec.loader.path)
+            spec.loader = _DeclarationsLoader(fullname, spec.loader.path)
         return spec
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
+class _DeclarationsLoader(importlib.machinery.SourceFileLoader):
     """Runs the module so that ``from cffi import FFI`` gives it ours; nobody else sees that."""
 
     def exec_module(self, module: ModuleType) -> None:

@@ -15,7 +15,7 @@ _EVEN = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BlockCopy:
     """What one dispatch copies of x, [rows, block], into y, [rows, row].
 
     Attributes:
@@ -37,7 +37,7 @@ class Block:
 
 def blocks_of(
     rows: int, block: int, row: int, start: int, *, itemsize: int, largest: int
-) -> Iterator[Block]:
+) -> Iterator[BlockCopy]:
     """Yield what to copy one after the other.
 
     Args:
@@ -53,14 +53,14 @@ def blocks_of(
 
 def _halves(
     part: tuple[int, int, int, int], steps: tuple[int, int], itemsize: int, largest: int
-) -> Iterator[Block]:
+) -> Iterator[BlockCopy]:
     rows, count, x_first, y_first = part
     first_byte = y_first * itemsize // ALIGNMENT * ALIGNMENT
     end = (y_first + (rows - 1) * steps[1] + count) * itemsize
     y_bytes = end - first_byte
     x_bytes = ((rows - 1) * steps[0] + count) * itemsize + ALIGNMENT
     if max(x_bytes, y_bytes + 16) <= largest or rows == count == 1:
-        yield Block(rows, count, x_first, first_byte, y_bytes, y_first - first_byte // itemsize)
+        yield BlockCopy(rows, count, x_first, first_byte, y_bytes, y_first - first_byte // itemsize)
         return
     half = _half(rows if rows > 1 else count)
     if rows > 1:

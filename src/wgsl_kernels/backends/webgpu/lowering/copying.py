@@ -43,7 +43,7 @@ _LEAST_ACROSS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _StridedCopy:
     """A copy: the axes of y with the steps in x and y, neighbours merged.
 
     In a transposition the axis along which x lies side by side comes before the last one.
@@ -114,7 +114,7 @@ def _bits(length: int, size: int) -> int:
     return (math.ceil(length / size) - 1).bit_length()
 
 
-def _walk(array: Argument) -> _Walk:
+def _walk(array: Argument) -> _StridedCopy:
     shape, merged, _ = collapse(array.shape, [array.strides])
     steps = merged[0] if shape else ()
     shape, steps = (shape, steps) if shape else ((1,), (1,))
@@ -122,12 +122,12 @@ def _walk(array: Argument) -> _Walk:
     length = shape[-1]
     across = [axis for axis in range(len(shape) - 1) if steps[axis] == 1]
     if steps[-1] == 1 or length < _LEAST_ACROSS or not across:
-        return _Walk(shape, steps, ahead, array.offset, is_transposed=False)
+        return _StridedCopy(shape, steps, ahead, array.offset, is_transposed=False)
     chosen = max(across, key=lambda axis: shape[axis])
     if shape[chosen] < _LEAST_ACROSS:
-        return _Walk(shape, steps, ahead, array.offset, is_transposed=False)
+        return _StridedCopy(shape, steps, ahead, array.offset, is_transposed=False)
     order = [axis for axis in range(len(shape) - 1) if axis != chosen] + [chosen, len(shape) - 1]
-    return _Walk(
+    return _StridedCopy(
         tuple(shape[axis] for axis in order),
         tuple(steps[axis] for axis in order),
         tuple(ahead[axis] for axis in order),
@@ -136,7 +136,7 @@ def _walk(array: Argument) -> _Walk:
     )
 
 
-def _variant(array: Argument, walk: _Walk, *, staged: bool) -> str:
+def _variant(array: Argument, walk: _StridedCopy, *, staged: bool) -> str:
     if array.dtype == "complex64":  # no vector holds four
         return ("tiles_staged" if staged else "tiles") if walk.is_transposed else "rows"
     unit = -2 if walk.is_transposed else -1

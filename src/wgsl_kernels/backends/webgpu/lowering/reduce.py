@@ -17,7 +17,7 @@ from wgsl_kernels.backends.webgpu.lowering.spreads import (
     EIGHTS_GROUP,
     GROUP,
     TEAM,
-    Layout,
+    ReductionSizes,
     Spread,
     reduce_loop,
     spreads,
@@ -65,7 +65,7 @@ def lower_reduce(
         ShaderError: It does not compose.
         ShapeError: More elements are reduced into one than can be.
     """
-    lowering = _Reduction(call, arguments, adapter)
+    lowering = _ReductionLowering(call, arguments, adapter)
     return lowering.lowered(variant)
 
 
@@ -85,7 +85,7 @@ def known_attrs(call: Call, x: Argument) -> dict[str, Any]:
     return known
 
 
-class _Reduction:
+class _ReductionLowering:
     """One reduction while it is lowered."""
 
     def __init__(self, call: Call, arguments: Sequence[Argument | None], adapter: Adapter) -> None:
@@ -230,7 +230,7 @@ class _Reduction:
             )
         if self.least:
             return (Spread("rows", max(self.least, -(-self.count // CHUNK))),)
-        layout = Layout(
+        layout = ReductionSizes(
             self.rows,
             self.count,
             walk.inner,

@@ -40,7 +40,7 @@ TEAM_COUNT = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ReductionSizes:
     """What the choice depends on.
 
     Attributes:
@@ -71,7 +71,7 @@ class Spread:
     parts: int
 
 
-def spreads(layout: Layout) -> tuple[Spread, ...]:
+def spreads(layout: ReductionSizes) -> tuple[Spread, ...]:
     """Return the variants that can serve ``layout``; the first is taken where none is measured."""
     parts = {
         "rows": _row_parts(layout),
@@ -136,7 +136,7 @@ def least_parts(count: int) -> int:
     return max(1, -(-count // CHUNK))
 
 
-def _default(layout: Layout) -> Variant:
+def _default(layout: ReductionSizes) -> Variant:
     if layout.inner >= 4:
         by_vec8 = layout.policy.reduces_columns_by_vec8 and _fits_vec8(layout)
         return "eights" if by_vec8 else "columns"
@@ -148,29 +148,29 @@ def _default(layout: Layout) -> Variant:
     return "lanes"
 
 
-def _row_parts(layout: Layout) -> int:
+def _row_parts(layout: ReductionSizes) -> int:
     if layout.rows * layout.count < WORTH_PARTS:
         return 1
     wanted = layout.policy.reduce_invocations(maps=layout.maps)
     return max(1, min(layout.count // ROW_PART, wanted // layout.rows))
 
 
-def _subgroup_parts(layout: Layout) -> int:
+def _subgroup_parts(layout: ReductionSizes) -> int:
     return max(1, min(layout.count // GPU_PART, GPU_INVOCATIONS // TEAM // layout.rows))
 
 
-def _lane_parts(layout: Layout) -> int:
+def _lane_parts(layout: ReductionSizes) -> int:
     return max(1, min(layout.count // GPU_PART, GPU_GROUPS // layout.rows))
 
 
-def _column_parts(layout: Layout) -> int:
+def _column_parts(layout: ReductionSizes) -> int:
     if layout.rows * layout.count < WORTH_PARTS:
         return 1
     wanted = layout.policy.reduce_invocations(maps=layout.maps) * 4 // layout.rows
     return max(1, min(layout.count // layout.policy.column_part, wanted))
 
 
-def _eight_parts(layout: Layout) -> int:
+def _eight_parts(layout: ReductionSizes) -> int:
     strip = layout.policy.column_strip(layout.rows * layout.count)
     if strip is not None:
         return layout.count // strip
@@ -178,6 +178,6 @@ def _eight_parts(layout: Layout) -> int:
     return max(1, min(layout.count // VEC8_LEAST, wanted))
 
 
-def _fits_vec8(layout: Layout) -> bool:
+def _fits_vec8(layout: ReductionSizes) -> bool:
     """Say whether rows go in eights: their elements are far apart, and maps have no such loop."""
     return layout.inner % 8 == 0 and layout.step >= PAGE and not layout.maps

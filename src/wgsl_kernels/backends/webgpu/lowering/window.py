@@ -42,7 +42,7 @@ MOST_READS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Spread:
+class _WindowTiling:
     """What an invocation takes, the overrides and the grid of that, and the bands of a window.
 
     ``one`` channel of a place; ``fours``: four channels; ``small``: four channels of two places,
@@ -136,7 +136,7 @@ def _check_shape(call: Call, sliding: Sliding) -> None:
         )
 
 
-def _facts(call: Call, sliding: Sliding, spread: _Spread) -> dict[str, Any]:
+def _facts(call: Call, sliding: Sliding, spread: _WindowTiling) -> dict[str, Any]:
     size = call.outputs[0].size
     facts: dict[str, Any] = {f"{call.output_names[0]}_size": size, "wk_size": size}
     facts |= {"wk_channels": sliding.channels, "wk_bands": spread.bands}
@@ -194,7 +194,7 @@ def _loads_vec4(array: Argument, operand: Operand, output: str) -> bool:
     return plain and array.shape[-1] % 4 == 0
 
 
-def _spread(sliding: Sliding, size: int, *, is_vec4: bool, unrolls: bool) -> _Spread:
+def _spread(sliding: Sliding, size: int, *, is_vec4: bool, unrolls: bool) -> _WindowTiling:
     flags = {"PLANES": True} if len(sliding.axes) == 3 else {}
     if is_vec4 and unrolls and _is_small(sliding):
         return _small(sliding, flags)
@@ -214,10 +214,10 @@ def _spread(sliding: Sliding, size: int, *, is_vec4: bool, unrolls: bool) -> _Sp
     down, across, *inward = (-(-one // most) for one, most in zip(window, extent, strict=True))
     bands = math.prod((across, down, *inward))
     grid = fold(-(-units * bands // GROUP))
-    return _Spread(unit, flags, {}, grid, extent, across, down, bands)
+    return _WindowTiling(unit, flags, {}, grid, extent, across, down, bands)
 
 
-def _small(sliding: Sliding, flags: dict[str, bool]) -> _Spread:
+def _small(sliding: Sliding, flags: dict[str, bool]) -> _WindowTiling:
     rows, cols = sliding.rows, sliding.cols
     depth = sliding.channels // 4
     across = min(1 << (depth - 1).bit_length(), 16)
@@ -229,7 +229,7 @@ def _small(sliding: Sliding, flags: dict[str, bool]) -> _Spread:
     for planes in sliding.axes[:-2]:
         constants |= {"WK_DEEP": planes.window, "WK_INWARD": planes.dilation}
     grid = (-(-depth // across), -(-pairs // down), sliding.places // max(cols.out, 1))
-    return _Spread("small", flags, constants, grid, sliding.fields()["window"])
+    return _WindowTiling("small", flags, constants, grid, sliding.fields()["window"])
 
 
 def _is_small(sliding: Sliding) -> bool:

@@ -18,7 +18,7 @@ from wgsl_kernels.backends.webgpu.modules.includes import refuse_include
 from wgsl_kernels.backends.webgpu.modules.linked import link_files
 from wgsl_kernels.wgsl.errors.errors import REFUSED, ShaderError, coded
 from wgsl_kernels.wgsl.facts.dependencies import check_dependencies
-from wgsl_kernels.wgsl.facts.facts import Wanted
+from wgsl_kernels.wgsl.facts.facts import RequiredDeclarations
 from wgsl_kernels.wgsl.facts.reader import read
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from wgsl_kernels.wgsl.facts.facts import (
-        Alias,
-        Constant,
+        AliasDeclaration,
+        ConstantDeclaration,
         Declaration,
         Facts,
-        Function,
-        Struct,
-        Variable,
+        FunctionDeclaration,
+        StructDeclaration,
+        VariableDeclaration,
     )
     from wgsl_kernels.wgsl.syntax.places import Text
 
@@ -76,28 +76,28 @@ class Source:
         return replace(self, checks_loops=True)
 
     @functools.cached_property
-    def functions(self) -> Mapping[str, Function]:
+    def functions(self) -> Mapping[str, FunctionDeclaration]:
         """The functions of all files, by name."""
         found = {name: f for facts in self.files[::-1] for name, f in facts.functions.items()}
-        return Wanted(self.file, "fn", found)
+        return RequiredDeclarations(self.file, "fn", found)
 
     @functools.cached_property
-    def variables(self) -> Mapping[str, Variable]:
+    def variables(self) -> Mapping[str, VariableDeclaration]:
         """The module variables of all files, by name."""
         return {name: v for facts in self.files[::-1] for name, v in facts.variables.items()}
 
     @functools.cached_property
-    def structs(self) -> Mapping[str, Struct]:
+    def structs(self) -> Mapping[str, StructDeclaration]:
         """The structs of all files, by name."""
         return {name: s for facts in self.files[::-1] for name, s in facts.structs.items()}
 
     @functools.cached_property
-    def constants(self) -> Mapping[str, Constant]:
+    def constants(self) -> Mapping[str, ConstantDeclaration]:
         """The consts and overrides of all files, by name."""
         return {name: c for facts in self.files[::-1] for name, c in facts.constants.items()}
 
     @functools.cached_property
-    def aliases(self) -> Mapping[str, Alias]:
+    def aliases(self) -> Mapping[str, AliasDeclaration]:
         """The aliases of all files, by name."""
         return {name: a for facts in self.files[::-1] for name, a in facts.aliases.items()}
 

@@ -44,7 +44,7 @@ def find_template(given: str, slots: str | Text | None, beside: Path, inline_nam
     Raises:
         ShaderError: A file is missing or cannot be read.
     """
-    files = _Files()
+    files = _TemplateFiles()
     root = files.add(find_file(given, beside))
     if slots is None:
         return Template(tuple(files.texts.items()), root)
@@ -69,7 +69,7 @@ def _source_of(module: TemplateModule) -> Source:
     return Source(facts)
 
 
-class _Files:
+class _TemplateFiles:
     """A walk along imports, all branches of conditions included."""
 
     def __init__(self) -> None:

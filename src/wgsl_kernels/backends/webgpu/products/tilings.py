@@ -233,7 +233,7 @@ VARIANTS = ("rows_1", "rows_4", "rows_8", *STAGED_DOWN, *LANES, "split")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ProductTiling:
     """One tiling of one product, ready to be dispatched.
 
     Attributes:
@@ -264,7 +264,7 @@ class Candidates:
         shape_class: What a choice among them holds for, beside the dtype.
     """
 
-    by_name: Mapping[str, Candidate]
+    by_name: Mapping[str, ProductTiling]
     names: tuple[str, ...]
     static: str
     shape_class: tuple[object, ...]
@@ -319,9 +319,9 @@ def _sharing(product: Product, layout: Layout) -> list[Tiling]:
     ]
 
 
-def _candidate(split: Product, tiling: Tiling) -> Candidate:
+def _candidate(split: Product, tiling: Tiling) -> ProductTiling:
     across = 0 if tiling.down else tiling.across(split.rows, split.cols)
-    return Candidate(
+    return ProductTiling(
         tiling.template,
         tiling.configuration(),
         {**split.fields(), "across": across},

@@ -14,9 +14,9 @@ from wgsl_kernels.backends.webgpu.programs.program import (
     ZEROS,
     Binding,
     Dispatch,
-    Module,
     ParamBlock,
     Report,
+    ShaderModule,
 )
 from wgsl_kernels.engine.environment.errors import ArgumentError, OutOfMemoryError
 from wgsl_kernels.engine.registry.registrations import announce_change
@@ -178,7 +178,7 @@ def build(
     report = _report(composition, composed, bound.arguments) if composed.uses_status else None
     changes = bool(values or report is not None)
     return Dispatch(
-        module=Module.of(composed, dict(composition.constants)),
+        module=ShaderModule.of(composed, dict(composition.constants)),
         grid=grid,
         bindings=tuple([_binding(adapter, composed.kernel, one, bound) for one in slots]),
         params=ParamBlock(

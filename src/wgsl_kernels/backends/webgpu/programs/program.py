@@ -76,7 +76,7 @@ class Binding:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Module:
+class ShaderModule:
     """A complete WGSL text with its source map; one with the same text and constants is equal.
 
     Attributes:
@@ -90,7 +90,7 @@ class Module:
     digest: str
 
     @classmethod
-    def of(cls, composed: Composed, constants: Mapping[str, float] | None = None) -> Module:
+    def of(cls, composed: Composed, constants: Mapping[str, float] | None = None) -> ShaderModule:
         chosen = tuple((constants or {}).items())
         words = f"{composed.entry}\n{chosen}\n{composed.text}"
         return cls(composed, chosen, hashlib.sha256(words.encode()).hexdigest())
@@ -120,13 +120,13 @@ class Module:
         return "" if composed else f"{place.file}:{place.line}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Module) and self.digest == other.digest
+        return isinstance(other, ShaderModule) and self.digest == other.digest
 
     def __hash__(self) -> int:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        return f"Module({self.composed.kernel!r}, {self.digest[:12]})"
+        return f"ShaderModule({self.composed.kernel!r}, {self.digest[:12]})"
 
 
 class Report(NamedTuple):
@@ -184,7 +184,7 @@ class Dispatch:
         bound: What its names are bound to, likewise.
     """
 
-    module: Module
+    module: ShaderModule
     grid: Grid
     bindings: tuple[Binding, ...]
     params: ParamBlock

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
-    from wgsl_kernels.wgsl.instrument.log import Record
+    from wgsl_kernels.wgsl.instrument.log import LogRecord
     from wgsl_kernels.wgsl.instrument.rewrite import Watched
 
 WATCHED_BYTES = 200_000
@@ -35,7 +35,7 @@ _watched: Recent[str, Watched] = Recent(WATCHED_BYTES)
 class Event:
     """Something that a dispatch did wrong: what it noted, and the dispatch."""
 
-    record: Record
+    record: LogRecord
     dispatch: Dispatch
 
 

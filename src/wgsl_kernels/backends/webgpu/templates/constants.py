@@ -28,7 +28,7 @@ _WORD = re.compile(r"(true|false|-?[0-9]+)[ui]?(?=[\s:,]|$)[ \t,]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConfigurationConstant:
     """One configuration constant.
 
     Attributes:
@@ -58,13 +58,13 @@ class Constant:
 
 
 @functools.lru_cache(maxsize=512)
-def constants_in(text: Text) -> tuple[Constant, ...]:
+def constants_in(text: Text) -> tuple[ConfigurationConstant, ...]:
     """Return the configuration constants that a file declares.
 
     Raises:
         ShaderError: One is no literal, or takes no values, or not its own default.
     """
-    found: list[Constant] = []
+    found: list[ConfigurationConstant] = []
     for node in parse_source(text).module.declarations:
         if isinstance(node, tree.Value) and node.keyword == "const":
             mark = _MARK.match(text.text, node.end)
@@ -74,7 +74,7 @@ def constants_in(text: Text) -> tuple[Constant, ...]:
     return tuple(found)
 
 
-def _constant(text: Text, node: tree.Value, chooser: Chooser, rest: str) -> Constant:
+def _constant(text: Text, node: tree.Value, chooser: Chooser, rest: str) -> ConfigurationConstant:
     name, begin = node.ident.name, node.ident.begin
     default = _literal(node.value)
     if default is None:
@@ -86,7 +86,7 @@ def _constant(text: Text, node: tree.Value, chooser: Chooser, rest: str) -> Cons
         values.append(word[1] == "true" if word[1] in ("true", "false") else int(word[1]))
     if not values and isinstance(default, bool):
         values = [False, True]
-    found = Constant(name, chooser, default, tuple(values), text, begin)
+    found = ConfigurationConstant(name, chooser, default, tuple(values), text, begin)
     for value in (default, *values):
         if not found.takes(value):
             listed = ", ".join(map(shown, values)) or "none"

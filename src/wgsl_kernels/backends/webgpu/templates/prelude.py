@@ -63,7 +63,7 @@ _OF_TENSORS = "|".join(one.replace("<tensor>", r"\w+") for one in _NAMES if "<" 
 _OF_TENSOR = re.compile(rf"{_OF_TENSORS}|wk_\w+")
 
 
-class _Names(frozenset[str]):
+class _PreludeNames(frozenset[str]):
     """All names that the composer may declare; which tensors there are is not known yet."""
 
     def __contains__(self, name: object) -> bool:
@@ -77,7 +77,7 @@ class _ComposersPrelude(Prelude):
 
     def names_in(self, module: ModulePath) -> frozenset[str]:
         """Return the names that ``module`` may use: all of them."""
-        return _Names(self.names)
+        return _PreludeNames(self.names)
 
 
 PRELUDE = _ComposersPrelude(frozenset(one for one in _NAMES if "<" not in one))

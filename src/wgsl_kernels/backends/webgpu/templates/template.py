@@ -12,7 +12,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.templates.constants import Constant, constants_in, shown
+from wgsl_kernels.backends.webgpu.templates.constants import (
+    ConfigurationConstant,
+    constants_in,
+    shown,
+)
 from wgsl_kernels.backends.webgpu.templates.prelude import PRELUDE
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.environment.recent import remembered
@@ -86,13 +90,13 @@ class Template:
         return hash_of(text.text for _, text in self.texts)
 
     @functools.cached_property
-    def constants(self) -> Mapping[str, Constant]:
+    def constants(self) -> Mapping[str, ConfigurationConstant]:
         """The configuration constants by name.
 
         Raises:
             ShaderError: Two modules declare one of the same name.
         """
-        found: dict[str, Constant] = {}
+        found: dict[str, ConfigurationConstant] = {}
         for _, text in self.texts:
             for one in constants_in(text):
                 first = found.setdefault(one.name, one)

@@ -97,7 +97,7 @@ def vec4_load(
         own: The names that the file declares, which are not WGSL's.
     """
     try:
-        return _Widening(function, along, facts, own).all()
+        return _Vectorizing(function, along, facts, own).all()
     except _NoVec4Error as error:
         return ScalarLoads(error.reason, text.place(error.begin).label)
 
@@ -115,7 +115,7 @@ def _refuse(reason: str, node: tree.Node) -> NoReturn:
     raise _NoVec4Error(reason, node.begin)
 
 
-class _Widening:
+class _Vectorizing:
     """A walk over one function; local names win over buffers of the same name."""
 
     def __init__(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import Function
+    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
 
 _REFUSED = {
     "f32": frozenset({"int32", "bool", "float16"}),
@@ -25,7 +25,7 @@ _REFUSED = {
 _CONTAINERS = frozenset({"array", "vec2", "vec3", "vec4", "atomic"})
 
 
-def add_free(composer: Composer, entry: str | None) -> Function:
+def add_free(composer: Composer, entry: str | None) -> FunctionDeclaration:
     """Add to ``composer`` the accessors that a free kernel may call; return its entry point."""
     for operand in composer.operands:
         for name in operand.spellings:
@@ -40,7 +40,7 @@ def add_free(composer: Composer, entry: str | None) -> Function:
     return _entry(composer, entry)
 
 
-def _entry(composer: Composer, wanted: str | None) -> Function:
+def _entry(composer: Composer, wanted: str | None) -> FunctionDeclaration:
     entries = {n: f for n, f in composer.source.functions.items() if f.is_entry}
     name = wanted or ("main" if "main" in entries else next(iter(entries)))
     if name not in entries:

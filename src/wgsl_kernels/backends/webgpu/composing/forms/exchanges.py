@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.totals import total_type
-from wgsl_kernels.wgsl.facts.types import Types, template_of
+from wgsl_kernels.wgsl.facts.types import TypeLayouts, template_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ def can_exchange(source: Source, names: Sequence[str]) -> bool:
         names: Its inputs, whose element types are all as good as any other.
     """
     elements = {f"T_{name}": "f32" for name in (*names, "y", "out", "wide")}
-    types = Types.of(source.structs, source.aliases, {"T": "f32", **elements}, {}, {})
+    types = TypeLayouts.of(source.structs, source.aliases, {"T": "f32", **elements}, {}, {})
     return _exchange(types, source.functions["init"].returns or "", "total") is not None
 
 
@@ -34,7 +34,7 @@ def exchanged(composer: Composer) -> str:
     return f"fn wk_exchanged(total: wk_Total, apart: u32) -> wk_Total {{ return {value}; }}"
 
 
-def _exchange(types: Types, type_: str, value: str) -> str | None:
+def _exchange(types: TypeLayouts, type_: str, value: str) -> str | None:
     resolved = types.resolve(type_)
     name, (element, *_) = template_of(resolved) if "<" in resolved else (resolved, ("",))
     if resolved in _NUMBERS or (name.startswith("vec") and element in _NUMBERS):

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import Function, Member
+    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration, Member
 
 LANES = "xyzw"
 
 
-def choose_op(kernel: str, source: Source, dtype: str) -> Function:
+def choose_op(kernel: str, source: Source, dtype: str) -> FunctionDeclaration:
     """Return the function that serves ``dtype``: ``op_i32`` and the like before ``op``."""
     for name in (*VARIANTS[dtype], "op"):
         if name in source.functions:
@@ -39,7 +39,7 @@ def can_vec4(inputs: tuple[Operand, ...], output: Operand) -> bool:
 
 def add_map(
     composer: Composer, *, vec4: bool, held: Collection[str], in_parts: bool = False
-) -> Function:
+) -> FunctionDeclaration:
     """Add to ``composer`` what the map skeleton calls; return the chosen op.
 
     Args:
@@ -70,7 +70,7 @@ def add_map(
     return op
 
 
-def _operand_of(composer: Composer, op: Function, parameter: Member) -> Operand | None:
+def _operand_of(composer: Composer, op: FunctionDeclaration, parameter: Member) -> Operand | None:
     """Return the input that a parameter of op names, None where it is the flat index."""
     for operand in composer.inputs:
         if parameter.name in operand.spellings:
@@ -88,7 +88,7 @@ def _operand_of(composer: Composer, op: Function, parameter: Member) -> Operand 
 
 def _one_item(
     composer: Composer,
-    op: Function,
+    op: FunctionDeclaration,
     arguments: list[Operand | None],
     held: Collection[str],
     *,
@@ -115,7 +115,10 @@ def _one_item(
 
 
 def _four_items(
-    composer: Composer, op: Function, arguments: list[Operand | None], held: Collection[str]
+    composer: Composer,
+    op: FunctionDeclaration,
+    arguments: list[Operand | None],
+    held: Collection[str],
 ) -> str:
     output = composer.outputs[0]
     body: list[str] = []

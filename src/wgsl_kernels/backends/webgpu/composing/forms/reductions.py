@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import Function
+    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
 
 CHUNK = 16384
 """The most elements that one workgroup or one invocation reduces. Longer rows take two stages."""
@@ -59,7 +59,7 @@ def is_normalization(source: Source) -> bool:
     return "apply" in source.functions
 
 
-def add_reduction(reduction: Reduction) -> Function:
+def add_reduction(reduction: Reduction) -> FunctionDeclaration:
     """Add what the templates of reductions call; return the author's ``combine``."""
     composer = reduction.composer
     operand = composer.inputs[0]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-    from wgsl_kernels.wgsl.facts.facts import Function
+    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
 
 
-def add_scan(composer: Composer, stage: Stage, *, wide: bool) -> Function:
+def add_scan(composer: Composer, stage: Stage, *, wide: bool) -> FunctionDeclaration:
     """Add what the templates of scans call; return the author's ``combine``.
 
     Args:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.composing.text.operands import VALUE_TYPES
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.facts.types import Types, UnknownTypeError, template_of
+from wgsl_kernels.wgsl.facts.types import TypeLayouts, UnknownTypeError, template_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
@@ -63,7 +63,7 @@ def add_partials(composer: Composer, stage: Stage) -> None:
     composer.writes_partials = stage == "partial"
 
 
-def total_bytes(source: Source, types: Types) -> int:
+def total_bytes(source: Source, types: TypeLayouts) -> int:
     """Return the bytes from one accumulator to the next in an array; 0 if they are not known."""
     try:
         return types.layout(source.functions["init"].returns or "").stride
@@ -71,7 +71,7 @@ def total_bytes(source: Source, types: Types) -> int:
         return 0
 
 
-def types_before(source: Source, x: str, given: str, y: str, output: str) -> Types:
+def types_before(source: Source, x: str, given: str, y: str, output: str) -> TypeLayouts:
     """Return the types of a kernel that is not yet being composed.
 
     Args:
@@ -84,10 +84,10 @@ def types_before(source: Source, x: str, given: str, y: str, output: str) -> Typ
     own, wanted = VALUE_TYPES[given], VALUE_TYPES[output]
     aliases = {"T": own, f"T_{x}": own, f"T_{y}": wanted}
     aliases["T_wide"] = "f32" if wanted == "f16" else wanted
-    return Types.of(source.structs, source.aliases, aliases, source.constants, {})
+    return TypeLayouts.of(source.structs, source.aliases, aliases, source.constants, {})
 
 
-def held(types: Types, type_: str, value: str) -> str | None:
+def held(types: TypeLayouts, type_: str, value: str) -> str | None:
     """Return the expression of an accumulator that no optimiser sees through, None if unknown.
 
     Where a driver unrolls a loop it may join the multiplication of one turn with the addition of
@@ -108,7 +108,7 @@ def held(types: Types, type_: str, value: str) -> str | None:
     return f"{resolved}({', '.join(known)})" if len(known) == len(found) else None
 
 
-def _is_small(types: Types, struct: str) -> bool:
+def _is_small(types: TypeLayouts, struct: str) -> bool:
     try:
         return types.layout(struct).size <= _MOST_BYTES
     except UnknownTypeError:

@@ -10,10 +10,10 @@ from wgsl_kernels.backends.webgpu.composing.forms.totals import add_partials, he
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
-    from wgsl_kernels.wgsl.facts.facts import Function
+    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
 
 
-def add_window(composer: Composer, stage: Stage, *, wide: bool) -> Function:
+def add_window(composer: Composer, stage: Stage, *, wide: bool) -> FunctionDeclaration:
     """Add what the templates of windows call; return the author's ``combine``.
 
     Args:

@@ -17,14 +17,14 @@ from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename, renamed
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Span
-from wgsl_kernels.wgsl.syntax.source_map import Composition, Edit
+from wgsl_kernels.wgsl.syntax.source_map import Edit, TextBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.composing.groups.fields import FieldMaker
     from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
-    from wgsl_kernels.wgsl.facts.facts import Declaration, Facts, Function
+    from wgsl_kernels.wgsl.facts.facts import Declaration, Facts, FunctionDeclaration
     from wgsl_kernels.wgsl.syntax.places import Text
 
 
@@ -50,13 +50,13 @@ class Functions:
     pieces: list[tuple[Text, Span, tuple[Edit, ...]] | str] = field(
         default_factory=list["tuple[Text, Span, tuple[Edit, ...]] | str"]
     )
-    start: tuple[Text, Function] | None = None
+    start: tuple[Text, FunctionDeclaration] | None = None
     _shared: dict[str, Text] = field(default_factory=dict[str, "Text"])
-    _copies: dict[object, tuple[str, Function]] = field(
-        default_factory=dict[object, "tuple[str, Function]"]
+    _copies: dict[object, tuple[str, FunctionDeclaration]] = field(
+        default_factory=dict[object, "tuple[str, FunctionDeclaration]"]
     )
 
-    def add(self, kind: Kind, step: int) -> tuple[str, Function]:
+    def add(self, kind: Kind, step: int) -> tuple[str, FunctionDeclaration]:
         """Have the functions of ``kind`` written; one with attributes is copied for each step.
 
         Returns:
@@ -82,7 +82,7 @@ class Functions:
         self._copies[key] = (prefix + op.name, op)
         return self._copies[key]
 
-    def quote(self, text: Composition) -> None:
+    def quote(self, text: TextBuilder) -> None:
         """Append everything."""
         for written in self.common.values():
             text.generate(written + "\n")
@@ -90,11 +90,11 @@ class Functions:
 
     def render(self) -> str:
         """Return everything but common functions as generated text."""
-        text = Composition()
+        text = TextBuilder()
         self._quote_pieces(text)
         return text.finish().composed.text
 
-    def _quote_pieces(self, text: Composition) -> None:
+    def _quote_pieces(self, text: TextBuilder) -> None:
         for piece in self.pieces:
             if isinstance(piece, str):
                 text.generate(piece)
@@ -162,7 +162,7 @@ class Functions:
         return found
 
 
-def _composer(kind: Kind) -> tuple[Composer, Function]:
+def _composer(kind: Kind) -> tuple[Composer, FunctionDeclaration]:
     """Return the composer of one kind, and its op; the other ops are dropped."""
     operands = zip(kind.names, kind.dtypes, strict=True)
     inputs = tuple(Operand(name, dtype, 1) for name, dtype in operands)

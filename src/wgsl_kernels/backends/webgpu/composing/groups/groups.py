@@ -16,7 +16,7 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
 from wgsl_kernels.backends.webgpu.composing.text.operands import BOUND_TYPES, STORAGE_TYPES
 from wgsl_kernels.backends.webgpu.composing.text.skeletons import MAP
 from wgsl_kernels.engine.values.dtypes import BYTES
-from wgsl_kernels.wgsl.syntax.source_map import Composition
+from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composed import BindingAccess
@@ -46,7 +46,7 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
         stored = expressions.stored(values[number], dtype)
         expressions.lines.append(f"wk_y{number}[wk_i] = {stored};")
     bindings, declarations = _bindings(structure)
-    text = Composition()
+    text = TextBuilder()
     dtypes = {step.kind.output for step in structure.steps} | {
         one.dtype for one in structure.leaves
     }

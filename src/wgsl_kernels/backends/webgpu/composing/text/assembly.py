@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.text.clashes import numbered, renames
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.facts.facts import Declaration, Other
+from wgsl_kernels.wgsl.facts.facts import Declaration, OtherDeclaration
 from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename, renamed
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Span, Text
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Composition, Edit, SourceMap
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, SourceMap, TextBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -92,7 +92,7 @@ class Assembly:
         reached: set[int] = set()
         for facts in self.source.imported:
             for declaration in facts.declarations:
-                if isinstance(declaration, Other) or not facts.is_whole:
+                if isinstance(declaration, OtherDeclaration) or not facts.is_whole:
                     reached.add(id(declaration))
                     pending += sorted(declaration.needs)
         while asked or pending:
@@ -160,7 +160,7 @@ class Assembly:
 
     def compose(self, head: str, tail: str) -> SourceMap:
         """Return the text: ``head``, the author's files, ``tail``, generated text, skeleton."""
-        text = Composition()
+        text = TextBuilder()
         text.generate(head)
         for facts in self.source.files:
             for directive in facts.directives:
@@ -234,7 +234,7 @@ class Assembly:
         clashing = {d.name for d in skeleton.declarations} & self.source.declared
         return {name: f"wk_{name}" for name in clashing}
 
-    def _quote_skeleton(self, text: Composition, skeleton: Facts) -> None:
+    def _quote_skeleton(self, text: TextBuilder, skeleton: Facts) -> None:
         """Append the skeleton, its names changed where the author has the same."""
         new = {**self._clashing(skeleton), PARAMS: self.uniform}
         edits = _in_order(

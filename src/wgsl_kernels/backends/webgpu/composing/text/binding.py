@@ -16,18 +16,18 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import find_uniform, lay_out, uniform_type
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.facts.evaluate import NotConstantError, evaluate
-from wgsl_kernels.wgsl.facts.facts import Variable
+from wgsl_kernels.wgsl.facts.facts import VariableDeclaration
 from wgsl_kernels.wgsl.facts.types import UnknownTypeError, round_up, template_of
 from wgsl_kernels.wgsl.syntax.places import Span
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-    from wgsl_kernels.wgsl.facts.facts import Declaration, Function
-    from wgsl_kernels.wgsl.facts.types import Layout
+    from wgsl_kernels.wgsl.facts.facts import Declaration, FunctionDeclaration
+    from wgsl_kernels.wgsl.facts.types import TypeLayout
 
 
-def bind(composer: Composer, start: Function, *, vec4: bool) -> Composed:
+def bind(composer: Composer, start: FunctionDeclaration, *, vec4: bool) -> Composed:
     """Return the composed shader, once the form has said what it needs.
 
     Args:
@@ -76,7 +76,7 @@ def _numbered(composer: Composer) -> tuple[BoundBuffer, ...]:
     declared = {
         d.name: d
         for d in composer.assembly.declarations()
-        if isinstance(d, Variable) and d.space == "storage"
+        if isinstance(d, VariableDeclaration) and d.space == "storage"
     }
     tensors = {operand.wgsl: operand for operand in composer.operands}
     for stranger in declared.keys() - tensors.keys():
@@ -100,7 +100,7 @@ def _numbered(composer: Composer) -> tuple[BoundBuffer, ...]:
 
 
 def _tensor(
-    composer: Composer, operand: Operand, declared: Variable | None, number: int
+    composer: Composer, operand: Operand, declared: VariableDeclaration | None, number: int
 ) -> BoundBuffer | None:
     is_output = operand in composer.outputs
     access: BindingAccess = "read_write" if is_output else "read"
@@ -132,7 +132,7 @@ def _tensor(
     return None
 
 
-def _stride(composer: Composer, type_: str, variable: Variable) -> int:
+def _stride(composer: Composer, type_: str, variable: VariableDeclaration) -> int:
     """Return the bytes from one element of an author's array to the next."""
     resolved = composer.types.resolve(type_)
     name, elements = template_of(resolved)
@@ -170,7 +170,7 @@ def _declarations(
 
 def _renumber_uniform(composer: Composer, number: int) -> None:
     for declaration in composer.assembly.declarations():
-        if isinstance(declaration, Variable) and declaration.space == "uniform":
+        if isinstance(declaration, VariableDeclaration) and declaration.space == "uniform":
             span = Span(declaration.span.begin, declaration.name_span.begin)
             header = uniform_head(number)
             composer.assembly.edit(composer.source.text_of(declaration), span, f"{header} ")
@@ -191,14 +191,14 @@ def _features(composer: Composer) -> frozenset[str]:
     return frozenset(found)
 
 
-def _entry_name(composer: Composer, entry: Function) -> str:
+def _entry_name(composer: Composer, entry: FunctionDeclaration) -> str:
     """Return the entry point's name in the text, where a skeleton's may have been changed."""
     is_skeleton = composer.assembly.skeleton is not None
     clashes = is_skeleton and entry.name in composer.source.declared
     return f"wk_{entry.name}" if clashes else entry.name
 
 
-def _workgroup_size(composer: Composer, entry: Function) -> tuple[int, int, int]:
+def _workgroup_size(composer: Composer, entry: FunctionDeclaration) -> tuple[int, int, int]:
     skeleton = composer.assembly.skeleton
     constants = skeleton.constants if skeleton else composer.source.constants
     sizes: list[int] = []
@@ -217,7 +217,7 @@ def _workgroup_bytes(composer: Composer) -> int:
     """Return the workgroup memory of all variables, each rounded up to 16 bytes."""
     total = 0
     for variable in composer.assembly.declarations():
-        if isinstance(variable, Variable) and variable.space == "workgroup":
+        if isinstance(variable, VariableDeclaration) and variable.space == "workgroup":
             total += round_up(_layout(composer, variable.type, variable).size, 16)
     skeleton = composer.assembly.skeleton
     for variable in () if skeleton is None else skeleton.variables.values():
@@ -233,7 +233,7 @@ def _partial_bytes(composer: Composer) -> int:
     return _layout(composer, composer.partials, composer.source.functions["init"]).stride
 
 
-def _layout(composer: Composer, type_: str, declaration: Declaration) -> Layout:
+def _layout(composer: Composer, type_: str, declaration: Declaration) -> TypeLayout:
     try:
         return composer.types.layout(type_)
     except UnknownTypeError as error:

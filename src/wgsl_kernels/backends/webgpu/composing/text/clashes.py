@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.facts.facts import Variable
+from wgsl_kernels.wgsl.facts.facts import VariableDeclaration
 from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename
@@ -62,7 +62,7 @@ def numbered(
     new: dict[str, str] = {}
     for name in sorted(candidates.keys() & meant):
         one = candidates[name]
-        if isinstance(one, Variable) and one.space in ("storage", "uniform"):
+        if isinstance(one, VariableDeclaration) and one.space in ("storage", "uniform"):
             message = f"{name!r} is a name of WGSL's that the text needs. Rename it."
             raise ShaderError(source.point(message, one))
         new[name] = next(n for n in _numbers(name) if n not in taken and not is_predeclared(n))

@@ -10,7 +10,7 @@ from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly, Offer
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
-from wgsl_kernels.wgsl.facts.types import Types
+from wgsl_kernels.wgsl.facts.types import TypeLayouts
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.engine.values.dtypes import DType
-    from wgsl_kernels.wgsl.facts.facts import Function
+    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
 
 VALUE_FIELDS = {
     "float32": "f32",
@@ -124,10 +124,10 @@ class Composer:
         return aliases
 
     @functools.cached_property
-    def types(self) -> Types:
+    def types(self) -> TypeLayouts:
         """Sizes of all types of the text."""
         source = self.source
-        return Types.of(
+        return TypeLayouts.of(
             source.structs, source.aliases, self.aliases, source.constants, self.constants
         )
 
@@ -195,7 +195,9 @@ class Composer:
         self.assembly.offers[name] = Offer("u32", fact)
         return f"wk_params.{name}"
 
-    def check_type(self, function: Function, written: str, expected: str, what: str) -> None:
+    def check_type(
+        self, function: FunctionDeclaration, written: str, expected: str, what: str
+    ) -> None:
         """Refuse a function of the author's whose written type is another than the tensor's.
 
         Types that the reader does not know are left to the compiler.

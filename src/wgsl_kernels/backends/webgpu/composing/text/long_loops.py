@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import Facts, Function
+    from wgsl_kernels.wgsl.facts.facts import Facts, FunctionDeclaration
     from wgsl_kernels.wgsl.lint.constants import Constants
     from wgsl_kernels.wgsl.syntax.places import Text
 
@@ -149,7 +149,7 @@ def _within(node: tree.Node) -> Iterator[tree.Node]:
             open_ += children(one)
 
 
-def check_loops(assembly: Assembly, entry: Function, text: Text, facts: Facts) -> None:
+def check_loops(assembly: Assembly, entry: FunctionDeclaration, text: Text, facts: Facts) -> None:
     """Have an entry point look, wherever it ends, whether the adapter has ended its loops."""
     (function,) = [one for one in functions_of(facts.module) if one.ident.name == entry.name]
     ends = [one.begin for one in descendants(function.body) if isinstance(one, tree.Return)]

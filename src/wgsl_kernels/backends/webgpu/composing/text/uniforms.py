@@ -10,7 +10,7 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.params import Field, unfilled
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.errors import coded
-from wgsl_kernels.wgsl.facts.facts import Member, Struct
+from wgsl_kernels.wgsl.facts.facts import Member, StructDeclaration
 from wgsl_kernels.wgsl.facts.types import UnknownTypeError, round_up
 from wgsl_kernels.wgsl.syntax.places import Span
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
-    from wgsl_kernels.wgsl.facts.facts import Variable
+    from wgsl_kernels.wgsl.facts.facts import VariableDeclaration
 
 FACTS = ("shape", "strides", "offset", "size")
 _SCALAR = re.compile(r"(u32|i32|f32|f16)$")
@@ -35,7 +35,7 @@ class Uniform:
     size: int
 
 
-def find_uniform(composer: Composer) -> tuple[Variable | None, Struct | None]:
+def find_uniform(composer: Composer) -> tuple[VariableDeclaration | None, StructDeclaration | None]:
     """Return the author's uniform variable and struct; maps and reductions may have ``Attrs``.
 
     Raises:
@@ -62,7 +62,9 @@ def find_uniform(composer: Composer) -> tuple[Variable | None, Struct | None]:
     return variable, struct
 
 
-def lay_out(composer: Composer, variable: Variable | None, struct: Struct | None) -> Uniform:
+def lay_out(
+    composer: Composer, variable: VariableDeclaration | None, struct: StructDeclaration | None
+) -> Uniform:
     """Return the parameter block, and have the composer's fields appended to the author's struct.
 
     Raises:
@@ -94,7 +96,9 @@ def lay_out(composer: Composer, variable: Variable | None, struct: Struct | None
     return Uniform(declaration, tuple(fields), round_up(layout.size, 16))
 
 
-def author_fields(composer: Composer, struct: Struct, offsets: Sequence[int]) -> list[Field]:
+def author_fields(
+    composer: Composer, struct: StructDeclaration, offsets: Sequence[int]
+) -> list[Field]:
     """Return the packing plan of the fields that the author wrote.
 
     Raises:
@@ -106,14 +110,18 @@ def author_fields(composer: Composer, struct: Struct, offsets: Sequence[int]) ->
     ]
 
 
-def uniform_type(variable: Variable | None, struct: Struct | None) -> str | None:
+def uniform_type(
+    variable: VariableDeclaration | None, struct: StructDeclaration | None
+) -> str | None:
     """Return the type of a uniform that the composer declares, None where the author does."""
     if variable is not None:
         return None
     return struct.name if struct else "wk_Params"
 
 
-def _author_field(composer: Composer, struct: Struct, member: Member, offset: int) -> Field:
+def _author_field(
+    composer: Composer, struct: StructDeclaration, member: Member, offset: int
+) -> Field:
     shape = _shape_of(composer, member.type)
     if shape is None:
         raise _bad_type(composer, struct, member.type, member)
@@ -166,7 +174,7 @@ def _shape_of(composer: Composer, written: str) -> tuple[str, int] | None:
 
 
 def _bad_type(
-    composer: Composer, struct: Struct | None, type_: str, member: Member | None = None
+    composer: Composer, struct: StructDeclaration | None, type_: str, member: Member | None = None
 ) -> ShaderError:
     message = (
         f"{composer.kernel}: a shader field of type {type_} cannot be filled; want f32, i32, u32, "
@@ -175,7 +183,9 @@ def _bad_type(
     return ShaderError(_pointed(composer, struct, member, message))
 
 
-def _pointed(composer: Composer, struct: Struct | None, member: Member | None, message: str) -> str:
+def _pointed(
+    composer: Composer, struct: StructDeclaration | None, member: Member | None, message: str
+) -> str:
     """Return ``message`` and, below it, the author's place, line and caret."""
     if struct is None:
         return message
