@@ -162,6 +162,11 @@ class WebGpuBackend:
         if array.size == 0 or (array.storage is not None and array.device is device):
             return
         filling = array.source if array.host is None else array.host
+        if filling is None and array.device is None:
+            raise ArgumentError(
+                f"{why or 'a kernel'}: one is of a symbolic run of a function (see Gpu.repeats), "
+                "kept beyond it; make arrays anew in each run."
+            )
         if filling is None:
             raise DeviceLostError(
                 f"tensor of shape {show(array.shape)} and dtype {array.dtype} was lost with the "

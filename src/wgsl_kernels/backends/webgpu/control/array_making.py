@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.control.choosing import Chooser
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.engine.environment.recent import Remembered
+from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.engine.values.spec import Shape, Spec
 
 if TYPE_CHECKING:
@@ -59,13 +60,20 @@ class ArrayMaker(Chooser):
         return array
 
     def upload(self, values: Array, dtype: DType) -> GpuArray:
-        """Return a new array with host values of ``dtype``.
+        """Return a new array with host values, cast to ``dtype``.
 
         Raises:
             ArgumentError: They are no array of NumPy.
+            DTypeError: There can be no array of that dtype.
         """
+        return self._backend.upload(*self.constant(values, dtype))
+
+    def constant(self, values: Array, dtype: DType) -> tuple[Array, Spec]:
+        """Return host values as an upload takes them; a user's may change theirs later."""
         argument_checks.check_values(self._kernel, values)
-        return self._backend.upload(values, Spec(values.shape, dtype))
+        extent(self._kernel, values.shape, dtype)
+        given = values.astype(numpy_dtype(dtype), copy=not self._origin.is_ours)
+        return given, Spec(values.shape, dtype)
 
     def read(self, array: GpuArray) -> Array:
         """Return the values of ``array``, waiting for the work that computes them."""
@@ -91,6 +99,8 @@ class ArrayMaker(Chooser):
 
     def resident(self, array: GpuArray) -> GpuArray:
         """Return ``array`` when its buffer is on the device; for the library's own parts."""
+        if not isinstance(array, GpuArray):
+            raise argument_checks.no_array(self._kernel, array)
         self._backend.make_resident(array, f"{self._kernel} takes buffers")
         return array
 

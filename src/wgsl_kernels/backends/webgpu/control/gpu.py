@@ -250,8 +250,8 @@ class Gpu(ArrayMaker):
             if written.immutable or written.host is not None or written.source is not None:
                 name = list(arrays)[n]
                 raise ArgumentError(
-                    f"{self._kernel}: the shader writes {name}, which is an input or holds host "
-                    "values; write to an array of gpu.empty()."
+                    f"{self._kernel}: the shader writes {name}, which is an input or a result, or "
+                    "holds host values; write to an array of gpu.empty()."
                 )
         for n in loaded.bound:
             if given[n].storage is None or given[n].device is not device:
@@ -286,10 +286,9 @@ class Gpu(ArrayMaker):
 
     def _launched(self, launch: ShaderLaunch, arrays: Sequence[GpuArray]) -> GpuArray:
         """Run a kernel that is no shader with its own ``main``; it is deferred where it may be."""
+        is_trusted = isinstance(launch, MapLaunch) and self._origin.is_ours
         # what is neither a tensor's nor deferred may be written again by the function
-        may_defer = isinstance(launch, MapLaunch) or all(
-            one.immutable or one.op is not None for one in arrays
-        )
+        may_defer = is_trusted or all(one.immutable or one.op is not None for one in arrays)
         return (launch if may_defer else launch.run_now)(list(arrays))[0]
 
     def plain_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:

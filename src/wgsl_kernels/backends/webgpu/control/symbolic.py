@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes
 from wgsl_kernels.backends.webgpu.arrays.words import words_of
+from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 from wgsl_kernels.backends.webgpu.lowering.copying import copy_call, has_own_kernel, lower_copy
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
@@ -15,14 +15,20 @@ from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.program import Place, Program
-from wgsl_kernels.backends.webgpu.runtime.function import Check, Lowered, Result, UndecidedError
+from wgsl_kernels.backends.webgpu.runtime.function import (
+    Check,
+    Constant,
+    Lowered,
+    Result,
+    UndecidedError,
+)
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
-    from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.backends.webgpu.runtime.launch import ShaderLaunch
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Text
 
 
-class NotSymbolicError(Exception):
+class NotSymbolicError(BaseException):  # which no function takes for an error of its own
     """A function asked for something that only a run on arrays has."""
 
 
@@ -43,11 +49,13 @@ class _Placeholder(NamedTuple):
     Attributes:
         place: The place.
         nbytes: Its bytes.
+        run: The run that it belongs to.
         is_value: Whether it is one number on the host, which travels as a parameter.
     """
 
     place: Place
     nbytes: int
+    run: _Record
     is_value: bool = False
 
 
@@ -58,7 +66,7 @@ class _Record:
     inputs: list[GpuArray | None]
     repeats: bool
     checks: list[Check] = field(default_factory=list["Check"])
-    constants: list[GpuArray] = field(default_factory=list[GpuArray])
+    constants: list[Constant] = field(default_factory=list["Constant"])
     dispatches: list[Dispatch] = field(default_factory=list["Dispatch"])
     buffers: list[Spec] = field(default_factory=list[Spec])
     packed: set[int] = field(default_factory=set[int])
@@ -90,17 +98,15 @@ def lower_function(
     """
     record = _Record([], repeats)
     given = [
-        [_input(gpu.device, record, each) for each in one]
-        if isinstance(one, list)
-        else _input(gpu.device, record, one)
+        [_input(record, each) for each in one] if isinstance(one, list) else _input(record, one)
         for one in arrays
     ]
+    symbolic = SymbolicGpu(gpu, record)
     try:
-        made = func(SymbolicGpu(gpu, record), given)
+        results = [_result(symbolic.known(one)) for one in func(symbolic, given)]
     except NotSymbolicError:
         return None
-    results = [_result(one) for one in made]
-    if not record.repeats or None in results or len(results) != len(outputs):
+    if not record.repeats:
         return None
     read = {b.place for d in record.dispatches for b in d.reads}
     both = any(
@@ -108,11 +114,10 @@ def lower_function(
     )
     if both:
         return None
-    found = tuple([one for one in results if one is not None])
-    places = [one.place for one in found if one.place is not None]
+    places = [one.place for one in results if one.place is not None]
     numbers = dict.fromkeys([one.number for one in places if one.kind == "buffer"])
     buffers = list(record.buffers)
-    for (place, layout), spec in zip(found, outputs, strict=True):
+    for (place, layout), spec in zip(results, outputs, strict=True):
         if place is not None and place.kind == "buffer" and layout is None:
             buffers[place.number] = spec if spec.nbytes else buffers[place.number]
     program = Program(
@@ -122,10 +127,10 @@ def lower_function(
         tuple(record.asked.items()),
         frozenset(record.packed),
     )
-    return Lowered(program, found, tuple(record.constants), tuple(record.checks))
+    return Lowered(program, tuple(results), tuple(record.constants), tuple(record.checks))
 
 
-def _input(device: Device, record: _Record, array: Any) -> GpuArray | None:
+def _input(record: _Record, array: Any) -> GpuArray | None:
     """Return what stands for an input of a function."""
     if array is None:
         record.inputs.append(None)
@@ -134,8 +139,8 @@ def _input(device: Device, record: _Record, array: Any) -> GpuArray | None:
     stand: Any = None
     if array.size:
         nbytes = array.storage.nbytes if array.storage is not None else _nbytes(array)
-        stand = _Placeholder(place, nbytes, array.is_scalar_on_host)
-    found = GpuArray(array.shape, array.dtype, array.size, stand, device, array.layout)
+        stand = _Placeholder(place, nbytes, record, array.is_scalar_on_host)
+    found = GpuArray(array.shape, array.dtype, array.size, stand, None, array.layout)
     found.immutable = True
     record.inputs.append(found)
     return found
@@ -145,13 +150,11 @@ def _nbytes(array: GpuArray) -> int:
     return device_bytes(array.size, array.dtype)
 
 
-def _result(array: GpuArray) -> Result | None:
-    """Return where a result lies, None where that is not in the program."""
+def _result(array: GpuArray) -> Result:
+    """Return where a result lies."""
     if array.size == 0:
         return Result(None, None)
     stand: Any = array.storage
-    if not isinstance(stand, _Placeholder) or stand.place.kind not in ("input", "buffer"):
-        return None
     layout = array.layout
     if layout is None and stand.place.kind == "buffer" and _nbytes(array) != stand.nbytes:
         layout = (array.strides, 0)
@@ -188,9 +191,9 @@ class SymbolicGpu(Gpu):
         if not nbytes:
             return GpuArray(shape, dtype, 0, None, None)
         buffers = self._record.buffers
-        stand: Any = _Placeholder(Place("buffer", len(buffers)), nbytes)
+        stand: Any = _Placeholder(Place("buffer", len(buffers)), nbytes, self._record)
         buffers.append(Spec(shape, dtype))
-        return GpuArray(shape, dtype, size, stand, self.device)
+        return GpuArray(shape, dtype, size, stand, None)
 
     def full(self, shape: Shape, dtype: DType, value: complex) -> GpuArray:
         """Return a new buffer that a dispatch fills."""
@@ -203,14 +206,15 @@ class SymbolicGpu(Gpu):
     def upload(self, values: Array, dtype: DType) -> GpuArray:
         """Return an array of the program's own, which is uploaded once."""
         record = self._record
-        made = super().upload(values, dtype)
-        if not made.size:
-            return made
+        constant = self.constant(values, dtype)
+        shape, size = constant[1].shape, constant[1].size
+        if not size:
+            return GpuArray(shape, dtype, 0, None, None)
+        record.constants.append(constant)
         place = Place("input", len(record.inputs))
-        record.inputs.append(made)
-        record.constants.append(made)
-        stand: Any = _Placeholder(place, _nbytes(made))
-        return GpuArray(made.shape, dtype, made.size, stand, self.device)
+        stand: Any = _Placeholder(place, device_bytes(size, dtype), record)
+        record.inputs.append(GpuArray(shape, dtype, size, stand, None))
+        return GpuArray(shape, dtype, size, stand, None)
 
     def read(self, array: GpuArray) -> NoReturn:
         """Give up: nothing has run."""
@@ -218,23 +222,23 @@ class SymbolicGpu(Gpu):
 
     def check_known(self, array: GpuArray, check: Callable[[Array], None]) -> None:
         """Note a look at the values of an input, which is taken at each run."""
-        stand: Any = array.storage
-        if isinstance(stand, _Placeholder) and stand.place.kind == "input":
+        stand: Any = self.known(array).storage
+        if array.size and stand.place.kind == "input":
             given = self._record.inputs[stand.place.number]
             if given is not None and given.size == array.size:
                 self._record.checks.append((stand.place.number, check))
 
     def contiguous(self, array: GpuArray) -> GpuArray:
         """Return ``array`` contiguous; an input is so from the start, anything else is copied."""
-        if array.layout is None:
+        if self.known(array).layout is None:
             return array
         if not array.size:
             return self.empty(array.shape, array.dtype)
         for n, one in enumerate(self._record.inputs):
             if one is array:
                 self._record.packed.add(n)
-                stand: Any = _Placeholder(Place("input", n), _nbytes(array))
-                found = GpuArray(array.shape, array.dtype, array.size, stand, self.device)
+                stand: Any = _Placeholder(Place("input", n), _nbytes(array), self._record)
+                found = GpuArray(array.shape, array.dtype, array.size, stand, None)
                 found.immutable = True
                 return found
         x = Argument.of(array, 0).within(self.device.largest_binding)
@@ -246,19 +250,20 @@ class SymbolicGpu(Gpu):
 
     def resident(self, array: GpuArray) -> GpuArray:
         """Return ``array`` as it will be in a buffer."""
-        stand: Any = self._known(array).storage
-        if not isinstance(stand, _Placeholder) or not stand.is_value:
+        stand: Any = self.known(array).storage
+        if not array.size or not stand.is_value:
             return array
         buffer: Any = stand._replace(is_value=False)
-        found = GpuArray(array.shape, array.dtype, array.size, buffer, self.device, array.layout)
+        found = GpuArray(array.shape, array.dtype, array.size, buffer, None, array.layout)
         found.immutable = True
         return found
 
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
         """Return another view of the same buffer."""
-        if array.size == 1 and math.prod(shape) != 1:
-            array = self.resident(array)
-        return super().view(array, shape, strides, offset)
+        made = super().view(self.known(array), shape, strides, offset)
+        if array.size != 1 or made.size == 1:
+            return made
+        return super().view(self.resident(array), shape, strides, offset)
 
     def decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
         """Return the variant that is known, and note it.
@@ -287,15 +292,23 @@ class SymbolicGpu(Gpu):
         notes: Sequence[str] = (),
     ) -> None:
         """Note one dispatch of a shader with its own ``main``."""
+        argument_checks.check_arrays(self._kernel, arrays)
+        options = configuration, groups, constants, windows, key, notes
+        argument_checks.check_options(self._kernel, params, *options)
         record = self._record
         source = self._source(shader, slots, configuration)
-        given = {name: self._known(one) for name, one in arrays.items()}
-        program = self._lowered(source, given, params or {}, groups, constants, windows, notes)
+        given = {name: self.known(one) for name, one in arrays.items()}
+
+        def lowered() -> Program:
+            more = groups, constants, windows, notes, slots is not None
+            return self._lowered(source, given, params or {}, *more)
+
+        program = lowered()
         if program.packed:
             names = list(given)
             for n in program.packed:
                 given[names[n]] = self.contiguous(given[names[n]])
-            program = self._lowered(source, given, params or {}, groups, constants, windows, notes)
+            program = lowered()
         last = program.dispatches[-1]
         for one in last.writes:
             if one.place.kind == "input":
@@ -339,12 +352,26 @@ class SymbolicGpu(Gpu):
         (number,) = program.outputs
         spec = program.buffers[number]
         nbytes = device_bytes(spec.size, spec.dtype)
-        stand: Any = _Placeholder(Place("buffer", first + number), nbytes)
-        return GpuArray(spec.shape, spec.dtype, spec.size, stand, self.device)
+        stand: Any = _Placeholder(Place("buffer", first + number), nbytes, record)
+        return GpuArray(spec.shape, spec.dtype, spec.size, stand, None)
 
-    def _known(self, array: GpuArray) -> GpuArray:
-        if array.size and not isinstance(array.storage, _Placeholder):
+    def known(self, array: GpuArray) -> GpuArray:
+        """Return an array of this run.
+
+        Raises:
+            ArgumentError: It is none, or one of another symbolic run.
+            NotSymbolicError: It is one of a run on arrays.
+        """
+        if not isinstance(array, GpuArray):
+            raise argument_checks.no_array(self._kernel, array)
+        stand: Any = array.storage
+        if array.size and not isinstance(stand, _Placeholder):
             raise NotSymbolicError("an array from elsewhere")
+        if array.size and stand.run is not self._record:
+            raise ArgumentError(
+                f"{self._kernel}: an array was kept from another symbolic run (see Gpu.repeats); "
+                "make arrays anew in each run."
+            )
         return array
 
     def _lowered(
@@ -356,6 +383,7 @@ class SymbolicGpu(Gpu):
         constants: Mapping[str, float] | None,
         windows: Mapping[str, tuple[int, int]] | None,
         notes: Sequence[str],
+        is_whole: bool,
     ) -> Program:
         largest = self.device.largest_binding
         return lower_custom(
@@ -367,6 +395,7 @@ class SymbolicGpu(Gpu):
             groups=groups,
             constants=constants,
             windows=windows,
+            is_whole=is_whole,
             is_ours=self._origin.is_ours,
             first_buffer=len(self._record.buffers),
             notes=notes,

@@ -77,6 +77,10 @@ def lower_custom(
         for one in composition.inputs
         if one.access == "flat" and arguments[one.name].layout is not None
     ]
+    for one in composition.outputs:
+        if one.access == "flat" and arguments[one.name].layout is not None:
+            what = f"the shader writes {one.name}, which is a view"
+            raise ArgumentError(f"{kernel}: {what}; write to a whole array of gpu.empty().")
     composed = composition.composed()
     if not (is_ours or is_whole):
         _refuse_unused(kernel, composed, arguments, params)

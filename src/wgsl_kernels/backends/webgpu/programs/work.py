@@ -26,7 +26,8 @@ def work_of(dispatch: Dispatch) -> int | None:
     for each element and ``finish`` for each row, a normalization ``apply`` for each element too; a
     scan ``lift``, ``combine`` and ``finish`` for each element; a window ``lift`` and ``combine``
     for each place in it and ``finish`` for each result; a map its op for each element.
-    Of another shader what its entry does counts for each invocation, see `lint.work.operations`.
+    Of another shader what its entry does counts for each invocation, see
+    `wgsl.lint.work.operations`.
     """
     composed = dispatch.module.composed
     facts = dispatch.params.facts

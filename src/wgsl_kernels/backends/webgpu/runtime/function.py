@@ -33,16 +33,13 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.host import Array
 
 
-KEPT_BYTES = 1 << 16
-"""Up to so many bytes of a constant stay on the device."""
-
-
-class UndecidedError(Exception):
+class UndecidedError(BaseException):  # which no function takes for an error of its own
     """The tuner is to be asked by a run on arrays, since it may measure."""
 
 
 Check = tuple[int, "Callable[[Array], None]"]
 """The number of an input, and what looks at its values where the host has them."""
+Constant = tuple["Array", Spec]
 
 
 class Result(NamedTuple):
@@ -63,37 +60,15 @@ class Lowered(NamedTuple):
     Attributes:
         program: Its dispatches.
         results: Where its results lie.
-        constants: Arrays of values that it computed of shapes and attributes; the program's inputs
-            behind the function's own.
+        constants: Values that it computed of shapes and attributes; the program's inputs behind
+            the function's own, put on the device for each run.
         checks: What looks at values at each run.
     """
 
     program: Program
     results: tuple[Result, ...]
-    constants: tuple[GpuArray, ...]
+    constants: tuple[Constant, ...]
     checks: tuple[Check, ...]
-
-
-class _Constant:
-    """Values that a program reads and no input has.
-
-    Few stay on the device; more are put there for each run.
-    """
-
-    def __init__(self, array: GpuArray) -> None:
-        assert array.host is not None
-        self.spec = Spec(array.shape, array.dtype)
-        self._values = array.host.values
-        self._array = array if self.spec.nbytes <= KEPT_BYTES else None
-
-    @property
-    def nbytes(self) -> int:
-        return self._values.nbytes
-
-    def array(self, session: Session) -> GpuArray:
-        if self._array is not None:
-            return self._array
-        return session.upload(self._values, self.spec)
 
 
 class _Known(NamedTuple):
@@ -101,7 +76,7 @@ class _Known(NamedTuple):
 
     loaded: Loaded
     results: tuple[Result, ...]
-    constants: tuple[_Constant, ...]
+    constants: tuple[Constant, ...]
     checks: tuple[Check, ...]
     is_plain: bool
 
@@ -306,8 +281,7 @@ class FunctionLaunch:
             and only.place.kind == "buffer"
             and only.layout is None
         )
-        kept = tuple([_Constant(one) for one in constants])
-        known = _Known(Loaded(device, program), results, kept, checks, is_plain)
+        known = _Known(Loaded(device, program), results, constants, checks, is_plain)
         self._programs.keep(key, known)
         return known
 
@@ -321,7 +295,7 @@ class FunctionLaunch:
             if given[number].host is not None:
                 check(given[number].host.values)
         loaded, device = known.loaded, known.loaded.device
-        constants = [one.array(self.session) for one in known.constants]
+        constants = [self.session.upload(*one) for one in known.constants]
         resident = self._resident(loaded, [*given, *constants])
         if known.is_plain:
             only = self.outputs[0]
@@ -366,17 +340,21 @@ class FunctionLaunch:
             raise
         except MemoryError:  # of values that the function makes on the host
             raise too_large(*self.outputs or ()) from None
-        return list(found) if isinstance(found, (tuple, list)) else [found]
+        several = list(found) if isinstance(found, (tuple, list)) else [found]
+        check_arrays(self.kernel, several)
+        if self.outputs is not None:
+            check_results(self.kernel, several, self.outputs)
+        return several
 
     def _call(self, arrays: list[Any]) -> Sequence[Any]:
         for one in _each(arrays):
             if one is not None:
                 one.immutable = True
         several = self._run(self.gpu, arrays)
-        check_arrays(self.kernel, several)
+        for one in several:
+            one.immutable = True  # a tensor holds it from now on
         if self.outputs is None:
             return [(one, Spec(one.shape, one.dtype)) for one in several]
-        check_results(self.kernel, several, self.outputs)
         self._repeats = self._repeats or self.gpu.has_promised
         return several
 
@@ -384,7 +362,7 @@ class FunctionLaunch:
 def _bytes_of_known(known: _Known | bool) -> int:
     if isinstance(known, bool):
         return 500
-    return bytes_of_loaded(known.loaded) + sum([one.nbytes for one in known.constants])
+    return bytes_of_loaded(known.loaded) + sum([values.nbytes for values, _ in known.constants])
 
 
 def _writes(dispatch: Dispatch, number: int) -> bool:

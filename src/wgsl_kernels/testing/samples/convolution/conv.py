@@ -32,7 +32,7 @@ def run_on_cpu(kernel: str, arrays: Sequence[Any], **attrs: Any) -> np.ndarray:
 
 
 def product_bound(kernel: str, terms: Callable[..., int], **attrs: Any) -> Bound:
-    """Allow the errors of summing products in any order; see `bounds.matmul_bound`."""
+    """Allow the errors of summing products in any order; see `testing.bounds.matmul_bound`."""
 
     def count(*inputs: np.ndarray) -> np.ndarray:
         return np.asarray(terms(*inputs))
