@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.drivers.host_memory import too_large
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.environment.suggestions import advice
@@ -58,7 +59,10 @@ class Reading:
         if context.current().interceptors:
             note_implicit_read(self, "np.asarray")
         values = self._values()
-        return values if dtype is None else values.astype(dtype)
+        try:
+            return values if dtype is None else values.astype(dtype)
+        except MemoryError:  # a broadcast tensor may have more elements than memory
+            raise too_large(self.spec) from None
 
     def __dlpack__(  # type: ignore[misc]  # as above
         self: Tensor,
