@@ -70,6 +70,10 @@ def _outcome(call: Call, args: list[Make], kwargs: dict[str, Make], through: boo
         return "raises", wk.OutOfMemoryError
     except wk.WgslKernelsError as error:
         return "raises", type(error), re.sub(r"0x[0-9a-f]+", "0x", str(error))
+    except OSError:  # of a function that refuses to be called; what it raises is the user's own
+        if not any(type(one).__name__ == "Refusing" for one in (*given, *named.values())):
+            raise
+        return "raises", OSError
     except TypeError as error:
         if error.__traceback__ is not None and error.__traceback__.tb_next is None:
             return "raises", TypeError

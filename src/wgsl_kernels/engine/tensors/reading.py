@@ -50,16 +50,23 @@ class Reading:
         return only if self.dtype == "string" else only.item()
 
     def tolist(self: Tensor) -> Any:  # type: ignore[misc]  # as above
-        """Return the values as nested Python lists."""
-        return self.numpy().tolist()
+        """Return the values as nested Python lists.
+
+        Raises:
+            OutOfMemoryError: They do not fit into memory, as of a number that is broadcast.
+        """
+        try:
+            return self.numpy().tolist()
+        except MemoryError:
+            raise too_large(self.spec) from None
 
     def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Array:  # type: ignore[misc]  # as above
         if copy is False:
             raise ValueError("a tensor's values cannot be had without a copy")
         if context.current().interceptors:
             note_implicit_read(self, "np.asarray")
-        values = self._values()
         try:
+            values = self._values()
             return values if dtype is None else values.astype(dtype)
         except MemoryError:  # a broadcast tensor may have more elements than memory
             raise too_large(self.spec) from None
