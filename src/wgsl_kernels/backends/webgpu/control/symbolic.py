@@ -14,7 +14,7 @@ from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-from wgsl_kernels.backends.webgpu.programs.program import Place, Program
+from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.backends.webgpu.runtime.function import Check, Lowered, Result, UndecidedError
 from wgsl_kernels.engine.values.spec import Spec
 
@@ -46,7 +46,7 @@ class _Placeholder(NamedTuple):
         is_value: Whether it is one number on the host, which travels as a parameter.
     """
 
-    place: Place
+    place: BindingResource
     nbytes: int
     is_value: bool = False
 
@@ -104,7 +104,8 @@ def lower_function(
         return None
     read = {b.place for d in record.dispatches for b in d.reads}
     both = any(
-        Place("input", n) in read and _reads_view(record.dispatches, n) for n in record.packed
+        BindingResource("input", n) in read and _reads_view(record.dispatches, n)
+        for n in record.packed
     )
     if both:
         return None
@@ -130,7 +131,7 @@ def _input(device: Device, record: _Record, array: Any) -> GpuArray | None:
     if array is None:
         record.inputs.append(None)
         return None
-    place = Place("input", len(record.inputs))
+    place = BindingResource("input", len(record.inputs))
     stand: Any = None
     if array.size:
         nbytes = array.storage.nbytes if array.storage is not None else _nbytes(array)
@@ -159,7 +160,7 @@ def _result(array: GpuArray) -> Result | None:
 
 
 def _reads_view(dispatches: Sequence[Dispatch], number: int) -> bool:
-    place = Place("input", number)
+    place = BindingResource("input", number)
     return any(b.place == place and b.layout is not None for d in dispatches for b in d.bindings)
 
 
@@ -188,7 +189,7 @@ class SymbolicGpu(Gpu):
         if not nbytes:
             return GpuArray(shape, dtype, 0, None, None)
         buffers = self._record.buffers
-        stand: Any = _Placeholder(Place("buffer", len(buffers)), nbytes)
+        stand: Any = _Placeholder(BindingResource("buffer", len(buffers)), nbytes)
         buffers.append(Spec(shape, dtype))
         return GpuArray(shape, dtype, size, stand, self.device)
 
@@ -206,7 +207,7 @@ class SymbolicGpu(Gpu):
         made = super().upload(values, dtype)
         if not made.size:
             return made
-        place = Place("input", len(record.inputs))
+        place = BindingResource("input", len(record.inputs))
         record.inputs.append(made)
         record.constants.append(made)
         stand: Any = _Placeholder(place, _nbytes(made))
@@ -233,7 +234,7 @@ class SymbolicGpu(Gpu):
         for n, one in enumerate(self._record.inputs):
             if one is array:
                 self._record.packed.add(n)
-                stand: Any = _Placeholder(Place("input", n), _nbytes(array))
+                stand: Any = _Placeholder(BindingResource("input", n), _nbytes(array))
                 found = GpuArray(array.shape, array.dtype, array.size, stand, self.device)
                 found.immutable = True
                 return found
@@ -327,19 +328,21 @@ class SymbolicGpu(Gpu):
         """Note the dispatches of a program with one result; its inputs are those of ours."""
         record = self._record
         first = len(record.buffers)
-        places: list[Place] = [_argument(one).place for one in inputs]
+        places: list[BindingResource] = [_argument(one).place for one in inputs]
 
-        def moved(place: Place) -> Place:
+        def moved(place: BindingResource) -> BindingResource:
             if place.kind == "input":
                 return places[place.number]
-            return Place("buffer", first + place.number) if place.kind == "buffer" else place
+            return (
+                BindingResource("buffer", first + place.number) if place.kind == "buffer" else place
+            )
 
         record.buffers += program.buffers
         record.dispatches += [one.moved(moved) for one in program.dispatches]
         (number,) = program.outputs
         spec = program.buffers[number]
         nbytes = device_bytes(spec.size, spec.dtype)
-        stand: Any = _Placeholder(Place("buffer", first + number), nbytes)
+        stand: Any = _Placeholder(BindingResource("buffer", first + number), nbytes)
         return GpuArray(spec.shape, spec.dtype, spec.size, stand, self.device)
 
     def _known(self, array: GpuArray) -> GpuArray:

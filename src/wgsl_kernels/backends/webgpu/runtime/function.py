@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import Layout
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
-    from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Place, Program
+    from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Dispatch, Program
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.registry.registry import Kernel
     from wgsl_kernels.engine.values.host import Array
@@ -49,7 +49,7 @@ class Result(NamedTuple):
         layout: Strides and offset there, None where it is contiguous.
     """
 
-    place: Place | None
+    place: BindingResource | None
     layout: Layout | None
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.fusion.splice import Maps
-    from wgsl_kernels.backends.webgpu.programs.call import Call
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.choices import Lowered
     from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
     from wgsl_kernels.backends.webgpu.runtime.session import Session
@@ -47,7 +47,7 @@ class FusibleLaunch(ShaderLaunch):
     is_deferrable = False
     checked: Device | None = None
 
-    def __init__(self, session: Session, call: Call, form: Form) -> None:
+    def __init__(self, session: Session, call: ShaderCall, form: Form) -> None:
         super().__init__(session, call)
         self.form = form
         self.accepts_prologue: tuple[int, ...] = (0,)

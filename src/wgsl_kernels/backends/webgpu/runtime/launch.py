@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.programs.call import Call
-    from wgsl_kernels.backends.webgpu.programs.choices import Choices, Lowered
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
+    from wgsl_kernels.backends.webgpu.programs.choices import Lowered, VariantChoices
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.backends.webgpu.tuning.choice import Choice
 
@@ -53,7 +53,7 @@ class ShaderLaunch:
 
     is_fusible = False
 
-    def __init__(self, session: Session, call: Call) -> None:
+    def __init__(self, session: Session, call: ShaderCall) -> None:
         outputs = call.outputs
         self.session = session
         self.call = call
@@ -142,7 +142,7 @@ class ShaderLaunch:
             )
         )
 
-    def choice_of(self, choices: Choices) -> Choice:
+    def choice_of(self, choices: VariantChoices) -> Choice:
         """Return what the tuner is asked; each variant is a configuration of the same files."""
         source, names = self.call.shader.source, choices.names
 

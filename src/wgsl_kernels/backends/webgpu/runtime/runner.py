@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.programs.program import (
         Binding,
+        BindingResource,
         Dispatch,
-        Place,
         Program,
-        Report,
+        StatusReport,
     )
 
 SPECIAL = ("zeros", "status")
@@ -53,7 +53,7 @@ class Step:
     dispatch: Dispatch
     ready: Ready
     places: tuple[int, ...]
-    special: tuple[tuple[int, Place], ...]
+    special: tuple[tuple[int, BindingResource], ...]
     changes: bool
     begins: tuple[int, ...]
     ends: tuple[int, ...]
@@ -223,7 +223,7 @@ def _packed(dispatch: Dispatch, inputs: Sequence[GpuArray], more: Mapping[str, i
     return dispatch.module.composed.pack(facts)
 
 
-def _describe(report: Report) -> Callable[[int, int], Exception]:
+def _describe(report: StatusReport) -> Callable[[int, int], Exception]:
     line = user_line()
 
     def describe(code: int, value: int) -> Exception:
