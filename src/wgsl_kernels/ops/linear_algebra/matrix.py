@@ -260,7 +260,7 @@ ShapeAndLayout = tuple[tuple[int, ...], tuple[tuple[int, ...], int] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _ProductPlan:
     """What follows from the layouts of a product's operands.
 
     Attributes:
@@ -283,7 +283,9 @@ class _Plan:
     layout: Vec4Axes
 
 
-def _plan(a: ShapeAndLayout, b: ShapeAndLayout, transpose_a: bool, transpose_b: bool) -> _Plan:
+def _plan(
+    a: ShapeAndLayout, b: ShapeAndLayout, transpose_a: bool, transpose_b: bool
+) -> _ProductPlan:
     batch = broadcast_shapes(a[0][:-2], b[0][:-2]) or ()
     left = _as_matrices(a, batch, transpose_a)
     right = _as_matrices(b, batch, transpose_b)
@@ -297,7 +299,7 @@ def _plan(a: ShapeAndLayout, b: ShapeAndLayout, transpose_a: bool, transpose_b: 
         rows, cols = cols, rows
     product = Product(math.prod(batch), rows, cols, 1, terms)
     params = {"y_steps": steps, "batch_shape": padded((*batch, rows, cols))}
-    return _Plan(left, right, not is_turned, product, shape, params, layout)
+    return _ProductPlan(left, right, not is_turned, product, shape, params, layout)
 
 
 def _layout_of(left: View, right: View) -> tuple[Vec4Axes, bool]:

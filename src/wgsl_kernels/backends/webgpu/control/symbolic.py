@@ -15,7 +15,12 @@ from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
-from wgsl_kernels.backends.webgpu.runtime.function import Check, Lowered, Result, UndecidedError
+from wgsl_kernels.backends.webgpu.runtime.function import (
+    Check,
+    FunctionResult,
+    Lowered,
+    UndecidedError,
+)
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
@@ -146,17 +151,17 @@ def _nbytes(array: GpuArray) -> int:
     return device_bytes(array.size, array.dtype)
 
 
-def _result(array: GpuArray) -> Result | None:
+def _result(array: GpuArray) -> FunctionResult | None:
     """Return where a result lies, None where that is not in the program."""
     if array.size == 0:
-        return Result(None, None)
+        return FunctionResult(None, None)
     stand: Any = array.storage
     if not isinstance(stand, _Placeholder) or stand.place.kind not in ("input", "buffer"):
         return None
     layout = array.layout
     if layout is None and stand.place.kind == "buffer" and _nbytes(array) != stand.nbytes:
         layout = (array.strides, 0)
-    return Result(stand.place, layout)
+    return FunctionResult(stand.place, layout)
 
 
 def _reads_view(dispatches: Sequence[Dispatch], number: int) -> bool:

@@ -41,7 +41,7 @@ Check = tuple[int, "Callable[[Array], None]"]
 """The number of an input, and what looks at its values where the host has them."""
 
 
-class Result(NamedTuple):
+class FunctionResult(NamedTuple):
     """Where one result of a function lies: in a buffer of its program or in an input.
 
     Attributes:
@@ -65,16 +65,16 @@ class Lowered(NamedTuple):
     """
 
     program: Program
-    results: tuple[Result, ...]
+    results: tuple[FunctionResult, ...]
     constants: tuple[GpuArray, ...]
     checks: tuple[Check, ...]
 
 
-class _Known(NamedTuple):
+class _LoadedFunction(NamedTuple):
     """A lowered function on a device; ``is_plain``: there is but a program with one result."""
 
     loaded: Loaded
-    results: tuple[Result, ...]
+    results: tuple[FunctionResult, ...]
     constants: tuple[GpuArray, ...]
     checks: tuple[Check, ...]
     is_plain: bool
@@ -126,7 +126,7 @@ class FunctionLaunch:
         self._lower = lower
         self._repeats = outputs is not None and kernel.repeats
         self._asked: Device | None = None
-        self._programs: DeviceCache[Any, _Known | bool] = DeviceCache(_bytes_of_known)
+        self._programs: DeviceCache[Any, _LoadedFunction | bool] = DeviceCache(_bytes_of_known)
         self._fused: DeviceCache[Any, Loaded | bool] = DeviceCache(bytes_of_loaded)
 
     def __call__(self, arrays: list[Any]) -> Sequence[Any]:
@@ -250,7 +250,7 @@ class FunctionLaunch:
 
     def _known_for(
         self, device: Device, arrays: Sequence[Any], given: Sequence[Any]
-    ) -> _Known | None:
+    ) -> _LoadedFunction | None:
         """Return the program for arrays of these layouts; None where the function is to be called.
 
         It is run symbolically for layouts that are new.
@@ -281,11 +281,11 @@ class FunctionLaunch:
             and only.place.kind == "buffer"
             and only.layout is None
         )
-        known = _Known(Loaded(device, program), results, constants, checks, is_plain)
+        known = _LoadedFunction(Loaded(device, program), results, constants, checks, is_plain)
         self._programs.keep(key, known)
         return known
 
-    def _arrays(self, known: _Known, given: Sequence[Any]) -> list[GpuArray]:
+    def _arrays(self, known: _LoadedFunction, given: Sequence[Any]) -> list[GpuArray]:
         """Run the program and return its results as arrays."""
         assert self.outputs is not None
         for one in given:
@@ -356,7 +356,7 @@ class FunctionLaunch:
         return several
 
 
-def _bytes_of_known(known: _Known | bool) -> int:
+def _bytes_of_known(known: _LoadedFunction | bool) -> int:
     if isinstance(known, bool):
         return 500
     return bytes_of_loaded(known.loaded) + sum([64 + one.size * 8 for one in known.constants])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 VALUE, ABSENT = "value", "absent"
 
 
-class Entry:
+class LoadedVariants:
     """A loaded program, and those of the other variants that there are.
 
     Attributes:
@@ -44,7 +44,7 @@ class Entry:
         return self.has_choice and (self.choices.work >= WORTH or is_asked())
 
 
-def _bytes_of_entry(entry: Entry) -> int:
+def _bytes_of_entry(entry: LoadedVariants) -> int:
     return 1000 + bytes_of_loaded(entry.loaded)
 
 
@@ -63,7 +63,7 @@ class ShaderLaunch:
         self.nbytes = [device_bytes(one.size, one.dtype) for one in outputs]
         self.is_empty = all(one.size == 0 for one in outputs)
         self.large = [one for one in outputs if one.nbytes >= CHECKED_BYTES]
-        self.entries: DeviceCache[Any, Entry] = DeviceCache(_bytes_of_entry)
+        self.entries: DeviceCache[Any, LoadedVariants] = DeviceCache(_bytes_of_entry)
 
     def __call__(self, arrays: list[Any]) -> Sequence[GpuArray]:
         """Run the kernel, now or when it is needed."""
@@ -114,13 +114,13 @@ class ShaderLaunch:
         """Return the program for arrays of these layouts, of the variant that the tuner takes."""
         entry = self.entries[key]
         if entry is None:
-            entry = self.remember(key, Entry(device, self.lower(arrays, device, None)))
+            entry = self.remember(key, LoadedVariants(device, self.lower(arrays, device, None)))
         if not entry.is_open:
             return entry.loaded
         return self.chosen(entry, lambda name: self.lower(arrays, device, name), arrays)
 
     def chosen(
-        self, entry: Entry, lower: Callable[[str], Lowered], inputs: Sequence[Any]
+        self, entry: LoadedVariants, lower: Callable[[str], Lowered], inputs: Sequence[Any]
     ) -> Loaded:
         """Return the variant that the tuner takes; it may measure them all on these inputs."""
         device, choices = entry.loaded.device, entry.choices
@@ -171,7 +171,7 @@ class ShaderLaunch:
             for spec, one in zip(self.outputs, storages, strict=True)
         ]
 
-    def remember(self, key: Any, entry: Entry) -> Entry:
+    def remember(self, key: Any, entry: LoadedVariants) -> LoadedVariants:
         """Keep a program, within bounds."""
         return self.entries.keep(key, entry)
 
