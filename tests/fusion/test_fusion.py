@@ -168,7 +168,7 @@ def test_in_auto_a_structure_is_fused_at_once_or_when_it_is_seen_again(
     early: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluator = cast("WebGpuBackend", find_driver("webgpu")).evaluator
-    monkeypatch.setattr(evaluator, "seen", seen.Seen())
+    monkeypatch.setattr(evaluator, "seen", seen.SeenStructures())
     monkeypatch.setattr(seen, "FUSED_EARLY", early)
     monkeypatch.setattr(seen, "EARNED_BY", 1 << 60)
     x = values(31 + early)

@@ -42,7 +42,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[int, Any]]:
 
         monkeypatch.setattr(device, "run", running)
         monkeypatch.setattr(device, "replay", replaying)
-        monkeypatch.setattr(driver.evaluator, "seen", seen.Seen())
+        monkeypatch.setattr(driver.evaluator, "seen", seen.SeenStructures())
         monkeypatch.setattr(seen, "EARNED_BY", 1 << 60)
         yield found
 
@@ -89,7 +89,7 @@ def test_one_off_expressions_of_products_compile_few_of_them(
 
 
 def test_work_that_was_done_earns_structures_that_are_fused_on_first_use() -> None:
-    known = seen.Seen()
+    known = seen.SeenStructures()
     assert all(known.may_be_early(0, 1) for _ in range(seen.FUSED_EARLY))
     assert not known.may_be_early(seen.EARNED_BY - 1, 1)
     assert known.may_be_early(seen.EARNED_BY, 1)

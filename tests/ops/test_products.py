@@ -17,8 +17,8 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VARIANTS,
     VEC4_KN,
-    Layout,
     Product,
+    Vec4Axes,
     candidates_for,
 )
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
@@ -208,7 +208,7 @@ def test_many_small_matrices_fill_more_groups_than_one_axis_holds() -> None:
 @pytest.mark.parametrize("channels", [1, 15, 3_000, 1_000_000])
 @pytest.mark.parametrize("results", [1, 2_000])
 def test_no_part_loops_longer_than_drivers_allow(
-    layout: Layout, policy: Policy, taps: int, channels: int, results: int
+    layout: Vec4Axes, policy: Policy, taps: int, channels: int, results: int
 ) -> None:
     product = Product(1, results, results, taps, channels)
     candidates = candidates_for[product, layout, policy]

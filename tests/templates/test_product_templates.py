@@ -20,8 +20,8 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
     VEC4_KN,
     VEC4_MN,
     VEC4_N,
-    Layout,
     Tiling,
+    Vec4Axes,
 )
 from wgsl_kernels.engine.drivers.backends import find_driver
 
@@ -44,7 +44,7 @@ def check_compiles(text: str) -> None:
     device._device.create_shader_module(code=text)
 
 
-def tilings_for(layout: Layout) -> list[Tiling]:
+def tilings_for(layout: Vec4Axes) -> list[Tiling]:
     staged = layout if layout == VEC4_KN else STRIDED
     sharing = layout if layout.a != "m" else VEC4_MN
     return [
@@ -64,7 +64,7 @@ def fits(tiling: Tiling) -> bool:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda one: one.name)
-def test_matrices_compile_in_every_tiling(layout: Layout) -> None:
+def test_matrices_compile_in_every_tiling(layout: Vec4Axes) -> None:
     for tiling in filter(fits, tilings_for(layout)):
         compose_and_check("matrix", tiling, {}, "float32")
 

@@ -18,8 +18,8 @@ from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.lowering.reduce import lower_reduce
 from wgsl_kernels.backends.webgpu.lowering.scan import lower_scan
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-from wgsl_kernels.backends.webgpu.programs.call import Call
-from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Place, Program
+from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
+from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Dispatch, Program
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.origin import Origin
 from wgsl_kernels.engine.values.spec import Spec
@@ -63,12 +63,12 @@ def device() -> Device:
 
 
 def given(n: int, shape: Shape, dtype: DType = "float32", layout: Any = None) -> Argument:
-    return Argument(shape, dtype, layout, Place("input", n))
+    return Argument(shape, dtype, layout, BindingResource("input", n))
 
 
-def call(text: str, names: tuple[str, ...], shape: Shape, **attrs: Any) -> Call:
+def call(text: str, names: tuple[str, ...], shape: Shape, **attrs: Any) -> ShaderCall:
     shader = ShaderKernel("Own", text, HERE)
-    return Call(shader, names, attrs, (Spec(shape, "float32"),), ("y",))
+    return ShaderCall(shader, names, attrs, (Spec(shape, "float32"),), ("y",))
 
 
 def tensor(*shape: int) -> wk.Tensor:
@@ -90,8 +90,12 @@ def test_lowering_runs_nothing_and_gives_a_frozen_value(device: Device) -> None:
 
     assert device.recorded == before
     (one,) = program.dispatches
-    assert [(b.name, b.place, b.nbytes) for b in one.reads] == [("x", Place("input", 0), 256)]
-    assert [(b.name, b.place, b.nbytes) for b in one.writes] == [("y", Place("buffer", 0), 256)]
+    assert [(b.name, b.place, b.nbytes) for b in one.reads] == [
+        ("x", BindingResource("input", 0), 256)
+    ]
+    assert [(b.name, b.place, b.nbytes) for b in one.writes] == [
+        ("y", BindingResource("buffer", 0), 256)
+    ]
     assert program.buffers == (Spec((8, 8), "float32"),)
     assert program.temporaries == ()
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -147,7 +151,7 @@ def test_long_rows_hand_partial_results_from_one_dispatch_to_the_next(device: De
 
     first, second = program.dispatches
     (partials,) = program.temporaries
-    assert first.writes[0].place == second.reads[0].place == Place("buffer", 1)
+    assert first.writes[0].place == second.reads[0].place == BindingResource("buffer", 1)
     assert first.writes[0].nbytes <= partials.nbytes
     assert first.accepts_prologue == {"x"}
     assert not first.accepts_epilogue
@@ -157,7 +161,7 @@ def test_long_rows_hand_partial_results_from_one_dispatch_to_the_next(device: De
 
 
 def test_a_variant_of_a_scan_is_its_configuration(device: Device) -> None:
-    scan = Call(
+    scan = ShaderCall(
         ShaderKernel("Own", SUM, HERE, form="scan"),
         ("x",),
         {"axis": 1},
@@ -208,13 +212,13 @@ def test_groups_and_params_of_a_free_kernel_are_called_once_while_it_is_lowered(
 def test_clearing_an_output_is_a_dispatch(device: Device) -> None:
     text = FREE.replace("load_x(id.x) * params.scale", "load_x(id.x)").replace("scale: f32", "")
     shader = ShaderKernel("Own", text, HERE, init={"y": 3.0})
-    cleared = Call(shader, ("x",), {}, (Spec((50,), "float32"),), ("y",))
+    cleared = ShaderCall(shader, ("x",), {}, (Spec((50,), "float32"),), ("y",))
 
     program, _ = lower_free(cleared, [given(0, (50,))], device)
 
     fill, own = program.dispatches
     assert fill.kernels == ("Fill",)
-    assert fill.writes[0].place == own.writes[0].place == Place("buffer", 0)
+    assert fill.writes[0].place == own.writes[0].place == BindingResource("buffer", 0)
     assert not own.accepts_epilogue
 
 
@@ -270,7 +274,7 @@ def test_a_captured_run_is_one_program_of_what_it_ran() -> None:
     assert program.dispatches == tuple(row.dispatch for row in rows)
     assert isinstance(program.dispatches[0], Dispatch)
     written = [one.place for d in program.dispatches for one in d.writes]
-    assert Place("buffer", 0) in written
+    assert BindingResource("buffer", 0) in written
     read = {one.place for d in program.dispatches for one in d.reads}
     assert read & set(written)  # one dispatch reads what another wrote
 

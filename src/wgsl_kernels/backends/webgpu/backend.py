@@ -33,7 +33,7 @@ from wgsl_kernels.backends.webgpu.devices.lifetime import abandon
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-from wgsl_kernels.backends.webgpu.programs.call import Call
+from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.backends.webgpu.runtime.debugging import Debugging
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
@@ -279,7 +279,7 @@ class WebGpuBackend:
             raise ArgumentError(
                 f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
             )
-        call = Call(shader, tuple(names), attrs, outputs, tuple(output_names))
+        call = ShaderCall(shader, tuple(names), attrs, outputs, tuple(output_names))
         launch: ShaderLaunch = (
             MapLaunch(self, call) if form == "map" else FusibleLaunch(self, call, form)
         )

@@ -36,7 +36,7 @@ class Needs:
 
 def needs_of(f: Callable[[], object]) -> Needs:
     """Run a function without lasting effect and return what it needs of those around it."""
-    seen = _Seen(active_tapes())
+    seen = _InputObserver(active_tapes())
     watch = VariableWatch()
     try:
         with hidden_from_tapes(), context.changed(watch=watch), context.intercepted(seen):
@@ -83,7 +83,7 @@ def values_of(variable: Variable) -> Tensor:
     return Tensor(variable.spec, variable._array_on(variable._driver), variable._driver)
 
 
-class _Seen:
+class _InputObserver:
     """Notes the inputs of kernels that tapes follow, which see nothing of the run itself."""
 
     def __init__(self, tapes: list[Tape]) -> None:

@@ -107,7 +107,7 @@ def scan(
 
 
 def _differentiable(
-    structure: _Structure, carry: Leaves, xs: Leaves, steps: int, reverse: bool
+    structure: _FlatFunction, carry: Leaves, xs: Leaves, steps: int, reverse: bool
 ) -> tuple[Leaves, Leaves]:
     """Return the last carry and the outputs of steps that tapes see as one."""
     place = steps - 1 if reverse else 0
@@ -128,7 +128,7 @@ def _differentiable(
     return final[:count], ys
 
 
-class _Structure:
+class _FlatFunction:
     """A user's function on flat lists of tensors.
 
     Attributes:
@@ -186,20 +186,20 @@ class _Structure:
         return new.tensors, self.outputs.tensors
 
 
-_kept: WeakKeyDictionary[Captured[Any, Any], dict[str, _Structure]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Captured[Any, Any], dict[str, _FlatFunction]] = WeakKeyDictionary()
 
 
 def _structure_of(
     f: Callable[[Any, Any], Any], carry: TreeDefinition, xs: TreeDefinition
-) -> _Structure:
+) -> _FlatFunction:
     """Return a function on flat lists; of a captured one that of earlier scans of this form."""
     if not isinstance(f, Captured):
-        return _Structure(f, carry, xs)
+        return _FlatFunction(f, carry, xs)
     structures = _kept.setdefault(f, {})
     form = repr((_emptied(carry), _emptied(xs)))
     found = structures.get(form)
     if found is None:
-        found = structures[form] = _Structure(f.function, _form_of(carry), _form_of(xs))
+        found = structures[form] = _FlatFunction(f.function, _form_of(carry), _form_of(xs))
         found.recordings = {}
     return found
 

@@ -26,15 +26,15 @@ from wgsl_kernels.backends.webgpu.products.dispatching import (
     is_vec4_along,
     multiply,
 )
-from wgsl_kernels.backends.webgpu.products.parts import Cut, in_parts, is_above_limit
+from wgsl_kernels.backends.webgpu.products.parts import ProductCut, in_parts, is_above_limit
 from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VEC4_KK,
     VEC4_KN,
     VEC4_MN,
     VEC4_N,
-    Layout,
     Product,
+    Vec4Axes,
 )
 from wgsl_kernels.engine.values.windows import slide
 from wgsl_kernels.ops.convolution.windows import fields_of, shader_axes
@@ -93,7 +93,11 @@ def convolved_webgpu(
     shape = sliding.shape_with(filter.shape[-1])
     if is_above_limit(gpu, shape, x, filter):
         axis, is_filter = _channels(sliding), excess(gpu, filter) > 1
-        cuts = Cut(-len(shape), None, -len(shape)), Cut(axis, -2, None), Cut(None, -1, axis)
+        cuts = (
+            ProductCut(-len(shape), None, -len(shape)),
+            ProductCut(axis, -2, None),
+            ProductCut(None, -1, axis),
+        )
         cut = _cut(gpu, sliding, x, cuts, is_filter=is_filter)
 
         def part(x: GpuArray, filter: GpuArray, end: Epilogue) -> GpuArray:
@@ -122,8 +126,13 @@ def _channels(sliding: Sliding) -> int:
 
 
 def _cut(
-    gpu: Gpu, sliding: Sliding, a: GpuArray, cuts: tuple[Cut, Cut, Cut], *, is_filter: bool
-) -> Cut:
+    gpu: Gpu,
+    sliding: Sliding,
+    a: GpuArray,
+    cuts: tuple[ProductCut, ProductCut, ProductCut],
+    *,
+    is_filter: bool,
+) -> ProductCut:
     """Return what to cut: images, else the channels of ``a``, else those of other images.
 
     Args:
@@ -141,7 +150,7 @@ def _cut(
     return of_a if excess(gpu, a) > 1 else others
 
 
-def _forward_layout(x: GpuArray, filter: GpuArray, sliding: Sliding) -> Layout:
+def _forward_layout(x: GpuArray, filter: GpuArray, sliding: Sliding) -> Vec4Axes:
     """Return what the layouts of images and filter allow."""
     if sliding.is_channels_first or filter.shape[-1] % 4:
         return STRIDED
@@ -183,7 +192,11 @@ def _declare_to_filter(kernel: str) -> None:
         if is_above_limit(gpu, filter_shape, x, dy):
             batch, axis = -len(x.shape), _channels(sliding)
             is_filter = excess_of(gpu, filter_shape, ITEMSIZE[x.dtype]) > 1
-            cuts = Cut(batch, batch, None), Cut(axis, None, -2), Cut(None, axis, -1)
+            cuts = (
+                ProductCut(batch, batch, None),
+                ProductCut(axis, None, -2),
+                ProductCut(None, axis, -1),
+            )
             cut = _cut(gpu, sliding, x, cuts, is_filter=is_filter)
 
             def part(x: GpuArray, dy: GpuArray, _: Epilogue) -> GpuArray:
@@ -222,7 +235,11 @@ def _declare_to_input(kernel: str) -> None:
         *window, channels, out_channels = filter.shape
         if is_above_limit(gpu, input_shape, dy, filter):
             batch, axis = -len(input_shape), _channels(sliding)
-            cuts = Cut(batch, None, batch), Cut(axis, -1, None), Cut(None, -2, axis)
+            cuts = (
+                ProductCut(batch, None, batch),
+                ProductCut(axis, -1, None),
+                ProductCut(None, -2, axis),
+            )
             cut = _cut(gpu, sliding, dy, cuts, is_filter=excess(gpu, filter) > 1)
 
             def part(dy: GpuArray, filter: GpuArray, _: Epilogue) -> GpuArray:

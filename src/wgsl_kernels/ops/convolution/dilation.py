@@ -106,7 +106,7 @@ def _dilation2d_signature(x: Spec, filter: Spec, /, **geometry: Any) -> Spec:
     return x.like(shape=shape)
 
 
-class _Found(NamedTuple):
+class _LargestSums(NamedTuple):
     """The largest sums, and the indices of what they were made of; -1 of none."""
 
     best: Array
@@ -115,7 +115,7 @@ class _Found(NamedTuple):
 
 
 @silent
-def _find(kernel: str, x: Array, filter: Array, geometry: dict[str, Any]) -> _Found:
+def _find(kernel: str, x: Array, filter: Array, geometry: dict[str, Any]) -> _LargestSums:
     sliding = _sliding(kernel, x.shape, filter.shape, geometry)
     rows, cols = sliding.rows, sliding.cols
     room = sliding.padded(x, 0)
@@ -132,7 +132,7 @@ def _find(kernel: str, x: Array, filter: Array, geometry: dict[str, Any]) -> _Fo
             best = np.where(taken, sums, best)
             of_x = np.where(taken, from_x, of_x)
             of_filter = np.where(taken, places[row, col], of_filter)
-    return _Found(best, of_x, of_filter)
+    return _LargestSums(best, of_x, of_filter)
 
 
 @cpu_kernel("Dilation2D")

@@ -31,7 +31,7 @@ LARGEST = 1 << 14
 """Length of an axis, so that the fractions' numerators are of 31 bits."""
 
 
-class Axis(NamedTuple):
+class ResizedAxis(NamedTuple):
     """Element i of a resized axis is at (i * step + start) / divisor of the one before."""
 
     length: int
@@ -57,7 +57,9 @@ class Axis(NamedTuple):
         return found
 
 
-def axes_of(shape: Shape, size: Shape, *, aligned: bool, half: bool, linear: bool) -> list[Axis]:
+def axes_of(
+    shape: Shape, size: Shape, *, aligned: bool, half: bool, linear: bool
+) -> list[ResizedAxis]:
     """Return how rows and columns are resampled."""
     return [
         _axis(before, after, aligned and after > 1, half, linear)
@@ -65,17 +67,17 @@ def axes_of(shape: Shape, size: Shape, *, aligned: bool, half: bool, linear: boo
     ]
 
 
-def _axis(length: int, size: int, aligned: bool, half: bool, linear: bool) -> Axis:
+def _axis(length: int, size: int, aligned: bool, half: bool, linear: bool) -> ResizedAxis:
     top, bottom = (length - 1, size - 1) if aligned else (length, size)
     if linear:
         if half:  # (i + 1/2) * length / size - 1/2
-            return Axis(length, size, 2 * length, length - size, 2 * size)
-        return Axis(length, size, top, 0, bottom)
+            return ResizedAxis(length, size, 2 * length, length - size, 2 * size)
+        return ResizedAxis(length, size, top, 0, bottom)
     if half:  # (i + 1/2) * length / size
-        return Axis(length, size, 2 * length, length, 2 * size)
+        return ResizedAxis(length, size, 2 * length, length, 2 * size)
     if aligned:  # rounded, halves up
-        return Axis(length, size, 2 * top, bottom, 2 * bottom)
-    return Axis(length, size, top, 0, bottom)
+        return ResizedAxis(length, size, 2 * top, bottom, 2 * bottom)
+    return ResizedAxis(length, size, top, 0, bottom)
 
 
 def resized(
@@ -113,7 +115,7 @@ def check_sizes(
 
 
 def resized_on_device(
-    gpu: Gpu, images: GpuArray, axes: list[Axis], *, dtype: DType, linear: bool
+    gpu: Gpu, images: GpuArray, axes: list[ResizedAxis], *, dtype: DType, linear: bool
 ) -> GpuArray:
     """Return images, each element resampled at its place."""
     batch, height, width, channels = images.shape
@@ -168,7 +170,7 @@ def _weighed(weights: Array, values: Array) -> Array:
 
 
 @silent
-def taken_back(dy: Array, axes: list[Axis], *, linear: bool) -> Array:
+def taken_back(dy: Array, axes: list[ResizedAxis], *, linear: bool) -> Array:
     """Return the sum for each element of what it was used for."""
     rows, columns = (one.matrix(linear) for one in axes)
     batch, _, _, channels = dy.shape
@@ -180,7 +182,9 @@ def taken_back(dy: Array, axes: list[Axis], *, linear: bool) -> Array:
     return _weighed(rows.T, flat).reshape(shape).astype(dy.dtype)
 
 
-def taken_back_on_device(gpu: Gpu, dy: GpuArray, axes: list[Axis], *, linear: bool) -> GpuArray:
+def taken_back_on_device(
+    gpu: Gpu, dy: GpuArray, axes: list[ResizedAxis], *, linear: bool
+) -> GpuArray:
     """Sum along columns, then along rows: fewer terms than both at once."""
     shape = list(dy.shape)
     for place in (2, 1):

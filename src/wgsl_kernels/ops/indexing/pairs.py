@@ -89,7 +89,9 @@ def _sort_pairs(gpu: Gpu, pairs: GpuArray, method: str, passes: int) -> None:
         sort_blocks(gpu, pairs)
         _merge_blocks(gpu, pairs)
     elif method == STAGED:
-        _sort_digits(gpu, pairs, passes, _Cut("_staged", math.ceil(width / _PART), _PART, 1))
+        _sort_digits(
+            gpu, pairs, passes, _RowPartition("_staged", math.ceil(width / _PART), _PART, 1)
+        )
     elif method == ROWS:
         arrays = {
             "pairs": pairs,
@@ -102,10 +104,10 @@ def _sort_pairs(gpu: Gpu, pairs: GpuArray, method: str, passes: int) -> None:
         )
     else:
         parts = min(max(_DIGITS // rows, math.ceil(width / 16384), 1), width)
-        _sort_digits(gpu, pairs, passes, _Cut("", parts, math.ceil(width / parts), 16))
+        _sort_digits(gpu, pairs, passes, _RowPartition("", parts, math.ceil(width / parts), 16))
 
 
-class _Cut(NamedTuple):
+class _RowPartition(NamedTuple):
     """How rows are cut for counting digits.
 
     Attributes:
@@ -121,7 +123,7 @@ class _Cut(NamedTuple):
     together: int
 
 
-def _sort_digits(gpu: Gpu, pairs: GpuArray, passes: int, cut: _Cut) -> None:
+def _sort_digits(gpu: Gpu, pairs: GpuArray, passes: int, cut: _RowPartition) -> None:
     rows, width, _ = pairs.shape
     parts = cut.parts
     params = {"rows": rows, "length": width, "parts": parts, "part_size": cut.part_size}

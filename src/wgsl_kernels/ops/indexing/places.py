@@ -36,7 +36,7 @@ DEEPEST = 8
 """Axes that an index may have, as in flat_rows.wesl."""
 
 
-class Layout(NamedTuple):
+class IndexedShape(NamedTuple):
     """What indices name of a tensor of shape [lengths..., inner...].
 
     Attributes:
@@ -87,7 +87,7 @@ def gather_nd(x: TensorLike, indices: TensorLike) -> Tensor:
     return run("GatherNd", x, indices)
 
 
-def _named(kernel: str, name: str, shape: Shape, indices: Spec) -> Layout:
+def _named(kernel: str, name: str, shape: Shape, indices: Spec) -> IndexedShape:
     require_dtype(kernel, "indices", indices, "int32")
     if not shape or not indices.ndim:
         raise ShapeError(
@@ -100,7 +100,7 @@ def _named(kernel: str, name: str, shape: Shape, indices: Spec) -> Layout:
             f"{kernel}: indices has shape {show(indices.shape)} and {name} {show(shape)}; want the "
             f"last axis of indices at most {min(len(shape), DEEPEST)} long."
         )
-    return Layout(indices.shape[:-1], shape[:depth], shape[depth:])
+    return IndexedShape(indices.shape[:-1], shape[:depth], shape[depth:])
 
 
 @signature("GatherNd")
@@ -112,16 +112,16 @@ def _gather_nd_signature(
     return params.like(shape=layout.rows + layout.inner)
 
 
-def layout_of(shape: Shape, indices: Shape) -> Layout:
+def layout_of(shape: Shape, indices: Shape) -> IndexedShape:
     """Return what indices of one shape name of a tensor of another."""
     depth = indices[-1]
-    return Layout(indices[:-1], shape[:depth], shape[depth:])
+    return IndexedShape(indices[:-1], shape[:depth], shape[depth:])
 
 
 def flat_rows(
     kernel: str,
     indices: Array,
-    layout: Layout,
+    layout: IndexedShape,
     shapes_of: dict[str, Shape],
     name: str = "indices",
     *,
@@ -145,7 +145,7 @@ def _check(
     kernel: str,
     name: str,
     indices: Array,
-    layout: Layout,
+    layout: IndexedShape,
     shapes_of: dict[str, Shape],
     *,
     wraps: bool,
@@ -159,7 +159,7 @@ def rows_on_device(
     gpu: Gpu,
     kernel: str,
     indices: GpuArray,
-    layout: Layout,
+    layout: IndexedShape,
     shapes_of: dict[str, Shape],
     name: str = "indices",
     *,
@@ -246,7 +246,7 @@ def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Sequence[int]) -
     return run("ScatterNd", indices, updates, shape=shape)
 
 
-def scattered(kernel: str, name: str, shape: Shape, indices: Spec, updates: Spec) -> Layout:
+def scattered(kernel: str, name: str, shape: Shape, indices: Spec, updates: Spec) -> IndexedShape:
     """Return what indices name of a tensor that is updated, or refuse the shapes."""
     places = indices if indices.ndim > 1 else indices.like(shape=(*indices.shape, 1))
     if not indices.ndim:

@@ -22,7 +22,7 @@ from wgsl_kernels.engine.values.host import weak_dtype
 from wgsl_kernels.engine.values.indices import check_indices
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.values.spec import Spec
-from wgsl_kernels.ops.indexing.places import DEEPEST, Layout, gather_nd
+from wgsl_kernels.ops.indexing.places import DEEPEST, IndexedShape, gather_nd
 from wgsl_kernels.ops.indexing.updates import everywhere, tensor_scatter_update, updated
 from wgsl_kernels.ops.reductions import reduce as reductions
 from wgsl_kernels.ops.shapes import creation
@@ -150,7 +150,7 @@ def _fill_webgpu(
     found, empty, places = _filled(gpu.read(indices), gpu.read(dense_shape))
     rows = gpu.upload(places, "int32")
     before = everywhere(gpu, default_value, (len(found),))
-    y = updated(gpu, before, rows, values, Layout(places.shape, (len(found),), ()))
+    y = updated(gpu, before, rows, values, IndexedShape(places.shape, (len(found),), ()))
     return gpu.upload(found, "int32"), y, gpu.upload(empty, "bool"), rows
 
 

@@ -20,7 +20,7 @@ from wgsl_kernels.engine.values.shapes import lengths, require_dtype, show
 from wgsl_kernels.ops.elementwise import compare, logical
 from wgsl_kernels.ops.indexing.places import (
     DEEPEST,
-    Layout,
+    IndexedShape,
     by_columns,
     columns,
     flat_rows,
@@ -215,7 +215,7 @@ def _tensor_scatter_update_webgpu(
 
 
 def updated(
-    gpu: Gpu, before: GpuArray, rows: GpuArray, updates: GpuArray, layout: Layout
+    gpu: Gpu, before: GpuArray, rows: GpuArray, updates: GpuArray, layout: IndexedShape
 ) -> GpuArray:
     """Return ``before`` with each of ``rows`` replaced by the last of its updates."""
     if not before.size or not updates.size:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.indexing.indexing import Index
 
 
-class At:
+class IndexUpdateHelper:
     """What ``x.at`` is: to be indexed as ``x`` is, and then changed."""
 
     __slots__ = ("_x",)
@@ -27,11 +27,11 @@ class At:
     def __init__(self, x: Tensor) -> None:
         self._x = x
 
-    def __getitem__(self, index: Index | tuple[Index, ...]) -> Part:
-        return Part(self._x, index)
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> IndexUpdateRef:
+        return IndexUpdateRef(self._x, index)
 
 
-class Part:
+class IndexUpdateRef:
     """The elements of a tensor that an index names; ``x`` itself never changes."""
 
     __slots__ = ("_index", "_x")
@@ -91,6 +91,6 @@ class Part:
         return places, shapes.broadcast_to(as_tensor(values, dtype=kind), places.shape)
 
 
-def at(x: Tensor) -> At:
+def at(x: Tensor) -> IndexUpdateHelper:
     """Return what is indexed to change ``x``: ``x.at[0, 1].set(2.0)``, ``x.at[rows].add(y)``."""
-    return At(x)
+    return IndexUpdateHelper(x)

@@ -138,7 +138,7 @@ def _path(
 
 
 @dataclass(frozen=True, slots=True)
-class _Held(Generic[A]):
+class _LabelledArray(Generic[A]):
     """An array and the letters of its axes, each of which occurs once."""
 
     array: A
@@ -164,11 +164,13 @@ def contract(arrays: Arrays[A], equation: Equation, operands: Sequence[A]) -> A:
     return arrays.along(last.array, _groups(last.letters, order))
 
 
-def _letters(held: Sequence[_Held[Any]]) -> set[str]:
+def _letters(held: Sequence[_LabelledArray[Any]]) -> set[str]:
     return {letter for one in held for letter in one.letters}
 
 
-def _with_diagonals(arrays: Arrays[A], x: A, letters: str, lengths: dict[str, int]) -> _Held[A]:
+def _with_diagonals(
+    arrays: Arrays[A], x: A, letters: str, lengths: dict[str, int]
+) -> _LabelledArray[A]:
     """Return the diagonal where a letter occurs twice; axes of length 1 are left out."""
     kept = [letter for letter in dict.fromkeys(letters) if lengths[letter] > 1]
     groups = tuple(
@@ -176,13 +178,15 @@ def _with_diagonals(arrays: Arrays[A], x: A, letters: str, lengths: dict[str, in
         for letter in kept
     )
     present = [(letter, group) for letter, group in zip(kept, groups, strict=True) if group]
-    return _Held(
+    return _LabelledArray(
         arrays.along(x, tuple(group for _, group in present)),
         "".join(letter for letter, _ in present),
     )
 
 
-def _without(arrays: Arrays[A], x: _Held[A], wanted: set[str], lengths: dict[str, int]) -> _Held[A]:
+def _without(
+    arrays: Arrays[A], x: _LabelledArray[A], wanted: set[str], lengths: dict[str, int]
+) -> _LabelledArray[A]:
     """Return the sums over axes that nothing else has."""
     kept = [letter for letter in x.letters if letter in wanted]
     gone = [letter for letter in x.letters if letter not in wanted]
@@ -192,12 +196,16 @@ def _without(arrays: Arrays[A], x: _Held[A], wanted: set[str], lengths: dict[str
     rows, columns = (math.prod(lengths[letter] for letter in some) for some in (kept, gone))
     sums = arrays.summed(arrays.reshaped(view, (rows, columns)))
     shape = tuple(lengths[letter] for letter in kept)
-    return _Held(arrays.reshaped(sums, shape), "".join(kept))
+    return _LabelledArray(arrays.reshaped(sums, shape), "".join(kept))
 
 
 def _pair(
-    arrays: Arrays[A], a: _Held[A], b: _Held[A], wanted: set[str], lengths: dict[str, int]
-) -> _Held[A]:
+    arrays: Arrays[A],
+    a: _LabelledArray[A],
+    b: _LabelledArray[A],
+    wanted: set[str],
+    lengths: dict[str, int],
+) -> _LabelledArray[A]:
     """Return the product of two operands, without the axes that are not wanted any more."""
     both = [letter for letter in a.letters if letter in b.letters]
     batch = [letter for letter in both if letter in wanted]
@@ -209,7 +217,7 @@ def _pair(
     if not terms:
         left = arrays.along(a.array, _groups(a.letters, [*batch, *rows, *[""] * len(columns)]))
         right = arrays.along(b.array, _groups(b.letters, [*batch, *[""] * len(rows), *columns]))
-        return _Held(arrays.multiplied(left, right, shape), letters)
+        return _LabelledArray(arrays.multiplied(left, right, shape), letters)
     sizes = [math.prod(lengths[one] for one in some) for some in (batch, rows, terms, columns)]
     left = arrays.along(a.array, _groups(a.letters, batch + rows + terms))
     right = arrays.along(b.array, _groups(b.letters, batch + terms + columns))
@@ -217,7 +225,7 @@ def _pair(
         arrays.reshaped(left, (sizes[0], sizes[1], sizes[2])),
         arrays.reshaped(right, (sizes[0], sizes[2], sizes[3])),
     )
-    return _Held(arrays.reshaped(y, shape), letters)
+    return _LabelledArray(arrays.reshaped(y, shape), letters)
 
 
 def _groups(letters: str, wanted: Sequence[str]) -> Groups:

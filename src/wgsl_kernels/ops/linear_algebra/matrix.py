@@ -21,15 +21,15 @@ from wgsl_kernels.backends.webgpu.products.dispatching import (
     is_vec4_contiguous,
     multiply,
 )
-from wgsl_kernels.backends.webgpu.products.parts import Cut, in_parts, is_above_limit
+from wgsl_kernels.backends.webgpu.products.parts import ProductCut, in_parts, is_above_limit
 from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VEC4_KK,
     VEC4_KN,
     VEC4_MN,
     VEC4_N,
-    Layout,
     Product,
+    Vec4Axes,
 )
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.registry.gradients import gradient
@@ -235,17 +235,21 @@ def product_webgpu(
 
 def _cut(
     gpu: Gpu, a: GpuArray, b: GpuArray, shape: Shape, transpose_a: bool, transpose_b: bool
-) -> Cut:
+) -> ProductCut:
     """Return which axis to cut: that along which what is above the limit reaches furthest."""
     (m, k), (k_of_b, n) = _swapped((-2, -1), transpose_a), _swapped((-2, -1), transpose_b)
-    of_matrices = {-2: Cut(m, None, -2), -1: Cut(None, n, -1), 0: Cut(k, k_of_b, None)}
+    of_matrices = {
+        -2: ProductCut(m, None, -2),
+        -1: ProductCut(None, n, -1),
+        0: ProductCut(k, k_of_b, None),
+    }
     if excess_of(gpu, shape, ITEMSIZE[a.dtype]) > 1:
         axis = outermost(shape)
     elif excess(gpu, a) > 1:
         axis = {m: -2, k: 0}.get(widest(a), widest(a))
     else:
         axis = {k_of_b: 0, n: -1}.get(widest(b), widest(b))
-    return of_matrices.get(axis) or Cut(axis, axis, axis)
+    return of_matrices.get(axis) or ProductCut(axis, axis, axis)
 
 
 View = tuple[tuple[int, ...], tuple[int, ...], int]
@@ -256,7 +260,7 @@ ShapeAndLayout = tuple[tuple[int, ...], tuple[tuple[int, ...], int] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _ProductPlan:
     """What follows from the layouts of a product's operands.
 
     Attributes:
@@ -276,10 +280,12 @@ class _Plan:
     product: Product
     shape: Shape
     params: dict[str, Any]
-    layout: Layout
+    layout: Vec4Axes
 
 
-def _plan(a: ShapeAndLayout, b: ShapeAndLayout, transpose_a: bool, transpose_b: bool) -> _Plan:
+def _plan(
+    a: ShapeAndLayout, b: ShapeAndLayout, transpose_a: bool, transpose_b: bool
+) -> _ProductPlan:
     batch = broadcast_shapes(a[0][:-2], b[0][:-2]) or ()
     left = _as_matrices(a, batch, transpose_a)
     right = _as_matrices(b, batch, transpose_b)
@@ -293,10 +299,10 @@ def _plan(a: ShapeAndLayout, b: ShapeAndLayout, transpose_a: bool, transpose_b: 
         rows, cols = cols, rows
     product = Product(math.prod(batch), rows, cols, 1, terms)
     params = {"y_steps": steps, "batch_shape": padded((*batch, rows, cols))}
-    return _Plan(left, right, not is_turned, product, shape, params, layout)
+    return _ProductPlan(left, right, not is_turned, product, shape, params, layout)
 
 
-def _layout_of(left: View, right: View) -> tuple[Layout, bool]:
+def _layout_of(left: View, right: View) -> tuple[Vec4Axes, bool]:
     """Return what the operands' layouts allow, and whether the transposed product is computed.
 
     That is so where there are few columns, since a tile is wider than high. Only one column then
@@ -311,7 +317,7 @@ def _layout_of(left: View, right: View) -> tuple[Layout, bool]:
     return _layout_with(a_along_k, a_along_m, b_along_n, b_along_k and cols % 4 == 0), False
 
 
-def _layout_with(a_along_k: bool, a_along_m: bool, b_along_n: bool, b_along_k: bool) -> Layout:
+def _layout_with(a_along_k: bool, a_along_m: bool, b_along_n: bool, b_along_k: bool) -> Vec4Axes:
     """Return the layout of operands that are contiguous in groups of four along these axes."""
     if a_along_k:
         return VEC4_KN if b_along_n else VEC4_KK if b_along_k else STRIDED

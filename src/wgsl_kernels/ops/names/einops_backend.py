@@ -25,7 +25,7 @@ _defined: list[type] = []  # a class that nobody holds is forgotten by its base
 def define_backend(home: ModuleType) -> None:
     """Define the backend for tensors, which einops finds among the subclasses of its own."""
 
-    class Backend(home.AbstractBackend):  # type: ignore[misc, name-defined]  # einops has no types
+    class WgslKernelsBackend(home.AbstractBackend):  # type: ignore[misc, name-defined]  # einops has no types
         framework_name = "wgsl_kernels"
 
         def is_appropriate_type(self, tensor: Any) -> bool:
@@ -58,7 +58,7 @@ def define_backend(home: ModuleType) -> None:
         def einsum(self, pattern: str, *x: Tensor) -> Tensor:
             return einsum.einsum(pattern, *x)
 
-    _defined.append(Backend)
+    _defined.append(WgslKernelsBackend)
 
 
 class _AfterImport:
@@ -70,11 +70,11 @@ class _AfterImport:
         sys.meta_path.remove(self)
         found = PathFinder.find_spec(name, path, target)
         if found is not None and found.loader is not None:
-            found.loader = _Loader(found.loader)  # type: ignore[assignment]  # what has its methods
+            found.loader = _EinopsLoader(found.loader)  # type: ignore[assignment]  # what has its methods
         return found
 
 
-class _Loader:
+class _EinopsLoader:
     """einops' own loader, and afterwards the backend for tensors."""
 
     def __init__(self, own: Loader) -> None:

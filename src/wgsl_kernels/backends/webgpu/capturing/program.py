@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.programs.program import ParamBlock, Place, Program
+from wgsl_kernels.backends.webgpu.programs.program import BindingResource, ParamBlock, Program
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def concatenated(
         made: The results.
     """
     buffers = list(made)
-    places: dict[Block, Place] = {}
+    places: dict[Block, BindingResource] = {}
     others = inputs
     dispatches: list[Dispatch] = []
     for step, where in steps:
@@ -45,13 +45,17 @@ def concatenated(
             if place.kind in ("input", "buffer"):
                 if isinstance(one, int):
                     is_input = one < inputs
-                    place = Place("input", one) if is_input else Place("buffer", one - inputs)
+                    place = (
+                        BindingResource("input", one)
+                        if is_input
+                        else BindingResource("buffer", one - inputs)
+                    )
                 else:
                     if one not in places and binding.access == "read":
-                        places[one] = Place("input", others)
+                        places[one] = BindingResource("input", others)
                         others += 1
                     elif one not in places:
-                        places[one] = Place("buffer", len(buffers))
+                        places[one] = BindingResource("buffer", len(buffers))
                         buffers.append(Spec((one.capacity // 4,), "int32"))
                     place = places[one]
             bindings.append(replace(binding, place=place))

@@ -13,7 +13,7 @@ from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.programs.arguments import arguments_of
-from wgsl_kernels.backends.webgpu.programs.call import Call
+from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
 from wgsl_kernels.backends.webgpu.runtime.packing import PackingLaunch
@@ -101,7 +101,7 @@ class Gpu(ArrayMaker):
         if launch is None:
             kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
             outputs = (Spec(shape, dtype),)
-            call = Call(kernel, tuple(arrays), {}, outputs, ("y",))
+            call = ShaderCall(kernel, tuple(arrays), {}, outputs, ("y",))
             check_fit("map", call, [Spec(one.shape, one.dtype) for one in arrays.values()])
             launch = self._maps.keep(key, MapLaunch(self._backend, call))
         return self._launched(launch, list(arrays.values()))
@@ -280,7 +280,7 @@ class Gpu(ArrayMaker):
             kernel = ShaderKernel(
                 self._kernel, shader, self._origin, form=form, shared=self._sources
             )
-            call = Call(kernel, ("x",), attrs, (y,), ("y",))
+            call = ShaderCall(kernel, ("x",), attrs, (y,), ("y",))
             launch = self._forms.keep(key, FusibleLaunch(self._backend, call, form))
         return self._launched(launch, [x])
 

@@ -14,12 +14,12 @@ from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-from wgsl_kernels.backends.webgpu.programs.program import Place, Program
+from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.backends.webgpu.runtime.function import (
     Check,
     Constant,
+    FunctionResult,
     Lowered,
-    Result,
     UndecidedError,
 )
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -53,7 +53,7 @@ class _Placeholder(NamedTuple):
         is_value: Whether it is one number on the host, which travels as a parameter.
     """
 
-    place: Place
+    place: BindingResource
     nbytes: int
     run: _Record
     is_value: bool = False
@@ -110,7 +110,8 @@ def lower_function(
         return None
     read = {b.place for d in record.dispatches for b in d.reads}
     both = any(
-        Place("input", n) in read and _reads_view(record.dispatches, n) for n in record.packed
+        BindingResource("input", n) in read and _reads_view(record.dispatches, n)
+        for n in record.packed
     )
     if both:
         return None
@@ -135,7 +136,7 @@ def _input(record: _Record, array: Any) -> GpuArray | None:
     if array is None:
         record.inputs.append(None)
         return None
-    place = Place("input", len(record.inputs))
+    place = BindingResource("input", len(record.inputs))
     stand: Any = None
     if array.size:
         nbytes = array.storage.nbytes if array.storage is not None else _nbytes(array)
@@ -150,19 +151,19 @@ def _nbytes(array: GpuArray) -> int:
     return device_bytes(array.size, array.dtype)
 
 
-def _result(array: GpuArray) -> Result:
+def _result(array: GpuArray) -> FunctionResult:
     """Return where a result lies."""
     if array.size == 0:
-        return Result(None, None)
+        return FunctionResult(None, None)
     stand: Any = array.storage
     layout = array.layout
     if layout is None and stand.place.kind == "buffer" and _nbytes(array) != stand.nbytes:
         layout = (array.strides, 0)
-    return Result(stand.place, layout)
+    return FunctionResult(stand.place, layout)
 
 
 def _reads_view(dispatches: Sequence[Dispatch], number: int) -> bool:
-    place = Place("input", number)
+    place = BindingResource("input", number)
     return any(b.place == place and b.layout is not None for d in dispatches for b in d.bindings)
 
 
@@ -191,7 +192,7 @@ class SymbolicGpu(Gpu):
         if not nbytes:
             return GpuArray(shape, dtype, 0, None, None)
         buffers = self._record.buffers
-        stand: Any = _Placeholder(Place("buffer", len(buffers)), nbytes, self._record)
+        stand: Any = _Placeholder(BindingResource("buffer", len(buffers)), nbytes, self._record)
         buffers.append(Spec(shape, dtype))
         return GpuArray(shape, dtype, size, stand, None)
 
@@ -211,7 +212,7 @@ class SymbolicGpu(Gpu):
         if not size:
             return GpuArray(shape, dtype, 0, None, None)
         record.constants.append(constant)
-        place = Place("input", len(record.inputs))
+        place = BindingResource("input", len(record.inputs))
         stand: Any = _Placeholder(place, device_bytes(size, dtype), record)
         record.inputs.append(GpuArray(shape, dtype, size, stand, None))
         return GpuArray(shape, dtype, size, stand, None)
@@ -237,7 +238,7 @@ class SymbolicGpu(Gpu):
         for n, one in enumerate(self._record.inputs):
             if one is array:
                 self._record.packed.add(n)
-                stand: Any = _Placeholder(Place("input", n), _nbytes(array), self._record)
+                stand: Any = _Placeholder(BindingResource("input", n), _nbytes(array), self._record)
                 found = GpuArray(array.shape, array.dtype, array.size, stand, None)
                 found.immutable = True
                 return found
@@ -340,19 +341,21 @@ class SymbolicGpu(Gpu):
         """Note the dispatches of a program with one result; its inputs are those of ours."""
         record = self._record
         first = len(record.buffers)
-        places: list[Place] = [_argument(one).place for one in inputs]
+        places: list[BindingResource] = [_argument(one).place for one in inputs]
 
-        def moved(place: Place) -> Place:
+        def moved(place: BindingResource) -> BindingResource:
             if place.kind == "input":
                 return places[place.number]
-            return Place("buffer", first + place.number) if place.kind == "buffer" else place
+            return (
+                BindingResource("buffer", first + place.number) if place.kind == "buffer" else place
+            )
 
         record.buffers += program.buffers
         record.dispatches += [one.moved(moved) for one in program.dispatches]
         (number,) = program.outputs
         spec = program.buffers[number]
         nbytes = device_bytes(spec.size, spec.dtype)
-        stand: Any = _Placeholder(Place("buffer", first + number), nbytes, record)
+        stand: Any = _Placeholder(BindingResource("buffer", first + number), nbytes, record)
         return GpuArray(spec.shape, spec.dtype, spec.size, stand, None)
 
     def known(self, array: GpuArray) -> GpuArray:

@@ -10,11 +10,11 @@ from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, TOO_MANY, VIEW, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.fusion.graph import Group
+    from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GroupDispatch:
     """One dispatch of a group.
 
     Attributes:
@@ -30,7 +30,7 @@ class Part:
     why: str
 
 
-def cut(group: Group, bound: Sequence[bool], most: int) -> list[Part]:
+def cut(group: FusionGroup, bound: Sequence[bool], most: int) -> list[GroupDispatch]:
     """Return the parts of ``group`` in the order of their dispatches.
 
     Args:
@@ -45,7 +45,7 @@ def cut(group: Group, bound: Sequence[bool], most: int) -> list[Part]:
         for ref in refs[n]:
             if ref >= 0:
                 last[ref] = max(last[ref], n)
-    parts: list[Part] = []
+    parts: list[GroupDispatch] = []
     start = 0
     while start < len(nodes):
         stop = _stop(group, nodes, start)
@@ -56,11 +56,13 @@ def cut(group: Group, bound: Sequence[bool], most: int) -> list[Part]:
         outputs = tuple(n for n in mine if last[n] > mine[-1])
         start += end
         full = TOO_MANY if start == stop else f"{most} bindings"
-        parts.append(Part(tuple(mine), tuple(leaves), outputs, full if start < len(nodes) else ""))
+        parts.append(
+            GroupDispatch(tuple(mine), tuple(leaves), outputs, full if start < len(nodes) else "")
+        )
     return parts
 
 
-def _stop(group: Group, nodes: Sequence[int], start: int) -> int:
+def _stop(group: FusionGroup, nodes: Sequence[int], start: int) -> int:
     """Return where ``nodes`` from ``start`` on begin to weigh more than a dispatch may."""
     cost = 0
     for stop in range(start, len(nodes)):
@@ -70,7 +72,7 @@ def _stop(group: Group, nodes: Sequence[int], start: int) -> int:
     return len(nodes)
 
 
-def resolved(group: Group) -> list[tuple[int, ...]]:
+def resolved(group: FusionGroup) -> list[tuple[int, ...]]:
     """Return each node's operands with views replaced by what they are views of."""
     found: list[tuple[int, ...]] = []
     for refs in group.refs:

@@ -83,7 +83,7 @@ def pending_view(array: GpuArray, shape: Shape) -> GpuArray:
     return view
 
 
-class Group:
+class FusionGroup:
     """Pending maps of one size that one array is made of.
 
     Attributes:
@@ -141,7 +141,7 @@ class Group:
                     self.held[base] = True
 
 
-def _visit(array: GpuArray, size: int, number: dict[int, int], group: Group) -> int:
+def _visit(array: GpuArray, size: int, number: dict[int, int], group: FusionGroup) -> int:
     refs: list[int] = []
     for one in array.inputs:
         known = number.get(id(one))

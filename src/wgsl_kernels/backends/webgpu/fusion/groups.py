@@ -11,9 +11,9 @@ from wgsl_kernels.backends.webgpu.lowering.map import map_grid, walk_across
 from wgsl_kernels.backends.webgpu.programs.arguments import bound_bytes
 from wgsl_kernels.backends.webgpu.programs.program import (
     Binding,
+    BindingResource,
     Dispatch,
     ParamBlock,
-    Place,
     Program,
     ShaderModule,
 )
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.text.structure import Structure
-    from wgsl_kernels.backends.webgpu.fusion.cut import Part
-    from wgsl_kernels.backends.webgpu.fusion.graph import Group
-    from wgsl_kernels.backends.webgpu.fusion.modes import Reading
+    from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch
+    from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
+    from wgsl_kernels.backends.webgpu.fusion.modes import LeafReads
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
 
 
@@ -52,7 +52,7 @@ class GroupTexts:
     def __len__(self) -> int:
         return len(self._found)
 
-    def find(self, structure: Structure, reading: Reading, *, walks_across: bool) -> Composed:
+    def find(self, structure: Structure, reading: LeafReads, *, walks_across: bool) -> Composed:
         across = reading.across if walks_across else None
         key = (structure.key, across and (across.space, across.axis))
         composed = self._found.get(key)
@@ -62,8 +62,8 @@ class GroupTexts:
 
 
 def lower_group(
-    group: Group,
-    parts: Sequence[tuple[Part, Structure, Reading]],
+    group: FusionGroup,
+    parts: Sequence[tuple[GroupDispatch, Structure, LeafReads]],
     adapter: Adapter,
     texts: GroupTexts,
 ) -> GroupProgram:
@@ -75,14 +75,14 @@ def lower_group(
         adapter: What it is for.
         texts: Where texts are kept.
     """
-    places = {~n: Place("input", n) for n in range(len(group.leaves))}
+    places = {~n: BindingResource("input", n) for n in range(len(group.leaves))}
     buffers: list[Spec] = []
     nodes: list[int] = []
     dispatches: list[Dispatch] = []
     for part, structure, reading in parts:
         for n in part.outputs:
             node = group.nodes[n]
-            places[n] = Place("buffer", len(buffers))
+            places[n] = BindingResource("buffer", len(buffers))
             buffers.append(Spec(node.shape, node.dtype))
             nodes.append(n)
         composed = texts.find(structure, reading, walks_across=adapter.policy.walks_across)
@@ -93,13 +93,13 @@ def lower_group(
 
 
 def _dispatch(
-    group: Group,
-    part: Part,
+    group: FusionGroup,
+    part: GroupDispatch,
     structure: Structure,
-    reading: Reading,
+    reading: LeafReads,
     adapter: Adapter,
     composed: Composed,
-    places: dict[int, Place],
+    places: dict[int, BindingResource],
 ) -> Dispatch:
     size = group.nodes[-1].size
     items = -(-size // 4) if structure.vec4 else size

@@ -22,7 +22,7 @@ LINE = 16
 """Elements of a line of memory: from so many on, lying side by side along an axis matters."""
 
 
-class Reading:
+class LeafReads:
     """The leaves of one dispatch.
 
     Attributes:

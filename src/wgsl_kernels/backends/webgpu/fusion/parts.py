@@ -6,22 +6,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before, Step, Structure
-from wgsl_kernels.backends.webgpu.fusion.cut import Part, resolved
+from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch, resolved
 from wgsl_kernels.backends.webgpu.fusion.graph import VIEW
-from wgsl_kernels.backends.webgpu.fusion.modes import Reading, fills
+from wgsl_kernels.backends.webgpu.fusion.modes import LeafReads, fills
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-from wgsl_kernels.backends.webgpu.programs.program import Place
+from wgsl_kernels.backends.webgpu.programs.program import BindingResource
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
-    from wgsl_kernels.backends.webgpu.fusion.graph import Group
+    from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
     from wgsl_kernels.engine.values.spec import Shape
 
 
 def structure_of(
-    group: Group, part: Part, *, vec4: bool = True, given: GpuArray | None = None
-) -> tuple[Structure, Reading] | None:
+    group: FusionGroup, part: GroupDispatch, *, vec4: bool = True, given: GpuArray | None = None
+) -> tuple[Structure, LeafReads] | None:
     """Return what one dispatch is made for, and its leaves' layouts; None if it cannot be."""
     refs = resolved(group)
     inside = {n: step for step, n in enumerate(part.nodes)}
@@ -42,7 +42,7 @@ def structure_of(
         for ref, array, shape in zip(part.leaves, leaves, shapes, strict=True)
     ):
         return None  # it is broadcast to two shapes, before and after a reshape
-    reading = Reading(leaves, shapes, dtypes, vec4=vec4, given=given)
+    reading = LeafReads(leaves, shapes, dtypes, vec4=vec4, given=given)
     outputs = tuple(inside[n] for n in part.outputs)
     structure = Structure(
         tuple(steps), reading.leaves, reading.spaces, outputs, reading.vec4, reading.few
@@ -63,7 +63,12 @@ class Fused:
     """
 
     def __init__(
-        self, prefix: str, group: Group, part: Part, key: Any, given: GpuArray | None = None
+        self,
+        prefix: str,
+        group: FusionGroup,
+        part: GroupDispatch,
+        key: Any,
+        given: GpuArray | None = None,
     ) -> None:
         self.prefix = prefix
         self.part = part
@@ -113,7 +118,7 @@ class Fused:
         """Return the leaves that are bound, by the names that they have in the kernel."""
         assert self.plain is not None
         return {
-            f"{self.prefix}l{n}": replace(one, place=Place("input", first + n))
+            f"{self.prefix}l{n}": replace(one, place=BindingResource("input", first + n))
             for n, (one, leaf) in enumerate(zip(self.leaves, self.plain[0].leaves, strict=True))
             if leaf.is_bound
         }
@@ -124,7 +129,7 @@ class Fused:
         return [(f"{self.prefix}y{step}", self._specs[step]) for step in self.plain[0].outputs]
 
 
-def whole(group: Group) -> Part | None:
+def whole(group: FusionGroup) -> GroupDispatch | None:
     """Return all of a group as one part whose one output is the last map; None without maps."""
     refs = resolved(group)
     last = len(group.nodes) - 1
@@ -135,4 +140,4 @@ def whole(group: Group) -> Part | None:
         return None
     inside = set(nodes)
     leaves = dict.fromkeys(ref for n in nodes for ref in refs[n] if ref not in inside)
-    return Part(nodes, tuple(leaves), (last,), "")
+    return GroupDispatch(nodes, tuple(leaves), (last,), "")

@@ -8,7 +8,7 @@ from wgsl_kernels.engine.environment.recent import Recent
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.structure import Structure
-    from wgsl_kernels.backends.webgpu.fusion.graph import Group
+    from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
 
 SEEN_BYTES = 3000
 """What a structure takes that is remembered."""
@@ -20,7 +20,7 @@ EARNED_BY = 256
 """Dispatches for which there may be another: they take about as long as one is compiled."""
 
 
-class Seen:
+class SeenStructures:
     """The structures that one backend has met."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Seen:
         """Remember maps that ran one by one."""
         self._keys.keep(structure.maps, True)
 
-    def was_separate(self, group: Group, structure: Structure) -> bool:
+    def was_separate(self, group: FusionGroup, structure: Structure) -> bool:
         """Say whether the maps of a group ran before, behind what was made by itself."""
         if len(structure.steps) == 1:
             return bool(group.nodes[-1].op.was_alone)

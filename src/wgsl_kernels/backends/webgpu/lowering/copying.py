@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.lowering.packing import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.building import fold
-from wgsl_kernels.backends.webgpu.programs.call import Call
+from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.backends.webgpu.programs.dispatching import own_dispatch
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.origin import Origin
@@ -56,9 +56,9 @@ class _StridedCopy:
     is_transposed: bool
 
 
-def copy_call(spec: Spec) -> Call:
+def copy_call(spec: Spec) -> ShaderCall:
     """Return the map that copies a view of few elements."""
-    return Call(_COPY, ("x",), {}, (spec,), ("y",))
+    return ShaderCall(_COPY, ("x",), {}, (spec,), ("y",))
 
 
 def has_own_kernel(x: Argument | GpuArray) -> bool:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
-    from wgsl_kernels.backends.webgpu.programs.call import Call
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 
-def check_fit(form: Form, call: Call, inputs: Sequence[Any]) -> None:
+def check_fit(form: Form, call: ShaderCall, inputs: Sequence[Any]) -> None:
     """Refuse tensors that a shader of this form would read or write past their ends.
 
     Args:
@@ -72,14 +72,14 @@ def check_fit(form: Form, call: Call, inputs: Sequence[Any]) -> None:
             raise _other_shape(kernel, first.shape, shape)
 
 
-def _takes_index(call: Call, given: Mapping[str, Spec]) -> bool:
+def _takes_index(call: ShaderCall, given: Mapping[str, Spec]) -> bool:
     """Say whether a map takes the flat index: its output may then be larger than its inputs."""
     op = choose_op(call.kernel, call.source, next(iter(given.values())).dtype)
     names = {name for one in given for name in (one, wgsl_name(one))}
     return any(parameter.name not in names for parameter in op.parameters)
 
 
-def _check_reduction(call: Call, given: Mapping[str, Spec], x: Spec, shape: Shape) -> None:
+def _check_reduction(call: ShaderCall, given: Mapping[str, Spec], x: Spec, shape: Shape) -> None:
     twin = Argument(x.shape, x.dtype)
     axes = reduced_axes(call, twin)
     if is_normalization(call.source):
@@ -99,7 +99,7 @@ def _check_reduction(call: Call, given: Mapping[str, Spec], x: Spec, shape: Shap
         raise _other_shape(call.kernel, gone, shape)
 
 
-def _check_apply(call: Call, given: Mapping[str, Spec], count: int) -> None:
+def _check_apply(call: ShaderCall, given: Mapping[str, Spec], count: int) -> None:
     """Refuse inputs of ``apply`` that have not one element for each that is reduced."""
     apply = call.source.functions["apply"]
     named = {parameter.name for parameter in apply.parameters}

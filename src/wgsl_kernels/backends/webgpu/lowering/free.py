@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.words import Words
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
-    from wgsl_kernels.backends.webgpu.programs.call import Call
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.choices import Lowered
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
     from wgsl_kernels.engine.values.spec import Spec
 
 
 def lower_free(
-    call: Call,
+    call: ShaderCall,
     arguments: Sequence[Argument | None],
     adapter: Adapter,
     variant: str | None = None,
@@ -85,7 +85,7 @@ def lower_free(
 
 
 def _inputs(
-    call: Call, arguments: Sequence[Argument | None]
+    call: ShaderCall, arguments: Sequence[Argument | None]
 ) -> tuple[list[Operand], dict[str, Argument], list[int]]:
     """Return the inputs for the composer, what they are bound to, and those to be packed first."""
     operands: list[Operand] = []
@@ -103,13 +103,13 @@ def _inputs(
     return operands, bound, packed
 
 
-def prologues(call: Call) -> tuple[int, ...]:
+def prologues(call: ShaderCall) -> tuple[int, ...]:
     """Return the inputs that are read through accessors alone."""
     own = call.source.variables
     return tuple(n for n, name in enumerate(call.names) if wgsl_name(name) not in own)
 
 
-def accepts_epilogue(call: Call) -> bool:
+def accepts_epilogue(call: ShaderCall) -> bool:
     """Say whether every element of the result is written through an accessor.
 
     Where it starts from a number, an element that is never stored keeps that.
@@ -117,7 +117,7 @@ def accepts_epilogue(call: Call) -> bool:
     return wgsl_name(call.output_names[0]) not in call.source.variables and not starts(call)
 
 
-def starts(call: Call) -> list[tuple[int, Words]]:
+def starts(call: ShaderCall) -> list[tuple[int, Words]]:
     """Return the outputs that start from a number, and its words.
 
     Raises:
@@ -136,7 +136,7 @@ def starts(call: Call) -> list[tuple[int, Words]]:
     return found
 
 
-def _access(call: Call, name: str, one: Argument) -> Any:
+def _access(call: ShaderCall, name: str, one: Argument) -> Any:
     """Return how the kernel reads an input; a view that it cannot read as it is, contiguous."""
     source = call.source
     allowed = allowed_access(source, name)
@@ -148,7 +148,7 @@ def _access(call: Call, name: str, one: Argument) -> Any:
     return "flat" if whole else "strided"
 
 
-def _grid(call: Call, composed: Composed, facts: dict[str, Any], filled: set[int]) -> Grid:
+def _grid(call: ShaderCall, composed: Composed, facts: dict[str, Any], filled: set[int]) -> Grid:
     """Return the workgroup counts.
 
     Raises:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
-    from wgsl_kernels.backends.webgpu.programs.call import Call
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.choices import Lowered
 
 _LOWER: dict[Form, Callable[..., Lowered]] = {
@@ -32,7 +32,7 @@ _LOWER: dict[Form, Callable[..., Lowered]] = {
 
 def lower(
     form: Form,
-    call: Call,
+    call: ShaderCall,
     arguments: Sequence[Argument | None],
     adapter: Adapter,
     variant: str | None = None,
@@ -56,12 +56,12 @@ def lower(
     return _LOWER[form](call, arguments, adapter, variant)
 
 
-def with_loops_checked(call: Call, form: Form, adapter: Adapter) -> Call:
+def with_loops_checked(call: ShaderCall, form: Form, adapter: Adapter) -> ShaderCall:
     """Return a call that reports where the adapter has ended its loops, if it may."""
     return replace(call, checks_loops=True) if must_check_loops(call, form, adapter) else call
 
 
-def must_check_loops(call: Call, form: Form, adapter: Adapter) -> bool:
+def must_check_loops(call: ShaderCall, form: Form, adapter: Adapter) -> bool:
     """Say whether the adapter may end loops of an author's kernel, which then has to report it."""
     if not adapter.policy.ends_loops or call.shader.origin.is_ours:
         return False

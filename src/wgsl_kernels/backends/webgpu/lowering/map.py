@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
-    from wgsl_kernels.backends.webgpu.programs.call import Call
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
 
 GROUP = 64
@@ -31,7 +31,7 @@ RUN = 16
 
 
 def lower_map(
-    call: Call,
+    call: ShaderCall,
     arguments: Sequence[Argument | None],
     adapter: Adapter,
     shared: tuple[int, ...] = (),
@@ -103,7 +103,7 @@ def lower_map(
     return Program(found, (spec,), (0,), (), frozenset(packed))
 
 
-def _options(call: Call, shared: Sequence[int]) -> Options:
+def _options(call: ShaderCall, shared: Sequence[int]) -> Options:
     """Return the choices of a map.
 
     Behind the last element a vec4 has no index that may be reported, and an element whose loops may
@@ -114,7 +114,7 @@ def _options(call: Call, shared: Sequence[int]) -> Options:
 
 
 def _in_parts(
-    call: Call,
+    call: ShaderCall,
     adapter: Adapter,
     composition: Composition,
     bound: Bound,

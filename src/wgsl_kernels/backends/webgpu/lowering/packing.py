@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.free import lower_free
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
-from wgsl_kernels.backends.webgpu.programs.call import Call
+from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.origin import Origin
@@ -30,18 +30,21 @@ _ALIGNED = 256
 """Elements that a part begins at a multiple of: a window begins at so many bytes."""
 
 
-def packing_call(kernel: str, spec: Spec) -> Call:
+def packing_call(kernel: str, spec: Spec) -> ShaderCall:
     """Return the kernel that writes int32, or the bytes of a view, as ``spec`` has them.
 
     Args:
         kernel: The name under which it runs.
         spec: Of int8 or uint8.
     """
-    return Call(_shader(kernel), ("x",), {}, (spec,), ("y",))
+    return ShaderCall(_shader(kernel), ("x",), {}, (spec,), ("y",))
 
 
 def lower_packing(
-    call: Call, arguments: Sequence[Argument | None], adapter: Adapter, variant: str | None = None
+    call: ShaderCall,
+    arguments: Sequence[Argument | None],
+    adapter: Adapter,
+    variant: str | None = None,
 ) -> Lowered:
     """Return the program of a `packing_call`: in parts where its input is above the binding limit.
 

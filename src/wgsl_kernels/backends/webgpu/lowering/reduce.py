@@ -25,8 +25,8 @@ from wgsl_kernels.backends.webgpu.lowering.spreads import (
 from wgsl_kernels.backends.webgpu.lowering.walk import Walk
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
-from wgsl_kernels.backends.webgpu.programs.choices import Choices
-from wgsl_kernels.backends.webgpu.programs.program import Place, Program
+from wgsl_kernels.backends.webgpu.programs.choices import VariantChoices
+from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.values.shapes import normalize_axes
 from wgsl_kernels.engine.values.spec import Spec
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
-    from wgsl_kernels.backends.webgpu.programs.call import Call
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.choices import Lowered
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
 
@@ -46,7 +46,7 @@ AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
 
 
 def lower_reduce(
-    call: Call,
+    call: ShaderCall,
     arguments: Sequence[Argument | None],
     adapter: Adapter,
     variant: str | None = None,
@@ -69,14 +69,14 @@ def lower_reduce(
     return lowering.lowered(variant)
 
 
-def reduced_axes(call: Call, x: Argument) -> tuple[int, ...]:
+def reduced_axes(call: ShaderCall, x: Argument) -> tuple[int, ...]:
     """Return the reduced axes, counted from the front; what ``params=`` returns wins."""
     known = known_attrs(call, x)
     given = next((known[name] for name in AXIS_ATTRS if name in known), None)
     return normalize_axes(call.kernel, given, len(x.shape))
 
 
-def known_attrs(call: Call, x: Argument) -> dict[str, Any]:
+def known_attrs(call: ShaderCall, x: Argument) -> dict[str, Any]:
     """Return the attributes, and what ``params=`` returns for an input like ``x``."""
     known = dict(call.attrs)
     if call.shader.params is not None:
@@ -88,7 +88,9 @@ def known_attrs(call: Call, x: Argument) -> dict[str, Any]:
 class _ReductionLowering:
     """One reduction while it is lowered."""
 
-    def __init__(self, call: Call, arguments: Sequence[Argument | None], adapter: Adapter) -> None:
+    def __init__(
+        self, call: ShaderCall, arguments: Sequence[Argument | None], adapter: Adapter
+    ) -> None:
         first = arguments[0]
         assert first is not None
         self.call, self.adapter, self.x = call, adapter, first
@@ -128,7 +130,7 @@ class _ReductionLowering:
         program = Program(dispatches, buffers, (0,), configuration, self.packed)
         sizes = (self.rows, self.count, self.walk.step)
         names = tuple([one.variant for one in every])
-        return program, Choices(names, tuple(map(size_class, sizes)), self.rows * self.count)
+        return program, VariantChoices(names, tuple(map(size_class, sizes)), self.rows * self.count)
 
     def _stage(self, which: Stage, variant: Variant) -> tuple[Composition, Composed]:
         walk = self.walk
@@ -188,7 +190,9 @@ class _ReductionLowering:
         first = self._stage("partial", spread.variant)
         second = self._stage("apply" if self.maps else "final", last)
         nbytes = rows * parts * first[1].partial_bytes
-        bound = replace(self.bound, partials=(Place("buffer", len(self.call.outputs)), nbytes))
+        bound = replace(
+            self.bound, partials=(BindingResource("buffer", len(self.call.outputs)), nbytes)
+        )
         partials = Spec((-(-nbytes // 4),), "int32")
         grid = _grid(last, rows, inner, parts if self.maps else 1)
         if self.least:
@@ -242,7 +246,7 @@ class _ReductionLowering:
         return spreads(layout)
 
 
-def _others(call: Call, arguments: Sequence[Argument | None]) -> list[Operand]:
+def _others(call: ShaderCall, arguments: Sequence[Argument | None]) -> list[Operand]:
     first = arguments[0]
     assert first is not None
     operands: list[Operand] = []
@@ -255,7 +259,7 @@ def _others(call: Call, arguments: Sequence[Argument | None]) -> list[Operand]:
     return operands
 
 
-def _least_parts(call: Call, adapter: Adapter, x: Argument, reduced: tuple[int, ...]) -> int:
+def _least_parts(call: ShaderCall, adapter: Adapter, x: Argument, reduced: tuple[int, ...]) -> int:
     """Return into how many parts a tensor above the binding limit must go, 0 if into none."""
     leading = reduced == tuple(range(len(reduced)))
     nbytes = device_bytes(x.size, x.dtype)

@@ -21,8 +21,8 @@ from wgsl_kernels.backends.webgpu.lowering.scan_spreads import (
     scan_spread,
 )
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
-from wgsl_kernels.backends.webgpu.programs.choices import Choices
-from wgsl_kernels.backends.webgpu.programs.program import Place, Program
+from wgsl_kernels.backends.webgpu.programs.choices import VariantChoices
+from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.engine.values.spec import Spec
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanSpread
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
-    from wgsl_kernels.backends.webgpu.programs.call import Call
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.choices import Lowered
 
 StageOfScan = tuple[Composition, "Composed", Bound]
@@ -45,7 +45,7 @@ VEC4_METHODS = ("columns", "fours")
 
 
 def lower_scan(
-    call: Call,
+    call: ShaderCall,
     arguments: Sequence[Argument | None],
     adapter: Adapter,
     variant: str | None = None,
@@ -95,13 +95,13 @@ def lower_scan(
     return program, _choices(layout, tuple([one.variant for one in every]))
 
 
-def _choices(layout: ScanLayout, names: tuple[str, ...]) -> Choices:
+def _choices(layout: ScanLayout, names: tuple[str, ...]) -> VariantChoices:
     sizes = (layout.rows, layout.length, layout.inner)
-    return Choices(names, ("scan", *map(size_class, sizes)), layout.rows * layout.length)
+    return VariantChoices(names, ("scan", *map(size_class, sizes)), layout.rows * layout.length)
 
 
 def _stages(
-    call: Call,
+    call: ShaderCall,
     whole: Composition,
     bound: Bound,
     layout: ScanLayout,
@@ -123,12 +123,12 @@ def _stages(
     first, last = composition("partial"), composition("final")
     composed = first.composed()
     nbytes = layout.rows * spread.parts * composed.partial_bytes
-    shares = replace(bound, partials=(Place("buffer", 1), nbytes))
+    shares = replace(bound, partials=(BindingResource("buffer", 1), nbytes))
     partials = Spec((-(-nbytes // 4),), "int32")
     return (*call.outputs, partials), [(first, composed, shares), (last, last.composed(), shares)]
 
 
-def _layout(call: Call, adapter: Adapter, x: Argument, facts: dict[str, Any]) -> ScanLayout:
+def _layout(call: ShaderCall, adapter: Adapter, x: Argument, facts: dict[str, Any]) -> ScanLayout:
     """Return what the spread depends on; add what the skeletons ask for to ``facts``."""
     axis = _axis(call, x)
     lengths = x.shape or (1,)
@@ -147,7 +147,7 @@ def _layout(call: Call, adapter: Adapter, x: Argument, facts: dict[str, Any]) ->
     )
 
 
-def _axis(call: Call, x: Argument) -> int:
+def _axis(call: ShaderCall, x: Argument) -> int:
     if not x.shape:
         return 0
     axes = reduced_axes(call, x)
@@ -159,7 +159,7 @@ def _axis(call: Call, x: Argument) -> int:
     return axes[0]
 
 
-def _operand(call: Call, x: Argument, facts: dict[str, Any]) -> Operand:
+def _operand(call: ShaderCall, x: Argument, facts: dict[str, Any]) -> Operand:
     """Return the input as the composer wants it; add its layout to ``facts``."""
     name = call.names[0]
     if x.is_value:

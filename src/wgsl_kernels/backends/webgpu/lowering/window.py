@@ -15,7 +15,7 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.text.skeletons import Skeleton
 from wgsl_kernels.backends.webgpu.programs.building import FOLD, Bound, Composition, build, fold
 from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
-from wgsl_kernels.backends.webgpu.programs.program import Place, Program
+from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.engine.values.spec import Spec
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
-    from wgsl_kernels.backends.webgpu.programs.call import Call
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.choices import Lowered
 
 SMALL = 25
@@ -68,7 +68,7 @@ class _WindowTiling:
 
 
 def lower_window(
-    call: Call,
+    call: ShaderCall,
     arguments: Sequence[Argument | None],
     adapter: Adapter,
     variant: str | None = None,
@@ -118,7 +118,7 @@ def lower_window(
     last = replace(whole, options=options)
     text = first.composed()
     nbytes = output.size * spread.bands * text.partial_bytes
-    bound = replace(bound, partials=(Place("buffer", 1), nbytes))
+    bound = replace(bound, partials=(BindingResource("buffer", 1), nbytes))
     grid = fold(-(-output.size // GROUP))
     dispatches = (
         build(adapter, first, text, spread.grid, bound, facts, prologue=prologue),
@@ -128,7 +128,7 @@ def lower_window(
     return Program(dispatches, buffers, (0,), configuration), NO_CHOICE
 
 
-def _check_shape(call: Call, sliding: Sliding) -> None:
+def _check_shape(call: ShaderCall, sliding: Sliding) -> None:
     gives, says = sliding.out_shape, call.outputs[0].shape
     if gives != says:
         raise ShapeError(
@@ -136,7 +136,7 @@ def _check_shape(call: Call, sliding: Sliding) -> None:
         )
 
 
-def _facts(call: Call, sliding: Sliding, spread: _WindowTiling) -> dict[str, Any]:
+def _facts(call: ShaderCall, sliding: Sliding, spread: _WindowTiling) -> dict[str, Any]:
     size = call.outputs[0].size
     facts: dict[str, Any] = {f"{call.output_names[0]}_size": size, "wk_size": size}
     facts |= {"wk_channels": sliding.channels, "wk_bands": spread.bands}
@@ -148,7 +148,7 @@ def _facts(call: Call, sliding: Sliding, spread: _WindowTiling) -> dict[str, Any
     return facts
 
 
-def _can_unroll(call: Call, x: Argument) -> bool:
+def _can_unroll(call: ShaderCall, x: Argument) -> bool:
     """Say whether the accumulator can be held between two turns of an unrolled loop."""
     source = call.source
     output = call.output_names[0], call.outputs[0].dtype
@@ -156,7 +156,7 @@ def _can_unroll(call: Call, x: Argument) -> bool:
     return held(types, source.functions["init"].returns or "", "total") is not None
 
 
-def _operand(call: Call, x: Argument, sliding: Sliding, facts: dict[str, Any]) -> Operand:
+def _operand(call: ShaderCall, x: Argument, sliding: Sliding, facts: dict[str, Any]) -> Operand:
     """Return the input as the composer wants it; add its layout to ``facts``."""
     name = call.names[0]
     facts |= {"wk_x_strides": (0, 0, 0, 0), "wk_x_strides_planes": 0, "wk_x_offset": 0}
@@ -172,7 +172,7 @@ def _operand(call: Call, x: Argument, sliding: Sliding, facts: dict[str, Any]) -
     return Operand(name, x.dtype, 4, "flat" if x.layout is None else "strided")
 
 
-def reads_of(call: Call) -> int:
+def reads_of(call: ShaderCall) -> int:
     """Return how many windows see an element."""
     kernel, attrs = call.kernel, call.attrs
     if "filter_size" not in attrs:  # what params= returns is known later

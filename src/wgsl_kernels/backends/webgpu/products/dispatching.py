@@ -12,8 +12,8 @@ from wgsl_kernels.backends.webgpu.declare.variants import declare
 from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VARIANTS,
-    Layout,
     Product,
+    Vec4Axes,
     candidates_for,
 )
 
@@ -76,7 +76,7 @@ def multiply(
     dtype: DType,
     *,
     params: Mapping[str, Any],
-    layout: Layout = STRIDED,
+    layout: Vec4Axes = STRIDED,
     epilogue: Epilogue = NO_EPILOGUE,
     configuration: Mapping[str, bool | int] = NO_CONFIGURATION,
     notes: Sequence[str] = (),

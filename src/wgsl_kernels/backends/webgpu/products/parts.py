@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape
 
 
-class Cut(NamedTuple):
+class ProductCut(NamedTuple):
     """Which axes a product is cut along, counted from the last; None where one is taken whole.
 
     Attributes:
@@ -50,7 +50,7 @@ def in_parts(
     a: GpuArray,
     b: GpuArray,
     shape: Shape,
-    cut: Cut,
+    cut: ProductCut,
     epilogue: Epilogue = NO_EPILOGUE,
 ) -> GpuArray:
     """Return a product of a shape from products of parts.

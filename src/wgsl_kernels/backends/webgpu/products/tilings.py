@@ -43,7 +43,7 @@ STAGED = "templates/product_staged.wesl"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Vec4Axes:
     """Along which axis of a product's operands four elements can be read as a vec4.
 
     Where there is any, the results can be written as vec4s along n.
@@ -68,11 +68,11 @@ class Layout:
         return {**found, "Y_ALONG_N": bool(self.b)}
 
 
-STRIDED = Layout()
-VEC4_KN = Layout("k", "n")
-VEC4_KK = Layout("k", "k")
-VEC4_MN = Layout("m", "n")
-VEC4_N = Layout("", "n")
+STRIDED = Vec4Axes()
+VEC4_KN = Vec4Axes("k", "n")
+VEC4_KK = Vec4Axes("k", "k")
+VEC4_MN = Vec4Axes("m", "n")
+VEC4_N = Vec4Axes("", "n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Tiling:
     """
 
     name: str
-    layout: Layout
+    layout: Vec4Axes
     rows: int
     vec4s: int = 2
     down: int = 0
@@ -271,7 +271,7 @@ class Candidates:
 
 
 @remembered(2500)
-def candidates_for(product: Product, layout: Layout, policy: Policy) -> Candidates:
+def candidates_for(product: Product, layout: Vec4Axes, policy: Policy) -> Candidates:
     """Return the tilings that suit a product's sizes, the operands' layout and the adapter."""
     heights = (1,) if product.rows == 1 else (4, 8) if product.rows > 4 else (4,)
     found = [Tiling(f"rows_{height}", layout, height) for height in heights]
@@ -308,10 +308,10 @@ def _split_of(
     return split if split.parts > product.split(best).parts else None
 
 
-def _sharing(product: Product, layout: Layout) -> list[Tiling]:
+def _sharing(product: Product, layout: Vec4Axes) -> list[Tiling]:
     """Return the tilings of lanes that share, but for those of which half would lie outside."""
     if layout.a == "m" and product.channels % 4:
-        layout = Layout("", layout.b)  # eight lanes load eight rows of four channels
+        layout = Vec4Axes("", layout.b)  # eight lanes load eight rows of four channels
     return [
         Tiling(name, layout, rows, vec4s, shares=True)
         for name, (rows, vec4s) in LANES.items()

@@ -16,7 +16,7 @@ from wgsl_kernels.backends.webgpu.products.slots import (
     refuse_others,
 )
 from wgsl_kernels.backends.webgpu.products.terms import adds
-from wgsl_kernels.backends.webgpu.products.tilings import STRIDED, Layout
+from wgsl_kernels.backends.webgpu.products.tilings import STRIDED, Vec4Axes
 from wgsl_kernels.backends.webgpu.templates.vectors import (
     VEC4,
     VEC4_OF,
@@ -107,7 +107,7 @@ class WrittenProduct:
     """
 
     text: Text
-    layout: Layout
+    layout: Vec4Axes
     vec4: tuple[str, ...]
     loads: Mapping[str, Vec4Load | ScalarLoads]
 
@@ -199,7 +199,7 @@ def _optional(file: ProductFile, given: Sequence[str], absent: Sequence[str]) ->
 
 def _layout(
     file: ProductFile, facts: HostFacts, rows: int, cols: int, depth: int
-) -> tuple[Layout, Mapping[str, Vec4Load | ScalarLoads]]:
+) -> tuple[Vec4Axes, Mapping[str, Vec4Load | ScalarLoads]]:
     """Return along which axes the operands are read as vec4, of what the templates have."""
     place = file.text.place(0).label
 
@@ -219,13 +219,13 @@ def _layout(
     is_k, is_m = isinstance(along_k, Vec4Load), isinstance(along_m, Vec4Load)
     is_n, is_inner = isinstance(across, Vec4Load), isinstance(inner, Vec4Load) and cols % 4 == 0
     if is_k and is_n:
-        return Layout("k", "n"), {"a": along_k, "b": across}
+        return Vec4Axes("k", "n"), {"a": along_k, "b": across}
     if is_k and is_inner:
-        return Layout("k", "k"), {"a": along_k, "b": inner}
+        return Vec4Axes("k", "k"), {"a": along_k, "b": inner}
     if is_m and is_n:
-        return Layout("m", "n"), {"a": along_m, "b": across}
+        return Vec4Axes("m", "n"), {"a": along_m, "b": across}
     if is_n:
-        return Layout("", "n"), {"a": _scalar(along_k, place), "b": across}
+        return Vec4Axes("", "n"), {"a": _scalar(along_k, place), "b": across}
     return STRIDED, {"a": _scalar(along_k, place), "b": _scalar(across, place)}
 
 
@@ -236,7 +236,7 @@ def _scalar(one: Vec4Load | ScalarLoads, place: str) -> ScalarLoads:
 
 
 def _functions(
-    file: ProductFile, layout: Layout, loads: Mapping[str, Vec4Load | ScalarLoads]
+    file: ProductFile, layout: Vec4Axes, loads: Mapping[str, Vec4Load | ScalarLoads]
 ) -> list[str]:
     """Return the slots that follow from the user's functions."""
     lines = [one.text for one in loads.values() if isinstance(one, Vec4Load) and one.text]

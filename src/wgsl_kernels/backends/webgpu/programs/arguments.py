@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.arrays.array import (
     is_row_major,
     row_major,
 )
-from wgsl_kernels.backends.webgpu.programs.program import ZEROS, Place
+from wgsl_kernels.backends.webgpu.programs.program import ZEROS, BindingResource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Argument:
     shape: Shape
     dtype: DType
     layout: Layout | None = None
-    place: Place = ZEROS
+    place: BindingResource = ZEROS
     is_value: bool = False
     first_byte: int = 0
 
@@ -50,13 +50,13 @@ class Argument:
     def of(cls, array: GpuArray, number: int) -> Argument:
         """Return what ``array`` is as input ``number``."""
         is_value = array.is_scalar_on_host
-        place = ZEROS if array.size == 0 else Place("input", number)
+        place = ZEROS if array.size == 0 else BindingResource("input", number)
         return cls(array.shape, array.dtype, array.layout, place, is_value)
 
     @classmethod
     def made(cls, spec: Spec, number: int) -> Argument:
         """Return what buffer ``number`` holds."""
-        return cls(spec.shape, spec.dtype, None, Place("buffer", number))
+        return cls(spec.shape, spec.dtype, None, BindingResource("buffer", number))
 
     @property
     def size(self) -> int:

@@ -15,8 +15,8 @@ from wgsl_kernels.backends.webgpu.programs.program import (
     Binding,
     Dispatch,
     ParamBlock,
-    Report,
     ShaderModule,
+    StatusReport,
 )
 from wgsl_kernels.engine.environment.errors import ArgumentError, OutOfMemoryError
 from wgsl_kernels.engine.registry.registrations import announce_change
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-    from wgsl_kernels.backends.webgpu.programs.program import Grid, Place
+    from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Grid
 
 FOLD = 65535
 """Workgroups along one axis of a grid; larger grids fold into two dimensions."""
@@ -134,12 +134,12 @@ class Bound:
     """
 
     arguments: Mapping[str, Argument]
-    partials: tuple[Place, int] | None = None
+    partials: tuple[BindingResource, int] | None = None
     windows: Mapping[str, tuple[int, int]] | None = None
     numbers: Mapping[str, int] | None = None
     values: tuple[tuple[str, int], ...] = ()
 
-    def moved(self, place: Callable[[Place], Place]) -> Bound:
+    def moved(self, place: Callable[[BindingResource], BindingResource]) -> Bound:
         """Return the same in other places: those that ``place`` gives for its own."""
         arguments = {
             name: replace(one, place=place(one.place)) for name, one in self.arguments.items()
@@ -219,12 +219,12 @@ def _binding(adapter: Adapter, kernel: str, slot: BoundBuffer, bound: Bound) -> 
 
 def _report(
     composition: Composition, composed: Composed, arguments: Mapping[str, Argument]
-) -> Report:
+) -> StatusReport:
     names = tuple([one.name for one in composition.inputs])
     shapes = tuple([(name, one.shape) for name, one in arguments.items()])
     loops = long_loops(composition.source, composed.form) if composition.source.checks_loops else ()
     ended = what_ended(composition.kernel, loops) if loops else None
-    return Report(composition.kernel, names, shapes, ended)
+    return StatusReport(composition.kernel, names, shapes, ended)
 
 
 _most_groups = [FOLD]

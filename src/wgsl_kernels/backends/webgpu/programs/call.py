@@ -20,7 +20,7 @@ FACT_ENDINGS = ("_shape", "_strides", "_offset", "_size", "_dtype")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Call:
+class ShaderCall:
     """One shader kernel for inputs of fixed specs.
 
     Attributes:

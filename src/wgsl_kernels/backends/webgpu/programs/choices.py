@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class VariantChoices:
     """What a choice is about.
 
     Attributes:
@@ -26,6 +26,6 @@ class Choices:
     template: str = ""
 
 
-NO_CHOICE = Choices()
-Lowered = tuple["Program", Choices]
+NO_CHOICE = VariantChoices()
+Lowered = tuple["Program", VariantChoices]
 """A program, and what else there is in its place."""

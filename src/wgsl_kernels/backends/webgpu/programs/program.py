@@ -23,7 +23,7 @@ Configuration = tuple[tuple[str, Any], ...]
 """What was chosen for a program, by name: a variant, into how many parts a row goes."""
 
 
-class Place(NamedTuple):
+class BindingResource(NamedTuple):
     """What a binding is bound to.
 
     ``input`` and ``buffer`` are numbered; ``zeros`` stands for an absent or an empty input,
@@ -37,7 +37,7 @@ class Place(NamedTuple):
         return f"{self.kind} {self.number}" if self.kind in ("input", "buffer") else self.kind
 
 
-ZEROS, STATUS = Place("zeros"), Place("status")
+ZEROS, STATUS = BindingResource("zeros"), BindingResource("status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Binding:
     """
 
     name: str
-    place: Place
+    place: BindingResource
     access: str
     first: int
     nbytes: int
@@ -129,7 +129,7 @@ class ShaderModule:
         return f"ShaderModule({self.composed.kernel!r}, {self.digest[:12]})"
 
 
-class Report(NamedTuple):
+class StatusReport(NamedTuple):
     """What the words of an error that a kernel reports are made of.
 
     Attributes:
@@ -158,7 +158,7 @@ class ParamBlock:
 
     data: bytes
     values: tuple[tuple[str, int], ...] = ()
-    report: Report | None = None
+    report: StatusReport | None = None
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 
     @property
@@ -195,7 +195,7 @@ class Dispatch:
     composition: Composition | None = field(default=None, compare=False, repr=False)
     bound: Bound | None = field(default=None, compare=False, repr=False)
 
-    def moved(self, place: Callable[[Place], Place]) -> Dispatch:
+    def moved(self, place: Callable[[BindingResource], BindingResource]) -> Dispatch:
         """Return the same on other buffers: those that ``place`` gives for its own.
 
         Raises:
@@ -285,7 +285,7 @@ class Program:
         def moved(one: Binding) -> Binding:
             if not one.is_buffer:
                 return one
-            return replace(one, place=Place("buffer", number[one.place.number]))
+            return replace(one, place=BindingResource("buffer", number[one.place.number]))
 
         dispatches = [
             replace(one, bindings=tuple([moved(b) for b in one.bindings]))

@@ -7,10 +7,10 @@ from weakref import WeakSet
 
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import cut
-from wgsl_kernels.backends.webgpu.fusion.graph import VIEW, Group
+from wgsl_kernels.backends.webgpu.fusion.graph import VIEW, FusionGroup
 from wgsl_kernels.backends.webgpu.fusion.groups import GroupTexts, lower_group
 from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
-from wgsl_kernels.backends.webgpu.fusion.seen import Seen
+from wgsl_kernels.backends.webgpu.fusion.seen import SeenStructures
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.runtime.fusible_kernels import FusibleKernels
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.composing.text.structure import Structure
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.fusion.cut import Part
-    from wgsl_kernels.backends.webgpu.fusion.modes import Reading
+    from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch
+    from wgsl_kernels.backends.webgpu.fusion.modes import LeafReads
     from wgsl_kernels.backends.webgpu.runtime.session import Session
 
 CALLED = "The op was called at"
@@ -47,7 +47,7 @@ class Evaluator:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.seen = Seen()
+        self.seen = SeenStructures()
         self._programs: DeviceCache[Any, tuple[Loaded, tuple[int, ...]]] = DeviceCache(
             _bytes_of_group
         )
@@ -119,7 +119,7 @@ class Evaluator:
 
     def _run_group(self, device: Device, root: GpuArray) -> None:
         """Make a map's group, or something that it needs first."""
-        group = Group((root,))
+        group = FusionGroup((root,))
         if not group.foreign:
             self._run(device, group)
             return
@@ -133,16 +133,16 @@ class Evaluator:
         del group  # it would count as somebody who holds these arrays
         self.make(first, "what uses it has another shape or another kernel before it")
 
-    def _fusible_of(self, group: Group) -> int | None:
+    def _fusible_of(self, group: FusionGroup) -> int | None:
         """Return the leaf whose kernel the group may follow."""
         return next((n for n in group.foreign if self._may_follow(group, n)), None)
 
-    def _may_follow(self, group: Group, number: int) -> bool:
+    def _may_follow(self, group: FusionGroup, number: int) -> bool:
         """Say whether a leaf is made by a kernel that the group may follow."""
         op, size = group.leaves[number].op, group.leaves[number].size
         return op.is_fusible and op.accepts_epilogue and size == group.nodes[-1].size
 
-    def _run(self, device: Device, group: Group) -> None:
+    def _run(self, device: Device, group: FusionGroup) -> None:
         states = self.states(device, group)
         if len(group.nodes) == 1 and _is_flat(group, states):
             self._alone(group, 0)
@@ -162,13 +162,15 @@ class Evaluator:
         if group.has_views:
             self.share_views(group)
 
-    def share_views(self, group: Group) -> None:
+    def share_views(self, group: FusionGroup) -> None:
         """Give the views that somebody holds what they are views of."""
         for array, is_held in zip(group.nodes, group.held, strict=True):
             if array.op is VIEW and is_held:
                 _share(array, self)
 
-    def states(self, device: Device, group: Group, given: int | None = None) -> tuple[Any, ...]:
+    def states(
+        self, device: Device, group: FusionGroup, given: int | None = None
+    ) -> tuple[Any, ...]:
         """Have the leaves but ``given`` on the device; return the layout of each."""
         states: list[Any] = []
         for number, array in enumerate(group.leaves):
@@ -183,7 +185,7 @@ class Evaluator:
             states.append(array.layout)
         return tuple(states)
 
-    def _run_separately(self, group: Group) -> None:
+    def _run_separately(self, group: FusionGroup) -> None:
         """Make the nodes one by one, giving up each that nobody needs any more."""
         nodes = group.nodes
         last = {ref: n for n, refs in enumerate(group.refs) for ref in refs if ref >= 0}
@@ -196,7 +198,7 @@ class Evaluator:
             for ref in done.get(number, ()):
                 nodes[ref] = nodes[-1]
 
-    def _alone(self, group: Group, number: int) -> None:
+    def _alone(self, group: FusionGroup, number: int) -> None:
         """Make one node with the program of its kernel."""
         array = group.nodes[number]
         if array.op is VIEW:
@@ -207,11 +209,11 @@ class Evaluator:
         array.materialise(made.storage, made.device)
 
     def _loaded(
-        self, device: Device, group: Group, states: tuple[Any, ...]
+        self, device: Device, group: FusionGroup, states: tuple[Any, ...]
     ) -> tuple[Loaded, tuple[int, ...]] | None:
         """Return the program of a group; None if a structure is new or cannot be fused."""
         most = device.limits["max-storage-buffers-per-shader-stage"]
-        parts: list[tuple[Part, Structure, Reading]] = []
+        parts: list[tuple[GroupDispatch, Structure, LeafReads]] = []
         fits = True
         for part in cut(group, [state != "value" for state in states], most):
             found = structure_of(group, part)
@@ -232,7 +234,7 @@ class Evaluator:
             return False
         return not self.seen.may_be_early(self.session.open().recorded, cost)
 
-    def is_too_large(self, device: Device, group: Group) -> bool:
+    def is_too_large(self, device: Device, group: FusionGroup) -> bool:
         """Say whether an array of a group is above the binding limit."""
         arrays = (*group.leaves, *group.nodes)
         largest = device.largest_binding
@@ -241,7 +243,7 @@ class Evaluator:
         )
 
 
-def _is_flat(group: Group, states: tuple[Any, ...]) -> bool:
+def _is_flat(group: FusionGroup, states: tuple[Any, ...]) -> bool:
     """Say whether every leaf is one number, or has the elements of the group in order."""
     size = group.nodes[0].size
     return all(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import Layout
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
-    from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Place, Program
+    from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Dispatch, Program
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.registry.registry import Kernel
     from wgsl_kernels.engine.values.host import Array
@@ -42,7 +42,7 @@ Check = tuple[int, "Callable[[Array], None]"]
 Constant = tuple["Array", Spec]
 
 
-class Result(NamedTuple):
+class FunctionResult(NamedTuple):
     """Where one result of a function lies: in a buffer of its program or in an input.
 
     Attributes:
@@ -50,7 +50,7 @@ class Result(NamedTuple):
         layout: Strides and offset there, None where it is contiguous.
     """
 
-    place: Place | None
+    place: BindingResource | None
     layout: Layout | None
 
 
@@ -66,16 +66,16 @@ class Lowered(NamedTuple):
     """
 
     program: Program
-    results: tuple[Result, ...]
+    results: tuple[FunctionResult, ...]
     constants: tuple[Constant, ...]
     checks: tuple[Check, ...]
 
 
-class _Known(NamedTuple):
+class _LoadedFunction(NamedTuple):
     """A lowered function on a device; ``is_plain``: there is but a program with one result."""
 
     loaded: Loaded
-    results: tuple[Result, ...]
+    results: tuple[FunctionResult, ...]
     constants: tuple[Constant, ...]
     checks: tuple[Check, ...]
     is_plain: bool
@@ -127,7 +127,7 @@ class FunctionLaunch:
         self._lower = lower
         self._repeats = outputs is not None and kernel.repeats
         self._asked: Device | None = None
-        self._programs: DeviceCache[Any, _Known | bool] = DeviceCache(_bytes_of_known)
+        self._programs: DeviceCache[Any, _LoadedFunction | bool] = DeviceCache(_bytes_of_known)
         self._fused: DeviceCache[Any, Loaded | bool] = DeviceCache(bytes_of_loaded)
 
     def __call__(self, arrays: list[Any]) -> Sequence[Any]:
@@ -250,7 +250,7 @@ class FunctionLaunch:
 
     def _known_for(
         self, device: Device, arrays: Sequence[Any], given: Sequence[Any]
-    ) -> _Known | None:
+    ) -> _LoadedFunction | None:
         """Return the program for arrays of these layouts; None where the function is to be called.
 
         It is run symbolically for layouts that are new.
@@ -281,11 +281,11 @@ class FunctionLaunch:
             and only.place.kind == "buffer"
             and only.layout is None
         )
-        known = _Known(Loaded(device, program), results, constants, checks, is_plain)
+        known = _LoadedFunction(Loaded(device, program), results, constants, checks, is_plain)
         self._programs.keep(key, known)
         return known
 
-    def _arrays(self, known: _Known, given: Sequence[Any]) -> list[GpuArray]:
+    def _arrays(self, known: _LoadedFunction, given: Sequence[Any]) -> list[GpuArray]:
         """Run the program and return its results as arrays."""
         assert self.outputs is not None
         for one in given:
@@ -359,7 +359,7 @@ class FunctionLaunch:
         return several
 
 
-def _bytes_of_known(known: _Known | bool) -> int:
+def _bytes_of_known(known: _LoadedFunction | bool) -> int:
     if isinstance(known, bool):
         return 500
     return bytes_of_loaded(known.loaded) + sum([values.nbytes for values, _ in known.constants])

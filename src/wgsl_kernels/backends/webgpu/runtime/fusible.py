@@ -13,7 +13,7 @@ from wgsl_kernels.backends.webgpu.lowering.lower import lower, must_check_loops
 from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, reads_of
 from wgsl_kernels.backends.webgpu.modules.eligible import can_wait
 from wgsl_kernels.backends.webgpu.programs.arguments import arguments_of
-from wgsl_kernels.backends.webgpu.runtime.launch import ABSENT, VALUE, Entry, ShaderLaunch
+from wgsl_kernels.backends.webgpu.runtime.launch import ABSENT, VALUE, LoadedVariants, ShaderLaunch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.fusion.splice import Maps
-    from wgsl_kernels.backends.webgpu.programs.call import Call
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.choices import Lowered
     from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
     from wgsl_kernels.backends.webgpu.runtime.session import Session
@@ -47,7 +47,7 @@ class FusibleLaunch(ShaderLaunch):
     is_deferrable = False
     checked: Device | None = None
 
-    def __init__(self, session: Session, call: Call, form: Form) -> None:
+    def __init__(self, session: Session, call: ShaderCall, form: Form) -> None:
         super().__init__(session, call)
         self.form = form
         self.accepts_prologue: tuple[int, ...] = (0,)
@@ -146,7 +146,7 @@ class FusibleLaunch(ShaderLaunch):
         key = (tuple(states), maps.key)
         entry = self.entries[key]
         if entry is None:
-            entry = self.remember(key, Entry(device, lowered(None)))
+            entry = self.remember(key, LoadedVariants(device, lowered(None)))
         if maps.keeps:
             for spec in self.large:
                 session.check_size(spec)
@@ -173,7 +173,7 @@ class FusibleLaunch(ShaderLaunch):
             self.session.check_size(spec)
         key = tuple([_state_of(one) for one in arrays])
         if self.entries[key] is None:
-            entry = self.remember(key, Entry(device, self.lower(arrays, device, None)))
+            entry = self.remember(key, LoadedVariants(device, self.lower(arrays, device, None)))
             if not self.call.shader.origin.is_ours:
                 entry.loaded.compile()
         self.is_deferrable = bool(self.accepts_prologue or self.accepts_epilogue)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.groups.attach import AFTER, prefix_of
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
-from wgsl_kernels.backends.webgpu.fusion.cut import Part, cut
-from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, Group, cost_of
+from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch, cut
+from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, FusionGroup, cost_of
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.seen import COST_WITH_KERNEL
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps
@@ -145,7 +145,7 @@ class FusibleKernels:
             own = self._whole(op.run_now(list(fusible.inputs))[0])
             fusible.materialise(own.storage, own.device)
 
-    def follow(self, device: Device, group: Group, at: int) -> bool:
+    def follow(self, device: Device, group: FusionGroup, at: int) -> bool:
         """Make a group behind the kernel that makes its leaf ``at``.
 
         Returns:
@@ -173,7 +173,7 @@ class FusibleKernels:
             self.evaluator.share_views(group)
         return True
 
-    def _repeat(self, device: Device, group: Group, known: _KnownGroup) -> None:
+    def _repeat(self, device: Device, group: FusionGroup, known: _KnownGroup) -> None:
         """Run what was fused before for a group like this one, behind a kernel like this one."""
         leaves = group.leaves
         fusible = leaves[known.at]
@@ -192,7 +192,9 @@ class FusibleKernels:
         if group.has_views:
             self.evaluator.share_views(group)
 
-    def before(self, device: Device, fusible: GpuArray) -> dict[int, tuple[Fused, Group]] | None:
+    def before(
+        self, device: Device, fusible: GpuArray
+    ) -> dict[int, tuple[Fused, FusionGroup]] | None:
         """Return the groups that stand for inputs; make the other inputs that are pending.
 
         None if something was made: then what was collected before may be out of date.
@@ -200,7 +202,7 @@ class FusibleKernels:
         op, inputs = fusible.op, fusible.inputs
         if op is None:
             return {}
-        found: dict[int, tuple[Fused, Group]] = {}
+        found: dict[int, tuple[Fused, FusionGroup]] = {}
         left = _bindings(device, fusible)
         for index in range(len(inputs)):
             if inputs[index] is None or inputs[index].op is None:
@@ -215,7 +217,7 @@ class FusibleKernels:
             found[index] = taken
         return found
 
-    def epilogue(self, device: Device, group: Group, at: int) -> tuple[Fused, bool] | None:
+    def epilogue(self, device: Device, group: FusionGroup, at: int) -> tuple[Fused, bool] | None:
         """Return how ``group`` can follow the kernel that makes its leaf ``at``.
 
         Returns:
@@ -243,9 +245,9 @@ class FusibleKernels:
     def run(
         self,
         device: Device,
-        group: Group,
+        group: FusionGroup,
         at: int,
-        before: dict[int, tuple[Fused, Group]],
+        before: dict[int, tuple[Fused, FusionGroup]],
         behind: tuple[Fused, bool],
         key: Any,
     ) -> None:
@@ -281,8 +283,8 @@ class FusibleKernels:
 
     def _prologue(
         self, device: Device, fusible: GpuArray, index: int, left: int
-    ) -> tuple[Fused, Group] | None:
-        group = Group(fusible.inputs, index, 1)
+    ) -> tuple[Fused, FusionGroup] | None:
+        group = FusionGroup(fusible.inputs, index, 1)
         part = whole(group)
         if part is None or any(group.held) or group.foreign or len(part.leaves) > left:
             return None
@@ -300,7 +302,7 @@ class FusibleKernels:
         return None if fused is None else (fused, group)
 
     def _find(
-        self, key: Any, prefix: str, group: Group, part: Part, given: GpuArray | None
+        self, key: Any, prefix: str, group: FusionGroup, part: GroupDispatch, given: GpuArray | None
     ) -> Fused | None:
         """Return what is composed for a structure; None if it is new or cannot be."""
         found = self._fused[key]
@@ -321,7 +323,7 @@ class FusibleKernels:
 
 def _maps(
     fusible: GpuArray,
-    before: dict[int, tuple[Fused, Group]],
+    before: dict[int, tuple[Fused, FusionGroup]],
     behind: Fused | None = None,
     *,
     keeps: bool = True,
@@ -332,7 +334,7 @@ def _maps(
     )
 
 
-def _leaves(before: dict[int, tuple[Fused, Group]]) -> list[GpuArray]:
+def _leaves(before: dict[int, tuple[Fused, FusionGroup]]) -> list[GpuArray]:
     """Return the arrays that groups read, in order."""
     return [group.leaves[~ref] for one, group in before.values() for ref in one.part.leaves]
 

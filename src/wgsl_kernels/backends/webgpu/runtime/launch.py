@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.programs.call import Call
-    from wgsl_kernels.backends.webgpu.programs.choices import Choices, Lowered
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
+    from wgsl_kernels.backends.webgpu.programs.choices import Lowered, VariantChoices
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.backends.webgpu.tuning.choice import Choice
 
 VALUE, ABSENT = "value", "absent"
 
 
-class Entry:
+class LoadedVariants:
     """A loaded program, and those of the other variants that there are.
 
     Attributes:
@@ -44,7 +44,7 @@ class Entry:
         return self.has_choice and (self.choices.work >= WORTH or is_asked())
 
 
-def _bytes_of_entry(entry: Entry) -> int:
+def _bytes_of_entry(entry: LoadedVariants) -> int:
     return 1000 + bytes_of_loaded(entry.loaded)
 
 
@@ -53,7 +53,7 @@ class ShaderLaunch:
 
     is_fusible = False
 
-    def __init__(self, session: Session, call: Call) -> None:
+    def __init__(self, session: Session, call: ShaderCall) -> None:
         outputs = call.outputs
         self.session = session
         self.call = call
@@ -63,7 +63,7 @@ class ShaderLaunch:
         self.nbytes = [device_bytes(one.size, one.dtype) for one in outputs]
         self.is_empty = all(one.size == 0 for one in outputs)
         self.large = [one for one in outputs if one.nbytes >= CHECKED_BYTES]
-        self.entries: DeviceCache[Any, Entry] = DeviceCache(_bytes_of_entry)
+        self.entries: DeviceCache[Any, LoadedVariants] = DeviceCache(_bytes_of_entry)
 
     def __call__(self, arrays: list[Any]) -> Sequence[GpuArray]:
         """Run the kernel, now or when it is needed."""
@@ -114,13 +114,13 @@ class ShaderLaunch:
         """Return the program for arrays of these layouts, of the variant that the tuner takes."""
         entry = self.entries[key]
         if entry is None:
-            entry = self.remember(key, Entry(device, self.lower(arrays, device, None)))
+            entry = self.remember(key, LoadedVariants(device, self.lower(arrays, device, None)))
         if not entry.is_open:
             return entry.loaded
         return self.chosen(entry, lambda name: self.lower(arrays, device, name), arrays)
 
     def chosen(
-        self, entry: Entry, lower: Callable[[str], Lowered], inputs: Sequence[Any]
+        self, entry: LoadedVariants, lower: Callable[[str], Lowered], inputs: Sequence[Any]
     ) -> Loaded:
         """Return the variant that the tuner takes; it may measure them all on these inputs."""
         device, choices = entry.loaded.device, entry.choices
@@ -142,7 +142,7 @@ class ShaderLaunch:
             )
         )
 
-    def choice_of(self, choices: Choices) -> Choice:
+    def choice_of(self, choices: VariantChoices) -> Choice:
         """Return what the tuner is asked; each variant is a configuration of the same files."""
         source, names = self.call.shader.source, choices.names
 
@@ -171,7 +171,7 @@ class ShaderLaunch:
             for spec, one in zip(self.outputs, storages, strict=True)
         ]
 
-    def remember(self, key: Any, entry: Entry) -> Entry:
+    def remember(self, key: Any, entry: LoadedVariants) -> LoadedVariants:
         """Keep a program, within bounds."""
         return self.entries.keep(key, entry)
 

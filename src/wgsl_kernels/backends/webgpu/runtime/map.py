@@ -20,7 +20,7 @@ from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.modules.eligible import is_light
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, arguments_of, same_buffers
 from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
-from wgsl_kernels.backends.webgpu.runtime.launch import VALUE, Entry, ShaderLaunch
+from wgsl_kernels.backends.webgpu.runtime.launch import VALUE, LoadedVariants, ShaderLaunch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -151,7 +151,7 @@ class MapLaunch(ShaderLaunch):
         key: Any = tuple(states)
         if len(arrays) > 1:
             key = (key, same_buffers(arrays))
-        entry = self.remember(key, Entry(device, self.lower(arrays, device, None)))
+        entry = self.remember(key, LoadedVariants(device, self.lower(arrays, device, None)))
         entry.loaded.compile()
         if entry.loaded.makes_one:
             self._become_deferrable(kind, arguments)

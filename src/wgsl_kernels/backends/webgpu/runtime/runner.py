@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.programs.program import (
         Binding,
+        BindingResource,
         Dispatch,
-        Place,
         Program,
-        Report,
+        StatusReport,
     )
 
 SPECIAL = ("zeros", "status")
@@ -36,7 +36,7 @@ EMPTY_BYTES = 16
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Step:
+class LoadedDispatch:
     """One dispatch on a device.
 
     Attributes:
@@ -53,7 +53,7 @@ class Step:
     dispatch: Dispatch
     ready: Ready
     places: tuple[int, ...]
-    special: tuple[tuple[int, Place], ...]
+    special: tuple[tuple[int, BindingResource], ...]
     changes: bool
     begins: tuple[int, ...]
     ends: tuple[int, ...]
@@ -199,7 +199,7 @@ def _run_because(device: Device, cause: str, ready: Ready, storages: list[Any]) 
 
 
 def _completed(
-    device: Device, step: Step, inputs: Sequence[GpuArray], storages: list[Any]
+    device: Device, step: LoadedDispatch, inputs: Sequence[GpuArray], storages: list[Any]
 ) -> Ready:
     """Return a dispatch with what changes from run to run; put in the buffers that are special."""
     params = step.dispatch.params
@@ -223,7 +223,7 @@ def _packed(dispatch: Dispatch, inputs: Sequence[GpuArray], more: Mapping[str, i
     return dispatch.module.composed.pack(facts)
 
 
-def _describe(report: Report) -> Callable[[int, int], Exception]:
+def _describe(report: StatusReport) -> Callable[[int, int], Exception]:
     line = user_line()
 
     def describe(code: int, value: int) -> Exception:
@@ -236,7 +236,7 @@ def _describe(report: Report) -> Callable[[int, int], Exception]:
     return describe
 
 
-def _steps(device: Device, program: Program) -> list[Step]:
+def _steps(device: Device, program: Program) -> list[LoadedDispatch]:
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for at, one in enumerate(program.dispatches):
@@ -244,7 +244,7 @@ def _steps(device: Device, program: Program) -> list[Step]:
             if binding.place.kind == "buffer":
                 first.setdefault(binding.place.number, at)
                 last[binding.place.number] = at
-    found: list[Step] = []
+    found: list[LoadedDispatch] = []
     for at, one in enumerate(program.dispatches):
         places = [_number(binding) for binding in one.bindings]
         special = [
@@ -258,7 +258,7 @@ def _steps(device: Device, program: Program) -> list[Step]:
         changes = bool(special) or not one.params.is_fixed
         cause = f"a dispatch has at most {one.cut}" if one.cut else ""
         where = tuple(places), tuple(special)
-        found.append(Step(one, ready, *where, changes, begins, ends, cause))
+        found.append(LoadedDispatch(one, ready, *where, changes, begins, ends, cause))
     return found
 
 

@@ -40,7 +40,7 @@ class Event:
 
 
 @dataclass
-class Watching:
+class DispatchWatch:
     """What the dispatches of a block noted.
 
     Attributes:
@@ -55,14 +55,14 @@ class Watching:
 
 
 @contextmanager
-def watching(device: Device, *, poison: int | None = None) -> Iterator[Watching]:
+def watching(device: Device, *, poison: int | None = None) -> Iterator[DispatchWatch]:
     """Have all dispatches of a block watch themselves; each is waited for.
 
     Args:
         device: The device.
         poison: The word with which new memory is filled, so that what nobody writes shows.
     """
-    seen = Watching()
+    seen = DispatchWatch()
     plain = device.run
     own = vars(device)
 
@@ -151,7 +151,7 @@ def watch_run(
     plain: Callable[[Any, Any], None],
     ready: Ready,
     storages: Sequence[Storage],
-) -> Watching:
+) -> DispatchWatch:
     """Run one dispatch as a shader that watches itself, wait for it, and return what it noted.
 
     Args:
@@ -162,7 +162,7 @@ def watch_run(
     """
     assert ready.origin is not None
     _, dispatch = ready.origin
-    seen = Watching(dispatches=[dispatch])
+    seen = DispatchWatch(dispatches=[dispatch])
     composed = dispatch.module.composed
     slots = [one for one in composed.bindings if one.role != "params"]
     number = max((one.number for one in composed.bindings), default=-1) + 1

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_vec4
-from wgsl_kernels.backends.webgpu.composing.groups.expressions import Expressions
+from wgsl_kernels.backends.webgpu.composing.groups.expressions import GroupExpressions
 from wgsl_kernels.backends.webgpu.composing.groups.fields import Offered
 from wgsl_kernels.backends.webgpu.composing.groups.functions import Functions
 from wgsl_kernels.backends.webgpu.composing.text.operands import BOUND_TYPES, Operand
@@ -100,7 +100,7 @@ def _element(structure: Structure, type_: str) -> str:
     return f"vec4<{type_}>" if structure.vec4 else type_
 
 
-def _expressions(composer: Composer, structure: Structure, prefix: str) -> Expressions:
+def _expressions(composer: Composer, structure: Structure, prefix: str) -> GroupExpressions:
     fields = Offered(composer, prefix)
     functions = Functions(fields, prefix)
     operands = {one.name: one for one in leaves_of(structure, prefix)}
@@ -113,4 +113,4 @@ def _expressions(composer: Composer, structure: Structure, prefix: str) -> Expre
         operand = operands[f"{prefix}l{number}"]
         return composer.variable(operand, f"vec4<{element}>" if wide else element)
 
-    return Expressions(structure, functions, fields, array)
+    return GroupExpressions(structure, functions, fields, array)

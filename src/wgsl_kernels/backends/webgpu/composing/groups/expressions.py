@@ -23,7 +23,7 @@ _HOLDS = {"float32": "hold", "float16": "wk_hold_f16", "complex64": "wk_hold_vec
 
 
 @dataclass
-class Expressions:
+class GroupExpressions:
     """Statements that compute a structure's steps for the item ``wk_i``.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.groups.expressions import Expressions
+from wgsl_kernels.backends.webgpu.composing.groups.expressions import GroupExpressions
 from wgsl_kernels.backends.webgpu.composing.groups.fields import Fields
 from wgsl_kernels.backends.webgpu.composing.groups.functions import Functions
 from wgsl_kernels.backends.webgpu.composing.text.composed import (
@@ -38,7 +38,7 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
     functions = Functions(fields)
     for word in ("wk_size", "wk_run_bits", *(() if across is None else ACROSS)):
         fields.word(word)
-    expressions = Expressions(structure, functions, fields, lambda number: f"wk_l{number}")
+    expressions = GroupExpressions(structure, functions, fields, lambda number: f"wk_l{number}")
     expressions.across = across
     values = expressions.compute()
     for number in structure.outputs:

@@ -62,7 +62,7 @@ class LongLoop:
 def long_loops(source: Source, form: Form) -> tuple[LongLoop, ...]:
     """Return the author's loops, of a kernel in some form, that an adapter may end."""
     most = _ROUNDS.get(form, _UNROLLED)
-    found = [one for facts in source.files for one in _Counting(facts).loops_above(most)]
+    found = [one for facts in source.files for one in _LoopCounter(facts).loops_above(most)]
     return tuple([one for one in found if not _is_ours(one)])
 
 
@@ -72,7 +72,7 @@ def _is_ours(loop: LongLoop) -> bool:
     return not file.is_absolute() and (shaders_folder() / file).is_file()
 
 
-class _Counting:
+class _LoopCounter:
     """How often the loops of a file turn in one call of each function.
 
     Only loops in loops are gone into by recursion: other nesting may be deep, and stacks small.
