@@ -54,7 +54,7 @@ class Unrolling(Folding):
         self._loops: dict[int, tuple[tree.Node | None, bool]] = {}  # by the author's nodes
 
     def block(self, node: tree.CompoundStatement) -> tree.CompoundStatement:
-        """Return what is left of a block; see ``Statements``."""
+        """Return what is left of a block; see `StatementSpecializer`."""
         raise NotImplementedError
 
     def is_marked(self, node: tree.Node) -> bool:
