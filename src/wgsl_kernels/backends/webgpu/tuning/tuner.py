@@ -154,7 +154,7 @@ class Tuner:
         """Say whether `choose` answers at once, without a run of any variant."""
         if len(choice.names) == 1 or config.deterministic or config.tuning == "off":
             return True
-        if self._asked is not None or choice.key not in self._chosen:
+        if self._asked is not None:
             return False
         return self._later.get(choice.key, math.inf) > time.monotonic()
 
