@@ -151,6 +151,16 @@ def test_many_values_that_a_function_makes_do_not_stay_on_the_device() -> None:
         assert wk.memory().num_bytes < wave.nbytes
 
 
+def test_a_function_is_lowered_once_where_the_tuner_may_measure(lowered: list[Pair]) -> None:
+    """Sort asks it for itself, and for the scan in it, which is too little to be measured."""
+    x = wk.tensor(np.arange(4096, dtype=np.float32)[::-1].copy())
+    with wk.use_backend("webgpu"), wk.config.using(tuning="auto", fusion="never"):
+        for _turn in range(3):
+            assert wk.sort(x).numpy()[0] == 0.0
+
+    assert len(lowered) == 1
+
+
 def test_a_deprecated_promise_warns() -> None:
     with pytest.warns(DeprecationWarning, match="want repeats=True"):
         wk.wgsl_kernel("NeverRegistered", accepts_epilogue=True)
