@@ -2,7 +2,7 @@
 
 Each head is a process, or a new process each time, that imports its own package; both take turns,
 and the least time of a turn counts. A row fails if the 95 % interval of new time divided by old
-time lies beyond 1.10 as a whole, that of a first result's processor time beyond 1.03, and the
+time is beyond 1.10 as a whole, that of a first result's processor time beyond 1.03, and the
 geometric mean of all rows beyond 1.03. Nothing is measured while others use the machine.
 """
 

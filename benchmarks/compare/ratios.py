@@ -27,7 +27,7 @@ class Ratio:
     high: float
 
     def is_within(self, limit: float) -> bool:
-        """Return whether the interval does not lie beyond ``limit`` as a whole."""
+        """Return whether the interval is not beyond ``limit`` as a whole."""
         return self.low <= limit
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class Verdict:
     Attributes:
         row: Its name.
         ratios: By clock.
-        failed: The clocks whose interval lies beyond the limit.
+        failed: The clocks whose interval is beyond the limit.
     """
 
     row: str

@@ -1,4 +1,4 @@
-"""Two heads take turns on an idle machine, and what lies beyond a limit as a whole fails."""
+"""Two heads take turns on an idle machine, and what is beyond a limit as a whole fails."""
 
 import subprocess
 from collections.abc import Sequence

@@ -88,7 +88,7 @@ def aliases_of(tfjs: Mapping[str, str]) -> dict[str, str]:
     A name in a namespace that is also one outside (``fused.conv2d``) is none.
 
     Args:
-        tfjs: What each of its functions is called here; see `Names.path`.
+        tfjs: What each of its functions is called here; see `FunctionNames.path`.
     """
     found: dict[str, str] = {}
     for theirs, ours in tfjs.items():

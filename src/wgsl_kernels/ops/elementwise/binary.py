@@ -29,7 +29,7 @@ from wgsl_kernels.ops.rules.specs import COMPLEX, NUMBERS
 from wgsl_kernels.ops.shapes import creation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
@@ -196,16 +196,21 @@ def _floor_divide_grad(dy: Tensor, a_shape: Shape, b_shape: Shape, a_dtype: Any)
     return creation.zeros(a_shape, a_dtype), creation.zeros(b_shape, a_dtype)
 
 
-def _maximum_cpu(a: Array, b: Array) -> Array:
-    larger = extreme_of(np.maximum, a, b)
-    return larger.astype(np.int32) if a.dtype == np.bool_ else larger
+def _extreme_cpu(extreme: np.ufunc) -> Callable[[Array, Array], Array]:
+    """Return the larger or the smaller of two arrays, of bools as int32."""
+
+    def on_cpu(a: Array, b: Array) -> Array:
+        found = extreme_of(extreme, a, b)
+        return found.astype(np.int32) if a.dtype == np.bool_ else found
+
+    return on_cpu
 
 
 @public(numpy="maximum", tfjs="maximum", method=True)
 @elementwise(
     "Maximum",
     "elementwise/binary/maximum.wesl",
-    cpu=_maximum_cpu,
+    cpu=_extreme_cpu(np.maximum),
     gives={"bool": "int32"},
     exact=NUMBERS,
 )
@@ -232,16 +237,11 @@ def _maximum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Pair:
     )
 
 
-def _minimum_cpu(a: Array, b: Array) -> Array:
-    smaller = extreme_of(np.minimum, a, b)
-    return smaller.astype(np.int32) if a.dtype == np.bool_ else smaller
-
-
 @public(numpy="minimum", tfjs="minimum", method=True)
 @elementwise(
     "Minimum",
     "elementwise/binary/minimum.wesl",
-    cpu=_minimum_cpu,
+    cpu=_extreme_cpu(np.minimum),
     gives={"bool": "int32"},
     exact=NUMBERS,
 )

@@ -120,7 +120,7 @@ def lower_function(
     buffers = list(record.buffers)
     for (place, layout), spec in zip(results, outputs, strict=True):
         if place is not None and place.kind == "buffer" and layout is None:
-            buffers[place.number] = spec if spec.nbytes else buffers[place.number]
+            buffers[place.number] = spec
     program = Program(
         tuple(record.dispatches),
         tuple(buffers),
@@ -152,7 +152,7 @@ def _nbytes(array: GpuArray) -> int:
 
 
 def _result(array: GpuArray) -> FunctionResult:
-    """Return where a result lies."""
+    """Return where a result is."""
     if array.size == 0:
         return FunctionResult(None, None)
     stand: Any = array.storage

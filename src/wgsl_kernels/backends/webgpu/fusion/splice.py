@@ -73,13 +73,9 @@ def splice(adapter: Adapter, program: Program, maps: Maps) -> Program | None:
     """
     assert len(program.outputs) == 1
     own = program.outputs[0]
-    writes = [_writes(one, own) for one in program.dispatches]
-    takes = [
-        one.accepts_epilogue and is_own
-        for one, is_own in zip(program.dispatches, writes, strict=True)
-    ]
-    if maps.epilogue is not None and not sum(writes) == sum(takes) == 1:
+    if maps.epilogue is not None and not takes_epilogue(program):
         return None
+    takes = [one.accepts_epilogue and _writes(one, own) for one in program.dispatches]
     made = [] if maps.epilogue is None else maps.epilogue.made()
     buffers = (*program.buffers, *(spec for _, spec in made))
     numbers = range(len(program.buffers), len(buffers))
@@ -97,6 +93,13 @@ def splice(adapter: Adapter, program: Program, maps: Maps) -> Program | None:
         packed=program.packed - maps.prologues.keys(),
     )
     return fused.compact()
+
+
+def takes_epilogue(program: Program) -> bool:
+    """Say whether maps of a program's one result can follow in the only dispatch that writes it."""
+    (own,) = program.outputs
+    writers = [one for one in program.dispatches if _writes(one, own)]
+    return len(writers) == 1 and writers[0].accepts_epilogue
 
 
 def _writes(dispatch: Dispatch, number: int) -> bool:

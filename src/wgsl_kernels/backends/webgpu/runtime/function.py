@@ -13,8 +13,9 @@ from wgsl_kernels.backends.webgpu.arrays.array import (
 )
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.graph import pending
-from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
+from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice, takes_epilogue
 from wgsl_kernels.backends.webgpu.programs.arguments import same_buffers
+from wgsl_kernels.backends.webgpu.runtime.launch import resident_inputs
 from wgsl_kernels.backends.webgpu.runtime.results import check_arrays, check_results
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.engine.drivers.host_memory import too_large
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import Layout
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
-    from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Dispatch, Program
+    from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.registry.registry import Kernel
     from wgsl_kernels.engine.values.host import Array
@@ -43,7 +44,7 @@ Constant = tuple["Array", Spec]
 
 
 class FunctionResult(NamedTuple):
-    """Where one result of a function lies: in a buffer of its program or in an input.
+    """Where one result of a function is: in a buffer of its program or in an input.
 
     Attributes:
         place: The buffer or the input, None for an empty result.
@@ -59,7 +60,7 @@ class Lowered(NamedTuple):
 
     Attributes:
         program: Its dispatches.
-        results: Where its results lie.
+        results: Where its results are.
         constants: Values that it computed of shapes and attributes; the program's inputs behind
             the function's own, put on the device for each run.
         checks: What looks at values at each run.
@@ -125,6 +126,7 @@ class FunctionLaunch:
         self.large = tuple([one for one in outputs or () if one.nbytes >= CHECKED_BYTES])
         self.accepts_epilogue = False
         self._lower = lower
+        self._why = f"{kernel.name} takes buffers"
         self._repeats = outputs is not None and kernel.repeats
         self._asked: Device | None = None
         self._programs: DeviceCache[Any, _LoadedFunction | bool] = DeviceCache(_bytes_of_known)
@@ -181,7 +183,7 @@ class FunctionLaunch:
         return found if isinstance(found, Loaded) else None, True
 
     def run_loaded(self, loaded: Loaded, inputs: Sequence[Any]) -> list[Storage]:
-        return loaded.run(self._resident(loaded, inputs))
+        return loaded.run(resident_inputs(self.session, loaded, inputs, self._why))
 
     def repeat(self, device: Device, arrays: Sequence[Any]) -> Storage | None:
         """Record the program of a function that is known for such arrays; None: call it."""
@@ -193,8 +195,9 @@ class FunctionLaunch:
         known = self._known_for(device, arrays, arrays)
         if known is None or not known.is_plain:
             return None
-        given = self._resident(known.loaded, arrays)
-        return known.loaded.make(given) if known.loaded.makes_one else known.loaded.run(given)[0]
+        loaded = known.loaded
+        given = resident_inputs(self.session, loaded, arrays, self._why)
+        return loaded.make(given) if loaded.makes_one else loaded.run(given)[0]
 
     def layouts_key(self, device: Device, arrays: Sequence[Any]) -> Any:
         """Return what is equal where a function that repeats does the same.
@@ -227,10 +230,7 @@ class FunctionLaunch:
         self._asked = device
         if not known.is_plain:
             return
-        program = known.loaded.program
-        only = program.outputs[0]
-        makers = [one for one in program.dispatches if _writes(one, only)]
-        self.accepts_epilogue = len(makers) == 1 and makers[0].accepts_epilogue
+        self.accepts_epilogue = takes_epilogue(known.loaded.program)
 
     def _key(self, arrays: Sequence[Any]) -> Any:
         """Return what tells programs apart; None while that is being measured."""
@@ -296,7 +296,7 @@ class FunctionLaunch:
                 check(given[number].host.values)
         loaded, device = known.loaded, known.loaded.device
         constants = [self.session.upload(*one) for one in known.constants]
-        resident = self._resident(loaded, [*given, *constants])
+        resident = resident_inputs(self.session, loaded, [*given, *constants], self._why)
         if known.is_plain:
             only = self.outputs[0]
             made = loaded.make(resident) if loaded.makes_one else loaded.run(resident)[0]
@@ -319,18 +319,6 @@ class FunctionLaunch:
             self.session.make_resident(array, f"{self.kernel} makes a view of it")
         strides, offset = (row_major(spec.shape), 0) if layout is None else layout
         return view_of(array, spec.shape, strides, offset)
-
-    def _resident(self, loaded: Loaded, arrays: Sequence[Any]) -> Sequence[Any]:
-        """Return the inputs of a program, with copies of the views that it reads contiguous."""
-        session, given = self.session, arrays
-        if loaded.packed:
-            given = [*arrays]
-            for n in loaded.packed:
-                given[n] = session.contiguous(given[n])
-        for n in loaded.bound:
-            if given[n].storage is None or given[n].device is not loaded.device:
-                session.make_resident(given[n], f"{self.kernel} takes buffers")
-        return given
 
     def _run(self, gpu: Any, arrays: Sequence[Any]) -> list[Any]:
         """Run the function, symbolically or on arrays."""
@@ -363,11 +351,6 @@ def _bytes_of_known(known: _LoadedFunction | bool) -> int:
     if isinstance(known, bool):
         return 500
     return bytes_of_loaded(known.loaded) + sum([values.nbytes for values, _ in known.constants])
-
-
-def _writes(dispatch: Dispatch, number: int) -> bool:
-    """Say whether a dispatch writes a buffer of its program."""
-    return any(w.place.kind == "buffer" and w.place.number == number for w in dispatch.writes)
 
 
 def _each(arrays: Sequence[Any]) -> list[Any]:

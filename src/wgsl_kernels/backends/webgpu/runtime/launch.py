@@ -48,6 +48,28 @@ def _bytes_of_entry(entry: LoadedVariants) -> int:
     return 1000 + bytes_of_loaded(entry.loaded)
 
 
+def resident_inputs(
+    session: Session, loaded: Loaded, inputs: Sequence[Any], why: str = ""
+) -> Sequence[Any]:
+    """Return a program's inputs on its device, with copies of the views that it reads contiguous.
+
+    Args:
+        session: What has the device.
+        loaded: The program.
+        inputs: Its inputs, of the layouts that it is for.
+        why: What `explain` says of one that was pending.
+    """
+    given = inputs
+    if loaded.packed:
+        given = [*inputs]
+        for n in loaded.packed:
+            given[n] = session.contiguous(given[n])
+    for n in loaded.bound:
+        if given[n].storage is None or given[n].device is not loaded.device:
+            session.make_resident(given[n], why)
+    return given
+
+
 class ShaderLaunch:
     """Runs one shader kernel; maps and other forms differ in what may follow or precede them."""
 
@@ -152,16 +174,8 @@ class ShaderLaunch:
         return choice_by_name(self.kernel, choices.shape_class, names, names[0], texts)
 
     def run_loaded(self, loaded: Loaded, inputs: Sequence[Any]) -> list[Any]:
-        """Run a program on inputs of its layouts; copy the views that it reads contiguous."""
-        given = inputs
-        if loaded.packed:
-            given = [*inputs]
-            for n in loaded.packed:
-                given[n] = self.session.contiguous(given[n])
-        for n in loaded.bound:
-            if given[n].storage is None or given[n].device is not loaded.device:
-                self.session.make_resident(given[n])
-        return loaded.run(given)
+        """Run a program on inputs of its layouts."""
+        return loaded.run(resident_inputs(self.session, loaded, inputs))
 
     def arrays_of(self, loaded: Loaded, arrays: Sequence[Any]) -> list[GpuArray]:
         """Run a program and return its results as arrays."""
