@@ -109,7 +109,9 @@ def test_add_an_op_followed_to_the_letter_gives_an_op_that_passes(tmp_path: Path
         path = tmp_path / file
         if "/samples/" in file:
             before = path.read_text()
-            table, found = re.subn(r"^(SAMPLES\b.*\n)", rf"\1    {text.strip()},\n", before, flags=re.M)
+            table, found = re.subn(
+                r"^(SAMPLES\b.*\n)", rf"\1    {text.strip()},\n", before, flags=re.M
+            )
             assert found == 1
             path.write_text(table)
         elif path.exists():

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.policy import SOFTWARE
-from wgsl_kernels.backends.webgpu.composing.text.skeletons import MAP, Skeleton
+from wgsl_kernels.backends.webgpu.composing.text.instances import MAP, Instance
 from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanLayout, scan_loop
 from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
 from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
@@ -75,7 +75,7 @@ def _tilings() -> list[Tiling]:
     ]
 
 
-def _forms() -> Iterator[Skeleton]:
+def _forms() -> Iterator[Instance]:
     """Yield the maps, reductions, scans and windows that are in use, with configurations."""
     yield from _maps()
     yield from _reductions()
@@ -83,12 +83,12 @@ def _forms() -> Iterator[Skeleton]:
     yield from _windows()
 
 
-def _maps() -> Iterator[Skeleton]:
+def _maps() -> Iterator[Instance]:
     for vec4, across in itertools.product(BOTH, BOTH):
         yield MAP.given(VEC4=vec4, ACROSS=across)
 
 
-def _reductions() -> Iterator[Skeleton]:
+def _reductions() -> Iterator[Instance]:
     variants: Any = ("rows", "columns", "eights", "lanes", "subgroups")
     stages: Any = ("whole", "partial", "final", "apply")
     for variant, stage, maps, wide in itertools.product(variants, stages, BOTH, BOTH):
@@ -101,7 +101,7 @@ def _reductions() -> Iterator[Skeleton]:
             yield loop.given(WIDE=wide and stage != "final")
 
 
-def _scans() -> Iterator[Skeleton]:
+def _scans() -> Iterator[Instance]:
     layout = ScanLayout(8, 64, 1, SOFTWARE)
     methods: Any = ("one_by_one", "columns", "fours", "tiles")
     stages: Any = ("whole", "partial", "final")
@@ -109,8 +109,8 @@ def _scans() -> Iterator[Skeleton]:
         yield scan_loop(method, stage, layout, exclusive=exclusive, backward=backward)
 
 
-def _windows() -> Iterator[Skeleton]:
+def _windows() -> Iterator[Instance]:
     for vec4, dilated, stage in itertools.product(BOTH, BOTH, ("whole", "BANDS", "JOINS")):
         flags = {"VEC4": vec4 and stage != "JOINS", "DILATED": dilated, stage: True}
         flags.pop("whole", None)
-        yield Skeleton("templates/window.wesl", tuple(flags.items()))
+        yield Instance("templates/window.wesl", tuple(flags.items()))

@@ -19,19 +19,21 @@ from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.syntax.places import Text
 
 SHADERS = shaders_folder()
-TEMPLATES = sorted((SHADERS / FOLDER).glob("*.wesl"))
+FOLDERS = (FOLDER, "tensors")
+TEMPLATES = sorted(one for where in FOLDERS for one in (SHADERS / where).glob("*.wesl"))
 FOR_ANY_KERNEL = SHADERS / FOLDER / "any_kernel.wgsl"
 HALF = "wk_hold_f16"
 
 
 def test_nothing_else_is_in_the_folder() -> None:
-    assert {*TEMPLATES, FOR_ANY_KERNEL} == {*(SHADERS / FOLDER).iterdir()}
+    there = {one for where in FOLDERS for one in (SHADERS / where).iterdir()}
+    assert {*TEMPLATES, FOR_ANY_KERNEL} == there
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("file", TEMPLATES, ids=lambda one: one.stem)
 def test_a_template_compiles_as_it_stands(file: Path) -> None:
-    texts = [one for where in (FOLDER, "lib") for one in (SHADERS / where).glob("*.wesl")]
+    texts = [one for where in (*FOLDERS, "lib") for one in (SHADERS / where).glob("*.wesl")]
     modules = {one.relative_to(SHADERS).as_posix(): one.read_text() for one in texts}
     path = file.relative_to(SHADERS)
     asked = parse_source(Text(path.as_posix(), file.read_text())).conditions

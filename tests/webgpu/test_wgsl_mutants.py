@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
+from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
 from wgsl_kernels.backends.webgpu.composing.text.operands import (
     Form,
     Operand,
@@ -16,7 +17,6 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import (
     allowed_dtypes,
     classify,
 )
-from wgsl_kernels.backends.webgpu.composing.text.skeletons import Skeleton
 from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
 from wgsl_kernels.backends.webgpu.modules.source import Source, load_text, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
@@ -41,11 +41,11 @@ VARIANTS: dict[Form, tuple[Options, ...]] = {
         for name in ("rows", "lanes", "columns")
     ),
     "scan": tuple(
-        Options(form="scan", loop=Skeleton(f"templates/{name}.wesl"))
+        Options(form="scan", loop=Instance(f"templates/{name}.wesl"))
         for name in ("scan", "scan_tiles")
     ),
     "window": tuple(
-        Options(form="window", loop=Skeleton("templates/window.wesl", flags))
+        Options(form="window", loop=Instance("templates/window.wesl", flags))
         for flags in ((), (("VEC4", True),), (("JOINS", True),))
     ),
 }

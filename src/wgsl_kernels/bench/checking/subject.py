@@ -91,7 +91,7 @@ class Subject:
         if file == COMPOSED:
             return False
         if self.origin is not None and self.origin.is_ours:
-            return not file.startswith(("templates/", "lib/", "operands/", "families/"))
+            return not file.startswith(("templates/", "tensors/", "lib/", "operands/", "families/"))
         return Path(file).is_absolute() or not (shaders_folder() / file).is_file()
 
     def dispatches(self, sample: Sample) -> list[Dispatch]:

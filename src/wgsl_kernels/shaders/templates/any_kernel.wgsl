@@ -67,3 +67,16 @@ fn wk_report(code: u32, bad: i32) {
     atomicStore(&wk_status[slot + 1u], bitcast<u32>(bad));
   }
 }
+
+// Where an adapter has ended loops, this one of two rounds, whose number no compiler knows, has but one.
+// 255 is the code of that.
+fn wk_check_loops() {
+  var rounds = 0u;
+  let most = 2u + wk_params.wk_status_slot / 65536u; // 2: there are fewer slots
+  while (rounds < most) {
+    rounds += 1u;
+  }
+  if (rounds < most) {
+    wk_report(255u, 0);
+  }
+}

@@ -7,6 +7,7 @@ the shadows: per element of a watched array who wrote it last and who read it la
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -99,153 +100,26 @@ def records_in(words: np.ndarray, sites: Sequence[Site]) -> Iterator[LogRecord]:
         )
 
 
-PRELUDE = f"""
-@group(0) @binding(BINDING) var<storage, read_write> wkd_log: array<atomic<u32>>;
-var<private> wkd_who: u32;
-var<private> wkd_lane: u32;
-var<private> wkd_epoch: u32;
-var<private> wkd_rounds: u32;
-var<private> wkd_row: u32;
+def prelude(binding: int) -> str:
+    """Return what every watching shader declares, with the log at a binding."""
+    layout = {
+        "shadows": SHADOWS,
+        "sites": SITES,
+        "records": RECORDS,
+        "record_words": RECORD_WORDS,
+        "most_records": MOST_RECORDS,
+        "per_site": PER_SITE,
+        "most_rounds": ROUNDS,
+    }
+    log = f"@group(0) @binding({binding}) var<storage, read_write> wkd_log: array<atomic<u32>>;"
+    constants = [f"const wkd_{name} = {value}u;" for name, value in layout.items()]
+    return "\n".join(["", log, *constants, _text_of("log.wgsl")])
 
-fn wkd_note(site: u32, event: u32, index: u32, length: u32, other: u32) {{
-  if (atomicAdd(&wkd_log[{SITES}u + site], 1u) < {PER_SITE}u) {{
-    let at = atomicAdd(&wkd_log[0], 1u);
-    if (at < {MOST_RECORDS}u) {{
-      let word = {RECORDS}u + at * {RECORD_WORDS}u;
-      atomicStore(&wkd_log[word], site);
-      atomicStore(&wkd_log[word + 1u], index);
-      atomicStore(&wkd_log[word + 2u], length);
-      atomicStore(&wkd_log[word + 3u], wkd_who);
-      atomicStore(&wkd_log[word + 4u], (event << 24u) | min(other, 0xffffffu));
-    }}
-  }}
-}}
 
-fn wkd_in(index: u32, length: u32, site: u32) -> u32 {{
-  if (index >= length) {{
-    wkd_note(site, 0u, index, length, 0u);
-  }}
-  return index;
-}}
+def of_workgroup_array(name: str, words: int) -> str:
+    """Return what it declares for a workgroup array; its shadow is there, too, by barriers."""
+    return _text_of("workgroup_log.wgsl").replace("NAME", name).replace("WORDS", f"{words}u")
 
-fn wkd_outer(index: u32, length: u32, site: u32) -> u32 {{
-  wkd_row = index;
-  return wkd_in(index, length, site);
-}}
 
-fn wkd_read(index: u32, length: u32, site: u32, shadow: u32) -> u32 {{
-  if (index >= length) {{
-    wkd_note(site, 0u, index, length, 0u);
-    return index;
-  }}
-  let base = atomicLoad(&wkd_log[{SHADOWS}u + shadow]);
-  if (base != 0u) {{
-    let writer = atomicLoad(&wkd_log[base + 2u * index]);
-    if (writer != 0u && writer != wkd_who) {{
-      wkd_note(site, 2u, index, length, writer);
-    }}
-    atomicStore(&wkd_log[base + 2u * index + 1u], wkd_who);
-  }}
-  return index;
-}}
-
-fn wkd_write(index: u32, length: u32, site: u32, shadow: u32) -> u32 {{
-  if (index >= length) {{
-    wkd_note(site, 0u, index, length, 0u);
-    return index;
-  }}
-  let base = atomicLoad(&wkd_log[{SHADOWS}u + shadow]);
-  if (base != 0u) {{
-    let writer = atomicExchange(&wkd_log[base + 2u * index], wkd_who);
-    let reader = atomicLoad(&wkd_log[base + 2u * index + 1u]);
-    if (writer != 0u && writer != wkd_who) {{
-      wkd_note(site, 1u, index, length, writer);
-    }} else if (reader != 0u && reader != wkd_who) {{
-      wkd_note(site, 2u, index, length, reader);
-    }}
-  }}
-  return index;
-}}
-
-fn wkd_say(value: u32, site: u32) {{
-  let at = atomicAdd(&wkd_log[0], 1u);
-  if (at < {MOST_RECORDS}u) {{
-    let word = {RECORDS}u + at * {RECORD_WORDS}u;
-    atomicStore(&wkd_log[word], site);
-    atomicStore(&wkd_log[word + 1u], value);
-    atomicStore(&wkd_log[word + 3u], wkd_who);
-    atomicStore(&wkd_log[word + 4u], 5u << 24u);
-  }}
-}}
-
-fn wkd_hold(condition: bool, site: u32) {{
-  if (!condition) {{
-    wkd_note(site, 6u, 0u, 0u, 0u);
-  }}
-}}
-
-fn wkd_round(site: u32) -> bool {{
-  wkd_rounds += 1u;
-  if (wkd_rounds > {ROUNDS}u) {{
-    wkd_note(site, 4u, wkd_rounds, {ROUNDS}u, 0u);
-    return true;
-  }}
-  return false;
-}}
-"""
-"""What every watching shader declares; BINDING is the log's number."""
-
-WORKGROUP = """
-var<workgroup> wkd_shadow_NAME: array<atomic<u32>, WORDSu>;
-
-fn wkd_read_NAME(index: u32, length: u32, site: u32, flat: u32) -> u32 {
-  if (index >= length) {
-    wkd_note(site, 0u, index, length, 0u);
-    return index;
-  }
-  let own = (wkd_epoch << 11u) | (wkd_lane + 1u);
-  let writer = atomicLoad(&wkd_shadow_NAME[2u * flat]);
-  if (writer == 0u) {
-    wkd_note(site, 3u, flat, length, 0u);
-  } else if ((writer >> 11u) == wkd_epoch && writer != own) {
-    wkd_note(site, 2u, flat, length, writer & 2047u);
-  }
-  atomicStore(&wkd_shadow_NAME[2u * flat + 1u], own);
-  return index;
-}
-
-fn wkd_write_NAME(index: u32, length: u32, site: u32, flat: u32) -> u32 {
-  if (index >= length) {
-    wkd_note(site, 0u, index, length, 0u);
-    return index;
-  }
-  let own = (wkd_epoch << 11u) | (wkd_lane + 1u);
-  let writer = atomicExchange(&wkd_shadow_NAME[2u * flat], own);
-  let reader = atomicLoad(&wkd_shadow_NAME[2u * flat + 1u]);
-  if (writer != 0u && (writer >> 11u) == wkd_epoch && writer != own) {
-    wkd_note(site, 1u, flat, length, writer & 2047u);
-  } else if (reader != 0u && (reader >> 11u) == wkd_epoch && reader != own) {
-    wkd_note(site, 2u, flat, length, reader & 2047u);
-  }
-  return index;
-}
-
-fn wkd_mark_NAME(index: u32, length: u32, site: u32, flat: u32) -> u32 {
-  if (index >= length) {
-    wkd_note(site, 0u, index, length, 0u);
-  } else {
-    atomicStore(&wkd_shadow_NAME[2u * flat], (wkd_epoch << 11u) | (wkd_lane + 1u));
-  }
-  return index;
-}
-
-fn wkd_set_NAME(index: u32, length: u32, site: u32, flat: u32) -> u32 {
-  if (index >= length) {
-    wkd_note(site, 0u, index, length, 0u);
-  } else if (atomicLoad(&wkd_shadow_NAME[2u * flat]) == 0u) {
-    wkd_note(site, 3u, flat, length, 0u);
-  }
-  return index;
-}
-"""
-"""The same for one workgroup array; its shadow is in workgroup memory, by barriers."""
+def _text_of(file: str) -> str:
+    return Path(__file__).with_name(file).read_text(encoding="utf-8")

@@ -9,9 +9,9 @@ from wgsl_kernels.wgsl.instrument.accesses import ElementAccess, accesses_in
 from wgsl_kernels.wgsl.instrument.log import (
     MOST_SHADOWS,
     MOST_SITES,
-    PRELUDE,
-    WORKGROUP,
     Site,
+    of_workgroup_array,
+    prelude,
 )
 from wgsl_kernels.wgsl.lint.loops import CHECK
 from wgsl_kernels.wgsl.lint.remarks import builtins_of, functions_of, jumps_in
@@ -69,10 +69,9 @@ def watch(
     writer.arrays()
     writer.functions()
     body = writer.applied()
-    prelude = PRELUDE.replace("BINDING", str(binding))
     shadows = "".join(writer.shadow_text(name) for name in writer.workgroup)
     return Watched(
-        f"{body}\n{prelude}{shadows}",
+        f"{body}\n{prelude(binding)}{shadows}",
         text,
         tuple(writer.sites),
         tuple(writer.storage),
@@ -128,7 +127,7 @@ class _Writer:
 
     def shadow_text(self, name: str) -> str:
         """Return the declarations that watch a workgroup array."""
-        return WORKGROUP.replace("NAME", name).replace("WORDS", str(2 * self.workgroup[name]))
+        return of_workgroup_array(name, 2 * self.workgroup[name])
 
     def functions(self) -> None:
         """Put in what watches each function."""

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.accessors import add_free
 from wgsl_kernels.backends.webgpu.composing.forms.maps import add_map, can_vec4
-from wgsl_kernels.backends.webgpu.composing.forms.normalizations import add_writes
-from wgsl_kernels.backends.webgpu.composing.forms.reductions import (
-    Reduction,
-    add_reduction,
-    is_normalization,
-)
+from wgsl_kernels.backends.webgpu.composing.forms.reductions import Reduction, add_reduction
 from wgsl_kernels.backends.webgpu.composing.forms.scans import add_scan
 from wgsl_kernels.backends.webgpu.composing.forms.windows import add_window
 from wgsl_kernels.backends.webgpu.composing.groups.attach import (
@@ -25,6 +20,7 @@ from wgsl_kernels.backends.webgpu.composing.groups.attach import (
 from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
 from wgsl_kernels.backends.webgpu.composing.text.binding import bind
 from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
+from wgsl_kernels.backends.webgpu.composing.text.instances import MAP, Instance
 from wgsl_kernels.backends.webgpu.composing.text.long_loops import check_loops
 from wgsl_kernels.backends.webgpu.composing.text.operands import (
     DeclaredForm,
@@ -32,7 +28,6 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import (
     Operand,
     classify,
 )
-from wgsl_kernels.backends.webgpu.composing.text.skeletons import MAP, Skeleton
 from wgsl_kernels.engine.environment.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -67,7 +62,7 @@ class Options:
     vec4: bool = False
     held: tuple[str, ...] = ()
     in_parts: bool = False
-    loop: Skeleton | None = None
+    loop: Instance | None = None
     stage: Stage = "whole"
     kept: int = 0
     wide: bool = False
@@ -131,10 +126,10 @@ def compose(
         raise source.refused(error) from None
 
 
-def _skeleton(form: Form, options: Options, *, vec4: bool) -> Skeleton | None:
+def _skeleton(form: Form, options: Options, *, vec4: bool) -> Instance | None:
     """Return the loop around the author's functions, None where it is their own."""
     if form == "reduce":
-        loop = options.loop or Skeleton("templates/reduce_lanes.wesl")
+        loop = options.loop or Instance("templates/reduce_lanes.wesl")
         return loop.given(WIDE=options.wide and options.stage != "final")
     return MAP.given(VEC4=vec4) if form == "map" else options.loop
 
@@ -150,8 +145,6 @@ def _bound(composer: Composer, options: Options, *, vec4: bool) -> Composed:
         beside = options.loop is not None and options.loop.value("ROWS", 1) > 1
         reduction = Reduction(composer, options.stage, options.kept, options.wide, beside=beside)
         start = add_reduction(reduction)
-        if is_normalization(composer.source) and options.stage in ("whole", "apply"):
-            add_writes(reduction)
     else:
         start = add_free(composer, options.entry)
     if composer.source.checks_loops:

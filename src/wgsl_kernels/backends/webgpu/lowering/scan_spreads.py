@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.backends.webgpu.composing.text.skeletons import Skeleton
+from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
@@ -83,7 +83,7 @@ def other_spreads(layout: ScanLayout, first: ScanSpread) -> tuple[ScanSpread, ..
 
 def scan_loop(
     method: Method, stage: Stage, layout: ScanLayout, *, exclusive: bool, backward: bool
-) -> Skeleton:
+) -> Instance:
     """Return the template of a stage with its configuration."""
     chosen: dict[str, bool | int] = {
         "TOTALS": stage == "partial",
@@ -95,10 +95,10 @@ def scan_loop(
         run = LONGEST_RUN
         while run > 1 and run * TILE_LANES * layout.total_bytes > TILE_BYTES:
             run //= 2
-        return Skeleton("templates/scan_tiles.wesl", (*chosen.items(), ("RUN", run)))
+        return Instance("templates/scan_tiles.wesl", (*chosen.items(), ("RUN", run)))
     chosen |= {"GROUP": GROUPS[method], "COLUMNS": method == "columns", "VEC4": method == "fours"}
     chosen["EVEN"] = method == "fours" and layout.length % 4 == 0
-    return Skeleton("templates/scan.wesl", tuple(chosen.items()))
+    return Instance("templates/scan.wesl", tuple(chosen.items()))
 
 
 def _spread_by(method: Method, layout: ScanLayout) -> ScanSpread:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK
-from wgsl_kernels.backends.webgpu.composing.text.skeletons import Skeleton
+from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
 from wgsl_kernels.backends.webgpu.lowering.walk import BESIDE
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def reduce_loop(
     lines: bool = False,
     even: bool = False,
     short: bool = False,
-) -> Skeleton:
+) -> Instance:
     """Return the template of a stage with its configuration.
 
     Args:
@@ -124,11 +124,11 @@ def reduce_loop(
     if variant in ("lanes", "subgroups"):
         chosen |= {"SUBGROUPS": variant == "subgroups"}
         chosen |= {"TEAM": TEAM} if variant == "subgroups" else {}
-        return Skeleton(f"templates/{name}_lanes.wesl", tuple(chosen.items()))
+        return Instance(f"templates/{name}_lanes.wesl", tuple(chosen.items()))
     chosen |= {"SHORT": short}
     if variant in BESIDE:
         chosen |= {"ROWS": ROWS[variant], "LINES": lines, "EVEN": even}
-    return Skeleton(f"templates/{name}.wesl", tuple(chosen.items()))
+    return Instance(f"templates/{name}.wesl", tuple(chosen.items()))
 
 
 def least_parts(count: int) -> int:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.forms.totals import held, types_before
+from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-from wgsl_kernels.backends.webgpu.composing.text.skeletons import Skeleton
 from wgsl_kernels.backends.webgpu.programs.building import FOLD, Bound, Composition, build, fold
 from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
@@ -58,13 +58,13 @@ class _WindowTiling:
     down: int = 1
     bands: int = 1
 
-    def loop(self, stage: Stage) -> Skeleton:
+    def loop(self, stage: Stage) -> Instance:
         """Return the template of a stage with its configuration."""
         if self.unit == "small":
-            return Skeleton("templates/window_small.wesl", tuple(self.flags.items()))
+            return Instance("templates/window_small.wesl", tuple(self.flags.items()))
         flags = {"VEC4": self.unit == "fours" and stage != "final", **self.flags}
         flags |= {"BANDS": stage == "partial", "JOINS": stage == "final"}
-        return Skeleton("templates/window.wesl", tuple(flags.items()))
+        return Instance("templates/window.wesl", tuple(flags.items()))
 
 
 def lower_window(

@@ -1,8 +1,8 @@
 """The configuration constants of modules: their values, and who chooses among them.
 
 ``const TILE_M = 4u; // @tune 1 4 8: rows of a tile`` is one that the tuner chooses, ``@given`` one
-that layouts and types decide. Behind the colon its author says what it is. A bool may be both
-values without a list, and is the condition of ``@if`` of its name.
+that layouts and types decide; ``0..`` are all integers from 0 on. Behind the colon its author says
+what it is. A bool may be both values without a list, and is the condition of ``@if`` of its name.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Text
 
 Value = bool | int
+_MOST = 255
+"""The largest value of a constant that takes any from a least on."""
 Chooser = Literal["tune", "given"]
 
 _MARK = re.compile(r"[ \t]*//[ \t]*@(tune|given)\b[ \t]*([^\n]*)")
+_FROM = re.compile(r"([0-9]+)\.\.(?=[\s:]|$)")
 _WORD = re.compile(r"(true|false|-?[0-9]+)[ui]?(?=[\s:,]|$)[ \t,]*")
 
 
@@ -35,9 +38,10 @@ class ConfigurationConstant:
         name: Its name.
         chooser: Who chooses its value: the tuner, or what the arrays are.
         default: The value in its declaration.
-        values: Those that it may take.
+        values: Those that it may take; those that are tried of one that takes any from a least on.
         text: The file that declares it.
         begin: Where its name stands there.
+        least: Of one that takes any integer from a least on, that one.
     """
 
     name: str
@@ -46,6 +50,7 @@ class ConfigurationConstant:
     values: tuple[Value, ...]
     text: Text
     begin: int
+    least: int | None = None
 
     @property
     def is_bool(self) -> bool:
@@ -54,7 +59,11 @@ class ConfigurationConstant:
 
     def takes(self, value: object) -> bool:
         """Say whether ``value`` is one of its values, and of its type."""
-        return isinstance(value, bool) == self.is_bool and value in self.values
+        if isinstance(value, bool) != self.is_bool:
+            return False
+        if self.least is not None:
+            return isinstance(value, int) and self.least <= value <= _MOST
+        return value in self.values
 
 
 @functools.lru_cache(maxsize=512)
@@ -80,6 +89,14 @@ def _constant(text: Text, node: tree.Value, chooser: Chooser, rest: str) -> Conf
     if default is None:
         raise ShaderError(text.point(f"the default of {name!r} is no integer and no bool.", begin))
     values: list[Value] = []
+    if (lowest := _FROM.match(rest)) is not None and not isinstance(default, bool):
+        least = int(lowest[1])
+        if not least <= default <= _MOST:
+            message = (
+                f"{name!r} takes {least} to {_MOST}, not {default}; want its default among them."
+            )
+            raise ShaderError(text.point(message, begin))
+        return ConfigurationConstant(name, chooser, default, (default,), text, begin, least)
     at = 0
     while (word := _WORD.match(rest, at)) is not None:
         at = word.end()

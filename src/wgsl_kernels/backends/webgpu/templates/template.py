@@ -20,6 +20,7 @@ from wgsl_kernels.backends.webgpu.templates.constants import (
 from wgsl_kernels.backends.webgpu.templates.prelude import PRELUDE
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.environment.recent import remembered
+from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.linker import link_project
 from wgsl_kernels.wgsl.linking.project import Project
 from wgsl_kernels.wgsl.specialize.module import specialize
@@ -158,7 +159,7 @@ class Template:
         return tuple(text for path, text in self.texts if path != self.slots and is_slots(text))
 
     def module(
-        self, configuration: Configuration = _NONE, *, leaves_slots: bool = False
+        self, configuration: Configuration = _NONE, *, leaves_slots: bool = False, only: str = ""
     ) -> TemplateModule:
         """Return plain WGSL for a configuration; what was used last is kept.
 
@@ -166,6 +167,7 @@ class Template:
             configuration: Values of constants; others keep their defaults.
             leaves_slots: Whether what the slots' defaults declare is left out: somebody else
                 declares those names.
+            only: The one declaration that is wanted; all by default.
 
         Raises:
             ArgumentError: The configuration is not as declared.
@@ -175,7 +177,7 @@ class Template:
         self.check(configuration)
         whole = self.whole(configuration)
         left = self.slot_texts if leaves_slots else ()
-        return _module[self.texts, self.root, self.slots, tuple(whole.items()), left]
+        return _module[self.texts, self.root, self.slots, tuple(whole.items()), left, only]
 
 
 def hash_of(texts: Iterable[str]) -> str:
@@ -192,24 +194,49 @@ def _module(
     slots: ModulePath | None,
     configuration: tuple[tuple[str, Value], ...],
     left: tuple[Text, ...],
+    only: str,
 ) -> TemplateModule:
     by_path = dict(texts)
     chosen = dict(configuration)
-    conditions = {name: value for name, value in configuration if isinstance(value, bool)}
+    asked = frozenset[str]().union(*(parse_source(text).conditions for text in by_path.values()))
+    linked = _linked[texts, root, slots, tuple(one for one in configuration if one[0] in asked)]
+    if left:
+        kept = tuple(part for part in linked.declarations if part.text not in left)
+        linked = replace(linked, declarations=kept)
+    names = _linked_names(linked, by_path.values(), chosen)
+    if only:
+        kept = tuple(part for part in linked.declarations if _is_part_of(part.node, only))
+        linked = replace(linked, declarations=kept)
+    special = specialize(linked, names)
+    source_map = special.write()
+    text = WrittenText(by_path[root].file, source_map.composed.text, source_map)
+    digest = hashlib.sha256(text.text.encode()).hexdigest()
+    return TemplateModule(special, text, MappingProxyType(chosen), digest)
+
+
+@remembered(_MODULE_BYTES)
+def _linked(
+    texts: Texts,
+    root: ModulePath,
+    slots: ModulePath | None,
+    conditions: tuple[tuple[str, Value], ...],
+) -> LinkedModule:
+    """Return a template linked under some conditions, whatever its other constants are."""
+    by_path = dict(texts)
     defaults = [path for path, text in texts if path != slots and is_slots(text)]
     stand_ins = {} if slots is None else dict.fromkeys(defaults, slots)
     if slots is not None and not defaults:
         message = f"it imports no module that says // @slots, so {slots} fills no slot."
         raise ShaderError(f"{by_path[root].file}: {message}")
-    linked = link_project(Project(by_path, conditions, PRELUDE, stand_ins), root)
-    if left:
-        kept = tuple(part for part in linked.declarations if part.text not in left)
-        linked = replace(linked, declarations=kept)
-    special = specialize(linked, _linked_names(linked, by_path.values(), chosen))
-    source_map = special.write()
-    text = WrittenText(by_path[root].file, source_map.composed.text, source_map)
-    digest = hashlib.sha256(text.text.encode()).hexdigest()
-    return TemplateModule(special, text, MappingProxyType(chosen), digest)
+    known = {name: value for name, value in conditions if isinstance(value, bool)}
+    return link_project(Project(by_path, known, PRELUDE, stand_ins), root)
+
+
+def _is_part_of(node: tree.Declaration, only: str) -> bool:
+    """Say whether a declaration is the one that is wanted, or one of the constants in it."""
+    if isinstance(node, tree.Value):
+        return True
+    return isinstance(node, (tree.Function, tree.Alias)) and node.ident.name == only
 
 
 def _linked_names(

@@ -1,103 +1,128 @@
-"""Composing how scans and windows move elements: loads, stores, and what the author makes of them.
+"""Composing how forms reach elements: their places, loads of the input and stores of the output.
 
-Whatever reads the input goes through ``wk_load(i)`` and ``wk_load4(i)``, whatever writes the output
-through ``wk_store`` and ``wk_store4``. Of a row-major array ``i`` is the element's index.
+Whatever reads the input goes through ``wk_load``, ``wk_load4`` and ``wk_load_vec4``, whatever
+writes the output through ``wk_store``, ``wk_store4`` and ``wk_store_result``: a group of maps may
+stand for the one, and take what the others are given. Of a row-major array a place is the element's
+index.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.forms.totals import (
-    check_totals,
-    finished,
-    join_text,
-    lift_text,
-)
+from wgsl_kernels.backends.webgpu.composing.forms.totals import add_totals
+from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
+from wgsl_kernels.engine.values.dtypes import BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
+    from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 
+ELEMENTS = Instance("tensors/elements.wesl")
+PLACES = Instance("tensors/places.wesl")
 
-def add_elements(composer: Composer, *, wide: bool) -> None:
-    """Add all but ``wk_load``, which each form has its own of.
+
+def add_elements(
+    composer: Composer,
+    stage: Stage,
+    *,
+    wide: bool,
+    wide_result: bool = False,
+    may_pass_end: bool = True,
+    strided: bool = False,
+) -> None:
+    """Add what is done with accumulators, loads and stores.
 
     Args:
         composer: The kernel being composed.
+        stage: Which part of it this is.
         wide: Whether the input is bound as vec4, so that four elements are loaded together.
+        wide_result: Whether the output is.
+        may_pass_end: Whether four results that are stored together may go past the end.
+        strided: Whether elements are loaded by their number in row-major order, of a strided input.
 
     Raises:
         ShaderError: A function of the author's has other types than the form wants.
     """
-    check_totals(composer)
-    helpers, operand = composer.assembly.helpers, composer.inputs[0]
-    helpers["wk_load4"] = lambda: _load4(composer, operand, wide=wide)
-    helpers["wk_lift"] = lambda: lift_text(composer, operand)
-    helpers["wk_join"] = lambda: join_text(composer, operand)
-    helpers["wk_finished"] = lambda: _finished(composer)
-    helpers["wk_store"] = lambda: _store(composer)
-    helpers["wk_store4"] = lambda: _store4(composer)
+    add_totals(composer, stage)
+    x, y, after = composer.inputs[0], composer.outputs[0], composer.after
+    instance = ELEMENTS.given(
+        VALUE=x.access == "value",
+        COMPUTED=x.name in composer.before,
+        STRIDED=strided,
+        BYTES=x.dtype in BYTES,
+        WIDE=wide,
+        HANDED=after is not None,
+        HANDED4=after is not None and after.structure.vec4,
+        WIDE_RESULT=wide_result,
+        ENDS=may_pass_end,
+    )
+    if x.access == "value":
+        composer.value(x, "wk_x_value")
+    composer.word("wk_n", "wk_n")
+    composer.word("wk_y_size", f"{y.name}_size")
+    arrays = {**arrays_of(composer, x, "X"), **arrays_of(composer, y, "Y")}
+    composer.assembly.take(instance, InstanceNames({"X": "x", "Y": "y"}, arrays))
 
 
-def load_text(composer: Composer, operand: Operand, place: str, lines: Sequence[str] = ()) -> str:
-    """Return the function that loads one element; ``lines`` come before its place is told."""
-    is_computed = operand.name in composer.before
-    if operand.access == "value":
-        value = composer.value(operand)
-    else:
-        value = composer.loaded(operand, place)
-    if operand.dtype == "bool" and operand.access != "value" and not is_computed:
-        value = f"{value} != 0u"
-    body = "\n  ".join([*lines, f"return {value};"])
-    return f"fn wk_load(i: u32) -> {operand.value_type} {{\n  {body}\n}}"
+def add_places(
+    composer: Composer,
+    operand: Operand,
+    name: str,
+    *,
+    kept: int,
+    neighbours: bool = False,
+    begin: str = "",
+) -> None:
+    """Add the functions from indices to places, ``wk_<name>_begin`` and ``wk_<name>_place``.
+
+    Args:
+        composer: The kernel being composed.
+        operand: The tensor; it is strided where the first input is.
+        name: What it is called there.
+        kept: How many of the first input's leading axes the first index goes along.
+        neighbours: Whether the elements along the other axes lie side by side.
+        begin: Another name for the first function.
+    """
+    access, rank = composer.inputs[0].access, composer.inputs[0].rank
+    is_output = operand in composer.outputs
+    if access == "strided":
+        composer.slots("wk_shape", "wk_shape", rank, pad=1)
+        composer.slots(f"wk_{name}_strides", f"wk_{operand.name}_strides", rank)
+        composer.word(f"wk_{name}_offset", f"wk_{operand.name}_offset")
+    instance = PLACES.given(
+        STRIDED=access == "strided",
+        NOWHERE=access == "value",
+        OFFSET=not is_output,
+        RANK=rank,
+        KEPT=kept,
+        NEIGHBOURS=neighbours,
+    )
+    other = {"wk_X_begin": partial(str, begin)} if begin else {}
+    composer.assembly.take(instance, InstanceNames({"X": name}, other))
 
 
-def _load4(composer: Composer, operand: Operand, *, wide: bool) -> str:
-    """Return the function that loads four neighbours, from a multiple of four on."""
-    type_ = f"vec4<{operand.value_type}>"
-    if not wide:
-        value = f"{type_}({', '.join(f'wk_load(i + {lane}u)' for lane in range(4))})"
-    elif operand.name in composer.before:
-        value = composer.loaded(operand, "i / 4u")
-    else:
-        value = f"{composer.variable(operand, f'vec4<{operand.storage_type}>')}[i / 4u]"
-        if operand.dtype == "bool":
-            value = f"{value} != vec4<u32>()"
-    return f"fn wk_load4(i: u32) -> {type_} {{ return {value}; }}"
+def arrays_of(composer: Composer, operand: Operand, name: str) -> dict[str, Callable[[], str]]:
+    """Return what gives the names of a tensor's array, and of the maps before or behind it.
 
-
-def stored_element(output: Operand, value: str) -> str:
-    """Return the expression of an element as buffers have it."""
-    return f"u32({value})" if output.dtype == "bool" else value
-
-
-def _finished(composer: Composer) -> str:
-    value = finished(composer, "total", "n")
-    return f"fn wk_finished(total: wk_Total, n: u32) -> wk_Result {{ return {value}; }}"
-
-
-def _store(composer: Composer) -> str:
-    output = composer.outputs[0]
-    stored = composer.stored(output, "i", stored_element(output, "value"))
-    return f"fn wk_store(i: u32, value: wk_Result) {{ {stored} }}"
-
-
-def _store4(composer: Composer) -> str:
-    """Return the function that stores four neighbours, from a multiple of four on."""
-    output = composer.outputs[0]
-    type_ = f"vec4<{output.storage_type}>"
-    values = f"{type_}(values)" if output.dtype == "bool" else "values"
-    if composer.after is not None and composer.after.structure.vec4:
-        lines = [f"wk_hand_on(i / 4u, {values});"]
-    elif composer.after is not None:
-        size = composer.word("wk_y_size", f"{output.name}_size")
-        lines = [f"let stored = {values};"]
-        for lane in range(4):
-            store = composer.stored(output, f"i + {lane}u", f"stored[{lane}]")
-            lines.append(f"if (i + {lane}u < {size}) {{ {store} }}")
-    else:
-        lines = [f"{composer.variable(output, type_)}[i / 4u] = {values};"]
-    return "fn wk_store4(i: u32, values: vec4<wk_Result>) {\n  " + "\n  ".join(lines) + "\n}"
+    Args:
+        composer: The kernel being composed.
+        operand: The tensor.
+        name: What the instance calls it.
+    """
+    wide, computed = f"vec4<{operand.storage_type}>", partial(str, f"wk_get_{operand.wgsl}")
+    hands_on = partial(str, "wk_hand_on")
+    return {
+        name: partial(composer.variable, operand),
+        f"{name}_vec4": partial(composer.variable, operand, wide),
+        f"{name}_bytes": partial(composer.variable, operand),
+        f"wk_byte_{name}": partial(str, f"wk_{operand.dtype}"),
+        f"wk_get_{name}": computed,
+        f"wk_get4_{name}": computed,
+        "wk_hand_on": hands_on,
+        "wk_hand_on4": hands_on,
+    }

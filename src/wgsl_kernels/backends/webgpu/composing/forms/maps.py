@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.composing.text.composer import element_at
 from wgsl_kernels.backends.webgpu.composing.text.indexing import dot, unravel
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, VARIANTS
 from wgsl_kernels.engine.environment.errors import ShaderError
@@ -107,7 +108,7 @@ def _one_item(
         elif argument.access == "value":
             loads.append(composer.value(argument))
         else:
-            raw = composer.loaded(argument, places[argument.name])
+            raw = element_at(composer.variable(argument), argument.dtype, places[argument.name])
             loads.append(_held(_loaded(raw, argument), argument, held))
     result = _stored(f"{op.name}({', '.join(loads)})", output)
     body.append(f"{composer.variable(output)}[{place}] = {result};")

@@ -1,21 +1,14 @@
-"""Composing scans: y[row, k] = finish(combine of lift(x[row, i]) over i up to k).
-
-Whatever reads the input goes through ``wk_load(i)`` and ``wk_load4(i)``, whatever writes the output
-through ``wk_store`` and ``wk_store4``: ``i`` is the element's row-major index.
-"""
+"""Composing scans: y[row, k] = finish(combine of lift(x[row, i]) over i up to k)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.forms.elements import add_elements, load_text
-from wgsl_kernels.backends.webgpu.composing.forms.totals import add_partials
-from wgsl_kernels.backends.webgpu.composing.text.indexing import dot, unravel
+from wgsl_kernels.backends.webgpu.composing.forms.elements import add_elements, add_places
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
-    from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
 
 
@@ -31,19 +24,9 @@ def add_scan(composer: Composer, stage: Stage, *, wide: bool) -> FunctionDeclara
     Raises:
         ShaderError: A function of the author's has other types than the form wants.
     """
-    add_elements(composer, wide=wide)
-    add_partials(composer, stage)
     operand = composer.inputs[0]
-    composer.assembly.helpers["wk_load"] = lambda: _load(composer, operand)
+    is_strided = operand.access == "strided"
+    add_elements(composer, stage, wide=wide, strided=is_strided)
+    if is_strided:
+        add_places(composer, operand, "x", kept=operand.rank, begin="wk_at")
     return composer.source.functions["combine"]
-
-
-def _load(composer: Composer, operand: Operand) -> str:
-    if operand.access != "strided":
-        return load_text(composer, operand, "i")
-    sizes = composer.slots("wk_shape", "wk_shape", operand.rank, pad=1)
-    lines, coordinates = unravel("i", sizes, "wk_c")
-    name = f"wk_{operand.wgsl}"
-    strides = composer.slots(f"{name}_strides", f"wk_{operand.name}_strides", operand.rank)
-    offset = composer.word(f"{name}_offset", f"wk_{operand.name}_offset")
-    return load_text(composer, operand, dot(coordinates, strides, offset), lines)

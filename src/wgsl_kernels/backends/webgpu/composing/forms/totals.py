@@ -5,18 +5,20 @@ Reductions, scans and windows have this in common: `init`, `combine`, `lift`, `a
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARTIALS
+from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
 from wgsl_kernels.backends.webgpu.composing.text.operands import VALUE_TYPES
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.facts.types import TypeLayouts, UnknownTypeError, template_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
-    from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.backends.webgpu.modules.source import Source
 
+TOTALS = Instance("tensors/totals.wesl")
 Stage = Literal["whole", "partial", "final", "apply"]
 """What a dispatch does of a kernel: all, leave the totals of parts, or go on from these."""
 
@@ -36,31 +38,31 @@ def partials_type(composer: Composer) -> str:
     return "u32" if is_bool(composer) else total_type(composer)
 
 
-def loaded_partial(composer: Composer, place: str) -> str:
-    """Return the expression of the accumulator that another dispatch left in a place."""
-    loaded = f"{PARTIALS}[{place}]"
-    return f"{loaded} != 0u" if is_bool(composer) else loaded
+def add_totals(composer: Composer, stage: Stage) -> None:
+    """Add what the author's functions say of accumulators, and how parts' totals are kept.
 
-
-def stored_partial(composer: Composer, place: str) -> str:
-    """Return the statement that leaves the accumulator ``total`` in a place."""
-    return f"{PARTIALS}[{place}] = {'u32(total)' if is_bool(composer) else 'total'};"
-
-
-def add_partials(composer: Composer, stage: Stage) -> None:
-    """Add how accumulators are read and written that lie between two dispatches."""
-    if stage == "whole":
-        return
-    loaded, stored = loaded_partial(composer, "i"), stored_partial(composer, "i")
-    helpers = composer.assembly.helpers
-    load, store = (
-        "fn wk_load_total(i: u32) -> wk_Total",
-        "fn wk_store_total(i: u32, total: wk_Total)",
-    )
-    helpers["wk_load_total"] = lambda: f"{load} {{ return {loaded}; }}"
-    helpers["wk_store_total"] = lambda: f"{store} {{ {stored} }}"
-    composer.partials = partials_type(composer)
-    composer.writes_partials = stage == "partial"
+    Raises:
+        ShaderError: One of them has other types than the form wants.
+    """
+    check_totals(composer)
+    given: dict[str, bool] = {}
+    for name, most in (("lift", 2), ("append", 3), ("finish", 2)):
+        function = composer.source.functions.get(name)
+        given[name.upper()] = function is not None
+        takes_all = function is not None and len(function.parameters) == most
+        given[f"{name.upper()}_{'COUNT' if name == 'finish' else 'NUMBER'}"] = takes_all
+    instance = TOTALS.given(**given, BOOLS=is_bool(composer))
+    checks = {
+        "wk_lift": lambda: _check_lift(composer),
+        "wk_join": lambda: _check_append(composer),
+        "wk_finished": lambda: _check_finish(composer),
+    }
+    array = partial(str, PARTIALS)
+    naming = InstanceNames({}, {"wk_partials": array, "wk_bools": array})
+    composer.assembly.take(instance, naming, checks)
+    if stage != "whole":
+        composer.partials = partials_type(composer)
+        composer.writes_partials = stage == "partial"
 
 
 def total_bytes(source: Source, types: TypeLayouts) -> int:
@@ -115,49 +117,32 @@ def _is_small(types: TypeLayouts, struct: str) -> bool:
         return False
 
 
-def lift_text(composer: Composer, operand: Operand) -> str:
-    """Return the function that makes an accumulator of an element and its number."""
-    lift = composer.source.functions.get("lift")
-    value = "x"
+def _check_lift(composer: Composer) -> None:
+    operand, lift = composer.inputs[0], composer.source.functions.get("lift")
     if lift is None:
         element = total_type(composer)
-        require_same(composer, "init", element, operand.value_type, "fn lift(x: T, i: u32)")
-    elif lift.parameters:
+        _require_same(composer, "init", element, operand.value_type, "fn lift(x: T, i: u32)")
+    else:
         composer.check_type(lift, lift.parameters[0].type, operand.value_type, operand.name)
-        value = "lift(x, i)" if len(lift.parameters) > 1 else "lift(x)"
-    return f"fn wk_lift(x: {operand.value_type}, i: u32) -> wk_Total {{ return {value}; }}"
 
 
-def join_text(composer: Composer, operand: Operand) -> str:
-    """Return the function that adds an element to the total of some that are all before it."""
-    append = composer.source.functions.get("append")
-    signature = f"fn wk_join(total: wk_Total, x: {operand.value_type}, i: u32) -> wk_Total"
-    if append is None:
-        return f"{signature} {{ return combine(total, wk_lift(x, i)); }}"
-    if len(append.parameters) > 1:
+def _check_append(composer: Composer) -> None:
+    operand, append = composer.inputs[0], composer.source.functions.get("append")
+    if append is not None and len(append.parameters) > 1:
         what = operand.value_type, operand.name
         composer.check_type(append, append.parameters[1].type, *what)
-    i = ", i" if len(append.parameters) > 2 else ""
-    return f"{signature} {{ return append(total, x{i}); }}"
 
 
-def finished(composer: Composer, total: str, count: str) -> str:
-    """Return the expression of the result of a total of ``count`` elements, of the output's type.
-
-    Raises:
-        ShaderError: The author's `finish`, or `combine` without one, gives another type.
-    """
-    output = composer.outputs[0]
-    finish = composer.source.functions.get("finish")
+def _check_finish(composer: Composer) -> None:
+    output, finish = composer.outputs[0], composer.source.functions.get("finish")
     if finish is None:
         element = total_type(composer)
-        require_same(composer, "combine", element, output.value_type, "fn finish(a, n: u32)")
-        return total
-    composer.check_type(finish, finish.returns or "", output.value_type, output.name)
-    return f"finish({total}, {count})" if len(finish.parameters) > 1 else f"finish({total})"
+        _require_same(composer, "combine", element, output.value_type, "fn finish(a, n: u32)")
+    else:
+        composer.check_type(finish, finish.returns or "", output.value_type, output.name)
 
 
-def require_same(composer: Composer, function: str, element: str, wanted: str, need: str) -> None:
+def _require_same(composer: Composer, function: str, element: str, wanted: str, need: str) -> None:
     """Refuse an accumulator of another type than the tensor's where nothing converts it."""
     if composer.types.resolve(element) != wanted:
         found = composer.source.functions[function]

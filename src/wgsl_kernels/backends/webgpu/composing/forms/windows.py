@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.forms.elements import add_elements, load_text
-from wgsl_kernels.backends.webgpu.composing.forms.totals import add_partials, held, total_type
+from wgsl_kernels.backends.webgpu.composing.forms.elements import add_elements
+from wgsl_kernels.backends.webgpu.composing.forms.totals import held, total_type
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
@@ -25,11 +25,8 @@ def add_window(composer: Composer, stage: Stage, *, wide: bool) -> FunctionDecla
     Raises:
         ShaderError: A function of the author's has other types than the form wants.
     """
-    add_elements(composer, wide=wide)
-    add_partials(composer, stage)
-    helpers = composer.assembly.helpers
-    helpers["wk_load"] = lambda: load_text(composer, composer.inputs[0], "i")
-    helpers["wk_held"] = lambda: _held(composer)
+    add_elements(composer, stage, wide=wide)
+    composer.assembly.helpers["wk_held"] = lambda: _held(composer)
     return composer.source.functions["combine"]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from wgsl_kernels.backends.webgpu.composing.text.assembly import Offer
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
+from wgsl_kernels.backends.webgpu.composing.text.instances import Offer
 from wgsl_kernels.backends.webgpu.composing.text.params import Field
 from wgsl_kernels.wgsl.facts.types import TypeLayouts, round_up
 

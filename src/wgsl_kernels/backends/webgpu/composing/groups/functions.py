@@ -10,6 +10,7 @@ from wgsl_kernels.backends.webgpu.composing.forms.maps import choose_op
 from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
 from wgsl_kernels.backends.webgpu.composing.text.clashes import COMPOSERS
 from wgsl_kernels.backends.webgpu.composing.text.composer import Composer, common_functions
+from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceFunction
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, Operand
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import author_fields
 from wgsl_kernels.engine.environment.errors import ShaderError
@@ -113,8 +114,12 @@ class Functions:
         assembly.refuse_unknown(composer.kernel, {"attrs"})
         special = {d.name for d in source.facts.declarations if d.name}
         special |= {name for name in assembly.written if name not in common_functions()}
-        for name in assembly.written.keys() & common_functions().keys():
-            self.common[name] = assembly.written[name]
+        written = {
+            name: one.written() if isinstance(one, InstanceFunction) else one
+            for name, one in assembly.written.items()
+        }
+        for name in written.keys() & common_functions().keys():
+            self.common[name] = written[name]
         reached = [(facts, d) for facts in source.imported for d in assembly.reached[facts.file]]
         special |= self._not_shared(reached, special)
         new = {name: prefix + name for name in special}
@@ -122,7 +127,7 @@ class Functions:
             new |= {d.name: self.prefix + d.name for _, d in reached if d.name not in special}
         own = {n: prefix + n for n in assembly.written if n not in common_functions()}
         for name in own:
-            self.pieces.append(renamed(assembly.written[name], own) + "\n")
+            self.pieces.append(renamed(written[name], own) + "\n")
         edits = _edits(source.facts.text, new, members)
         for declaration in source.facts.declarations:
             is_dropped = any(declaration is one for one in assembly.dropped)

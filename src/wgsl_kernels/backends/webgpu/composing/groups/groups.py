@@ -13,8 +13,8 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
     Composed,
     uniform_head,
 )
+from wgsl_kernels.backends.webgpu.composing.text.instances import MAP
 from wgsl_kernels.backends.webgpu.composing.text.operands import BOUND_TYPES, STORAGE_TYPES
-from wgsl_kernels.backends.webgpu.composing.text.skeletons import MAP
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
 

@@ -6,12 +6,18 @@ composer's own functions those that somebody names.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.clashes import numbered, renames
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
+from wgsl_kernels.backends.webgpu.composing.text.instances import (
+    InstanceFunction,
+    Offer,
+    functions_of,
+)
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.facts.facts import Declaration, OtherDeclaration
 from wgsl_kernels.wgsl.facts.reader import read
@@ -22,22 +28,15 @@ from wgsl_kernels.wgsl.syntax.places import Span, Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, SourceMap, TextBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
+    from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.facts.facts import Facts
 
-Writer = Callable[[], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A field that the composer can add to the uniform struct: its type and what fills it."""
-
-    type: str
-    fact: str
-    pad: int = 0
-    constant: bool = False
+Helper = Callable[[], str] | InstanceFunction
+Written = str | InstanceFunction
+_NONE: Mapping[str, Callable[[], None]] = MappingProxyType({})
 
 
 @dataclass
@@ -47,7 +46,7 @@ class Assembly:
     Attributes:
         source: The author's files.
         skeleton: The loop around an op, or None where the author wrote the entry point.
-        helpers: What can be written on demand: a name, and the function that writes it.
+        helpers: What can be written on demand by name: what writes it, or an instance's function.
         offers: Fields that generated text may name as ``wk_params.<name>``.
         dropped: Declarations of the author's to leave out.
         edits: Changes to the author's files.
@@ -62,11 +61,11 @@ class Assembly:
 
     source: Source
     skeleton: Facts | None
-    helpers: dict[str, Writer] = field(default_factory=dict[str, Writer])
+    helpers: dict[str, Helper] = field(default_factory=dict[str, Helper])
     offers: dict[str, Offer] = field(default_factory=dict[str, Offer])
     dropped: list[Declaration] = field(default_factory=list[Declaration])
     edits: dict[str, list[Edit]] = field(default_factory=dict[str, list[Edit]])
-    written: dict[str, str] = field(default_factory=dict[str, str])
+    written: dict[str, Written] = field(default_factory=dict[str, Written])
     fields: dict[str, Offer] = field(default_factory=dict[str, Offer])
     uniform: str = PARAMS
     reached: dict[str, tuple[Declaration, ...]] = field(
@@ -80,6 +79,15 @@ class Assembly:
         """Have the composed text say ``replacement`` instead of the characters of ``span``."""
         self.edits.setdefault(text.file, []).append(Edit(span, replacement))
 
+    def take(
+        self,
+        instance: Instance,
+        naming: InstanceNames,
+        checks: Mapping[str, Callable[[], None]] = _NONE,
+    ) -> None:
+        """Offer the declarations of an instance; ``checks`` are made of those that are taken."""
+        self.helpers |= functions_of(instance, naming, checks)
+
     def resolve(self) -> None:
         """Find all that the author's text and the skeleton need, and write it."""
         imported = self._imported_names()
@@ -88,7 +96,7 @@ class Assembly:
         asked = [*self.wanted]
         if self.skeleton is not None:
             asked += sorted(self.skeleton.needs)
-            self._note_fields(self.skeleton)
+            self._note_fields(resolve(self.skeleton.text).members.get(PARAMS, ()))
         reached: set[int] = set()
         for facts in self.source.imported:
             for declaration in facts.declarations:
@@ -184,7 +192,12 @@ class Assembly:
                 text.quote(facts.text, declaration.span, edits)
         text.generate("\n" + tail)
         for written in self.written.values():
-            text.generate(renamed(written, {PARAMS: self.uniform}) + "\n")
+            if isinstance(written, InstanceFunction):
+                edits = written.edits(self.uniform)
+                text.quote(written.text, written.declaration.span, edits)
+                text.generate("\n")
+            else:
+                text.generate(renamed(written, {PARAMS: self.uniform}) + "\n")
         if self.skeleton is not None:
             self._quote_skeleton(text, self.skeleton)
         return text.finish()
@@ -193,8 +206,13 @@ class Assembly:
         """Refuse a text that has a name twice, once the author's have their new names."""
         found: dict[str, str] = {}
         own = [(d, new.get(d.name, d.name), self.source.text_of(d)) for d in self.declarations()]
-        made = [read(Text(COMPOSED, one)) for one in self.written.values()]
-        ours = [(d, d.name, facts.text) for facts in made for d in facts.declarations]
+        ours: list[tuple[Declaration, str, Text]] = []
+        for written_as, written in self.written.items():
+            if isinstance(written, InstanceFunction):
+                ours.append((written.declaration, written_as, written.text))
+            else:
+                made = read(Text(COMPOSED, written))
+                ours += [(one, one.name, made.text) for one in made.declarations]
         if self.skeleton is not None:
             clashing, text = self._clashing(self.skeleton), self.skeleton.text
             ours += [(d, clashing.get(d.name, d.name), text) for d in self.skeleton.declarations]
@@ -219,13 +237,19 @@ class Assembly:
     def _write(self, name: str) -> list[str]:
         if name in self.written:
             return []
-        self.written[name] = written = self.helpers[name]()
+        helper = self.helpers[name]
+        if isinstance(helper, InstanceFunction) and helper.check is not None:
+            helper.check()
+        self.written[name] = written = helper if isinstance(helper, InstanceFunction) else helper()
+        if isinstance(written, InstanceFunction):
+            self._note_fields(written.fields.values())
+            return sorted(set(written.names.values()) - {name})
         facts = read(Text(COMPOSED, written))
-        self._note_fields(facts)
+        self._note_fields(resolve(facts.text).members.get(PARAMS, ()))
         return sorted(facts.needs)
 
-    def _note_fields(self, facts: Facts) -> None:
-        for name in resolve(facts.text).members.get(PARAMS, ()):
+    def _note_fields(self, names: Iterable[str]) -> None:
+        for name in names:
             if name in self.offers:
                 self.fields.setdefault(name, self.offers[name])
 

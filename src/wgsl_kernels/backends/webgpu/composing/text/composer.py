@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly, Offer
+from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames, Offer
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
@@ -16,12 +16,14 @@ from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form, Operand
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
 
+REPORTS = Instance("tensors/reports.wesl")
 VALUE_FIELDS = {
     "float32": "f32",
     "float16": "f32",
@@ -120,6 +122,7 @@ class Composer:
         if self.form in ("reduce", "scan", "window"):
             aliases["wk_Input"] = self.element_type(self.inputs[0])
             aliases["wk_Result"] = self.element_type(self.outputs[0])
+            aliases["wk_Stored"] = self.outputs[0].storage_type
             aliases["wk_Total"] = self.source.functions["init"].returns or ""
         return aliases
 
@@ -148,18 +151,6 @@ class Composer:
         self.bound[operand.wgsl] = element or operand.bound_type
         return self.name_of(operand)
 
-    def loaded(self, operand: Operand, place: str) -> str:
-        """Return the expression of the element at a place of a row-major or strided array."""
-        if operand.name in self.before:
-            return f"wk_get_{operand.wgsl}({place})"
-        return element_at(self.variable(operand), operand.dtype, place)
-
-    def stored(self, operand: Operand, place: str, value: str) -> str:
-        """Return the statement that writes an element, of the type in which buffers have it."""
-        if self.after is not None:
-            return f"wk_hand_on({place}, {value});"
-        return f"{self.variable(operand)}[{place}] = {value};"
-
     def name_of(self, operand: Operand) -> str:
         """Return the variable's name: the tensor's own, unless it means something else, too."""
         variable = self.source.variables.get(operand.wgsl)
@@ -169,9 +160,14 @@ class Composer:
             return f"wk_{operand.wgsl}"
         return f"wk_{operand.wgsl}" if is_predeclared(operand.wgsl) else operand.wgsl
 
-    def value(self, operand: Operand) -> str:
-        """Return the expression of a value operand, of the type ``T_<name>``."""
-        name = f"wk_{operand.wgsl}_value"
+    def value(self, operand: Operand, name: str = "") -> str:
+        """Return the expression of a value operand, of the type ``T_<name>``.
+
+        Args:
+            operand: The tensor.
+            name: The field's name, where it is not that of the tensor.
+        """
+        name = name or f"wk_{operand.wgsl}_value"
         offer = Offer(VALUE_FIELDS[operand.dtype], f"{operand.name}_value")
         self.assembly.offers[name] = offer
         expression = f"wk_params.{name}"
@@ -213,11 +209,12 @@ class Composer:
         helpers = self.assembly.helpers
         helpers["wk_report"] = self._report
         for index, operand in enumerate(self.inputs):
+            instance = REPORTS.given(CODE=index + 1)
             for name in operand.spellings:
-                function = f"report_index_of_{name}"
-                helpers[function] = functools.partial(_report_of, function, index + 1)
+                self.assembly.take(instance, InstanceNames({"X": name}))
             if operand.name == "indices":
-                helpers["report_index"] = functools.partial(_report_of, "report_index", index + 1)
+                whole = {"report_index_of_X": functools.partial(str, "report_index")}
+                self.assembly.take(instance, InstanceNames({}, whole))
         if "report_index" not in helpers:
             helpers["report_index"] = self._refuse_report
 
@@ -246,10 +243,6 @@ def _alias(name: str, type_: str) -> str:
 
 def _const(name: str, value: str) -> str:
     return f"const {name} = {value};"
-
-
-def _report_of(function: str, code: int) -> str:
-    return f"fn {function}(bad: i32) {{ wk_report({code}u, bad); }}"
 
 
 _KNOWN = frozenset({"f32", "f16", "i32", "u32", "bool", "vec2<f32>"})

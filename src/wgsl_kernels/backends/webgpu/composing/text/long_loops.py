@@ -33,17 +33,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Text
 
 ENDED = 255
-"""The code that a kernel reports where its loops were ended."""
-_CHECK = f"""fn {CHECK}() {{
-  var rounds = 0u;
-  let most = 2u + wk_params.wk_status_slot / 65536u; // 2: there are fewer slots
-  while (rounds < most) {{
-    rounds += 1u;
-  }}
-  if (rounds < most) {{
-    wk_report({ENDED}u, 0);
-  }}
-}}"""
+"""The code that `templates/any_kernel.wgsl` reports where a kernel's loops were ended."""
 
 _ROUNDS: dict[Form, int] = {"free": BUDGET - 2, "map": BUDGET // 64 - 2}
 """Rounds below which no adapter ends the loops of a call: a map's invocation takes 64 elements."""
@@ -155,7 +145,6 @@ def check_loops(assembly: Assembly, entry: FunctionDeclaration, text: Text, fact
     ends = [one.begin for one in descendants(function.body) if isinstance(one, tree.Return)]
     for at in sorted({*ends, function.body.end - 1}):
         assembly.edit(text, Span(at, at), f"{CHECK}(); ")
-    assembly.helpers[CHECK] = lambda: _CHECK
     assembly.wanted.append(CHECK)
 
 

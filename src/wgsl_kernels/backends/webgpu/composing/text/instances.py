@@ -1,0 +1,188 @@
+"""Modules of ours that texts are made of: templates in a configuration, printed with open slots."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
+from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
+from wgsl_kernels.backends.webgpu.modules.template_files import find_template
+from wgsl_kernels.wgsl.facts.reader import read
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.names.rename import rename
+from wgsl_kernels.wgsl.names.resolve import resolve
+from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.source_map import Edit, TextBuilder
+from wgsl_kernels.wgsl.syntax.tree import Function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from wgsl_kernels.backends.webgpu.templates.template import Template
+    from wgsl_kernels.wgsl.facts.facts import Declaration, Facts
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+_MEMBER = re.compile(r"\s*\.\s*(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A field that the composer can add to the uniform struct: its type and what fills it."""
+
+    type: str
+    fact: str
+    pad: int = 0
+    constant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """Which template, and its configuration.
+
+    Attributes:
+        path: The template.
+        configuration: Values of its constants; others keep their defaults.
+    """
+
+    path: str
+    configuration: tuple[tuple[str, bool | int], ...] = ()
+
+    def given(self, **values: bool | int) -> Instance:
+        """Return it with further values."""
+        return Instance(self.path, (*self.configuration, *values.items()))
+
+    def value(self, name: str, default: bool | int) -> bool | int:
+        """Return what a constant is given here."""
+        return dict(self.configuration).get(name, default)
+
+    def facts(self) -> Facts:
+        """Return its text without the slots, which the kernel declares."""
+        return _facts(self, "")
+
+    def offers(self) -> Mapping[str, Offer]:
+        """Return the fields of parameters that its slots declare."""
+        return _offers(self.path)
+
+
+MAP = Instance("templates/map.wesl")
+STRUCT = "wk_Params"
+"""What slots call the struct of the parameters that they want of the host, in ``wk_params``."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceNames:
+    """What the names of an instance are in a text.
+
+    Attributes:
+        words: What stands for a word of a name, words being joined by underscores.
+        whole: What gives a name in the place of another, and has what it names bound.
+    """
+
+    words: Mapping[str, str]
+    whole: Mapping[str, Callable[[], str]] = field(default_factory=lambda: MappingProxyType({}))
+
+    def of(self, name: str) -> str:
+        """Return what a name is in the text."""
+        if name in self.whole:
+            return self.whole[name]()
+        return "_".join([self.words.get(word, word) for word in name.split("_")])
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceFunction:
+    """A declaration of an instance, which a text takes where somebody names it.
+
+    Attributes:
+        instance: The instance.
+        name: What it is called there.
+        naming: What its names are in the text.
+        check: What refuses an author's functions that it does not fit, when it is taken.
+    """
+
+    instance: Instance
+    name: str
+    naming: InstanceNames
+    check: Callable[[], None] | None = None
+
+    @property
+    def text(self) -> Text:
+        """The printed text that has it, and it alone."""
+        return _facts(self.instance, self.name).text
+
+    @property
+    def declaration(self) -> Declaration:
+        """The declaration."""
+        (found,) = _facts(self.instance, self.name).declarations
+        return found
+
+    @property
+    def fields(self) -> Mapping[Span, str]:
+        """The fields of the parameters that it reads: their names in the text, by the places."""
+        found: dict[Span, str] = {}
+        text = self.text
+        for use in resolve(text).uses:
+            if use.ident.name == PARAMS and (member := _MEMBER.match(text.text, use.ident.end)):
+                found[Span(*member.span(1))] = self.naming.of(member[1])
+        return found
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What its own name and those that it takes from outside are in the text."""
+        names = (self.name, *sorted(self.declaration.needs))
+        return {name: self.naming.of(name) for name in names}
+
+    def edits(self, uniform: str) -> list[Edit]:
+        """Return the edits that give the names of the text; ``uniform`` is that of PARAMS."""
+        edits = [Edit(span, name) for span, name in self.fields.items()]
+        edits += rename(resolve(self.text), {**self.names, PARAMS: uniform})
+        return sorted(edits, key=lambda one: one.span.begin)
+
+    def written(self) -> str:
+        """Return the declaration with the names of the text."""
+        builder = TextBuilder()
+        builder.quote(self.text, self.declaration.span, self.edits(PARAMS))
+        return builder.finish().composed.text
+
+
+def functions_of(
+    instance: Instance,
+    naming: InstanceNames,
+    checks: Mapping[str, Callable[[], None]] = MappingProxyType({}),
+) -> dict[str, InstanceFunction]:
+    """Return the functions of an instance by what they are called in a text."""
+    return {
+        naming.of(name): InstanceFunction(instance, name, naming, checks.get(name))
+        for name in _functions(instance.path)
+    }
+
+
+@functools.lru_cache(maxsize=64)
+def _template(path: str) -> Template:
+    return find_template(path, None, shaders_folder(), path)
+
+
+@functools.lru_cache(maxsize=1024)
+def _facts(instance: Instance, only: str) -> Facts:
+    given = dict(instance.configuration)
+    return read(_template(instance.path).module(given, leaves_slots=True, only=only).text)
+
+
+@functools.lru_cache(maxsize=64)
+def _functions(path: str) -> tuple[str, ...]:
+    template = _template(path)
+    declarations = parse_source(dict(template.texts)[template.root]).module.declarations
+    return tuple(one.ident.name for one in declarations if isinstance(one, Function))
+
+
+@functools.lru_cache(maxsize=64)
+def _offers(path: str) -> Mapping[str, Offer]:
+    found: dict[str, Offer] = {}
+    for text in _template(path).slot_texts:
+        struct = read(text).structs.get(STRUCT)
+        for one in () if struct is None else struct.fields:
+            found[one.name] = Offer(one.type, one.name)
+    return found
