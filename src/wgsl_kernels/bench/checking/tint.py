@@ -103,7 +103,6 @@ def _messages(data: bytes) -> list[tuple[int, int, str]]:
     return found
 
 
-@functools.cache
 def _package() -> tuple[Any, Any]:
     return importlib.import_module(f"{PACKAGE}.webgpu"), importlib.import_module(f"{PACKAGE}.utils")
 

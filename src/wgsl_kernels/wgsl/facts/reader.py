@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.facts.facts import (
@@ -22,6 +21,7 @@ from wgsl_kernels.wgsl.facts.facts import (
 )
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.printer import spell
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Text
 
 
-@functools.lru_cache(maxsize=512)
+@once_per_text
 def read(source: Text) -> Facts:
     """Return what ``source`` declares.
 

@@ -5,7 +5,6 @@ Source: WESL specification, edition 2026_pre, Imports and Conditional Translatio
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.linking.source import (
@@ -18,6 +17,7 @@ from wgsl_kernels.wgsl.linking.source import (
 )
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.expressions import WantedError
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.syntax.parser import DIRECTIVES, Parser, nearer
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.tokens import END, INCLUDE, NAME, UnbalancedError
@@ -32,7 +32,7 @@ _DECLARED = frozenset({"fn", "struct", "alias", "var", "const", "override"})
 _IMPORTS, _DIRECTIVES, _DECLARATIONS = range(3)
 
 
-@functools.lru_cache(maxsize=256)
+@once_per_text
 def parse_source(text: Text) -> SourceFile:
     """Return what ``text`` holds.
 

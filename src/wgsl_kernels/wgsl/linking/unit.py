@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from wgsl_kernels.wgsl.linking.grammar import parse_source, turned_off
 from wgsl_kernels.wgsl.linking.source import WILDCARD
 from wgsl_kernels.wgsl.names.resolve import names_of
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,13 +74,24 @@ def unit_of(text: Text, conditions: Mapping[str, bool]) -> Unit:
         ShaderError: It is not WESL, a condition is missing, or one name is given twice.
     """
     asked = sorted(parse_source(text).conditions)
-    return _unit_of(text, tuple((name, conditions[name]) for name in asked if name in conditions))
+    key = tuple((name, conditions[name]) for name in asked if name in conditions)
+    units = _units_of(text)
+    found = units.get(key)
+    if found is None:
+        found = units[key] = _unit(text, dict(key))
+    return found
 
 
-@functools.lru_cache(maxsize=256)
-def _unit_of(text: Text, conditions: tuple[tuple[str, bool], ...]) -> Unit:
+@once_per_text
+def _units_of(text: Text) -> dict[tuple[tuple[str, bool], ...], Unit]:
+    """Return the modules that a text has held so far, by conditions."""
+    del text
+    return {}
+
+
+def _unit(text: Text, conditions: Mapping[str, bool]) -> Unit:
     source = parse_source(text)
-    module, imports = translate(source, dict(conditions))
+    module, imports = translate(source, conditions)
     declared = _declared(module)
     bound = _bound(module, declared, imports)
     names = names_of(module)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.wgsl.names.predeclared import PREDECLARED, is_predeclared
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.edited import EditedText
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span
 
@@ -119,7 +119,7 @@ _MOST_HINTS = 20
 """Each takes as long as all names of a file together."""
 
 
-@functools.lru_cache(maxsize=512)
+@once_per_text
 def resolve(source: Text) -> Names:
     """Return what every name of a file means.
 

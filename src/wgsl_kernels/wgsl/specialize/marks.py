@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import TYPE_CHECKING
+
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 
 if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Text
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 _MARK = re.compile(r"//[^\n]*?@unroll\b")
 
 
-@functools.lru_cache(maxsize=512)
+@once_per_text
 def unrolled_lines(text: Text) -> frozenset[int]:
     """Return the lines that end in a comment ``// @unroll``, counted from 1."""
     return frozenset(text.place(found.start()).line for found in _MARK.finditer(text.text))

@@ -6,10 +6,10 @@ Source: WebGPU Shading Language, section 7.3, var declarations.
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Span, Text
 
 
-@functools.lru_cache(maxsize=512)
+@once_per_text
 def types_without_value(source: Text) -> tuple[Span, ...]:
     """Return where the types stand of the variables in loops that are given no value.
 

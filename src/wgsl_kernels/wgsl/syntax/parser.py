@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.wgsl.errors.errors import ShaderError, coded
 from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.expressions import WantedError
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.statements import StatementParser
 from wgsl_kernels.wgsl.syntax.tokens import END, INCLUDE, NAME, UnbalancedError
@@ -40,7 +41,7 @@ _STARTERS = frozenset({"fn", "struct", "var", "const", "override", "alias", "con
 _OPENERS, _CLOSERS = frozenset("([{"), frozenset(")]}")
 
 
-@functools.lru_cache(maxsize=512)
+@once_per_text
 def parse(source: Text) -> Module:
     """Return the syntax tree of ``source``.
 

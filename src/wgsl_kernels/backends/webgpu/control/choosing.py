@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import linecache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -137,7 +136,6 @@ class Chooser:
         """
         sources = self._sources
 
-        @functools.cache
         def candidates() -> dict[str, Candidate]:
             found: dict[str, Candidate] = {}
             for name, (path, constants) in configurations.items():
@@ -187,7 +185,6 @@ def template_choice(
             f"{MOST_CONFIGURATIONS}. Give some constants, or narrow them by rules."
         )
 
-    @functools.cache
     def candidates() -> dict[str, Candidate]:
         return {name: Candidate(template.hash, tuple(one.items())) for name, one in by_name.items()}
 

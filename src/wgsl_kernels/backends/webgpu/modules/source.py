@@ -20,6 +20,7 @@ from wgsl_kernels.wgsl.errors.errors import REFUSED, ShaderError, coded
 from wgsl_kernels.wgsl.facts.dependencies import check_dependencies
 from wgsl_kernels.wgsl.facts.facts import RequiredDeclarations
 from wgsl_kernels.wgsl.facts.reader import read
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -181,14 +182,15 @@ def _load(text: Text, folder: Path, path: Path | None) -> Source:
     if _MAY_IMPORT.search(text.text) is not None:
         (own, *others), offered = link_files(text, folder, path)
         return Source(own, tuple(others), offered=offered)
-    source = _alone(text)
+    source = read_alone(text)
     if source.facts.includes:
         refuse_include(source.facts, folder)
     return source
 
 
-@functools.lru_cache(maxsize=1024)
-def _alone(text: Text) -> Source:
+@once_per_text
+def read_alone(text: Text) -> Source:
+    """Return the source that is one file, which imports nothing."""
     facts = read(text)
     if not facts.includes:
         check_dependencies((facts,))

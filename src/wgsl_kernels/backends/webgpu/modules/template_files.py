@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -14,10 +13,8 @@ from wgsl_kernels.backends.webgpu.modules.files import (
 )
 from wgsl_kernels.backends.webgpu.modules.packages import is_there
 from wgsl_kernels.backends.webgpu.modules.shader_packages import package_of
-from wgsl_kernels.backends.webgpu.modules.source import Source
+from wgsl_kernels.backends.webgpu.modules.source import read_alone
 from wgsl_kernels.backends.webgpu.templates.template import Template
-from wgsl_kernels.wgsl.facts.dependencies import check_dependencies
-from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.project import OWN, ModulePath
 from wgsl_kernels.wgsl.linking.source import SEPARATOR
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from wgsl_kernels.backends.webgpu.modules.shader_packages import ShaderPackage
+    from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.templates.template import TemplateModule
 
 _INLINE_PATH = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)+")
@@ -59,14 +57,7 @@ def find_template(given: str, slots: str | Text | None, beside: Path, inline_nam
 
 def source_of(module: TemplateModule) -> Source:
     """Return what the composer takes for the one file of a kernel."""
-    return _source_of(module)
-
-
-@functools.lru_cache(maxsize=256)
-def _source_of(module: TemplateModule) -> Source:
-    facts = read(module.text)
-    check_dependencies((facts,))
-    return Source(facts)
+    return read_alone(module.text)
 
 
 class _TemplateFiles:

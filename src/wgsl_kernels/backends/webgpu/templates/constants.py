@@ -7,7 +7,6 @@ what it is. A bool may be both values without a list, and is the condition of ``
 
 from __future__ import annotations
 
-import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +15,7 @@ from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.specialize.values import known_literal
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 
 if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Text
@@ -66,7 +66,7 @@ class ConfigurationConstant:
         return value in self.values
 
 
-@functools.lru_cache(maxsize=512)
+@once_per_text
 def constants_in(text: Text) -> tuple[ConfigurationConstant, ...]:
     """Return the configuration constants that a file declares.
 

@@ -40,7 +40,7 @@ class Candidate:
         return entry.get("template") == self.template and entry.get("configuration") == settings
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Choice:
     """What is chosen once per process, adapter and class of shapes.
 
@@ -49,14 +49,14 @@ class Choice:
         shape_class: Small numbers and short words that tell apart what may want another variant.
         names: The variants that can run.
         static: The one that is taken unless another is known to be faster.
-        candidates: Returns what the names stand for; called where files are read or written.
+        find: Returns what the names stand for; called once, where files are read or written.
     """
 
     kernel: str
     shape_class: ShapeClass
     names: tuple[str, ...]
     static: str
-    candidates: Callable[[], Mapping[str, Candidate]]
+    find: Callable[[], Mapping[str, Candidate]]
     key: Key = field(init=False)
     """What tells choices apart within a process, where an edited kernel keeps its choices."""
 
@@ -64,6 +64,11 @@ class Choice:
         """Make the key once."""
         key = (self.kernel, self.shape_class, self.names)
         object.__setattr__(self, "key", key)
+
+    @functools.cached_property
+    def candidates(self) -> Mapping[str, Candidate]:
+        """What the names stand for."""
+        return self.find()
 
     @property
     def label(self) -> str:
@@ -75,12 +80,12 @@ class Choice:
         """Return the variant that an entry of a file is about, None if none of these."""
         if entry is None:
             return None
-        candidates = self.candidates()
-        return next((name for name in self.names if candidates[name].is_in(entry)), None)
+        found = self.candidates
+        return next((name for name in self.names if found[name].is_in(entry)), None)
 
     def entry(self, name: str) -> dict[str, Any]:
         """Return what files hold where ``name`` was chosen."""
-        return self.candidates()[name].entry(name)
+        return self.candidates[name].entry(name)
 
 
 def choice_by_name(
@@ -100,7 +105,6 @@ def choice_by_name(
         texts: Returns the files that they are made of.
     """
 
-    @functools.cache
     def candidates() -> Mapping[str, Candidate]:
         template = hash_of(texts())
         return {name: Candidate(template, (("variant", name),)) for name in names}

@@ -65,7 +65,7 @@ class Instance:
 
     def offers(self) -> Mapping[str, Offer]:
         """Return the fields of parameters that its slots declare."""
-        return _offers(self.path)
+        return _opened(self.path).offers
 
 
 MAP = Instance("templates/map.wesl")
@@ -156,33 +156,36 @@ def functions_of(
     """Return the functions of an instance by what they are called in a text."""
     return {
         naming.of(name): InstanceFunction(instance, name, naming, checks.get(name))
-        for name in _functions(instance.path)
+        for name in _opened(instance.path).functions
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _OpenTemplate:
+    """A template, and what its text and its slots declare.
+
+    Attributes:
+        template: The template.
+        functions: The names of its own functions.
+        offers: The fields of parameters that its slots want.
+    """
+
+    template: Template
+    functions: tuple[str, ...]
+    offers: Mapping[str, Offer]
+
+
 @functools.lru_cache(maxsize=64)
-def _template(path: str) -> Template:
-    return find_template(path, None, shaders_folder(), path)
+def _opened(path: str) -> _OpenTemplate:
+    template = find_template(path, None, shaders_folder(), path)
+    declarations = parse_source(dict(template.texts)[template.root]).module.declarations
+    functions = tuple(one.ident.name for one in declarations if isinstance(one, Function))
+    structs = [read(text).structs.get(STRUCT) for text in template.slot_texts]
+    fields = [one for struct in structs if struct is not None for one in struct.fields]
+    return _OpenTemplate(template, functions, {n.name: Offer(n.type, n.name) for n in fields})
 
 
 @functools.lru_cache(maxsize=1024)
 def _facts(instance: Instance, only: str) -> Facts:
-    given = dict(instance.configuration)
-    return read(_template(instance.path).module(given, leaves_slots=True, only=only).text)
-
-
-@functools.lru_cache(maxsize=64)
-def _functions(path: str) -> tuple[str, ...]:
-    template = _template(path)
-    declarations = parse_source(dict(template.texts)[template.root]).module.declarations
-    return tuple(one.ident.name for one in declarations if isinstance(one, Function))
-
-
-@functools.lru_cache(maxsize=64)
-def _offers(path: str) -> Mapping[str, Offer]:
-    found: dict[str, Offer] = {}
-    for text in _template(path).slot_texts:
-        struct = read(text).structs.get(STRUCT)
-        for one in () if struct is None else struct.fields:
-            found[one.name] = Offer(one.type, one.name)
-    return found
+    template, given = _opened(instance.path).template, dict(instance.configuration)
+    return read(template.module(given, leaves_slots=True, only=only).text)

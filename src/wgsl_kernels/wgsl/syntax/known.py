@@ -1,0 +1,35 @@
+"""What is known of texts, each thing found once."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+_Value = TypeVar("_Value")
+MOST = 1024
+"""How many texts are remembered, those that were used last."""
+
+
+@functools.lru_cache(maxsize=MOST)
+def _known(text: Text) -> dict[object, Any]:
+    del text
+    return {}
+
+
+def once_per_text(f: Callable[[Text], _Value]) -> Callable[[Text], _Value]:
+    """Have what a function gives for a text kept with all else that is known of the text."""
+
+    @functools.wraps(f)
+    def found(text: Text) -> _Value:
+        known = _known(text)
+        if f not in known:
+            known[f] = f(text)
+        value: _Value = known[f]
+        return value
+
+    return found
