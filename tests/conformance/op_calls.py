@@ -57,10 +57,12 @@ WHOLE = {
 DEFAULTS = {"argMax": {"axis": 0}, "argMin": {"axis": 0}}
 """Defaults of TensorFlow.js where ours, those of the array API standard, are others."""
 
+_OURS = tfjs_names()
+
 
 def op_of(case: Case) -> Callable[..., Any] | None:
     """Return our op for the one that a case calls, if we have it."""
-    ours = next((tfjs_names()[one] for one in op_paths(case.op) if one in tfjs_names()), None)
+    ours = next((_OURS[one] for one in op_paths(case.op) if one in _OURS), None)
     found: Callable[..., Any] | None = None if ours is None else attrgetter(ours)(wk)
     return found
 

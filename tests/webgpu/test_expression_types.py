@@ -18,7 +18,7 @@ from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.printer import spell
-from wgsl_kernels.wgsl.types.builtins import RESULTS, builtins
+from wgsl_kernels.wgsl.types.builtins import BUILTINS, RESULTS
 from wgsl_kernels.wgsl.types.infer import Types, infer
 
 if TYPE_CHECKING:
@@ -295,8 +295,8 @@ def test_what_contains_itself_has_no_type_and_ends() -> None:
 
 
 def test_every_row_of_the_table_is_a_function_of_wgsl() -> None:
-    assert [name for name in builtins() if not is_predeclared(name)] == []
-    results = {row.result for row in builtins().values() if row.result.startswith("__")}
+    assert [name for name in BUILTINS if not is_predeclared(name)] == []
+    results = {row.result for row in BUILTINS.values() if row.result.startswith("__")}
     assert results == RESULTS.keys()
 
 

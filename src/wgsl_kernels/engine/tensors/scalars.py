@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.dtypes import DType
 
 
+_SPECS = {dtype: Spec((), dtype) for dtype in OBJECTS}
+
+
 def scalar_tensor(value: Any, dtype: DType) -> Tensor:
     """Return a new tensor of one Python number or string."""
     now = context.current()
@@ -25,7 +28,7 @@ def scalar_tensor(value: Any, dtype: DType) -> Tensor:
         return tensor(value, dtype=OBJECTS[dtype])
     # 0.0 equals -0.0, so that it cannot be looked up
     host = _host_scalar(value, dtype) if value else to_host(value, dtype)
-    spec = _scalar_spec(dtype)
+    spec = _SPECS[dtype]
     new = made(Tensor(spec, driver.upload(host.copy(), spec), driver))
     if now.interceptors:
         note_entry(new, host)
@@ -35,8 +38,3 @@ def scalar_tensor(value: Any, dtype: DType) -> Tensor:
 @lru_cache(maxsize=1024, typed=True)
 def _host_scalar(value: Any, dtype: DType) -> Array:
     return to_host(value, dtype)
-
-
-@lru_cache
-def _scalar_spec(dtype: DType) -> Spec:
-    return Spec((), dtype)

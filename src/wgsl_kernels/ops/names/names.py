@@ -34,7 +34,6 @@ NOT_OURS: Mapping[str, str] = MappingProxyType(
 """TensorFlow.js's name of each other op, and what stands in its place."""
 
 
-@lru_cache(maxsize=1)
 def tfjs_names() -> Mapping[str, str]:
     """Return TensorFlow.js's name of each op that we have, and ours, by name."""
     found = {theirs: one.path for one in all_public().values() for theirs in one.tfjs}

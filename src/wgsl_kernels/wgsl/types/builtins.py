@@ -17,7 +17,6 @@ Source: WebGPU Shading Language, section 17; its extension subgroups.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 _TABLE = """
@@ -92,9 +91,7 @@ class Builtin:
     result: str
 
 
-@functools.cache
-def builtins() -> dict[str, Builtin]:
-    """Return the table by name."""
+def _read_table() -> dict[str, Builtin]:
     found: dict[str, Builtin] = {}
     for line in _TABLE.strip().splitlines():
         names, _, rest = line.partition(":")
@@ -102,3 +99,7 @@ def builtins() -> dict[str, Builtin]:
         row = Builtin(tuple(parameters.split()), result.strip())
         found |= dict.fromkeys(names.split(), row)
     return found
+
+
+BUILTINS = _read_table()
+"""The table by name."""

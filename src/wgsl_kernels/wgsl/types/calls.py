@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.syntax.parser import parse_expression
-from wgsl_kernels.wgsl.types.builtins import RESULTS, Builtin, builtins
+from wgsl_kernels.wgsl.types.builtins import BUILTINS, RESULTS, Builtin
 from wgsl_kernels.wgsl.types.kinds import (
     ABSTRACT_FLOAT,
     ABSTRACT_INT,
@@ -133,7 +133,7 @@ def builtin_call(types: NamedTypes, name: str, arguments: Sequence[Type]) -> Typ
     """
     if name.startswith("texture") and name != "textureBarrier":
         return _texture(name, arguments)
-    row = builtins().get(name)
+    row = BUILTINS.get(name)
     if row is None:
         return None
     if len(arguments) != len(row.parameters):

@@ -29,7 +29,7 @@ CHOICE_BYTES = 4000
 
 
 class ConfigurationChoice(NamedTuple):
-    """A choice whose variants are configurations of one template."""
+    """A choice, and what its variants are where they are configurations of one template."""
 
     choice: Choice
     by_name: Mapping[str, Configuration]
@@ -43,8 +43,7 @@ class Chooser:
         self._kernel = kernel
         self._origin = origin
         self._sources = sources
-        self._choices: Recent[Any, Choice] = Recent(CHOICE_BYTES)
-        self._configurations: Recent[Any, ConfigurationChoice] = Recent(CHOICE_BYTES)
+        self._choices: Recent[Any, ConfigurationChoice] = Recent(CHOICE_BYTES)
 
     def choose(
         self,
@@ -65,11 +64,11 @@ class Chooser:
             work: Multiply-adds or elements of one run, about.
         """
         key = (shape_class, names, static)
-        choice = self._choices[key]
-        if choice is None:
+        found = self._choices[key]
+        if found is None:
             made = function_choice(self._kernel, self._origin, shape_class, names, static)
-            choice = self._choices.keep(key, made)
-        return self.decide(choice, run, work)
+            found = self._choices.keep(key, ConfigurationChoice(made, {}))
+        return self.decide(found.choice, run, work)
 
     def configure(
         self,
@@ -105,13 +104,13 @@ class Chooser:
         """
         known, first = dict(given or {}), dict(static or {})
         key = (template, slots, shape_class, tuple(known.items()), tuple(first.items()), rules)
-        found = self._configurations[key]
+        found = self._choices[key]
         if found is None:
             read = self._sources.template(plain_path(self._kernel, "template", template), slots)
             made = template_choice(
                 self._kernel, shape_class, read, given=known, static=first, rules=rules
             )
-            found = self._configurations.keep(key, made)
+            found = self._choices.keep(key, made)
         by_name = found.by_name
         return by_name[self.decide(found.choice, lambda name: run(by_name[name]), work)]
 

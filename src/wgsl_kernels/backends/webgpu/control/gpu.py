@@ -11,12 +11,12 @@ from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
+from wgsl_kernels.backends.webgpu.lowering.packing import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.programs.arguments import arguments_of
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
 from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
-from wgsl_kernels.backends.webgpu.runtime.packing import PackingLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.recent import Recent
@@ -57,8 +57,7 @@ class Gpu(ArrayMaker):
         super().__init__(backend, kernel, origin, sources)
         self.has_promised = self.has_read = False
         self._programs: DeviceCache[Any, Loaded] = DeviceCache(bytes_of_loaded)
-        self._maps: Recent[Any, MapLaunch] = Recent(LAUNCH_BYTES)
-        self._forms: Recent[Any, FusibleLaunch] = Recent(LAUNCH_BYTES)
+        self._launches: Recent[Any, ShaderLaunch] = Recent(LAUNCH_BYTES)
 
     @property
     def device(self) -> Device:
@@ -96,14 +95,14 @@ class Gpu(ArrayMaker):
         specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
         if type(shader) is not str or type(dtype) is not str:
             shader, dtype = plain_path(self._kernel, "shader", shader), canonical(dtype)
-        key = (shader, specs, shape, dtype)
-        launch = self._maps[key]
+        key = ("map", shader, specs, shape, dtype)
+        launch = self._launches[key]
         if launch is None:
             kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
             outputs = (Spec(shape, dtype),)
             call = ShaderCall(kernel, tuple(arrays), {}, outputs, ("y",))
             check_fit("map", call, [Spec(one.shape, one.dtype) for one in arrays.values()])
-            launch = self._maps.keep(key, MapLaunch(self._backend, call))
+            launch = self._launches.keep(key, MapLaunch(self._backend, call))
         return self._launched(launch, list(arrays.values()))
 
     def scan(
@@ -264,9 +263,11 @@ class Gpu(ArrayMaker):
         """Return int32, int8 or uint8 modulo 256 as bytes; maps before it may be fused with it."""
         y = Spec(x.shape, dtype)
         key = ("pack", x.dtype, y)
-        launch = self._forms[key]
+        launch = self._launches[key]
         if launch is None:
-            launch = self._forms.keep(key, PackingLaunch(self._backend, self._kernel, y))
+            call = packing_call(self._kernel, y)
+            made = FusibleLaunch(self._backend, call, "free", lowering=lower_packing, reads=1)
+            launch = self._launches.keep(key, made)
         return self._launched(launch, [x])
 
     def _formed(
@@ -275,13 +276,13 @@ class Gpu(ArrayMaker):
         if type(shader) is not str:
             shader = plain_path(self._kernel, "shader", shader)
         key = (form, shader, x.shape, x.dtype, y, tuple(attrs.items()))
-        launch = self._forms[key]
+        launch = self._launches[key]
         if launch is None:
             kernel = ShaderKernel(
                 self._kernel, shader, self._origin, form=form, shared=self._sources
             )
             call = ShaderCall(kernel, ("x",), attrs, (y,), ("y",))
-            launch = self._forms.keep(key, FusibleLaunch(self._backend, call, form))
+            launch = self._launches.keep(key, FusibleLaunch(self._backend, call, form))
         return self._launched(launch, [x])
 
     def _launched(self, launch: ShaderLaunch, arrays: Sequence[GpuArray]) -> GpuArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,9 @@ def packing_call(kernel: str, spec: Spec) -> ShaderCall:
         kernel: The name under which it runs.
         spec: Of int8 or uint8.
     """
-    return ShaderCall(_shader(kernel), ("x",), {}, (spec,), ("y",))
+    origin = Origin(__name__, __file__, 0)
+    shader = ShaderKernel(kernel, "elementwise/cast/to_bytes.wgsl", origin, groups=_groups)
+    return ShaderCall(shader, ("x",), {}, (spec,), ("y",))
 
 
 def lower_packing(
@@ -70,12 +71,6 @@ def lower_packing(
         facts = {"y_size": count}
         found.append(build(adapter, composition, composed, _groups(count), bound, facts))
     return Program(tuple(found), (spec,), (0,)), NO_CHOICE
-
-
-@functools.cache
-def _shader(kernel: str) -> ShaderKernel:
-    origin = Origin(__name__, __file__, 0)
-    return ShaderKernel(kernel, "elementwise/cast/to_bytes.wgsl", origin, groups=_groups)
 
 
 def _groups(y_size: int) -> Grid:

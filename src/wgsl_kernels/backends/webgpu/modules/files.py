@@ -7,7 +7,6 @@ elsewhere must end like a shader, so that what errors quote is a shader's text.
 from __future__ import annotations
 
 import functools
-import importlib.resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +26,12 @@ ENDINGS = (".wesl", ".wgsl")
 """How shader files end: with imports, and without."""
 
 
-@functools.cache
+_SHADERS = Path(__file__).parents[3] / "shaders"
+
+
 def shaders_folder() -> Path:
     """Return the folder that holds the package's own shaders."""
-    return Path(str(importlib.resources.files("wgsl_kernels.shaders")))
+    return _SHADERS
 
 
 def find_file(given: str, beside: Path) -> Path:

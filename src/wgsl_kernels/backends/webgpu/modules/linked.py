@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -211,7 +210,6 @@ def _plain_files(project: Project, reached: Reached, root: ModulePath) -> Iterat
         yield facts
 
 
-@functools.lru_cache(maxsize=256)
 def _plain(unit: Unit, edits: tuple[Edit, ...]) -> Text:
     return edited(unit.text, edits, parse_source(unit.text).extra, unit.names)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, Tail
@@ -16,7 +17,7 @@ from wgsl_kernels.backends.webgpu.programs.arguments import arguments_of
 from wgsl_kernels.backends.webgpu.runtime.launch import ABSENT, VALUE, LoadedVariants, ShaderLaunch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -47,15 +48,33 @@ class FusibleLaunch(ShaderLaunch):
     is_deferrable = False
     checked: Device | None = None
 
-    def __init__(self, session: Session, call: ShaderCall, form: Form) -> None:
+    def __init__(
+        self,
+        session: Session,
+        call: ShaderCall,
+        form: Form,
+        *,
+        lowering: Callable[..., Lowered] | None = None,
+        reads: int = UNKNOWN_READS,
+    ) -> None:
+        """Take the call and its form.
+
+        Args:
+            session: What has the device.
+            call: The kernel and what it is called with.
+            form: Its form.
+            lowering: What lowers the call instead of its form.
+            reads: How often a free kernel reads each element.
+        """
         super().__init__(session, call)
         self.form = form
+        self._lowering = lowering or partial(lower, form)
         self.accepts_prologue: tuple[int, ...] = (0,)
         self.accepts_epilogue = True
         self.reads = 1
         if form == "free":
             self.accepts_prologue, self.accepts_epilogue = prologues(call), accepts_epilogue(call)
-            self.reads = UNKNOWN_READS
+            self.reads = reads
         elif form == "window":
             self.reads = reads_of(call)
             self.accepts_prologue = () if self.reads > MOST_READS else (0,)
@@ -81,9 +100,8 @@ class FusibleLaunch(ShaderLaunch):
 
     def lower(self, arrays: Sequence[Any], device: Device, variant: str | None) -> Lowered:
         """Return the kernel's program."""
-        return lower(
-            self.form, self.call, arguments_of(arrays, device.largest_binding), device, variant
-        )
+        arguments = arguments_of(arrays, device.largest_binding)
+        return self._lowering(self.call, arguments, device, variant)
 
     def layouts_key(self, device: Device, arrays: Sequence[Any]) -> Any:
         """Return the layouts of arrays that are on the device, None if one is not."""
