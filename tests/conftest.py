@@ -80,6 +80,25 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+STAYING = 50
+"""After how many tests what they left in caches is out of the garbage collector's way, too."""
+_run = 0
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let the garbage collector pass over what earlier tests left, once it is none of garbage.
+
+    Caches hold millions of objects in the end, and a full collection took 2 s. What a test itself
+    makes is looked through as ever.
+    """
+    global _run
+    _run += 1
+    if _run % STAYING == 0:
+        gc.collect()
+        gc.freeze()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests on webgpu for -m "not gpu", and leave out what `sampled` tests do not draw."""
