@@ -20,6 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # Set before anything loads a driver. A new pipeline costs 30 ms to compile, 1 ms from this cache.
 CACHE = Path(os.environ.setdefault("MESA_SHADER_CACHE_DIR", str(ROOT / "build" / "mesa-cache")))
 CACHE.mkdir(parents=True, exist_ok=True)
+# A process that tests start compiles no module that another has: that took half of its seconds. Who
+# wants no bytecode beside the sources has it in a folder.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / "build" / "pycache"))
 # What a test computes depends on no measurement: here, and in the processes that tests start.
 config.tuning = os.environ.setdefault("WGSL_KERNELS_TUNING", "off")
 config.small_ops = "device"  # most tests are small, and it is the kernels that they are for
