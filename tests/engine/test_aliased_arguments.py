@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.modes import ALL_MODES
 
 import wgsl_kernels as wk
 
@@ -117,7 +118,7 @@ def _programs(draw: st.DrawFn) -> tuple[int, list[tuple[Any, int, int]]]:
 
 
 @pytest.mark.parametrize("backend", ["cpu", "webgpu"])
-@settings(derandomize=True, max_examples=40, deadline=None, database=None)
+@settings(derandomize=True, max_examples=40 if ALL_MODES else 12, deadline=None, database=None)
 @given(_programs(), st.lists(st.integers(-3, 3), min_size=1, max_size=4))
 def test_gradients_of_aliased_arguments_add_up(
     backend: str, program: tuple[int, list[tuple[Any, int, int]]], numbers: list[int]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.modes import ALL_MODES
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytestmark = pytest.mark.gpu
+
+SHAPES = 130 if ALL_MODES else 40
 
 
 def training() -> Callable[[int], float]:
@@ -49,7 +52,7 @@ def test_a_shape_that_came_before_is_planned_and_lowered_no_more(
 
     with wk.use_backend("webgpu"):
         step = training()
-        sizes = range(5, 5 + 130)
+        sizes = range(5, 5 + SHAPES)
         for _ in range(2):
             for size in sizes:
                 step(size)

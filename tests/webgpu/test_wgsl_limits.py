@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.modes import ALL_MODES
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.threads import STACK, in_thread
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 HEAD = "fn op(x: T) -> T {\n  return "
 TAIL = ";\n}\n"
+BEYOND = 20 if ALL_MODES else 4
+"""How many times as much as a limit allows is tried."""
 SMALLEST = 128 << 10
 """Bytes of stack of a thread that may run kernels."""
 
@@ -128,7 +131,7 @@ def test_levels_beyond_the_limit_are_refused_at_their_place(what: str) -> None:
 def test_other_limits_are_refused_at_their_place(what: str) -> None:
     limit, text, words = OTHERS[what]
     _load(text(limit))
-    for count in (limit + 2, 20 * limit):
+    for count in (limit + 2, BEYOND * limit):
         with pytest.raises(wk.ShaderError, match=r"a\.wgsl:\d+:\d+: ") as caught:
             _load(text(count))
         assert words in str(caught.value)
