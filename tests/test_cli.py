@@ -118,6 +118,7 @@ def test_importing_the_command_line_loads_neither_typer_nor_rich() -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("item", "kernel"),
     [("matmul 128", "BatchMatMul"), ("softmax", "Softmax"), ("top 10", "TopK")],

@@ -75,6 +75,7 @@ def test_the_first_process_parses_the_header_once_and_the_next_ones_nothing(
 
 
 @pytest.mark.gpu
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty"])
 def test_a_damaged_table_is_made_again(damage: str, copied: Path) -> None:
     table = _table(copied)

@@ -113,11 +113,13 @@ SCATTERS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_go_in_parts(name: str) -> None:
     _agrees(*PRODUCTS[name])
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions_go_in_parts(name: str) -> None:
     _agrees(*CONVOLUTIONS[name])
@@ -128,6 +130,7 @@ def test_moves_go_in_parts(name: str) -> None:
     _agrees(*MOVES[name])
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("name", SCATTERS)
 @pytest.mark.usefixtures("limit_of_sorts")
 def test_scatters_go_in_parts(name: str) -> None:

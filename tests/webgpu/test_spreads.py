@@ -45,6 +45,7 @@ def _adapter(
 
 @pytest.mark.gpu
 @pytest.mark.usefixtures("_adapter")
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)
 def test_reductions_are_right_however_they_are_spread(shape: tuple[int, ...], axis: Any) -> None:
     x = np.random.default_rng(1).normal(1, 2, shape).astype(np.float32)
@@ -60,6 +61,7 @@ def test_reductions_are_right_however_they_are_spread(shape: tuple[int, ...], ax
 
 @pytest.mark.gpu
 @pytest.mark.usefixtures("_adapter")
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize(("shape", "axis"), [row for row in SHAPES if isinstance(row[1], int)])
 def test_normalizations_are_right_however_they_are_spread(
     shape: tuple[int, ...], axis: int
