@@ -54,7 +54,7 @@ PYTEST := python -m pytest --numprocesses=$(WORKERS) --durations=25 $(PYTEST_ARG
 test: export GALLIVM_PERF ?= nopt
 test: export LP_NATIVE_VECTOR_WIDTH ?= 128
 test: export MESA_SHADER_CACHE_DIR := $(CURDIR)/build/mesa-cache-tests
-test: $(SETUP) ## The whole suite, each sample in the default mode and in one other
+test: $(SETUP) ## The whole suite, each sample in the default mode, every second one in another
 	$(PYTEST)
 
 .PHONY: test-modes

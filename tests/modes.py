@@ -14,7 +14,7 @@ import dataclasses
 import os
 import warnings
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pytest
 
@@ -38,18 +38,33 @@ def rows() -> tuple[Sample, ...]:
     return tuple(dataclasses.replace(one, f=_Replayed(one.f)) for one in samples)
 
 
-def some(samples: Iterable[Sample], one_in: int, test: str) -> list[Sample]:
+class _Row(Protocol):
+    """What tells of a kernel how it is tried: a sample, or a record."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+
+    @property
+    def id(self) -> str:
+        """The row's own."""
+
+
+R = TypeVar("R", bound=_Row)
+
+
+def some(samples: Iterable[R], one_in: int, test: str) -> list[R]:
     """Return one of ``one_in`` rows of each kernel, at least one, by a hash of row and test.
 
     So every kernel is in each such test, and the tests together have more of its rows.
     """
-    by_kernel: dict[str, list[Sample]] = {}
+    by_kernel: dict[str, list[R]] = {}
     for one in samples:
         by_kernel.setdefault(one.kernel, []).append(one)
     if ALL_MODES:
         one_in = 1
 
-    def place(sample: Sample) -> int:
+    def place(sample: R) -> int:
         return zlib.crc32(f"{test} {sample.id}".encode())
 
     kept = [sorted(group, key=place)[: -(-len(group) // one_in)] for group in by_kernel.values()]

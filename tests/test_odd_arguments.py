@@ -23,7 +23,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.engine.tensors.scopes import tensors_in
 
 CALLS = all_calls()
-SHARE = 6 if ALL_MODES else 3
+SHARE = 6 if ALL_MODES else 2
 """Odd calls of each argument: those of all modes together are more than 10,000."""
 MODE = ENGINE + "".join(
     os.environ.get(f"WGSL_KERNELS_{name}", "") for name in ("LIMITS", "ADAPTER")

@@ -1,4 +1,7 @@
-"""Every recorded run of a kernel that this package has, on both backends."""
+"""Every recorded run of a kernel that this package has, on both backends.
+
+Of those without a quirk every third of a kernel; with WGSL_KERNELS_TEST_MODES=all every one.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import pytest
 from tests.conformance.choices import KERNEL_CHOICES
 from tests.conformance.corpus import Array, Case, Unknown, cases
 from tests.conformance.replay import BACKENDS, difference, replay
+from tests.modes import some
 
 import wgsl_kernels as wk
 
@@ -18,12 +22,12 @@ CASES = cases("kernels.jsonl.gz")
 
 
 REFUSED = [id for id, choice in KERNEL_CHOICES.items() if choice.outputs is None]
+ODD = [one for one in CASES if one.id not in REFUSED and (one.quirks or one.id in KERNEL_CHOICES)]
+PLAIN = [one for one in CASES if one.id not in KERNEL_CHOICES and not one.quirks]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(
-    "case", [one for one in CASES if one.id not in REFUSED], ids=lambda one: one.id
-)
+@pytest.mark.parametrize("case", [*ODD, *some(PLAIN, 3, "kernel records")], ids=lambda one: one.id)
 def test_a_recorded_kernel_run_gives_its_outputs_again(case: Case, backend: str) -> None:
     actual = replay(case, backend)
     accepted = _accepted(case)

@@ -31,7 +31,7 @@ for _case in CASES:
 
 KERNELS = {one.kernel.lower() for one in cases("kernels.jsonl.gz")}
 ON_A_GPU = [op for op in BY_OP if ALL_MODES or op.lower() not in KERNELS]
-"""Ops that run on webgpu in every run: the records of kernels of the others all run there."""
+"""Ops that run on webgpu in every run: of the others the records of their kernels run there."""
 
 ONE_IN = 1 if ALL_MODES else 6
 """Which part of their calls."""
