@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Set before anything loads a driver. A new pipeline costs 30 ms to compile, 1 ms from this cache.
 CACHE = Path(os.environ.setdefault("MESA_SHADER_CACHE_DIR", str(ROOT / "build" / "mesa-cache")))
 CACHE.mkdir(parents=True, exist_ok=True)
-# A process that tests start compiles no module that another has: that took half of its seconds. Who
+# A process that tests start compiles no module that another has: that took half of its time. Who
 # wants no bytecode beside the sources has it in a folder.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / "build" / "pycache"))
@@ -91,7 +91,7 @@ _run = 0
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Let the garbage collector pass over what earlier tests left, once it is none of garbage.
+    """Let the garbage collector pass over what earlier tests left, once their garbage is gone.
 
     Caches hold millions of objects in the end, and a full collection took 2 s. What a test itself
     makes is looked through as ever.
