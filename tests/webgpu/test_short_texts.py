@@ -77,7 +77,7 @@ def test_many_maps_stand_once_behind_a_product_with_the_same_bits(cols: int, loo
     a = wk.tensor(RNG.standard_normal((20, 12)).astype(np.float32))
     b = wk.tensor(RNG.standard_normal((12, cols)).astype(np.float32))
     (text,) = _texts(lambda: _maps(a @ b))
-    assert ("for (var wk_n = wk_i; wk_n < wk_end; wk_n++)" in text) == loops
+    assert ("for (var n = i; n < end; n++)" in text) == loops
     assert text.count("let wk_v") == 1
     with wk.config.using(fusion="never"):
         expected = _maps(a @ b).numpy()
