@@ -171,6 +171,11 @@ def test_an_unregistered_kernel_is_gone() -> None:
         run("EngineProbe", 1.0)
 
 
+def test_a_slip_of_a_kernels_name_is_told() -> None:
+    with pytest.raises(wk.KernelNotFound, match=r"Did you mean 'Relu'\? Or register one"):
+        run("Reluu", 1.0)
+
+
 def test_a_kernel_that_ran_and_is_replaced_runs_anew() -> None:
     wk.register_kernel("EngineProbe", "cpu", double)
     with wk.use_backend("cpu"):

@@ -85,6 +85,13 @@ def test_a_path_may_be_a_path(tmp_path: Path) -> None:
     assert _run() == [2.0, 3.0]
 
 
+@pytest.mark.gpu
+@pytest.mark.usefixtures("_shaky")
+def test_wgsl_of_one_line_is_no_path() -> None:
+    wk.wgsl_kernel("Shaky", "fn op(x: T) -> T { return x + 1; }", override=True)
+    assert _run() == [2.0, 3.0]
+
+
 @pytest.mark.parametrize("given", [3, b"k.wgsl", 0.5, ["k.wgsl"], os])
 def test_a_source_that_is_neither_a_path_nor_text_is_refused(given: Any) -> None:
     with pytest.raises(wk.ArgumentError, match=r"Shaky: source is .*; want a path, or WGSL text"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import parameters_of
+from wgsl_kernels.engine.environment.suggestions import nearest
 from wgsl_kernels.engine.environment.tables import html_table
 from wgsl_kernels.engine.registry.declaring import check_free, implementation, kernel_name
 from wgsl_kernels.engine.registry.registrations import announce_change as announce_change
@@ -279,9 +280,11 @@ def not_found_message(name: str, backend: str) -> str:
     """Return the words for a kernel that ``backend`` lacks."""
     others = backends_of(name)
     if not others:
+        near = nearest(name, kernel_names())
+        hint = "Check the spelling, or" if near is None else f"Did you mean {near!r}? Or"
         return (
-            f"{name}: no kernel of that name on any backend. Check the spelling, or register one "
-            'with cpu_kernel and wgsl_kernel (see "Add an op").'
+            f"{name}: no kernel of that name on any backend. {hint} register one with cpu_kernel "
+            'and wgsl_kernel (see "Add an op").'
         )
     use = f'use_backend("{others[0]}")'
     return (

@@ -179,7 +179,7 @@ def wgsl_kernel(
     Args:
         name: The kernel's name.
         source: A path beside the caller's file or among the package's shaders; WGSL text if it
-            has a newline.
+            has a newline or a brace.
         dtypes: The dtypes of its first input; by default what the file's types allow.
         form: What the file's ``init`` and ``combine`` make: running totals along an axis
             (``"scan"``), or totals of windows over images (``"window"``); by default the file

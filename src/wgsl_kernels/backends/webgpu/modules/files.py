@@ -34,6 +34,11 @@ def shaders_folder() -> Path:
     return _SHADERS
 
 
+def is_wgsl(given: str) -> bool:
+    """Say whether what an author gives for a shader is WGSL itself, and not a path."""
+    return "\n" in given or ("{" in given and not given.endswith(ENDINGS))
+
+
 def find_file(given: str, beside: Path) -> Path:
     """Return the shader file that a program names.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.modules.files import (
     find_file,
+    is_wgsl,
     read_text,
     text_of,
 )
@@ -138,15 +139,15 @@ def find_source(given: str, beside: Path, inline_name: str) -> Source:
     """Return the source that a kernel's author named.
 
     Args:
-        given: WGSL text if it holds a newline, else a path: beside the author's file, then
-            among the package's shaders.
+        given: WGSL text, which has a newline or a brace, else a path: beside the author's file,
+            then among the package's shaders.
         beside: The folder of the author's Python file.
         inline_name: The file name that errors give to WGSL text, as ``<inline in ops.py:12>``.
 
     Raises:
         ShaderError: There is no such file, it cannot be read, or what it imports is not there.
     """
-    if "\n" in given:
+    if is_wgsl(given):
         return load_text(given, inline_name, beside)
     path = find_file(given, beside)
     return _load(read_text(path), path.parent, path)
@@ -154,7 +155,7 @@ def find_source(given: str, beside: Path, inline_name: str) -> Source:
 
 def text_given(given: str, beside: Path, inline_name: str) -> Text:
     """Return the text of one file that an author named; see ``find_source``."""
-    if "\n" in given:
+    if is_wgsl(given):
         return text_of(inline_name, given)
     return read_text(find_file(given, beside))
 

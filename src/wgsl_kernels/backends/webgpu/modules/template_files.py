@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.modules.files import (
     ENDINGS,
     find_file,
+    is_wgsl,
     read_text,
     text_of,
 )
@@ -46,7 +47,7 @@ def find_template(given: str, slots: str | Text | None, beside: Path, inline_nam
     root = files.add(find_file(given, beside))
     if slots is None:
         return Template(tuple(files.texts.items()), root)
-    if isinstance(slots, Text) or "\n" in slots:
+    if isinstance(slots, Text) or is_wgsl(slots):
         text = slots if isinstance(slots, Text) else text_of(inline_name, slots)
         own = ModulePath(files.package(beside)[0], (text.file,))
         files.take(own, text)
