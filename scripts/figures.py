@@ -33,7 +33,10 @@ _QUIET = {
     tokenize.ENDMARKER,
 }
 _WGSL_FUNCTION = re.compile(r"\bfn\s+[\w{}]+\s*\(")
-_CACHES = ("Recent", "lru_cache", "cache", "WeakKeyDictionary", "WeakValueDictionary")
+_CACHES = {
+    *("DeviceCache", "Recent", "remembered", "cache", "lru_cache"),
+    *("WeakKeyDictionary", "WeakValueDictionary"),
+}
 _KINDS = {
     "linkers": ("wgsl/linking/", "/assembly.py", "composing/functions.py", "groups/functions.py"),
     "syntax trees": ("/tree.py", "/facts.py"),
@@ -215,16 +218,16 @@ def class_names(modules: dict[str, Module]) -> list[str]:
     return sorted(one for one, where in places.items() if len(where) > 1)
 
 
-def caches(modules: dict[str, Module]) -> int:
-    """Count the places that make a cache: one of `_CACHES`, called or as a decorator."""
-    count = 0
-    for module in modules.values():
+def caches(modules: dict[str, Module]) -> Counter[str]:
+    """Count the places of each module that make a cache: a kind, called or as a decorator."""
+    found: Counter[str] = Counter()
+    for name, module in modules.items():
         for node in ast.walk(module.tree):
             called: list[ast.expr] = [node.func] if isinstance(node, ast.Call) else []
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 called = [one for one in node.decorator_list if not isinstance(one, ast.Call)]
-            count += sum(last_name(one) in _CACHES for one in called)
-    return count
+            found[name] += sum(last_name(one) in _CACHES for one in called)
+    return +found
 
 
 def last_name(node: ast.expr) -> str:
@@ -265,7 +268,7 @@ def table(revision: str) -> list[tuple[str, str]]:
         ("launches", len(launches)),
         ("WGSL functions in Python strings", wgsl_in_strings(modules)),
         ("class names of several meanings", len(class_names(modules))),
-        ("caches", caches(modules)),
+        ("caches", caches(modules).total()),
     ]
     for kind, places in _KINDS.items():
         there = [one for one in places if any(one in str(path) for path in files)]

@@ -85,19 +85,36 @@ def _trees() -> dict[Path, ast.Module]:
     return {file: ast.parse(file.read_text()) for file in _below_package(".py")}
 
 
-def test_no_folders_import_one_another_in_a_circle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Imports for types count; import-linter holds the floors and, for files, run time."""
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(ROOT / "scripts")
-    figures: Any = importlib.import_module("figures")
+    return importlib.import_module("figures")
+
+
+def _modules(figures: Any) -> dict[str, Any]:
     modules = {}
     for file, found in _trees().items():
         path = file.relative_to(ROOT)
         modules[figures.name_of(path)] = figures.Module(path, found, 0, 0)
+    return modules
+
+
+def test_no_folders_import_one_another_in_a_circle(figures: Any) -> None:
+    """Imports for types count; import-linter holds the floors and, for files, run time."""
+    modules = _modules(figures)
     for name, module in modules.items():
         figures.collect_imports(name, module, modules)
 
     assert len(modules) > 500
     assert figures.folder_circles(modules) == []
+
+
+def test_each_cache_is_in_the_table_of_what_is_kept(figures: Any) -> None:
+    rows = re.findall(r"^\| `([\w.]+)` \| (\d+) \|", (ROOT / "docs/caches.md").read_text(), re.M)
+    there = figures.caches(_modules(figures))
+
+    assert {f"wgsl_kernels.{name}": int(count) for name, count in rows} == there
+    assert there.total() <= 59  # that is all: say in the table what a new one is for
 
 
 def test_one_module_is_imported_by_name_from_a_floor_above() -> None:

@@ -166,16 +166,16 @@ def test_every_tile_gives_the_same_bits(
 
 def test_lanes_share_whatever_the_layout_is() -> None:
     product = Product(1, 511, 511, 1, 511)
-    candidates = candidates_for[product, STRIDED, replace(SOFTWARE, shares_lanes=True)]
+    candidates = candidates_for(product, STRIDED, replace(SOFTWARE, shares_lanes=True))
     assert candidates.static == "lanes_32"
     assert set(LANES) < set(candidates.names)
-    assert not set(LANES) & set(candidates_for[product, STRIDED, SOFTWARE].names)
+    assert not set(LANES) & set(candidates_for(product, STRIDED, SOFTWARE).names)
 
 
 def test_lanes_that_share_split_a_sum_as_others_do() -> None:
     product = Product(1, 18, 3, 180, 18)
-    alone = candidates_for[product, STRIDED, SOFTWARE]
-    shared = candidates_for[product, STRIDED, replace(SOFTWARE, shares_lanes=True)]
+    alone = candidates_for(product, STRIDED, SOFTWARE)
+    shared = candidates_for(product, STRIDED, replace(SOFTWARE, shares_lanes=True))
     assert (alone.static, shared.static) == ("split", "split")
     blocks = [
         [one.by_name["split"].fields[name] for name in ("tap_block", "channel_block")]
@@ -211,7 +211,7 @@ def test_no_part_loops_longer_than_drivers_allow(
     layout: Vec4Axes, policy: Policy, taps: int, channels: int, results: int
 ) -> None:
     product = Product(1, results, results, taps, channels)
-    candidates = candidates_for[product, layout, policy]
+    candidates = candidates_for(product, layout, policy)
     assert candidates.static in candidates.names
     for one in candidates.by_name.values():
         tap_block, channel_block = one.fields["tap_block"], one.fields["channel_block"]

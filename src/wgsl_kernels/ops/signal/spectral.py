@@ -11,7 +11,6 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
-from wgsl_kernels.engine.environment.recent import remembered
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
@@ -159,7 +158,7 @@ def _transform(gpu: Gpu, x: GpuArray, *, turn: int, scale: float = 1.0) -> GpuAr
         return _by_passes(gpu, x, turn, scale)
     # Bluestein, A Linear Filtering Approach to the Computation of Discrete Fourier Transform, 1970:
     # jk = (j^2 + k^2 - (k - j)^2) / 2 makes the transform a convolution, by transforms of 2^m
-    chirp, answer = (gpu.upload(one, "complex64") for one in _chirps[length, turn])
+    chirp, answer = (gpu.upload(one, "complex64") for one in _chirps(length, turn))
     raised = _weighed(gpu, x, chirp, padded_length(length))
     spectrum = _weighed(gpu, _by_passes(gpu, raised, -1), answer, answer.size)
     folded = _by_passes(gpu, spectrum, 1, 1 / answer.size)
@@ -250,7 +249,6 @@ def _weighed(gpu: Gpu, x: GpuArray, weights: GpuArray, length: int, scale: float
     return y
 
 
-@remembered(lambda both: 500 + sum(one.nbytes for one in both))
 def _chirps(length: int, turn: int) -> tuple[Array, Array]:
     """Return e^(turn pi i j^2 / length), and the transform of what rows times that go through."""
     squares = np.arange(length, dtype=np.int64) ** 2 % (2 * length)

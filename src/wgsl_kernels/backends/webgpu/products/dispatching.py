@@ -103,7 +103,7 @@ def multiply(
     sums: DType = "int32" if dtype == "int32" else "float32"
     if product.terms == 0:
         return sum_of_parts(gpu, gpu.empty((0,), sums), gpu.empty(shape, dtype), 0, epilogue)
-    candidates = candidates_for[product, layout, gpu.policy]
+    candidates = candidates_for(product, layout, gpu.policy)
     shape_class = (dtype, *candidates.shape_class)
     ways = {n: (one.template, one.configuration) for n, one in candidates.by_name.items()}
     choice = gpu.product_choice(operands, shape_class, candidates.static, ways)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.declare.variants import size_class
-from wgsl_kernels.engine.environment.recent import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -270,7 +269,6 @@ class Candidates:
     shape_class: tuple[object, ...]
 
 
-@remembered(2500)
 def candidates_for(product: Product, layout: Vec4Axes, policy: Policy) -> Candidates:
     """Return the tilings that suit a product's sizes, the operands' layout and the adapter."""
     heights = (1,) if product.rows == 1 else (4, 8) if product.rows > 4 else (4,)
