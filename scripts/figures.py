@@ -45,9 +45,14 @@ _KINDS = {
         "/evaluate.py",
         "wgsl/lint/constants.py",
         "wgsl/specialize/values.py",
+        "wgsl/types/constants.py",
     ),
 }
-"""Where the review of 2026-11 found each kind; paths of the plan stand beside those of today."""
+"""Where the review of 2026-11 found each kind; paths of the plan stand beside those of today.
+
+What specialising folds is computed by the arithmetic that the one evaluator has
+(``wgsl/types/values.py``); the folding itself writes trees anew and counts as no evaluator.
+"""
 
 
 @dataclass

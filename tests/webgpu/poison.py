@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
 from wgsl_kernels.engine.registry.registry import announce_change
 from wgsl_kernels.wgsl.facts.reader import read
-from wgsl_kernels.wgsl.facts.types import TypeLayouts, template_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.types.layouts import TypeLayouts, template_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

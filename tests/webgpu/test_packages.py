@@ -11,6 +11,7 @@ from tests.webgpu.lab import lab, operand
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.compose import compose
 from wgsl_kernels.backends.webgpu.modules.source import load_file, load_text
+from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ def write(folder: Path, **files: str) -> None:
 def half_of(source: Source) -> str:
     value = source.constants["HALF"].value
     assert value is not None
-    return value
+    return spell(value)
 
 
 def refusal(path: Path) -> str:

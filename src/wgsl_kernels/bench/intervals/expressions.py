@@ -29,10 +29,10 @@ from wgsl_kernels.bench.intervals.values import (
     part_of,
     with_part,
 )
-from wgsl_kernels.wgsl.facts.evaluate import literal_value
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.types.kinds import Atomic, StructType, Type, Vector
 from wgsl_kernels.wgsl.types.named import NamedTypes
+from wgsl_kernels.wgsl.types.values import literal_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

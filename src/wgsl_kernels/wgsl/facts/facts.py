@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.wgsl.syntax.places import Span, Text
-    from wgsl_kernels.wgsl.syntax.tree import Module
+    from wgsl_kernels.wgsl.syntax.tree import Expression, Module, Value
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeText:
-    """``@name(arguments)``; each argument is the text of one expression."""
+    """``@name(arguments)``."""
 
     name: str
-    arguments: tuple[str, ...]
+    arguments: tuple[Expression, ...]
     span: Span
 
 
@@ -78,8 +78,8 @@ class FunctionDeclaration(Declaration):
     attributes: tuple[AttributeText, ...]
 
     @property
-    def workgroup_size(self) -> tuple[str, ...] | None:
-        """The texts of @workgroup_size's expressions, or None where there is none."""
+    def workgroup_size(self) -> tuple[Expression, ...] | None:
+        """The expressions of @workgroup_size, or None where there is none."""
         return next((a.arguments for a in self.attributes if a.name == "workgroup_size"), None)
 
     @property
@@ -90,11 +90,9 @@ class FunctionDeclaration(Declaration):
 
 @dataclass(frozen=True, slots=True)
 class ConstantDeclaration(Declaration):
-    """``const`` or ``override``; ``value`` is the text of its expression, None without one."""
+    """``const`` or ``override``."""
 
-    keyword: str
-    type: str | None
-    value: str | None
+    node: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +164,10 @@ class Facts:
         return RequiredDeclarations(self.file, "fn", _named(self.declarations, FunctionDeclaration))
 
     @property
-    def constants(self) -> Mapping[str, ConstantDeclaration]:
+    def constants(self) -> Mapping[str, Value]:
         """The consts and overrides, by name."""
-        return _named(self.declarations, ConstantDeclaration)
+        found = _named(self.declarations, ConstantDeclaration)
+        return {name: one.node for name, one in found.items()}
 
     @property
     def aliases(self) -> Mapping[str, AliasDeclaration]:

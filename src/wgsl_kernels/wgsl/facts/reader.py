@@ -54,7 +54,7 @@ def read(source: Text) -> Facts:
         tuple(_directive(node) for node in module.directives),
         tuple(IncludeText(node.path, node.span) for node in module.includes),
         tuple(
-            _declaration(source, node, needs, local(node))
+            _declaration(node, needs, local(node))
             for node, needs in zip(module.declarations, names.needs, strict=True)
         ),
         names.indexed,
@@ -68,9 +68,7 @@ def _directive(node: tree.Directive) -> DirectiveText:
     )
 
 
-def _declaration(
-    source: Text, node: tree.Declaration, needs: frozenset[str], own: frozenset[str]
-) -> Declaration:
+def _declaration(node: tree.Declaration, needs: frozenset[str], own: frozenset[str]) -> Declaration:
     names = own | needs
     if isinstance(node, (tree.ConstAssert, tree.Broken)):
         known = isinstance(node, tree.ConstAssert)
@@ -83,21 +81,18 @@ def _declaration(
             name_span,
             names,
             needs,
-            _members(source, node.parameters),
+            _members(node.parameters),
             None if node.returns is None else spell(node.returns),
-            _attributes(source, node.attributes),
+            _attributes(node.attributes),
         )
     if isinstance(node, tree.Struct):
         close = node.end - 1
-        return StructDeclaration(
-            name, span, name_span, names, needs, _members(source, node.fields), close
-        )
+        return StructDeclaration(name, span, name_span, names, needs, _members(node.fields), close)
     if isinstance(node, tree.Alias):
         return AliasDeclaration(name, span, name_span, names, needs, spell(node.type))
-    type_ = None if node.type is None else spell(node.type)
     if isinstance(node, tree.Value):
-        value = None if node.value is None else _written(source, node.value)
-        return ConstantDeclaration(name, span, name_span, names, needs, node.keyword, type_, value)
+        return ConstantDeclaration(name, span, name_span, names, needs, node)
+    type_ = "" if node.type is None else spell(node.type)
     space, access = _space(node)
     return VariableDeclaration(
         name,
@@ -107,7 +102,7 @@ def _declaration(
         needs,
         space,
         access,
-        type_ or "",
+        type_,
         _number(node.attributes, "group"),
         _number(node.attributes, "binding"),
     )
@@ -124,22 +119,14 @@ def _space(node: tree.Var) -> tuple[str, str]:
     return space, "read" if space == "storage" else "read_write" if space else ""
 
 
-def _members(source: Text, nodes: tuple[tree.Parameter, ...]) -> tuple[Member, ...]:
+def _members(nodes: tuple[tree.Parameter, ...]) -> tuple[Member, ...]:
     return tuple(
-        Member(n.ident.name, spell(n.type), _attributes(source, n.attributes), n.span)
-        for n in nodes
+        Member(n.ident.name, spell(n.type), _attributes(n.attributes), n.span) for n in nodes
     )
 
 
-def _attributes(source: Text, nodes: tuple[tree.Attribute, ...]) -> tuple[AttributeText, ...]:
-    return tuple(
-        AttributeText(n.name, tuple(_written(source, one) for one in n.arguments or ()), n.span)
-        for n in nodes
-    )
-
-
-def _written(source: Text, node: tree.Expression) -> str:
-    return source.text[node.begin : node.end]
+def _attributes(nodes: tuple[tree.Attribute, ...]) -> tuple[AttributeText, ...]:
+    return tuple(AttributeText(n.name, n.arguments or (), n.span) for n in nodes)
 
 
 def _number(attributes: tuple[tree.Attribute, ...], name: str) -> int | None:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.facts.evaluate import literal_value
-from wgsl_kernels.wgsl.lint.constants import Constants, constants_of
-from wgsl_kernels.wgsl.lint.remarks import Remark, bare, functions_of
+from wgsl_kernels.wgsl.lint.remarks import Remark, bare, constants_of, functions_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
@@ -21,10 +19,12 @@ from wgsl_kernels.wgsl.types.kinds import (
     Scalar,
     scalar_of,
 )
+from wgsl_kernels.wgsl.types.values import literal_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from wgsl_kernels.wgsl.types.constants import ConstantValues
     from wgsl_kernels.wgsl.types.infer import Types
 
 _FLOATS = ("f32", "f16", ABSTRACT_FLOAT.name)
@@ -67,12 +67,12 @@ def _of_binary(node: tree.Binary, types: Types) -> Iterator[Remark]:
         yield Remark("times-zero", words, node.span)
 
 
-def _of_quotient(node: tree.Binary, types: Types, constants: Constants) -> Iterator[Remark]:
+def _of_quotient(node: tree.Binary, types: Types, constants: ConstantValues) -> Iterator[Remark]:
     """Yield what is wrong with a value that is divided by a constant 0."""
-    if node.operator not in ("/", "%") or constants.value(node.right) != 0:
+    if node.operator not in ("/", "%") or constants.number_or_none(node.right) != 0:
         return
     scalar = _scalar(types, node.left)
-    if scalar is None or constants.value(node.left) is not None:
+    if scalar is None or constants.number_or_none(node.left) is not None:
         return  # where both are constant it does not compile, which is said elsewhere
     shown = spell(node.right)
     if scalar.name in _FLOATS:
@@ -99,7 +99,7 @@ def _is_zero(node: tree.Expression) -> bool:
     return False
 
 
-def _overflows(node: tree.Declaration, types: Types, constants: Constants) -> Iterator[Remark]:
+def _overflows(node: tree.Declaration, types: Types, constants: ConstantValues) -> Iterator[Remark]:
     """Yield constants that their type cannot hold; browsers refuse them."""
     for one in descendants(node):
         if isinstance(one, tree.Literal) and one.text not in ("true", "false"):
@@ -114,11 +114,11 @@ def _overflows(node: tree.Declaration, types: Types, constants: Constants) -> It
             yield Remark("literal-overflow", words, one.span)
 
 
-def _is_infinite(node: tree.Binary, constants: Constants) -> bool:
+def _is_infinite(node: tree.Binary, constants: ConstantValues) -> bool:
     """Say whether an expression is a constant divided by 0."""
-    if node.operator not in ("/", "%") or constants.value(node.right) != 0:
+    if node.operator not in ("/", "%") or constants.number_or_none(node.right) != 0:
         return False
-    return constants.value(node.left) is not None
+    return constants.number_or_none(node.left) is not None
 
 
 def _too_large(node: tree.Literal, text: str, types: Types) -> Iterator[Remark]:

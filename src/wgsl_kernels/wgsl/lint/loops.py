@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.lint.constants import constants_of
 from wgsl_kernels.wgsl.lint.remarks import (
     Remark,
     bare,
+    constants_of,
     functions_of,
     jumps_in,
     root_of,
@@ -23,7 +23,7 @@ from wgsl_kernels.wgsl.syntax.walk import children, descendants
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.wgsl.lint.constants import Constants
+    from wgsl_kernels.wgsl.types.constants import ConstantValues
 
 BUDGET = 65_535
 """Rounds of one invocation."""
@@ -39,7 +39,7 @@ def loop_remarks(module: tree.Module) -> Iterator[Remark]:
         yield from _inside(function.body, 1, constants)
 
 
-def _inside(node: tree.Node, around: int, constants: Constants) -> Iterator[Remark]:
+def _inside(node: tree.Node, around: int, constants: ConstantValues) -> Iterator[Remark]:
     """Yield the remarks on the loops in a node that itself runs ``around`` times."""
     if not isinstance(node, Loop):
         for one in children(node):
@@ -105,7 +105,7 @@ def _changed(node: tree.While | tree.For) -> set[str]:
     return found
 
 
-def rounds_of(node: tree.Node, constants: Constants) -> int | None:
+def rounds_of(node: tree.Node, constants: ConstantValues) -> int | None:
     """Return how often a loop of constants runs: ``for (var i = 0u; i < 9u; i++)``."""
     if not isinstance(node, tree.For) or not isinstance(node.first, tree.Var):
         return None
@@ -122,7 +122,7 @@ def rounds_of(node: tree.Node, constants: Constants) -> int | None:
     return max(0, -(-(end + (condition.operator == "<=") - begin) // step))
 
 
-def _step(update: tree.Statement | None, name: str, constants: Constants) -> int | None:
+def _step(update: tree.Statement | None, name: str, constants: ConstantValues) -> int | None:
     if isinstance(update, tree.IncrementStatement) and update.operator == "++":
         root = root_of(update.target)
         return 1 if root is not None and root.name == name else None
@@ -133,6 +133,6 @@ def _step(update: tree.Statement | None, name: str, constants: Constants) -> int
     return None
 
 
-def _number(node: tree.Expression | None, constants: Constants) -> int | None:
-    value = None if node is None else constants.value(node)
+def _number(node: tree.Expression | None, constants: ConstantValues) -> int | None:
+    value = None if node is None else constants.number_or_none(node)
     return None if value is None or value % 1 else int(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.facts.evaluate import literal_value
 from wgsl_kernels.wgsl.lint.remarks import (
     Remark,
     builtins_of,
@@ -15,6 +14,7 @@ from wgsl_kernels.wgsl.names.resolve import names_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.names import RESERVED
 from wgsl_kernels.wgsl.syntax.walk import descendants
+from wgsl_kernels.wgsl.types.values import literal_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

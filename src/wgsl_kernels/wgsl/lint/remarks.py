@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import descendants
+from wgsl_kernels.wgsl.types.constants import ConstantValues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,27 @@ class Remark:
     words: str
     span: Span
     related: tuple[tuple[str, Span], ...] = field(default=())
+
+
+def constants_of(module: tree.Module) -> ConstantValues:
+    """Return the consts of a module whose names mean nothing else in it.
+
+    Overrides are left out: what is said of a module holds for all that they may be.
+    """
+    values = {
+        one.ident.name: one
+        for one in module.declarations
+        if isinstance(one, tree.Value) and one.keyword == "const"
+    }
+    if values:
+        for function in module.declarations:
+            if isinstance(function, tree.Function):
+                for parameter in function.parameters:
+                    values.pop(parameter.ident.name, None)
+                for one in descendants(function.body):
+                    if isinstance(one, (tree.Value, tree.Var)):
+                        values.pop(one.ident.name, None)
+    return ConstantValues(values)
 
 
 def functions_of(module: tree.Module) -> Iterator[tree.Function]:

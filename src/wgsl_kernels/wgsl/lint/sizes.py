@@ -12,11 +12,11 @@ import re
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.facts.reader import read
-from wgsl_kernels.wgsl.facts.types import TypeLayouts, UnknownTypeError
 from wgsl_kernels.wgsl.lint.remarks import Remark, functions_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
+from wgsl_kernels.wgsl.types.layouts import TypeLayouts, UnknownTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

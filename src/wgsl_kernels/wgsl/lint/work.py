@@ -6,12 +6,12 @@ import re
 from operator import add, floordiv, mul, sub
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.wgsl.facts.evaluate import literal_value
 from wgsl_kernels.wgsl.lint.remarks import bare, entries_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import children, descendants
 from wgsl_kernels.wgsl.types.infer import infer
 from wgsl_kernels.wgsl.types.kinds import Vector
+from wgsl_kernels.wgsl.types.values import literal_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from wgsl_kernels.wgsl.errors.errors import ShaderError
-from wgsl_kernels.wgsl.specialize.values import (
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.types.values import (
     FOLDED,
     Known,
     NoValueError,
@@ -19,7 +20,6 @@ from wgsl_kernels.wgsl.specialize.values import (
     negated,
     spelled,
 )
-from wgsl_kernels.wgsl.syntax import tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

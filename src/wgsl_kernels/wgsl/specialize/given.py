@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.errors.errors import ArgumentError
 from wgsl_kernels.wgsl.specialize.folding import node_of
-from wgsl_kernels.wgsl.specialize.values import (
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.types.values import (
     Kind,
     Known,
     converted,
     known_literal,
 )
-from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,8 @@ from wgsl_kernels.wgsl.linking.linker import LinkedModule, Placed
 from wgsl_kernels.wgsl.specialize.effects import Effects
 from wgsl_kernels.wgsl.specialize.given import given_literal
 from wgsl_kernels.wgsl.specialize.statements import StatementSpecializer
-from wgsl_kernels.wgsl.specialize.values import Known, converted
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.types.values import Known, converted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.wgsl.specialize.folding import node_of
 from wgsl_kernels.wgsl.specialize.jumps import ends, own_jump, without_last_break
 from wgsl_kernels.wgsl.specialize.unrolling import Unrolling
-from wgsl_kernels.wgsl.specialize.values import (
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.types.values import (
     Known,
     combined,
 )
-from wgsl_kernels.wgsl.syntax import tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.wgsl.specialize.folding import Folding
 from wgsl_kernels.wgsl.specialize.jumps import own_jump
 from wgsl_kernels.wgsl.specialize.marks import unrolled_lines
-from wgsl_kernels.wgsl.specialize.values import (
+from wgsl_kernels.wgsl.specialize.writes import writes_to
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.limits import STATEMENTS
+from wgsl_kernels.wgsl.types.values import (
     Known,
     NoValueError,
     combined,
     converted,
     spelled,
 )
-from wgsl_kernels.wgsl.specialize.writes import writes_to
-from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.limits import STATEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.wgsl.specialize.effects import Effects
-    from wgsl_kernels.wgsl.specialize.values import Kind
+    from wgsl_kernels.wgsl.types.values import Kind
 
 MOST_ROUNDS = 256
 """Rounds of one loop that is written out."""

@@ -48,9 +48,9 @@ def print_declaration(
     writer.write_to(text, source)
 
 
-def spell(node: tree.Expression) -> str:
-    """Return an expression or a type in the fewest characters, but for a blank after commas."""
-    writer = _Printer((), blank="")
+def spell(node: tree.Expression, *, blank: str = "") -> str:
+    """Return an expression or a type in one line, with ``blank`` around operators."""
+    writer = _Printer((), blank=blank)
     writer.node(node)
     return writer.text()
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.facts.evaluate import NotConstantError, evaluate
-from wgsl_kernels.wgsl.facts.facts import ConstantDeclaration
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.types.constants import ConstantValues
 from wgsl_kernels.wgsl.types.kinds import (
     SCALARS,
     Array,
@@ -37,20 +36,14 @@ class NamedTypes:
 
     def __init__(self, declarations: Iterable[tree.Declaration]) -> None:
         self.nodes: dict[str, tree.Alias | tree.Struct] = {}
-        self.constants: dict[str, ConstantDeclaration] = {}
         self.found: dict[str, Type | None] = {}
+        constants: dict[str, tree.Value] = {}
         for node in declarations:
             if isinstance(node, (tree.Alias, tree.Struct)):
                 self.nodes.setdefault(node.ident.name, node)
-            elif isinstance(node, tree.Value) and node.value is not None:
-                name, none = node.ident.name, frozenset[str]()
-                text = spell(node.value) if node.keyword == "const" else None
-                self.constants.setdefault(
-                    name,
-                    ConstantDeclaration(
-                        name, node.span, node.span, none, none, node.keyword, None, text
-                    ),
-                )
+            elif isinstance(node, tree.Value) and node.keyword == "const":
+                constants.setdefault(node.ident.name, node)
+        self.constants = ConstantValues(constants)
 
     def is_type(self, name: str) -> bool:
         """Say whether ``name`` is the name of a type; a generic one counts."""
@@ -82,10 +75,8 @@ class NamedTypes:
 
     def count(self, node: tree.Expression) -> int | str:
         """Return the value of an array's size, or its text where that is not known here."""
-        try:
-            return int(evaluate(spell(node), self.constants, {}))
-        except (NotConstantError, OverflowError):
-            return spell(node)
+        value = self.constants.number_or_none(node)
+        return spell(node) if value is None else int(value)
 
     def declared(self, name: str) -> Type | None:
         """Return the type that an alias or a struct of the module declares."""

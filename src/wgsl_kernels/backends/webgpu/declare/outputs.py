@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from wgsl_kernels.backends.webgpu.arrays.words import check_number
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
-from wgsl_kernels.wgsl.facts.types import template_of
+from wgsl_kernels.wgsl.types.layouts import template_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm, Form

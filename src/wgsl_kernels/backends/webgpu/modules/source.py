@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.wgsl.facts.facts import (
         AliasDeclaration,
-        ConstantDeclaration,
         Declaration,
         Facts,
         FunctionDeclaration,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
         VariableDeclaration,
     )
     from wgsl_kernels.wgsl.syntax.places import Text
+    from wgsl_kernels.wgsl.syntax.tree import Value
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Source:
         return {name: s for facts in self.files[::-1] for name, s in facts.structs.items()}
 
     @functools.cached_property
-    def constants(self) -> Mapping[str, ConstantDeclaration]:
+    def constants(self) -> Mapping[str, Value]:
         """The consts and overrides of all files, by name."""
         return {name: c for facts in self.files[::-1] for name, c in facts.constants.items()}
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.linking.grammar import parse_source
-from wgsl_kernels.wgsl.specialize.values import known_literal
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.known import once_per_text
+from wgsl_kernels.wgsl.types.values import known_literal
 
 if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Text

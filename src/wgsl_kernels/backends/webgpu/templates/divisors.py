@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.specialize.values import known_literal
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.types.values import known_literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,8 +13,8 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
 )
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
-from wgsl_kernels.wgsl.facts.types import template_of
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
+from wgsl_kernels.wgsl.types.layouts import template_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer

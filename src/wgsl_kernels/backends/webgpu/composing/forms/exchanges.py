@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.totals import total_type
-from wgsl_kernels.wgsl.facts.types import TypeLayouts, template_of
+from wgsl_kernels.wgsl.types.layouts import TypeLayouts, template_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

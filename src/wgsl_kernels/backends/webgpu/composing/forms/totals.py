@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
 from wgsl_kernels.backends.webgpu.composing.text.operands import VALUE_TYPES
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.facts.types import TypeLayouts, UnknownTypeError, template_of
+from wgsl_kernels.wgsl.types.layouts import TypeLayouts, UnknownTypeError, template_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer

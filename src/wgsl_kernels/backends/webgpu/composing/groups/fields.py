@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.instances import Offer
 from wgsl_kernels.backends.webgpu.composing.text.params import Field
-from wgsl_kernels.wgsl.facts.types import TypeLayouts, round_up
+from wgsl_kernels.wgsl.types.layouts import TypeLayouts, round_up
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer

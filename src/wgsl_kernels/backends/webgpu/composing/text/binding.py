@@ -15,16 +15,16 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
 )
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import find_uniform, lay_out, uniform_type
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.facts.evaluate import NotConstantError, evaluate
 from wgsl_kernels.wgsl.facts.facts import VariableDeclaration
-from wgsl_kernels.wgsl.facts.types import UnknownTypeError, round_up, template_of
 from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.types.constants import ConstantValues, NotConstantError
+from wgsl_kernels.wgsl.types.layouts import UnknownTypeError, round_up, template_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.wgsl.facts.facts import Declaration, FunctionDeclaration
-    from wgsl_kernels.wgsl.facts.types import TypeLayout
+from wgsl_kernels.wgsl.types.layouts import TypeLayout
 
 
 def bind(composer: Composer, start: FunctionDeclaration, *, vec4: bool) -> Composed:
@@ -200,11 +200,12 @@ def _entry_name(composer: Composer, entry: FunctionDeclaration) -> str:
 
 def _workgroup_size(composer: Composer, entry: FunctionDeclaration) -> tuple[int, int, int]:
     skeleton = composer.assembly.skeleton
-    constants = skeleton.constants if skeleton else composer.source.constants
+    declared = skeleton.constants if skeleton else composer.source.constants
+    constants = ConstantValues(declared, composer.constants)
     sizes: list[int] = []
     for expression in entry.workgroup_size or ():
         try:
-            sizes.append(int(evaluate(expression, constants, composer.constants)))
+            sizes.append(int(constants.number(expression)))
         except NotConstantError as error:
             message = f"{composer.kernel}: @workgroup_size: {error}. Give it under constants=."
             text = composer.source.text_of(entry) if skeleton is None else skeleton.text

@@ -10,8 +10,8 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, Inst
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
-from wgsl_kernels.wgsl.facts.types import TypeLayouts
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
+from wgsl_kernels.wgsl.types.layouts import TypeLayouts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

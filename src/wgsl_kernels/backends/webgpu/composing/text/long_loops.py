@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
 from wgsl_kernels.wgsl.errors.findings import Finding
-from wgsl_kernels.wgsl.lint.constants import constants_of
 from wgsl_kernels.wgsl.lint.loops import BUDGET, CHECK, Loop, head_of, rounds_of
-from wgsl_kernels.wgsl.lint.remarks import functions_of
+from wgsl_kernels.wgsl.lint.remarks import constants_of, functions_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.walk import children, descendants
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.facts.facts import Facts, FunctionDeclaration
-    from wgsl_kernels.wgsl.lint.constants import Constants
     from wgsl_kernels.wgsl.syntax.places import Text
+    from wgsl_kernels.wgsl.types.constants import ConstantValues
 
 ENDED = 255
 """The code that `templates/any_kernel.wgsl` reports where a kernel's loops were ended."""
@@ -71,7 +70,7 @@ class _LoopCounter:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._functions = {one.ident.name: one for one in functions_of(facts.module)}
-        self._constants: Constants = constants_of(facts.module)
+        self._constants: ConstantValues = constants_of(facts.module)
         self._turns: dict[str, float] = {}
         for name in self._functions:
             if name not in self._turns:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.errors.errors import coded
-from wgsl_kernels.wgsl.facts.types import template_of
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
+from wgsl_kernels.wgsl.types.layouts import template_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

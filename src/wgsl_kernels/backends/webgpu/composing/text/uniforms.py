@@ -11,8 +11,8 @@ from wgsl_kernels.backends.webgpu.composing.text.params import Field, unfilled
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.facts.facts import Member, StructDeclaration
-from wgsl_kernels.wgsl.facts.types import UnknownTypeError, round_up
 from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.types.layouts import UnknownTypeError, round_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,21 +6,20 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.facts.evaluate import NotConstantError, evaluate
 from wgsl_kernels.wgsl.syntax.parser import parse_expression
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.tree import Ident, Name
+from wgsl_kernels.wgsl.types.constants import ConstantValues, NotConstantError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.wgsl.facts.facts import (
         AliasDeclaration,
-        ConstantDeclaration,
         Member,
         StructDeclaration,
     )
-    from wgsl_kernels.wgsl.syntax.tree import Expression
+    from wgsl_kernels.wgsl.syntax.tree import Expression, Value
 
 SCALARS: Mapping[str, int] = {"f32": 4, "i32": 4, "u32": 4, "bool": 4, "f16": 2}
 _MOST = 10_000
@@ -54,8 +53,7 @@ class TypeLayouts:
 
     structs: Mapping[str, StructDeclaration]
     aliases: Mapping[str, str]
-    constants: Mapping[str, ConstantDeclaration]
-    given: Mapping[str, float]
+    constants: ConstantValues
     _layouts: dict[str, TypeLayout] = field(
         default_factory=dict["str", "TypeLayout"], compare=False
     )
@@ -66,13 +64,12 @@ class TypeLayouts:
         structs: Mapping[str, StructDeclaration],
         aliases: Mapping[str, AliasDeclaration],
         generated: Mapping[str, str],
-        constants: Mapping[str, ConstantDeclaration],
+        constants: Mapping[str, Value],
         given: Mapping[str, float],
     ) -> TypeLayouts:
         """Gather the author's aliases and the composer's, the author's winning."""
-        return cls(
-            structs, {**generated, **{n: a.type for n, a in aliases.items()}}, constants, given
-        )
+        all_aliases = {**generated, **{n: a.type for n, a in aliases.items()}}
+        return cls(structs, all_aliases, ConstantValues(constants, given))
 
     def resolve(self, text: str) -> str:
         """Return ``text`` with aliases followed and short forms written out."""
@@ -100,8 +97,8 @@ class TypeLayouts:
         for one in fields:
             layout = self.layout(one.type)
             wanted = {a.name: a.arguments for a in one.attributes if a.name in ("size", "align")}
-            own_align = self._value(*wanted["align"][:1]) if "align" in wanted else layout.align
-            own_size = self._value(*wanted["size"][:1]) if "size" in wanted else layout.size
+            own_align = self._value(wanted["align"]) if "align" in wanted else layout.align
+            own_size = self._value(wanted["size"]) if "size" in wanted else layout.size
             offsets.append(round_up(end, own_align))
             end = offsets[-1] + own_size
             align = max(align, own_align)
@@ -146,17 +143,17 @@ class TypeLayouts:
             column = _vector(element, int(matrix.group(2)))
             return TypeLayout(column.stride * int(matrix.group(1)), column.align)
         if node.name == "array" and len(node.templates) == 2:
-            return TypeLayout(element.stride * self._value(spell(node.templates[1])), element.align)
+            return TypeLayout(element.stride * self._value(node.templates[1:]), element.align)
         raise UnknownTypeError(text)
 
-    def _value(self, expression: str = "") -> int:
+    def _value(self, arguments: Sequence[Expression]) -> int:
         """Return a size, a count or an alignment, which must be positive."""
         try:
-            value = int(evaluate(expression, self.constants, self.given))
-        except (NotConstantError, OverflowError, ValueError) as error:
-            raise UnknownTypeError(f"{expression} ({error})") from None
+            value = int(self.constants.number(arguments[0]))
+        except NotConstantError as error:
+            raise UnknownTypeError(f"{spell(arguments[0])} ({error})") from None
         if value < 1:
-            raise UnknownTypeError(f"{expression} is {value}")
+            raise UnknownTypeError(f"{spell(arguments[0])} is {value}")
         return value
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
-from wgsl_kernels.wgsl.facts.evaluate import literal_value
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -37,6 +35,20 @@ class Known(NamedTuple):
 
 class NoValueError(Exception):
     """A const-expression without a value; the message says why."""
+
+
+def literal_value(text: str) -> float:
+    """Return the value of a number as WGSL writes it: an int where it has no fraction."""
+    lower = text.lower()
+    if lower.startswith("0x"):
+        if "." in lower or "p" in lower:
+            return float.fromhex(lower.rstrip("fh"))
+        return int(lower.rstrip("iul"), 16)
+    if lower[-1] in "iu":
+        return int(lower.rstrip("iul"))
+    if lower[-1] in "fh" or "." in lower or "e" in lower:
+        return float(lower.rstrip("fhl"))
+    return int(lower)
 
 
 def known_literal(text: str) -> Known | None:
