@@ -125,10 +125,10 @@ class ConstantValues:
                 self._found[name] = none if found is None else found
             except NotConstantError as error:
                 self._found[name] = str(error)
-        found = self._found[name]
-        if isinstance(found, str):
-            raise NotConstantError(found)
-        return found
+        known = self._found[name]
+        if isinstance(known, str):
+            raise NotConstantError(known)
+        return known
 
     def _declared_value(self, name: str) -> Constant | None:
         node, given = self._declared.get(name), self._given.get(name)
@@ -147,17 +147,16 @@ def _literal(text: str) -> Constant | None:
     if known is not None:
         return known
     value = literal_value(text)
-    return value if isinstance(value, float) else None
+    return None if isinstance(value, int) else value
 
 
 def _converted(value: Constant, type_: str) -> Constant:
     """Return a constant's value as its type has it; any but a number's type leaves it alone."""
+    found: Constant | None = value
     if type_ in _FLOATS:
         found = _float(value)
     elif type_ in _INTEGERS and isinstance(value, Known):
         found = converted(value, _INTEGERS[type_])
-    else:
-        found = value
     return value if found is None else found
 
 
