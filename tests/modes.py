@@ -44,10 +44,12 @@ class _Row(Protocol):
     @property
     def kernel(self) -> str:
         """The kernel's name."""
+        ...
 
     @property
     def id(self) -> str:
         """The row's own."""
+        ...
 
 
 R = TypeVar("R", bound=_Row)
