@@ -46,7 +46,6 @@ _KINDS = {
         "wgsl/lint/constants.py",
         "wgsl/specialize/values.py",
         "wgsl/types/constants.py",
-        "wgsl/types/constants.py",
     ),
 }
 """Where the review of 2026-11 found each kind; paths of the plan stand beside those of today.
