@@ -125,10 +125,11 @@ class Watching:
             stop_event=self._ended,
             raise_interrupt=False,
         )
-        self.look()  # what was saved before the watch began
+        is_begun = False  # the watch begins with the first step, and may take seconds for it
         for changed in changes:
-            if changed:
-                self.look()
+            if changed or not is_begun:
+                self.look()  # at first: what was saved before it had begun
+                is_begun = True
             elif self._watched() != folders:
                 return
 

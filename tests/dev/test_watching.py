@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import watchfiles
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
@@ -68,6 +69,37 @@ def test_a_loop_sees_an_edit_at_the_next_call_and_a_broken_one_never(tmp_path: P
     assert watching.look() == ["Scaled"]
     with wk.use_backend("webgpu"):
         assert step(x).numpy()[0] == 10.0
+
+
+def test_what_is_saved_while_the_watch_begins_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "early.wgsl"
+    file.write_text(scaled_by(2.0))
+    wk.signature("Early")(lambda x, /: x.like())
+    wk.wgsl_kernel("Early", str(file))
+    x = wk.tensor(np.ones(5, np.float32))
+    begin = watchfiles.watch
+    begun: list[None] = []
+
+    def edited_first(*folders: Any, **options: Any) -> Any:
+        def changes() -> Any:
+            file.write_text(scaled_by(5.0))
+            begun.append(None)
+            yield from begin(*folders, **options)
+
+        return changes()
+
+    monkeypatch.setattr(watchfiles, "watch", edited_first)
+
+    def result() -> float:
+        return wk.engine().run_kernel("Early", {"x": x}).numpy()[0]
+
+    with wk.use_backend("webgpu"):
+        assert result() == 2.0
+        with wk.dev.watch(tmp_path, say=lambda _: None):
+            assert until(lambda: bool(begun))
+            assert until(lambda: result() == 5.0)
 
 
 def test_a_kernel_that_did_not_run_yet_is_read(tmp_path: Path) -> None:
