@@ -80,6 +80,8 @@ def test_caches_that_forget_meanwhile_change_no_file(
     x = wk.tensor(np.zeros(100, np.float32))
     assert mine(x).numpy()[0] == 1.0
     monkeypatch.setattr(recent.caches, "nbytes", 2)
+    for _ in range(2):
+        recent.caches.count(2)  # what is not used in between goes
     assert wk.reload_kernels() == []
     write(folder, 4)
     assert wk.reload_kernels() == ["Mine"]

@@ -15,6 +15,7 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
+@functools.cache
 def half_of_memory() -> int:
     """Return half of the machine's memory in bytes: the default limit of what shares it."""
     try:

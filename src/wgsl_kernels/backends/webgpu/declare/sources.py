@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from wgsl_kernels.backends.webgpu.modules.files import is_wgsl
 from wgsl_kernels.backends.webgpu.modules.source import find_source
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template, source_of
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
@@ -34,6 +35,8 @@ class Sources:
         self._inline = origin.inline
         note_python_file(self._inline, origin.file)
         self._found: Recent[SourceKey, Source] = Recent(SOURCE_BYTES)
+        self._digests: dict[SourceKey, bytes] = {}
+        """What was read from files, also where the texts are forgotten: what runs came from it."""
         self._is_broken = False
 
     def find(
@@ -55,7 +58,11 @@ class Sources:
         """
         asked = (given, slots, None if configuration is None else tuple(configuration.items()))
         found = self._found[asked]
-        return self._found.keep(asked, self._read(asked)) if found is None else found
+        if found is None:
+            found = self._found.keep(asked, self._read(asked))
+            if slots is not None or found.imported or not is_wgsl(given):
+                self._digests.setdefault(asked, found.digest)
+        return found
 
     def template(self, given: str, slots: str | Text | None = None) -> Template:
         """Return a template with its slots filled, as its files are now.
@@ -70,34 +77,27 @@ class Sources:
 
         Files that could not be read the last time differ, too.
         """
-        seen = [self._is_broken]
-        self._is_broken = False
-
-        def is_gone(asked: SourceKey, found: Source) -> bool:
-            seen.append(self._differs(asked, found))
-            return seen[-1]
-
-        self._found.drop(is_gone)
-        return any(seen)
+        was_broken, changed = self._is_broken, self._changed()
+        self._is_broken = not all(changed.values())
+        self._found.drop(lambda asked, _: asked in changed)
+        for asked in changed:
+            self._digests.pop(asked, None)
+        return was_broken or bool(changed)
 
     def differs(self) -> bool:
         """Say whether any of the texts differs now, or cannot be read; nothing changes by that."""
-        was_broken, seen = self._is_broken, [False]
+        return self._is_broken or bool(self._changed())
 
-        def look(asked: SourceKey, found: Source) -> bool:
-            seen.append(self._differs(asked, found))
-            return False  # nothing goes
-
-        self._found.drop(look)
-        self._is_broken = was_broken
-        return any(seen)
-
-    def _differs(self, asked: SourceKey, found: Source) -> bool:
-        try:
-            return self._read(asked).digest != found.digest
-        except WgslKernelsError:
-            self._is_broken = True
-            return True  # it raises where the kernel runs next
+    def _changed(self) -> dict[SourceKey, bool]:
+        """Return which texts differ now, and whether they can be read."""
+        found: dict[SourceKey, bool] = {}
+        for asked, digest in list(self._digests.items()):
+            try:
+                if self._read(asked).digest != digest:
+                    found[asked] = True
+            except WgslKernelsError:  # it raises where the kernel runs next
+                found[asked] = False
+        return found
 
     def _read(self, asked: SourceKey) -> Source:
         given, slots, configuration = asked
