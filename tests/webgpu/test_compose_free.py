@@ -304,6 +304,13 @@ fn load_mask_value() -> vec2<f32> { return vec2<f32>(hold(1.0), 0.0); }
     assert values_of(found["y"], x)[0] == 2 + 2j
 
 
+def test_pairs_are_not_loaded_four_at_a_time() -> None:
+    text = "@compute @workgroup_size(1)\nfn main() { store_y(0u, load4_x(0u)[0]); }\n"
+    x = np.zeros(4, np.complex64)
+    with pytest.raises(ShaderError, match="nothing is called 'load4_x' here"):
+        compose("Probe", inline(text), [operand("x", x)], [operand("y", x)])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.forms.elements import arrays_of
+from wgsl_kernels.backends.webgpu.composing.forms.elements import PLACES, arrays_of
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
     Instance,
     InstanceNames,
@@ -71,14 +71,19 @@ def _accessors(composer: Composer, operand: Operand, name: str) -> dict[str, Ins
         COMPUTED=is_computed,
         BYTES=operand.dtype in BYTES,
         WIDE=is_wide,
-        HANDED=is_output and after is not None,
-        HANDED4=is_output and after is not None and after.structure.vec4,
+        EPILOGUE=is_output and after is not None,
+        EPILOGUE_VEC4=is_output and after is not None and after.structure.vec4,
         LOOPS=is_output and after is not None and after.loops,
     )
     found = functions_of(instance, InstanceNames({"X": name}, arrays_of(composer, operand, "X")))
-    if is_output:
-        return found
-    return {name: one for name, one in found.items() if not one.name.startswith("store")}
+    if operand.access == "strided":
+        places = PLACES.given(STRIDED=True, RANK=operand.rank, KEPT=operand.rank)
+        shape = functools.partial(str, f"wk_{name}_shape")
+        found |= functions_of(places, InstanceNames({"X": name}, {"wk_shape": shape}))
+    left_out = () if is_output else ("store_X", "store4_X")
+    if operand.dtype == "complex64":  # WGSL has no vectors of pairs
+        left_out = (*left_out, "load4_X")
+    return {name: one for name, one in found.items() if one.name not in left_out}
 
 
 def _entry(composer: Composer, wanted: str | None) -> FunctionDeclaration:

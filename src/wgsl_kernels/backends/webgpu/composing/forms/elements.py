@@ -56,8 +56,8 @@ def add_elements(
         STRIDED=strided,
         BYTES=x.dtype in BYTES,
         WIDE=wide,
-        HANDED=after is not None,
-        HANDED4=after is not None and after.structure.vec4,
+        EPILOGUE=after is not None,
+        EPILOGUE_VEC4=after is not None and after.structure.vec4,
         WIDE_RESULT=wide_result,
         ENDS=may_pass_end,
     )
@@ -85,7 +85,7 @@ def add_places(
         operand: The tensor; it is strided where the first input is.
         name: What it is called there.
         kept: How many of the first input's leading axes the first index goes along.
-        neighbours: Whether the elements along the other axes lie side by side.
+        neighbours: Whether the elements along the other axes are adjacent.
         begin: Another name for the first function.
     """
     access, rank = composer.inputs[0].access, composer.inputs[0].rank

@@ -35,7 +35,7 @@ def add_writes(composer: Composer, *, beside: bool) -> None:
         is_value = operand.access == "value"
         if is_value:
             composer.value(operand)
-        instance = COLUMNS.given(ABSENT=operand.access == "absent", VALUE=is_value, BESIDE=beside)
+        instance = COLUMNS.given(ABSENT=operand.access == "absent", VALUE=is_value, COLUMN=beside)
         naming = InstanceNames({"X": operand.wgsl}, arrays_of(composer, operand, "X"))
         composer.assembly.take(instance, naming)
 

@@ -6,7 +6,12 @@ import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames, Offer
+from wgsl_kernels.backends.webgpu.composing.text.instances import (
+    Instance,
+    InstanceFunction,
+    InstanceNames,
+    Offer,
+)
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
 
-REPORTS = Instance("tensors/reports.wesl")
+REPORTS, REPORT = Instance("tensors/reports.wesl"), "report_index_of_X"
 VALUE_FIELDS = {
     "float32": "f32",
     "float16": "f32",
@@ -211,10 +216,11 @@ class Composer:
         for index, operand in enumerate(self.inputs):
             instance = REPORTS.given(CODE=index + 1)
             for name in operand.spellings:
-                self.assembly.take(instance, InstanceNames({"X": name}))
+                names = InstanceNames({"X": name})
+                helpers[names.of(REPORT)] = InstanceFunction(instance, REPORT, names)
             if operand.name == "indices":
-                whole = {"report_index_of_X": functools.partial(str, "report_index")}
-                self.assembly.take(instance, InstanceNames({}, whole))
+                names = InstanceNames({}, {REPORT: functools.partial(str, "report_index")})
+                helpers["report_index"] = InstanceFunction(instance, REPORT, names)
         if "report_index" not in helpers:
             helpers["report_index"] = self._refuse_report
 

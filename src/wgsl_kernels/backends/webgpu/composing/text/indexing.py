@@ -41,13 +41,3 @@ def dot(coordinates: Sequence[str], strides: Sequence[str], offset: str = "") ->
     terms = [offset] if offset else []
     terms += [f"{c} * {s}" for c, s in zip(coordinates, strides, strict=True)]
     return " + ".join(terms) or "0u"
-
-
-def ravel(coordinates: Sequence[str], sizes: Sequence[str]) -> str:
-    """Return the expression of the flat index at ``coordinates``."""
-    if not coordinates:
-        return "0u"
-    index = coordinates[0]
-    for coordinate, size in zip(coordinates[1:], sizes[1:], strict=True):
-        index = f"({index}) * {size} + {coordinate}"
-    return index
