@@ -93,7 +93,7 @@ def test_what_is_saved_while_the_watch_begins_is_seen(
     monkeypatch.setattr(watchfiles, "watch", edited_first)
 
     def result() -> float:
-        return wk.engine().run_kernel("Early", {"x": x}).numpy()[0]
+        return float(wk.engine().run_kernel("Early", {"x": x}).numpy()[0])
 
     with wk.use_backend("webgpu"):
         assert result() == 2.0
